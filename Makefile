@@ -47,17 +47,19 @@ LEVEL = $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph passes plan providers saved)
 SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
-TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
+TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L
 # Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.
 PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 # Packed addresses, where the linker can: a tenth of the library is pointers in its tables.
 RELOCATIONS := -Wl,-z,pack-relative-relocs
-LINK_SHARED = $(LINK) $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
+LINK_SHARED = $(LINK) -Wl,--gc-sections $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
 COMPILE = $(CCACHE) $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
-LIBRARY_LIBS := -lm -lpthread
+LIBRARY_LIBS := -lprotobuf-c -lm -lpthread
+# The program has protobuf-c in it where there is an archive. A shared library cannot: Debian's is not position independent.
+PROTOBUF_C := $(or $(filter /%,$(shell $(CC) -print-file-name=libprotobuf-c.a)),-lprotobuf-c)
 CLI_LIBS := -lpng -ljpeg -lz -lcjson
 # What the operators of ops/extra need; without it they are left out.
 REGEX := $(if $(shell .ci/setup.sh --check regex 2>&1),,1)
@@ -160,7 +162,9 @@ endif
 
 SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o)) \
     $(foreach set,$(SIMD_DOT_SETS),$(SIMD_DOT_SOURCES:%.c=$(OBJ)/%.$(set).o))
-LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS)
+# The ONNX format as C structs, which protoc-c makes of loader/onnx.proto.
+FORMAT := $(OBJ)/loader/onnx.pb-c
+LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(FORMAT).o $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
 EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))
 TEST_HELPER_OBJECTS := $(TEST_HELPER_SOURCES:%.c=$(OBJ)/%.o)
@@ -386,6 +390,16 @@ $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
+$(FORMAT).c: loader/onnx.proto | $(BUILD)/prerequisites
+	@mkdir -p $(@D)
+	@echo "  PROTO $<"
+	$(Q)protoc-c --c_out=$(OBJ) $<
+$(FORMAT).h: $(FORMAT).c ;
+$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)): | $(FORMAT).h
+$(FORMAT).o: $(FORMAT).c $(OBJ)/flags
+	@echo "  CC    $<"
+	$(Q)$(COMPILE) -w -ffunction-sections -c -o $@ $<
+
 # The list of what is there; the one wrapper in C++.
 $(OBJ)/ops/extra/extra.o: private TORT_CPPFLAGS += $(EXTRA_DEFINES)
 $(OBJ)/extra_flags: FLAGS_NOW = $(EXTRA_DEFINES)
@@ -470,7 +484,7 @@ $(EXTRA_SHARED): $(EXTRA_OBJECTS) $(SHARED)
 $(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) $(RPATH) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)
+	$(Q)$(LINK) $(RPATH) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
 
 $(PKGCONFIG): Makefile $(wildcard runtime/tinyort.h)
 	@mkdir -p $(@D)

@@ -26,6 +26,8 @@ arm64_package() {
 needed() {
     case $1 in
     build)
+        echo "header:protobuf-c/protobuf-c.h libprotobuf-c-dev"
+        echo "program:protoc-c protobuf-c-compiler"
         echo "header:png.h libpng-dev"
         echo "header:jpeglib.h libjpeg-dev"
         echo "header:zlib.h zlib1g-dev"
@@ -57,9 +59,10 @@ needed() {
         echo "fuzzer:clang libclang-rt-14-dev"
         ;;
     aarch64)
+        echo "program:protoc-c protobuf-c-compiler"
         echo "program:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
         echo "program:qemu-aarch64 qemu-user"
-        for library in png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
+        for library in protobuf-c png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
         ;;
     format) echo "program:clang-format clang-format" ;;
     cache) echo "program:ccache ccache" ;;

@@ -4,162 +4,138 @@
 
 #include "loader/loader.h"
 
-/* Names of tort_attribute_kind, and which field of AttributeProto holds each. */
-static const struct {
-    const char *name;
-    uint32_t field;
-    bool single; /* a message that must be there */
-} kinds[] = {
-    [0] = {"undefined", 0, false},
-    [TORT_ATTR_FLOAT] = {"float", ATTRIBUTE_F, false},
-    [TORT_ATTR_INT] = {"int", ATTRIBUTE_I, false},
-    [TORT_ATTR_STRING] = {"string", ATTRIBUTE_S, false},
-    [TORT_ATTR_TENSOR] = {"tensor", ATTRIBUTE_T, true},
-    [TORT_ATTR_GRAPH] = {"graph", ATTRIBUTE_G, true},
-    [TORT_ATTR_FLOATS] = {"floats", ATTRIBUTE_FLOATS, false},
-    [TORT_ATTR_INTS] = {"ints", ATTRIBUTE_INTS, false},
-    [TORT_ATTR_STRINGS] = {"strings", ATTRIBUTE_STRINGS, false},
-    [TORT_ATTR_TENSORS] = {"tensors", ATTRIBUTE_TENSORS, false},
-    [TORT_ATTR_GRAPHS] = {"graphs", ATTRIBUTE_GRAPHS, false},
-    [TORT_ATTR_SPARSE_TENSOR] = {"sparse_tensor", ATTRIBUTE_SPARSE_TENSOR, true},
-    [TORT_ATTR_SPARSE_TENSORS] = {"sparse_tensors", ATTRIBUTE_SPARSE_TENSORS, false},
-    [TORT_ATTR_TYPE_PROTO] = {"type_proto", ATTRIBUTE_TP, true},
-    [TORT_ATTR_TYPE_PROTOS] = {"type_protos", ATTRIBUTE_TYPE_PROTOS, false},
+static const char *const kind_names[] = {
+    [0] = "undefined",
+    [TORT_ATTR_FLOAT] = "float",
+    [TORT_ATTR_INT] = "int",
+    [TORT_ATTR_STRING] = "string",
+    [TORT_ATTR_TENSOR] = "tensor",
+    [TORT_ATTR_GRAPH] = "graph",
+    [TORT_ATTR_FLOATS] = "floats",
+    [TORT_ATTR_INTS] = "ints",
+    [TORT_ATTR_STRINGS] = "strings",
+    [TORT_ATTR_TENSORS] = "tensors",
+    [TORT_ATTR_GRAPHS] = "graphs",
+    [TORT_ATTR_SPARSE_TENSOR] = "sparse_tensor",
+    [TORT_ATTR_SPARSE_TENSORS] = "sparse_tensors",
+    [TORT_ATTR_TYPE_PROTO] = "type_proto",
+    [TORT_ATTR_TYPE_PROTOS] = "type_protos",
 };
 
 enum { LAST_KIND = TORT_ATTR_TYPE_PROTOS };
 
-/* What an AttributeProto says beside its value. */
-typedef struct attribute_proto {
-    tort_message message;
-    const char *name, *reference;
-    int32_t type;
-    uint32_t given; /* a bit a field that holds something */
-} attribute_proto;
-
-static attribute_proto read_attribute(tort_message message) {
-    attribute_proto proto = {.message = message, .name = "", .reference = ""};
-    for (tort_field field; tort_next_field(&message, &field);) {
-        bool empty_list = (field.number == ATTRIBUTE_FLOATS || field.number == ATTRIBUTE_INTS) &&
-                          field.kind == TORT_SLIM_TEXT && field.length == 0;
-        if (!empty_list) proto.given |= 1u << field.number;
-        if (field.number == ATTRIBUTE_NAME) proto.name = field.text;
-        if (field.number == ATTRIBUTE_REF_ATTR_NAME) proto.reference = field.text;
-        if (field.number == ATTRIBUTE_TYPE) proto.type = (int32_t)field.integer;
+/* How many values of a kind are there: 0 or 1 where it is no list. */
+static size_t count_of(const TortOnnx__AttributeProto *proto, int32_t kind) {
+    switch (kind) {
+    case TORT_ATTR_FLOAT: return proto->has_f != 0;
+    case TORT_ATTR_INT: return proto->has_i != 0;
+    case TORT_ATTR_STRING: return proto->has_s != 0;
+    case TORT_ATTR_TENSOR: return proto->t != NULL;
+    case TORT_ATTR_GRAPH: return proto->g != NULL;
+    case TORT_ATTR_FLOATS: return proto->n_floats;
+    case TORT_ATTR_INTS: return proto->n_ints;
+    case TORT_ATTR_STRINGS: return proto->n_strings;
+    case TORT_ATTR_TENSORS: return proto->n_tensors;
+    case TORT_ATTR_GRAPHS: return proto->n_graphs;
+    case TORT_ATTR_SPARSE_TENSOR: return proto->sparse_tensor != NULL;
+    case TORT_ATTR_SPARSE_TENSORS: return proto->n_sparse_tensors;
+    case TORT_ATTR_TYPE_PROTO: return proto->tp != NULL;
+    case TORT_ATTR_TYPE_PROTOS: return proto->n_type_protos;
+    default: return 0;
     }
-    return proto;
 }
 
-int32_t tort_attribute_type(tort_message message) {
-    return read_attribute(message).type;
+/* A message, without which there is no value; a number or text that is not there is 0 or "". */
+static bool must_be_there(int32_t kind) {
+    return kind == TORT_ATTR_TENSOR || kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_SPARSE_TENSOR ||
+           kind == TORT_ATTR_TYPE_PROTO;
 }
 
 /* The kind: as stated, or in the oldest files as shown by the field that is there. */
-static tort_status kind_of(tort_loader *loader, const attribute_proto *proto, int32_t *kind) {
+static tort_status kind_of(tort_loader *loader, const TortOnnx__AttributeProto *proto, int32_t *kind) {
     *kind = proto->type;
     if (*kind < 0 || *kind > LAST_KIND)
         return tort_fail(loader->error, TORT_E_MODEL, "its type is %d; ONNX has 1 to %d", *kind, LAST_KIND);
     for (int32_t k = 1; k <= LAST_KIND; k++) {
-        if (!(proto->given >> kinds[k].field & 1)) continue;
+        if (count_of(proto, k) == 0) continue;
         if (*kind == 0) *kind = k;
         if (*kind != k)
-            return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds %s", kinds[*kind].name,
-                             kinds[k].name);
+            return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds %s", kind_names[*kind],
+                             kind_names[k]);
     }
     if (*kind == 0) return tort_fail(loader->error, TORT_E_MODEL, "it has neither type nor value");
-    if (kinds[*kind].single && !(proto->given >> kinds[*kind].field & 1))
-        return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds none", kinds[*kind].name);
+    if (must_be_there(*kind) && count_of(proto, *kind) == 0)
+        return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds none", kind_names[*kind]);
     return TORT_OK;
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-/* Of a number or a text that stands there several times the last one counts; none is 0 or "". */
-static void load_scalar(tort_message message, tort_attribute *attribute) {
-    if (attribute->kind == TORT_ATTR_STRING) attribute->u.s = (tort_string){"", 0};
-    for (tort_field field; tort_next_of(&message, kinds[attribute->kind].field, &field);) {
-        if (attribute->kind == TORT_ATTR_FLOAT)
-            memcpy(&attribute->u.f, field.four, sizeof attribute->u.f);
-        else if (attribute->kind == TORT_ATTR_INT)
-            attribute->u.i = (int64_t)field.integer;
-        else
-            attribute->u.s = (tort_string){field.text, field.length};
+static tort_status load_list(tort_loader *loader, const void *values, size_t size, tort_attribute *attribute) {
+    void *list = tort_arena_array(&loader->model->arena, (size_t)attribute->count, size);
+    if (!list) return tort_no_memory(loader);
+    if (attribute->count) memcpy(list, values, (size_t)attribute->count * size);
+    attribute->u.ints = list;
+    return TORT_OK;
+}
+
+static tort_status load_string(tort_loader *loader, const ProtobufCBinaryData *bytes, tort_string *string) {
+    *string = (tort_string){"", bytes->len};
+    if (bytes->len) string->data = tort_arena_text(&loader->model->arena, (const char *)bytes->data, bytes->len);
+    return string->data ? TORT_OK : tort_no_memory(loader);
+}
+
+static tort_status load_strings(tort_loader *loader, const TortOnnx__AttributeProto *proto, tort_attribute *attribute) {
+    tort_string *strings = tort_arena_array(&loader->model->arena, proto->n_strings, sizeof *strings);
+    if (!strings) return tort_no_memory(loader);
+    for (size_t i = 0; i < proto->n_strings; i++) {
+        tort_status status = load_string(loader, &proto->strings[i], &strings[i]);
+        if (status) return status;
     }
-}
-
-static bool load_integers(tort_loader *loader, tort_message message, tort_attribute *attribute) {
-    int64_t value;
-    tort_numbers list = tort_numbers_of(message, ATTRIBUTE_INTS);
-    for (attribute->count = 0; tort_next_integer(&list, &value);) attribute->count++;
-    int64_t *ints = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *ints);
-    if (!ints) return false;
-    list = tort_numbers_of(message, ATTRIBUTE_INTS);
-    for (int32_t i = 0; tort_next_integer(&list, &value); i++) ints[i] = value;
-    attribute->u.ints = ints;
-    return true;
-}
-
-static bool load_floats(tort_loader *loader, tort_message message, tort_attribute *attribute) {
-    float value;
-    tort_numbers list = tort_numbers_of(message, ATTRIBUTE_FLOATS);
-    for (attribute->count = 0; tort_next_float(&list, &value);) attribute->count++;
-    float *floats = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *floats);
-    if (!floats) return false;
-    list = tort_numbers_of(message, ATTRIBUTE_FLOATS);
-    for (int32_t i = 0; tort_next_float(&list, &value); i++) floats[i] = value;
-    attribute->u.floats = floats;
-    return true;
-}
-
-static bool load_strings(tort_loader *loader, tort_message message, tort_attribute *attribute) {
-    tort_string *strings = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *strings);
-    if (!strings) return false;
-    tort_field field;
-    for (int32_t i = 0; tort_next_of(&message, ATTRIBUTE_STRINGS, &field); i++)
-        strings[i] = (tort_string){field.text, field.length};
     attribute->u.strings = strings;
-    return true;
+    return TORT_OK;
 }
 
-static tort_status load_weight(tort_loader *loader, tort_message message, bool sparse, int32_t *weight) {
-    const char *name;
-    if (sparse) return tort_load_sparse(loader, message, &name, weight);
-    tort_tensor_proto tensor = tort_read_tensor(message);
-    return tort_load_tensor(loader, &tensor, weight);
-}
-
-static tort_status load_weights(tort_loader *loader, tort_message message, tort_attribute *attribute) {
-    bool sparse = attribute->kind == TORT_ATTR_SPARSE_TENSOR || attribute->kind == TORT_ATTR_SPARSE_TENSORS;
+static tort_status load_weights(tort_loader *loader, TortOnnx__TensorProto *const *tensors, tort_attribute *attribute) {
     int32_t *weights = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *weights);
     if (!weights) return tort_no_memory(loader);
-    tort_field field;
-    for (int32_t i = 0; tort_next_of(&message, kinds[attribute->kind].field, &field); i++) {
-        tort_status status = load_weight(loader, field.message, sparse, &weights[i]);
+    for (int32_t i = 0; i < attribute->count; i++) {
+        tort_status status = tort_load_tensor(loader, tensors[i], &weights[i]);
         if (status) return status;
     }
     attribute->u.weights = weights;
     return TORT_OK;
 }
 
-static tort_status load_types(tort_loader *loader, tort_message message, tort_attribute *attribute) {
+static tort_status load_sparse(tort_loader *loader, TortOnnx__SparseTensorProto *const *tensors,
+                               tort_attribute *attribute) {
+    int32_t *weights = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *weights);
+    if (!weights) return tort_no_memory(loader);
+    for (int32_t i = 0; i < attribute->count; i++) {
+        tort_status status = tort_load_sparse(loader, tensors[i], &weights[i]);
+        if (status) return status;
+    }
+    attribute->u.weights = weights;
+    return TORT_OK;
+}
+
+static tort_status load_types(tort_loader *loader, TortOnnx__TypeProto *const *protos, tort_attribute *attribute) {
     tort_value_type *types = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *types);
     if (!types) return tort_no_memory(loader);
-    tort_field field;
-    for (int32_t i = 0; tort_next_of(&message, kinds[attribute->kind].field, &field); i++) {
-        tort_status status = tort_load_value_type(loader, field.message, &types[i]);
+    for (int32_t i = 0; i < attribute->count; i++) {
+        tort_status status = tort_load_value_type(loader, protos[i], &types[i]);
         if (status) return status;
     }
     attribute->u.types = types;
     return TORT_OK;
 }
 
-static tort_status load_graphs(tort_loader *loader, tort_scope *scope, tort_message message, tort_bodies *bodies,
-                               tort_attribute *attribute) {
+static tort_status load_graphs(tort_loader *loader, tort_scope *scope, TortOnnx__GraphProto *const *protos,
+                               tort_bodies *bodies, tort_attribute *attribute) {
     int32_t *graphs = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *graphs);
     if (!graphs) return tort_no_memory(loader);
-    tort_field field;
-    for (int32_t i = 0; tort_next_of(&message, kinds[attribute->kind].field, &field); i++) {
-        tort_status status = tort_load_body(loader, scope, field.message, bodies, &graphs[i]);
+    for (int32_t i = 0; i < attribute->count; i++) {
+        tort_status status = tort_load_body(loader, scope, protos[i], bodies, &graphs[i]);
         if (status) return status;
     }
     attribute->u.graphs = graphs;
@@ -168,51 +144,49 @@ static tort_status load_graphs(tort_loader *loader, tort_scope *scope, tort_mess
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-static tort_status load_value(tort_loader *loader, tort_scope *scope, tort_message message, tort_attribute *attribute,
-                              tort_bodies *bodies) {
-    bool ok = true;
-    attribute->count = 1;
+static tort_status load_value(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
+                              tort_attribute *attribute, tort_bodies *bodies) {
+    attribute->count = (int32_t)count_of(proto, attribute->kind);
     switch (attribute->kind) {
-    case TORT_ATTR_FLOAT:
-    case TORT_ATTR_INT:
-    case TORT_ATTR_STRING: load_scalar(message, attribute); return TORT_OK;
-    case TORT_ATTR_FLOATS: ok = load_floats(loader, message, attribute); break;
-    case TORT_ATTR_INTS: ok = load_integers(loader, message, attribute); break;
-    default:
-        attribute->count = tort_count_of(message, kinds[attribute->kind].field);
-        switch (attribute->kind) {
-        case TORT_ATTR_STRINGS: ok = load_strings(loader, message, attribute); break;
-        case TORT_ATTR_GRAPH:
-        case TORT_ATTR_GRAPHS: return load_graphs(loader, scope, message, bodies, attribute);
-        case TORT_ATTR_TYPE_PROTO:
-        case TORT_ATTR_TYPE_PROTOS: return load_types(loader, message, attribute);
-        default: return load_weights(loader, message, attribute);
-        }
+    case TORT_ATTR_FLOAT: attribute->u.f = proto->f; break;
+    case TORT_ATTR_INT: attribute->u.i = proto->i; break;
+    case TORT_ATTR_STRING: attribute->count = 1; return load_string(loader, &proto->s, &attribute->u.s);
+    case TORT_ATTR_FLOATS: return load_list(loader, proto->floats, sizeof *proto->floats, attribute);
+    case TORT_ATTR_INTS: return load_list(loader, proto->ints, sizeof *proto->ints, attribute);
+    case TORT_ATTR_STRINGS: return load_strings(loader, proto, attribute);
+    case TORT_ATTR_TENSOR: return load_weights(loader, &proto->t, attribute);
+    case TORT_ATTR_TENSORS: return load_weights(loader, proto->tensors, attribute);
+    case TORT_ATTR_SPARSE_TENSOR: return load_sparse(loader, &proto->sparse_tensor, attribute);
+    case TORT_ATTR_SPARSE_TENSORS: return load_sparse(loader, proto->sparse_tensors, attribute);
+    case TORT_ATTR_GRAPH: return load_graphs(loader, scope, &proto->g, bodies, attribute);
+    case TORT_ATTR_GRAPHS: return load_graphs(loader, scope, proto->graphs, bodies, attribute);
+    case TORT_ATTR_TYPE_PROTO: return load_types(loader, &proto->tp, attribute);
+    case TORT_ATTR_TYPE_PROTOS: return load_types(loader, proto->type_protos, attribute);
     }
-    return ok ? TORT_OK : tort_no_memory(loader);
+    attribute->count = 1;
+    return TORT_OK;
 }
 
 /* *present is false for a reference to a parameter that the call does not give. */
-static tort_status load_attribute(tort_loader *loader, tort_scope *scope, const attribute_proto *proto,
+static tort_status load_attribute(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                                   tort_attribute *attribute, tort_bodies *bodies, bool *present) {
-    attribute_proto value = *proto;
+    const char *reference = tort_text_of(proto->ref_attr_name),
+               *name = tort_keep_once(loader, tort_text_of(proto->name));
     *present = false;
-    if (!*proto->name) return tort_fail(loader->error, TORT_E_MODEL, "an attribute without a name");
-    bool reference = *proto->reference;
-    if (reference) {
-        tort_message referred;
-        tort_status status = tort_attribute_reference(loader, scope, proto->reference, proto->type, &referred);
-        if (status || !referred.at) return status;
-        value = read_attribute(referred);
+    if (!name) return tort_no_memory(loader);
+    if (!*name) return tort_fail(loader->error, TORT_E_MODEL, "an attribute without a name");
+    if (*reference) {
+        tort_status status = tort_attribute_reference(loader, scope, reference, proto->type, &proto);
+        if (status || !proto) return status;
     }
     int32_t kind;
-    tort_status status = kind_of(loader, &value, &kind);
+    tort_status status = kind_of(loader, proto, &kind);
     if (status) return status;
-    if (reference && (kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_GRAPHS)) /* its names are those of the caller */
+    if (*reference && (kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_GRAPHS)) /* its names are those of the caller */
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a graph that is handed to a function as an attribute");
-    *attribute = (tort_attribute){.name = proto->name, .kind = (tort_attribute_kind)kind};
+    *attribute = (tort_attribute){.name = name, .kind = (tort_attribute_kind)kind};
     *present = true;
-    return load_value(loader, scope, value.message, attribute, bodies);
+    return load_value(loader, scope, proto, attribute, bodies);
 }
 
 /* `names` holds those before. */
@@ -224,31 +198,25 @@ static tort_status check_unique(tort_loader *loader, const tort_attribute *attri
     return tort_names_add(names, attributes[last].name, last) ? TORT_OK : tort_no_memory(loader);
 }
 
-static tort_status load_all(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+static tort_status load_all(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
                             tort_attribute *attributes, tort_node *node, tort_bodies *bodies, tort_names *names) {
-    tort_message rest = proto->message;
-    for (tort_field field; tort_next_of(&rest, NODE_ATTRIBUTE, &field);) {
+    for (size_t i = 0; i < proto->n_attribute; i++) {
         bool present;
-        attribute_proto attribute = read_attribute(field.message);
         tort_attribute *next = &attributes[node->attribute_count];
-        tort_status status = load_attribute(loader, scope, &attribute, next, bodies, &present);
+        tort_status status = load_attribute(loader, scope, proto->attribute[i], next, bodies, &present);
         if (!status && present) status = check_unique(loader, attributes, node->attribute_count, names);
         node->attribute_count += present;
-        if (status) tort_error_prefix(loader->error, "attribute \"%.100s\"", attribute.name);
+        if (status) tort_error_prefix(loader->error, "attribute \"%.100s\"", tort_text_of(proto->attribute[i]->name));
         if (status) return status;
     }
     node->attributes = attributes;
     return TORT_OK;
 }
 
-tort_status tort_load_attributes(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto, tort_node *node,
-                                 tort_bodies *bodies) {
-    if (proto->attribute_count == 0) return TORT_OK;
-    if (proto->attribute_count > TORT_MOST_ATTRIBUTES)
-        return tort_fail(loader->error, TORT_E_MODEL, "%d attributes; at most %d are taken", proto->attribute_count,
-                         TORT_MOST_ATTRIBUTES);
-    tort_attribute *attributes =
-        tort_arena_array(&loader->model->arena, (size_t)proto->attribute_count, sizeof *attributes);
+tort_status tort_load_attributes(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
+                                 tort_node *node, tort_bodies *bodies) {
+    if (proto->n_attribute == 0) return TORT_OK;
+    tort_attribute *attributes = tort_arena_array(&loader->model->arena, proto->n_attribute, sizeof *attributes);
     if (!attributes) return tort_no_memory(loader);
     tort_names names;
     tort_names_init(&names, loader->env);

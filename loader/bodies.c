@@ -6,13 +6,13 @@
 
 #include "loader/loader.h"
 
-tort_status tort_load_body(tort_loader *loader, tort_scope *scope, tort_message message, tort_bodies *bodies,
-                           int32_t *graph) {
+tort_status tort_load_body(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto,
+                           tort_bodies *bodies, int32_t *graph) {
     if (bodies->count == TORT_MOST_BODIES)
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a node of more than %d bodies", TORT_MOST_BODIES);
     tort_scope *body = &bodies->scopes[bodies->count++];
     *body = (tort_scope){.outer = scope, .call = scope->call};
-    return tort_load_graph(loader, message, body, graph);
+    return tort_load_graph(loader, proto, body, graph);
 }
 
 /* The values that the bodies of a node take from outside, each once. */
@@ -66,25 +66,24 @@ static bool extend_inputs(tort_loader *loader, const tort_scope *body, const cap
     return tort_graph_trim(loader->model, body->graph);
 }
 
-static tort_status resolve_inputs(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+static tort_status resolve_inputs(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
                                   const captures *all, tort_node *node) {
-    int32_t own = proto->input_count, i = 0;
-    int32_t *inputs = tort_arena_array(&loader->model->arena, (size_t)own + (size_t)all->count, sizeof *inputs);
+    const size_t own = proto->n_input;
+    int32_t *inputs = tort_arena_array(&loader->model->arena, own + (size_t)all->count, sizeof *inputs);
     if (!inputs) return tort_no_memory(loader);
-    tort_message rest = proto->message;
-    for (tort_field field; tort_next_of(&rest, NODE_INPUT, &field); i++) {
-        tort_status status = tort_resolve_name(loader, scope, field.text, &inputs[i]);
-        if (status) tort_error_prefix(loader->error, "input %d", i);
+    for (size_t i = 0; i < own; i++) {
+        tort_status status = tort_resolve_name(loader, scope, proto->input[i], &inputs[i]);
+        if (status) tort_error_prefix(loader->error, "input %zu", i);
         if (status) return status;
     }
     if (all->count) memcpy(inputs + own, all->outer, (size_t)all->count * sizeof *inputs);
     node->inputs = inputs;
-    node->input_count = own + all->count;
+    node->input_count = (int32_t)own + all->count;
     node->captured = all->count;
     return TORT_OK;
 }
 
-tort_status tort_connect_bodies(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+tort_status tort_connect_bodies(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
                                 const tort_bodies *bodies, tort_node *node) {
     captures all = {0};
     tort_names_init(&all.numbers, loader->env);

@@ -1,8 +1,8 @@
 /* graph.c - GraphProto -> tort_graph: scopes of names, values, nodes.
  *
  * All names of a graph are declared before its nodes are loaded, so nodes may come in any order; the core sorts them.
- * A name that a body does not know is looked up outwards, and becomes an input of every body on the way. Names that
- * come from the file are borrowed from the slim copy. Read next: bodies.c, functions.c. */
+ * A name that a body does not know is looked up outwards, and becomes an input of every body on the way. Scopes borrow
+ * names from the parsed structs, the model keeps copies. Read next: bodies.c, functions.c. */
 #include <string.h>
 
 #include "loader/loader.h"
@@ -19,19 +19,29 @@ static tort_graph_value *value_at(tort_loader *loader, const tort_scope *scope, 
     return &loader->model->graphs[scope->graph].values[value];
 }
 
-/* What a value is called in the model: inside a call, after the call, so that it differs from call to call. */
+/* Are names of the scope's values in the model as they are in the file? A body is a graph of its own; what stands in a
+ * call is called after the call, so that it differs from call to call. */
+static bool has_plain_names(const tort_scope *scope) {
+    return !scope->call || scope->outer;
+}
+
 static const char *value_name(tort_loader *loader, const tort_scope *scope, const char *name) {
-    if (!scope->call || scope->outer) return name; /* a body is a graph of its own */
+    if (has_plain_names(scope)) return tort_keep_text(loader, name);
     return tort_arena_format(&loader->model->arena, "%s/%s", scope->call->prefix, name);
 }
 
-tort_status tort_declare_value(tort_loader *loader, tort_scope *scope, const char *name, int32_t *value) {
-    const char *full = value_name(loader, scope, name);
+/* Adds a value that is `full` in the model and is made known as `name`. */
+static tort_status add_value(tort_loader *loader, tort_scope *scope, const char *name, const char *full,
+                             int32_t *value) {
     if (!full) return tort_no_memory(loader);
     *value = tort_graph_add_value(loader->model, scope->graph, "");
     if (*value < 0 || !tort_names_add(&scope->names, name, *value)) return tort_no_memory(loader);
     value_at(loader, scope, *value)->name = full;
     return TORT_OK;
+}
+
+static tort_status declare_value(tort_loader *loader, tort_scope *scope, const char *name, int32_t *value) {
+    return add_value(loader, scope, name, value_name(loader, scope, name), value);
 }
 
 /* Makes a value of the outer graph an input of the body. */
@@ -40,7 +50,9 @@ static tort_status capture(tort_loader *loader, tort_scope *scope, const char *n
     if (!tort_grow(loader->env, (void **)&scope->captured_outer, &scope->outer_capacity, n + 1, sizeof(int32_t)) ||
         !tort_grow(loader->env, (void **)&scope->captured_inner, &scope->inner_capacity, n + 1, sizeof(int32_t)))
         return tort_no_memory(loader);
-    tort_status status = tort_declare_value(loader, scope, name, value);
+    const char *full =
+        has_plain_names(scope->outer) ? value_at(loader, scope->outer, outer)->name : value_name(loader, scope, name);
+    tort_status status = add_value(loader, scope, name, full, value);
     if (status) return status;
     value_at(loader, scope, *value)->is_input = true;
     scope->captured_outer[n] = outer;
@@ -68,27 +80,25 @@ static tort_status add_initializer(tort_loader *loader, tort_scope *scope, const
     if (!*name) return TORT_OK; /* nothing can read it */
     if (tort_names_find(&scope->names, name, &value))
         return tort_fail(loader->error, TORT_E_MODEL, "there are two of this name");
-    tort_status status = tort_declare_value(loader, scope, name, &value);
+    tort_status status = declare_value(loader, scope, name, &value);
     if (!status) value_at(loader, scope, value)->weight = weight;
     return status;
 }
 
-static tort_status load_initializers(tort_loader *loader, tort_scope *scope, tort_message graph) {
-    tort_field field;
-    tort_message rest = graph;
-    for (size_t i = 0; tort_next_of(&rest, GRAPH_INITIALIZER, &field); i++) {
+static tort_status load_initializers(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
+    for (size_t i = 0; i < proto->n_initializer; i++) {
         int32_t weight;
-        tort_tensor_proto proto = tort_read_tensor(field.message);
-        tort_status status = tort_load_tensor(loader, &proto, &weight);
-        if (!status) status = add_initializer(loader, scope, proto.name, weight);
-        if (status) tort_error_prefix(loader->error, "initializer %zu \"%.150s\"", i, proto.name);
+        const char *name = tort_text_of(proto->initializer[i]->name);
+        tort_status status = tort_load_tensor(loader, proto->initializer[i], &weight);
+        if (!status) status = add_initializer(loader, scope, name, weight);
+        if (status) tort_error_prefix(loader->error, "initializer %zu \"%.150s\"", i, name);
         if (status) return status;
     }
-    rest = graph;
-    for (size_t i = 0; tort_next_of(&rest, GRAPH_SPARSE_INITIALIZER, &field); i++) {
+    for (size_t i = 0; i < proto->n_sparse_initializer; i++) {
         int32_t weight;
-        const char *name;
-        tort_status status = tort_load_sparse(loader, field.message, &name, &weight);
+        const TortOnnx__TensorProto *values = proto->sparse_initializer[i]->values;
+        const char *name = tort_text_of(values ? values->name : NULL);
+        tort_status status = tort_load_sparse(loader, proto->sparse_initializer[i], &weight);
         if (!status) status = add_initializer(loader, scope, name, weight);
         if (status) tort_error_prefix(loader->error, "sparse_initializer %zu \"%.150s\"", i, name);
         if (status) return status;
@@ -96,33 +106,22 @@ static tort_status load_initializers(tort_loader *loader, tort_scope *scope, tor
     return TORT_OK;
 }
 
-typedef struct value_info {
-    const char *name;
-    tort_message type; /* without a message: none */
-} value_info;
-
-static value_info read_value_info(tort_message message) {
-    value_info info = {.name = ""};
-    for (tort_field field; tort_next_field(&message, &field);) {
-        if (field.number == VALUE_INFO_NAME) info.name = field.text;
-        if (field.number == VALUE_INFO_TYPE) info.type = field.message;
-    }
-    return info;
-}
-
 /* Dimensions of the main graph have names; those of a body may differ from call to call. */
-static tort_status declare_type(tort_loader *loader, tort_scope *scope, const value_info *declared, int32_t value) {
+static tort_status declare_type(tort_loader *loader, tort_scope *scope, const TortOnnx__ValueInfoProto *declared,
+                                int32_t value) {
     tort_info info = {.rank = -1, .nest = -1};
     tort_status status = tort_load_type(loader, declared->type, scope->graph == 0, &info);
     if (!status) value_at(loader, scope, value)->info = info;
     return status;
 }
 
-static tort_status load_input(tort_loader *loader, tort_scope *scope, const value_info *declared, int32_t *value) {
-    if (!*declared->name) return tort_fail(loader->error, TORT_E_MODEL, "it has no name");
+static tort_status load_input(tort_loader *loader, tort_scope *scope, const TortOnnx__ValueInfoProto *declared,
+                              int32_t *value) {
+    const char *name = tort_text_of(declared->name);
+    if (!*name) return tort_fail(loader->error, TORT_E_MODEL, "it has no name");
     tort_status status = TORT_OK;
-    if (!tort_names_find(&scope->names, declared->name, value)) /* else an initializer: its default */
-        status = tort_declare_value(loader, scope, declared->name, value);
+    if (!tort_names_find(&scope->names, name, value)) /* else an initializer: its default */
+        status = declare_value(loader, scope, name, value);
     if (status) return status;
     if (value_at(loader, scope, *value)->is_input)
         return tort_fail(loader->error, TORT_E_MODEL, "there are two of this name");
@@ -134,24 +133,22 @@ static tort_status load_input(tort_loader *loader, tort_scope *scope, const valu
     return status;
 }
 
-static tort_status load_inputs(tort_loader *loader, tort_scope *scope, tort_message graph) {
-    int32_t count = tort_count_of(graph, GRAPH_INPUT);
-    int32_t *inputs = tort_arena_array(&loader->model->arena, (size_t)count, sizeof *inputs);
+static tort_status load_inputs(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
+    int32_t *inputs = tort_arena_array(&loader->model->arena, proto->n_input, sizeof *inputs);
     if (!inputs) return tort_no_memory(loader);
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&graph, GRAPH_INPUT, &field); i++) {
-        value_info declared = read_value_info(field.message);
-        tort_status status = load_input(loader, scope, &declared, &inputs[i]);
-        if (status) tort_error_prefix(loader->error, "input %zu \"%.150s\"", i, declared.name);
+    for (size_t i = 0; i < proto->n_input; i++) {
+        tort_status status = load_input(loader, scope, proto->input[i], &inputs[i]);
+        if (status) tort_error_prefix(loader->error, "input %zu \"%.150s\"", i, tort_text_of(proto->input[i]->name));
         if (status) return status;
     }
     loader->model->graphs[scope->graph].inputs = inputs;
-    loader->model->graphs[scope->graph].input_count = count;
+    loader->model->graphs[scope->graph].input_count = (int32_t)proto->n_input;
     return TORT_OK;
 }
 
-static tort_status load_output(tort_loader *loader, tort_scope *scope, const value_info *declared, int32_t *value) {
-    tort_status status = tort_resolve_name(loader, scope, declared->name, value);
+static tort_status load_output(tort_loader *loader, tort_scope *scope, const TortOnnx__ValueInfoProto *declared,
+                               int32_t *value) {
+    tort_status status = tort_resolve_name(loader, scope, tort_text_of(declared->name), value);
     if (status) return status;
     if (*value < 0) return tort_fail(loader->error, TORT_E_MODEL, "it has no value");
     if (!value_at(loader, scope, *value)->is_input) status = declare_type(loader, scope, declared, *value);
@@ -159,33 +156,29 @@ static tort_status load_output(tort_loader *loader, tort_scope *scope, const val
     return status;
 }
 
-static tort_status load_outputs(tort_loader *loader, tort_scope *scope, tort_message graph) {
-    int32_t count = tort_count_of(graph, GRAPH_OUTPUT);
-    int32_t *outputs = tort_arena_array(&loader->model->arena, (size_t)count, sizeof *outputs);
+static tort_status load_outputs(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
+    int32_t *outputs = tort_arena_array(&loader->model->arena, proto->n_output, sizeof *outputs);
     if (!outputs) return tort_no_memory(loader);
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&graph, GRAPH_OUTPUT, &field); i++) {
-        value_info declared = read_value_info(field.message);
-        tort_status status = load_output(loader, scope, &declared, &outputs[i]);
-        if (status) tort_error_prefix(loader->error, "output %zu \"%.150s\"", i, declared.name);
+    for (size_t i = 0; i < proto->n_output; i++) {
+        tort_status status = load_output(loader, scope, proto->output[i], &outputs[i]);
+        if (status) tort_error_prefix(loader->error, "output %zu \"%.150s\"", i, tort_text_of(proto->output[i]->name));
         if (status) return status;
     }
     loader->model->graphs[scope->graph].outputs = outputs;
-    loader->model->graphs[scope->graph].output_count = count;
+    loader->model->graphs[scope->graph].output_count = (int32_t)proto->n_output;
     return TORT_OK;
 }
 
 /* What exporters declare of values in between. A name that the graph does not have is none of our business. */
-static tort_status load_value_info(tort_loader *loader, tort_scope *scope, tort_message graph) {
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&graph, GRAPH_VALUE_INFO, &field); i++) {
+static tort_status load_value_info(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
+    for (size_t i = 0; i < proto->n_value_info; i++) {
         int32_t value;
-        value_info declared = read_value_info(field.message);
-        if (!tort_names_find(&scope->names, declared.name, &value)) continue;
+        const char *name = tort_text_of(proto->value_info[i]->name);
+        if (!tort_names_find(&scope->names, name, &value)) continue;
         const tort_graph_value *have = value_at(loader, scope, value);
         if (have->is_input || have->is_output || have->weight >= 0) continue;
-        tort_status status = declare_type(loader, scope, &declared, value);
-        if (status) tort_error_prefix(loader->error, "value_info %zu \"%.150s\"", i, declared.name);
+        tort_status status = declare_type(loader, scope, proto->value_info[i], value);
+        if (status) tort_error_prefix(loader->error, "value_info %zu \"%.150s\"", i, name);
         if (status) return status;
     }
     return TORT_OK;
@@ -193,38 +186,21 @@ static tort_status load_value_info(tort_loader *loader, tort_scope *scope, tort_
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
-tort_node_proto tort_read_node(tort_message message) {
-    tort_node_proto node = {.message = message, .name = "", .op_type = "", .domain = "", .overload = ""};
-    for (tort_field field; tort_next_field(&message, &field);) {
-        switch (field.number) {
-        case NODE_INPUT: node.input_count++; break;
-        case NODE_OUTPUT: node.output_count++; break;
-        case NODE_NAME: node.name = field.text; break;
-        case NODE_OP_TYPE: node.op_type = field.text; break;
-        case NODE_ATTRIBUTE: node.attribute_count++; break;
-        case NODE_DOMAIN: node.domain = tort_domain_of(field.text); break;
-        case NODE_OVERLOAD: node.overload = field.text; break;
-        default: break;
-        }
-    }
-    return node;
-}
-
 static tort_status declare_output(tort_loader *loader, tort_scope *scope, const char *name, size_t node) {
     int32_t value;
     if (!*name) return TORT_OK;
-    if (!tort_names_find(&scope->names, name, &value)) return tort_declare_value(loader, scope, name, &value);
+    if (!tort_names_find(&scope->names, name, &value)) return declare_value(loader, scope, name, &value);
     if (value >= 0) return TORT_OK;
     return tort_fail(loader->error, TORT_E_MODEL, "node %zu: output \"%.150s\" is an input of the function", node,
                      name);
 }
 
 /* Whether a value has one source only is checked by the core, when the graph is whole. */
-tort_status tort_declare_outputs(tort_loader *loader, tort_scope *scope, tort_message message, uint32_t number) {
-    tort_field node, output;
-    for (size_t i = 0; tort_next_of(&message, number, &node); i++) {
-        while (tort_next_of(&node.message, NODE_OUTPUT, &output)) {
-            tort_status status = declare_output(loader, scope, output.text, i);
+tort_status tort_declare_outputs(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto *const *nodes,
+                                 size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < nodes[i]->n_output; k++) {
+            tort_status status = declare_output(loader, scope, nodes[i]->output[k], i);
             if (status) return status;
         }
     }
@@ -240,25 +216,25 @@ static tort_status node_opset(tort_loader *loader, const tort_scope *scope, cons
 }
 
 /* Its name, in a call after the call. A node without one is named by the core, which knows all names of the graph. */
-static const char *node_name(tort_loader *loader, const tort_scope *scope, const tort_node_proto *proto, size_t index) {
+static const char *node_name(tort_loader *loader, const tort_scope *scope, const TortOnnx__NodeProto *proto,
+                             size_t index) {
     tort_arena *arena = &loader->model->arena;
-    if (!scope->call || scope->outer) return proto->name;
-    if (*proto->name) return tort_arena_format(arena, "%s/%s", scope->call->prefix, proto->name);
+    const char *name = tort_text_of(proto->name);
+    if (has_plain_names(scope)) return tort_keep_text(loader, name);
+    if (*name) return tort_arena_format(arena, "%s/%s", scope->call->prefix, name);
     return tort_arena_format(arena, "%s/%s_%zu", scope->call->prefix, proto->op_type, index);
 }
 
-static tort_status resolve_outputs(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+static tort_status resolve_outputs(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
                                    tort_node *node) {
-    int32_t *outputs = tort_arena_array(&loader->model->arena, (size_t)proto->output_count, sizeof *outputs);
+    int32_t *outputs = tort_arena_array(&loader->model->arena, proto->n_output, sizeof *outputs);
     if (!outputs) return tort_no_memory(loader);
-    tort_message rest = proto->message;
-    tort_field field;
-    for (int32_t i = 0; tort_next_of(&rest, NODE_OUTPUT, &field); i++) {
+    for (size_t i = 0; i < proto->n_output; i++) {
         outputs[i] = -1;
-        if (*field.text) tort_names_find(&scope->names, field.text, &outputs[i]);
+        if (*proto->output[i]) tort_names_find(&scope->names, proto->output[i], &outputs[i]);
     }
     node->outputs = outputs;
-    node->output_count = proto->output_count;
+    node->output_count = (int32_t)proto->n_output;
     return TORT_OK;
 }
 
@@ -267,7 +243,7 @@ static tort_status add_operator(tort_loader *loader, const tort_scope *scope, co
     return tort_graph_add_node(loader->model, scope->graph, node) < 0 ? tort_no_memory(loader) : TORT_OK;
 }
 
-static tort_status load_operator(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+static tort_status load_operator(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
                                  tort_node *node) {
     tort_bodies bodies = {.count = 0};
     tort_status status = node_opset(loader, scope, node->domain, &node->opset);
@@ -279,31 +255,30 @@ static tort_status load_operator(tort_loader *loader, tort_scope *scope, const t
     return status;
 }
 
-static tort_status load_node(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto, size_t index,
+static tort_status load_node(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto, size_t index,
                              int32_t file_index) {
-    if (!*proto->op_type) return tort_fail(loader->error, TORT_E_MODEL, "it has no op_type");
     tort_function *function;
     tort_status status = tort_find_function(loader, proto, &function);
     if (status) return status;
     if (function) return tort_expand_call(loader, scope, function, proto, index, file_index);
     tort_node node = {.file_index = file_index,
                       .name = node_name(loader, scope, proto, index),
-                      .domain = proto->domain,
-                      .op_type = proto->op_type};
-    return node.name ? load_operator(loader, scope, proto, &node) : tort_no_memory(loader);
+                      .domain = tort_keep_once(loader, tort_domain_of(proto->domain)),
+                      .op_type = tort_keep_once(loader, proto->op_type)};
+    if (!node.name || !node.domain || !node.op_type) return tort_no_memory(loader);
+    return load_operator(loader, scope, proto, &node);
 }
 
-enum { MOST_NAMED = 8 }; /* nodes around each other that an error names */
+enum { MAX_NAMED = 8 }; /* nodes around each other that an error names */
 
-tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, tort_message message, uint32_t number,
+tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto *const *nodes, size_t count,
                             int32_t file_index) {
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&message, number, &field); i++) {
-        tort_node_proto proto = tort_read_node(field.message);
-        tort_status status = load_node(loader, scope, &proto, i, file_index < 0 ? (int32_t)i : file_index);
+    for (size_t i = 0; i < count; i++) {
+        tort_status status = load_node(loader, scope, nodes[i], i, file_index < 0 ? (int32_t)i : file_index);
         if (!status) continue;
-        if (loader->depth <= MOST_NAMED) /* else the outer ones fill the message */
-            tort_error_prefix(loader->error, "node %zu \"%.100s\" (%.60s)", i, proto.name, proto.op_type);
+        if (loader->depth <= MAX_NAMED) /* else the outer ones fill the message */
+            tort_error_prefix(loader->error, "node %zu \"%.100s\" (%.60s)", i, tort_text_of(nodes[i]->name),
+                              nodes[i]->op_type);
         if (loader->error && scope->graph == 0 && !scope->call) loader->error->node = (int32_t)i;
         return status;
     }
@@ -312,39 +287,30 @@ tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, tort_message
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-/* Bytes in the slim copy of a node, and of an input or a tensor, that are not refused: smaller ones get no room. */
-enum { SMALLEST_NODE = 4, SMALLEST_VALUE = 6 };
-
-/* Room for what the graph has by itself, not for what calls and captures add. */
-static bool reserve(tort_loader *loader, int32_t graph, tort_message message) {
-    int32_t nodes = 0, values = 0, weights = 0;
-    for (tort_field field; tort_next_field(&message, &field);) {
-        ptrdiff_t size = field.kind == TORT_SLIM_MESSAGE ? field.message.end - field.message.at : 0;
-        if (field.number == GRAPH_NODE) {
-            nodes += size >= SMALLEST_NODE;
-            values += tort_count_of(field.message, NODE_OUTPUT);
-        }
-        if (field.number == GRAPH_INPUT) values += size >= SMALLEST_VALUE;
-        if (field.number == GRAPH_INITIALIZER || field.number == GRAPH_SPARSE_INITIALIZER)
-            weights += size >= SMALLEST_VALUE;
-    }
-    return tort_graph_reserve(loader->model, graph, values + weights, nodes) &&
-           tort_model_reserve_weights(loader->model, weights);
+/* Room for what the graph has by itself, not for what calls and captures add; none for what will be refused because it
+ * has no name. */
+static bool reserve(tort_loader *loader, int32_t graph, const TortOnnx__GraphProto *proto) {
+    size_t values = proto->n_sparse_initializer;
+    for (size_t i = 0; i < proto->n_input; i++) values += *tort_text_of(proto->input[i]->name) != 0;
+    for (size_t i = 0; i < proto->n_initializer; i++) values += *tort_text_of(proto->initializer[i]->name) != 0;
+    for (size_t i = 0; i < proto->n_node; i++) values += proto->node[i]->n_output;
+    return tort_graph_reserve(loader->model, graph, (int32_t)values, (int32_t)proto->n_node) &&
+           tort_model_reserve_weights(loader->model, (int32_t)(proto->n_initializer + proto->n_sparse_initializer));
 }
 
-tort_status tort_load_graph(tort_loader *loader, tort_message message, tort_scope *scope, int32_t *graph) {
+tort_status tort_load_graph(tort_loader *loader, const TortOnnx__GraphProto *proto, tort_scope *scope, int32_t *graph) {
     tort_status status = tort_enter(loader);
     if (status) return status;
     tort_names_init(&scope->names, loader->env);
-    *graph = scope->graph = tort_model_add_graph(loader->model, "", "");
-    if (*graph < 0 || !reserve(loader, *graph, message)) return tort_no_memory(loader);
-    loader->model->graphs[*graph].name = tort_text_in(message, GRAPH_NAME);
-    status = load_initializers(loader, scope, message);
-    if (!status) status = load_inputs(loader, scope, message);
-    if (!status) status = tort_declare_outputs(loader, scope, message, GRAPH_NODE);
-    if (!status) status = tort_load_nodes(loader, scope, message, GRAPH_NODE, -1);
-    if (!status) status = load_outputs(loader, scope, message);
-    if (!status) status = load_value_info(loader, scope, message);
+    const char *name = tort_keep_text(loader, tort_text_of(proto->name));
+    *graph = scope->graph = name ? tort_model_add_graph(loader->model, name, "") : -1;
+    if (*graph < 0 || !reserve(loader, *graph, proto)) return tort_no_memory(loader);
+    status = load_initializers(loader, scope, proto);
+    if (!status) status = load_inputs(loader, scope, proto);
+    if (!status) status = tort_declare_outputs(loader, scope, proto->node, proto->n_node);
+    if (!status) status = tort_load_nodes(loader, scope, proto->node, proto->n_node, -1);
+    if (!status) status = load_outputs(loader, scope, proto);
+    if (!status) status = load_value_info(loader, scope, proto);
     tort_leave(loader);
     return status;
 }

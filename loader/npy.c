@@ -8,6 +8,7 @@
 
 #include "loader/npy.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/utf8.h"
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_SIZE 6
@@ -246,23 +247,6 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
 
 /* ---- write ------------------------------------------------------------------------------------------------------ */
 
-/* The length of a UTF-8 sequence at `at` and its character; 0 if it is not valid. */
-static size_t get_utf8(const char *at, size_t left, uint32_t *code) {
-    const uint8_t *bytes = (const uint8_t *)at;
-    size_t length = bytes[0] < 0x80       ? 1
-                    : bytes[0] >> 5 == 6  ? 2
-                    : bytes[0] >> 4 == 14 ? 3
-                    : bytes[0] >> 3 == 30 ? 4
-                                          : 0;
-    if (length == 0 || length > left) return 0;
-    *code = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if (bytes[i] >> 6 != 2) return 0;
-        *code = *code << 6 | (bytes[i] & 0x3f);
-    }
-    return *code <= 0x10ffff ? length : 0;
-}
-
 /* Characters of the longest string, at least one, as NumPy has it; false if one is not UTF-8. */
 static bool longest_text(const tort_string *strings, int64_t count, size_t *longest) {
     *longest = 1;
@@ -270,7 +254,7 @@ static bool longest_text(const tort_string *strings, int64_t count, size_t *long
         size_t characters = 0;
         for (size_t at = 0, length; at < strings[i].length; at += length, characters++) {
             uint32_t code;
-            length = get_utf8(strings[i].data + at, strings[i].length - at, &code);
+            length = tort_utf8_decode(strings[i].data + at, strings[i].length - at, &code);
             if (!length) return false;
         }
         if (characters > *longest) *longest = characters;
@@ -339,7 +323,7 @@ static bool write_texts(FILE *file, const tort_string *strings, int64_t count, c
             characters = 0;
             for (size_t at = 0; at < string->length; characters++) {
                 uint32_t code;
-                at += get_utf8(string->data + at, string->length - at, &code);
+                at += tort_utf8_decode(string->data + at, string->length - at, &code);
                 if (fwrite(&code, sizeof code, 1, file) != 1) return false;
             }
         }

@@ -1,8 +1,8 @@
 /* onnx_load.c - tort_model_load: untrusted bytes become a checked model.
  *
- * The steps: open the source; slim copy (wire.c), which becomes the model's; header, imports, functions, the main graph
- * with all below it; tort_model_finish. Weights are not read. Memory has a limit (limits.h). Whatever
- * fails, everything is freed and the error says where. Read next: wire.h, graph.c. */
+ * The steps: open the source; parse it (parse.h); header, imports, functions, the main graph with all below it; then
+ * the parsed structs are freed, and tort_model_finish. Weights are not read. Memory has a limit (limits.h). Whatever
+ * fails, everything is freed and the error says where. Read next: parse.h, graph.c. */
 #include <string.h>
 
 #include "loader/file_kind.h"
@@ -11,75 +11,73 @@
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
-static tort_message find_message(tort_message message, uint32_t number) {
-    tort_field field;
-    return tort_next_of(&message, number, &field) ? field.message : (tort_message){NULL, NULL};
+/* Keeps texts of the file in the model. */
+typedef struct kept_text {
+    const char **place, *text;
+} kept_text;
+
+static tort_status keep_texts(tort_loader *loader, const kept_text *texts, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        *texts[i].place = tort_keep_text(loader, tort_text_of(texts[i].text));
+        if (!*texts[i].place) return tort_no_memory(loader);
+    }
+    return TORT_OK;
 }
 
 static tort_status load_header(tort_loader *loader, const char *path) {
     tort_model *model = loader->model;
-    tort_message message = loader->message;
-    model->ir_version = 0;
-    for (tort_field field; tort_next_of(&message, MODEL_IR_VERSION, &field);)
-        model->ir_version = (int64_t)field.integer;
-    message = loader->message;
+    const TortOnnx__ModelProto *proto = loader->proto;
+    model->ir_version = proto->ir_version;
     if (model->ir_version < 1 || model->ir_version > TORT_NEWEST_IR)
         return tort_fail(loader->error, TORT_E_MODEL, "ir_version is %lld; tinyort reads 1 to %d",
                          (long long)model->ir_version, TORT_NEWEST_IR);
-    model->producer = tort_text_in(message, MODEL_PRODUCER_NAME);
-    model->producer_version = tort_text_in(message, MODEL_PRODUCER_VERSION);
-    model->graph_name = tort_text_in(find_message(message, MODEL_GRAPH), GRAPH_NAME);
-    model->path = tort_arena_text(&model->arena, path, strlen(path));
-    return model->path ? TORT_OK : tort_no_memory(loader);
+    const kept_text texts[] = {{&model->producer, proto->producer_name},
+                               {&model->producer_version, proto->producer_version},
+                               {&model->graph_name, proto->graph->name},
+                               {&model->path, path}};
+    return keep_texts(loader, texts, sizeof texts / sizeof *texts);
 }
 
 static tort_status load_metadata(tort_loader *loader) {
-    tort_message rest = loader->message;
-    size_t count = (size_t)tort_count_of(rest, MODEL_METADATA_PROPS);
-    tort_metadata *metadata = tort_arena_array(&loader->model->arena, count, sizeof *metadata);
+    const TortOnnx__ModelProto *proto = loader->proto;
+    tort_metadata *metadata = tort_arena_array(&loader->model->arena, proto->n_metadata_props, sizeof *metadata);
     if (!metadata) return tort_no_memory(loader);
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&rest, MODEL_METADATA_PROPS, &field); i++)
-        metadata[i] =
-            (tort_metadata){tort_text_in(field.message, PROPERTY_KEY), tort_text_in(field.message, PROPERTY_VALUE)};
+    for (size_t i = 0; i < proto->n_metadata_props; i++) {
+        const TortOnnx__StringStringEntryProto *entry = proto->metadata_props[i];
+        const kept_text texts[] = {{&metadata[i].key, entry->key}, {&metadata[i].value, entry->value}};
+        tort_status status = keep_texts(loader, texts, 2);
+        if (status) return status;
+    }
     loader->model->metadata = metadata;
-    loader->model->metadata_count = (int32_t)count;
+    loader->model->metadata_count = (int32_t)proto->n_metadata_props;
     return TORT_OK;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-/* The slim copy moves into the model, whose names it holds. */
-static tort_status take_slim_copy(tort_loader *loader) {
-    tort_slim slim;
-    tort_status status = tort_wire_slim(loader->env, loader->source, &tort_wire_model, &slim, loader->error);
-    uint8_t *bytes = status ? NULL : tort_arena_alloc(&loader->model->arena, slim.size);
-    if (bytes) {
-        if (slim.size) memcpy(bytes, slim.bytes, slim.size);
-        loader->message = (tort_message){bytes, bytes + slim.size};
-    } else if (!status) {
-        status = tort_no_memory(loader);
-    }
-    tort_slim_free(loader->env, &slim);
-    return status;
-}
-
 static tort_status load_main_graph(tort_loader *loader) {
     tort_scope scope = {0};
     int32_t graph;
-    tort_status status = tort_load_graph(loader, find_message(loader->message, MODEL_GRAPH), &scope, &graph);
+    tort_status status = tort_load_graph(loader, loader->proto->graph, &scope, &graph);
     tort_scope_free(loader, &scope);
     return status;
 }
 
-static tort_status load_parts(tort_loader *loader, const char *path) {
-    tort_status status = take_slim_copy(loader);
-    if (!status && !find_message(loader->message, MODEL_GRAPH).at)
+static tort_status parse(tort_loader *loader, tort_parsed *parsed) {
+    tort_status status =
+        tort_parse(loader->env, loader->source, &tort_onnx__model_proto__descriptor, parsed, loader->error);
+    loader->proto = parsed->root;
+    if (!status && !loader->proto->graph)
         status = tort_fail(loader->error, TORT_E_MODEL, "there is no graph in it; is it an ONNX model?");
     if (status == TORT_E_MODEL) tort_explain_file(loader->source, loader->error);
-    if (!status) status = load_header(loader, path);
+    return status;
+}
+
+static tort_status load_parts(tort_loader *loader, const char *path) {
+    const TortOnnx__ModelProto *proto = loader->proto;
+    tort_status status = load_header(loader, path);
     if (!status) status = load_metadata(loader);
-    if (!status) status = tort_load_opsets(loader, loader->message, MODEL_OPSET_IMPORT, &loader->opsets);
+    if (!status) status = tort_load_opsets(loader, proto->opset_import, proto->n_opset_import, &loader->opsets);
     if (!status) status = tort_list_opsets(loader);
     if (!status) status = tort_load_functions(loader);
     if (!status) status = load_main_graph(loader);
@@ -89,16 +87,16 @@ static tort_status load_parts(tort_loader *loader, const char *path) {
 /* Fills `model` from its source. */
 static tort_status load(tort_model *model, const char *path, tort_error *error) {
     tort_loader loader = {.env = &model->env, .model = model, .source = model->source_ud, .error = error};
+    tort_names *const tables[] = {&loader.kept, &loader.opsets, &loader.function_numbers, &loader.prefixes};
+    tort_parsed parsed;
     tort_arena_init(&loader.scratch, loader.env);
-    tort_names_init(&loader.opsets, loader.env);
-    tort_names_init(&loader.function_numbers, loader.env);
-    tort_names_init(&loader.prefixes, loader.env);
-    tort_status status = load_parts(&loader, path);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) tort_names_init(tables[i], loader.env);
+    tort_status status = parse(&loader, &parsed);
+    if (!status) status = load_parts(&loader, path);
     tort_functions_free(&loader);
-    tort_names_free(&loader.opsets);
-    tort_names_free(&loader.function_numbers);
-    tort_names_free(&loader.prefixes);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) tort_names_free(tables[i]);
     tort_arena_free(&loader.scratch);
+    tort_parsed_free(&parsed);
     return status;
 }
 
@@ -110,21 +108,12 @@ static void set_source(tort_model *model, tort_source *source) {
     model->source_is_ours = tort_source_is_ours(source);
 }
 
-static tort_status over_limit(const tort_source *source, const tort_model *model, tort_error *error) {
-    return tort_fail(
-        error, TORT_E_MODEL,
-        "loading takes more than %zu MiB of memory, the limit for a file of %llu bytes (%d for each and %zu "
-        "MiB): a part of it describes far more than it holds",
-        model->account.limit >> 20, (unsigned long long)tort_source_size(source), TORT_LOAD_FACTOR,
-        TORT_LOAD_BASE >> 20);
-}
-
 /* Fills `model` from its source within the limit for its size, which ends with the loading. */
 static tort_status load_limited(tort_model *model, tort_source *source, const char *path, tort_error *error) {
     tort_account_limit(&model->account, tort_load_limit(tort_source_size(source)));
     tort_status status = load(model, path, error);
     if (!status) status = tort_model_finish(model, tort_source_options(source)->assume_opset, error);
-    if (status && model->account.refused) status = over_limit(source, model, error);
+    if (status && model->account.refused) status = tort_over_limit(source, model->account.limit, error);
     tort_account_limit(&model->account, SIZE_MAX);
     return status;
 }

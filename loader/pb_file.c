@@ -9,18 +9,28 @@ bool tort_path_ends(const char *path, const char *ending) {
     return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
-tort_status tort_pb_read(const tort_env *env, const char *path, const tort_wire_message *root,
-                         tort_status (*read)(tort_loader *loader, tort_message message, void *ud), void *ud,
+/* Parses within the limit for the file's size, which is not that of what is read then. */
+static tort_status parse_limited(tort_loader *loader, const ProtobufCMessageDescriptor *root,
+                                 tort_status (*read)(tort_loader *loader, const void *proto, void *ud), void *ud) {
+    tort_account account;
+    tort_parsed parsed;
+    const tort_env bounded = tort_account_open(&account, loader->env, 0);
+    tort_account_limit(&account, tort_load_limit(tort_source_size(loader->source)));
+    tort_status status = tort_parse(&bounded, loader->source, root, &parsed, loader->error);
+    if (status && account.refused) status = tort_over_limit(loader->source, account.limit, loader->error);
+    if (!status) status = read(loader, parsed.root, ud);
+    tort_parsed_free(&parsed);
+    return status;
+}
+
+tort_status tort_pb_read(const tort_env *env, const char *path, const ProtobufCMessageDescriptor *root,
+                         tort_status (*read)(tort_loader *loader, const void *proto, void *ud), void *ud,
                          tort_error *error) {
-    tort_slim slim;
     tort_loader loader = {.env = env, .error = error};
     if (!tort_path_ends(path, ".pb")) return tort_fail(error, TORT_E_USAGE, "the path must end in .npy or .pb");
     tort_status status = tort_source_open_file(env, path, NULL, &loader.source, error);
     if (status) return status;
-    status = tort_wire_slim(env, loader.source, root, &slim, error);
-    uint8_t *end = slim.size ? slim.bytes + slim.size : slim.bytes; /* both NULL where nothing was kept */
-    if (!status) status = read(&loader, (tort_message){slim.bytes, end}, ud);
-    tort_slim_free(env, &slim);
+    status = parse_limited(&loader, root, read, ud);
     tort_source_close(loader.source);
     return status;
 }
@@ -49,11 +59,11 @@ tort_status tort_file_write(const char *path, bool (*write)(FILE *file, const vo
 
 tort_container_facts tort_container_of(tort_kind kind) {
     switch (kind) {
-    case TORT_TENSOR: return (tort_container_facts){CONTAINER_TENSOR, HOLDS_TENSORS, "tensors"};
+    case TORT_TENSOR: return (tort_container_facts){TORT_ONNX__SEQUENCE_PROTO__DATA_TYPE__TENSOR, "tensors"};
     case TORT_SPARSE: break;
-    case TORT_SEQUENCE: return (tort_container_facts){CONTAINER_SEQUENCE, HOLDS_SEQUENCES, "sequences"};
-    case TORT_OPTIONAL: return (tort_container_facts){CONTAINER_OPTIONAL, HOLDS_OPTIONALS, "optionals"};
-    case TORT_MAP: return (tort_container_facts){CONTAINER_MAP, HOLDS_MAPS, "maps"};
+    case TORT_SEQUENCE: return (tort_container_facts){TORT_ONNX__SEQUENCE_PROTO__DATA_TYPE__SEQUENCE, "sequences"};
+    case TORT_OPTIONAL: return (tort_container_facts){TORT_ONNX__SEQUENCE_PROTO__DATA_TYPE__OPTIONAL, "optionals"};
+    case TORT_MAP: return (tort_container_facts){TORT_ONNX__SEQUENCE_PROTO__DATA_TYPE__MAP, "maps"};
     }
-    return (tort_container_facts){CONTAINER_SPARSE_TENSOR, HOLDS_SPARSE_TENSORS, "sparse tensors"};
+    return (tort_container_facts){TORT_ONNX__SEQUENCE_PROTO__DATA_TYPE__SPARSE_TENSOR, "sparse tensors"};
 }

@@ -1,6 +1,6 @@
 /* pb_file.h - what reading and writing of single tensors and values in files share. Private to loader/.
  *
- * A .pb goes the way of a model: slim copy, then its data read straight to where it belongs. */
+ * A .pb goes the way of a model: it is parsed without its data, which is then read straight to where it belongs. */
 #ifndef TORT_LOADER_PB_FILE_H
 #define TORT_LOADER_PB_FILE_H
 
@@ -10,10 +10,10 @@
 
 bool tort_path_ends(const char *path, const char *ending);
 
-/* Reads a file that holds a message of kind `root`: gives its slim copy to `read`. TORT_E_USAGE where the path does not
- * end in .pb. */
-tort_status tort_pb_read(const tort_env *env, const char *path, const tort_wire_message *root,
-                         tort_status (*read)(tort_loader *loader, tort_message message, void *ud), void *ud,
+/* Reads a file that holds a message of kind `root`: gives it to `read`, for as long as that runs. TORT_E_USAGE where
+ * the path does not end in .pb. */
+tort_status tort_pb_read(const tort_env *env, const char *path, const ProtobufCMessageDescriptor *root,
+                         tort_status (*read)(tort_loader *loader, const void *proto, void *ud), void *ud,
                          tort_error *error);
 /* How reading a file ended: what would be wrong with a model is here wrong with an input; the message names the path.
  */
@@ -23,10 +23,9 @@ tort_status tort_file_status(const char *path, tort_status status, tort_error *e
 tort_status tort_file_write(const char *path, bool (*write)(FILE *file, const void *what, const char *name),
                             const void *what, const char *name, tort_error *error);
 
-/* How SequenceProto and OptionalProto hold values of a kind. */
+/* What SequenceProto and OptionalProto call a kind in elem_type, and we in messages. */
 typedef struct tort_container_facts {
-    uint32_t field;
-    int32_t number; /* in elem_type */
+    int32_t number;
     const char *what;
 } tort_container_facts;
 

@@ -1,111 +1,163 @@
 /* pb_write.c - writes tensors and other values as ONNX's messages.
  *
- * The length of a message stands before it, so that a message within another is written twice: once to count its bytes,
- * without a file. */
+ * The structs of a message borrow names and data; protobuf-c writes them to the file piece by piece, so nothing that is
+ * large is copied. */
+#include <errno.h>
 #include <string.h>
 
 #include "loader/pb_file.h"
 #include "runtime/graph/value.h"
 
-typedef struct pb_writer {
-    FILE *file; /* NULL: only count */
-    uint64_t size;
+/* ---- a message to a file ----------------------------------------------------------------------------------------- */
+
+typedef struct file_buffer {
+    ProtobufCBuffer base;
+    FILE *file;
     bool ok;
-} pb_writer;
+} file_buffer;
 
-static void put(pb_writer *w, const void *bytes, size_t size) {
-    w->size += size;
-    if (w->ok && w->file && size) w->ok = fwrite(bytes, 1, size, w->file) == size;
+static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes) {
+    file_buffer *buffer = (file_buffer *)base;
+    if (buffer->ok && size) buffer->ok = fwrite(bytes, 1, size, buffer->file) == size;
 }
 
-/* An integer, or the length of the bytes that follow. */
-static void put_field(pb_writer *w, uint32_t number, tort_wire_type wire_type, uint64_t value) {
-    uint8_t bytes[20];
-    size_t size = tort_encode_varint(number << 3 | (uint32_t)wire_type, bytes);
-    size += tort_encode_varint(value, bytes + size);
-    put(w, bytes, size);
-}
-
-static void put_bytes(pb_writer *w, uint32_t number, const void *bytes, size_t size) {
-    put_field(w, number, TORT_WIRE_LENGTH, size);
-    put(w, bytes, size);
-}
-
-static void put_name(pb_writer *w, uint32_t number, const char *name) {
-    if (name && *name) put_bytes(w, number, name, strlen(name));
+/* Lengths within a message have 31 bits. */
+static bool write_message(FILE *file, const ProtobufCMessage *message) {
+    file_buffer buffer = {.base = {.append = append}, .file = file, .ok = true};
+    errno = message ? EFBIG : ENOMEM;
+    if (!message || protobuf_c_message_get_packed_size(message) > INT32_MAX) return false;
+    protobuf_c_message_pack_to_buffer(message, &buffer.base);
+    return buffer.ok;
 }
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-static void put_strings(pb_writer *w, uint32_t number, const tort_string *strings, size_t count) {
-    for (size_t i = 0; i < count; i++) put_bytes(w, number, strings[i].data, strings[i].length);
+/* NULL: out of memory. */
+static ProtobufCBinaryData *make_strings(tort_arena *arena, const tort_string *strings, size_t count) {
+    ProtobufCBinaryData *made = tort_arena_array(arena, count, sizeof *made);
+    for (size_t i = 0; made && i < count; i++)
+        made[i] = (ProtobufCBinaryData){strings[i].length, (uint8_t *)strings[i].data};
+    return made;
 }
 
-static void put_tensor(pb_writer *w, const tort_tensor *tensor, const char *name) {
+static TortOnnx__TensorProto *make_tensor(tort_arena *arena, const tort_tensor *tensor, const char *name) {
+    TortOnnx__TensorProto *proto = tort_arena_alloc(arena, sizeof *proto);
     size_t bytes = 0;
-    w->ok = w->ok && tort_tensor_bytes(tensor, &bytes);
-    for (int32_t d = 0; d < tensor->rank; d++) put_field(w, TENSOR_DIMS, TORT_WIRE_VARINT, (uint64_t)tensor->dims[d]);
-    put_field(w, TENSOR_DATA_TYPE, TORT_WIRE_VARINT, (uint64_t)tensor->type);
-    put_name(w, TENSOR_NAME, name);
-    if (tensor->type == TORT_STRING)
-        put_strings(w, TENSOR_STRING_DATA, tensor->data, bytes / sizeof(tort_string));
-    else
-        put_bytes(w, TENSOR_RAW_DATA, tensor->data, bytes);
-}
-
-bool tort_pb_write_tensor(FILE *file, const tort_tensor *tensor, const char *name) {
-    pb_writer w = {.file = file, .ok = true};
-    put_tensor(&w, tensor, name);
-    return w.ok;
+    if (!proto || !tort_tensor_bytes(tensor, &bytes)) return NULL;
+    tort_onnx__tensor_proto__init(proto);
+    proto->n_dims = (size_t)tensor->rank;
+    proto->dims = (int64_t *)tensor->dims;
+    proto->data_type = (int32_t)tensor->type;
+    proto->name = (char *)name;
+    if (tensor->type == TORT_STRING) {
+        proto->n_string_data = bytes / sizeof(tort_string);
+        proto->string_data = make_strings(arena, tensor->data, proto->n_string_data);
+        return proto->string_data ? proto : NULL;
+    }
+    proto->data_case = TORT_ONNX__TENSOR_PROTO__DATA_RAW_DATA;
+    proto->raw_data = (ProtobufCBinaryData){bytes, tensor->data};
+    return proto;
 }
 
 /* ---- what is no tensor ------------------------------------------------------------------------------------------- */
 
-static void put_value(pb_writer *w, const tort_value *value, const char *name);
-
-/* A value as field `number` of what is being written. */
-static void put_inner(pb_writer *w, uint32_t number, const tort_value *value) {
-    pb_writer count = {.ok = true};
-    put_value(&count, value, NULL);
-    put_field(w, number, TORT_WIRE_LENGTH, count.size);
-    put_value(w, value, NULL);
-}
+static void *make_value(tort_arena *arena, const tort_value *value, const char *name);
 
 /* The elements of a sequence or map, or that of an optional. */
-static void put_elements(pb_writer *w, const tort_value *value) {
+static TortOnnx__SequenceProto *make_elements(tort_arena *arena, const tort_value *value, const char *name) {
     const tort_kind kind = tort_type_kind(tort_type_element(tort_value_type_of(value)));
-    const tort_container_facts facts = tort_container_of(kind);
-    put_field(w, CONTAINER_ELEM_TYPE, TORT_WIRE_VARINT, (uint64_t)facts.number);
-    for (int32_t i = 0; i < tort_value_count(value); i++) put_inner(w, facts.field, tort_value_at(value, i));
-}
-
-static void put_map(pb_writer *w, const tort_value *map) {
-    const tort_tensor *keys = tort_value_keys(map);
-    const size_t key_count = (size_t)tort_value_count(map);
-    put_field(w, MAP_VALUE_KEY_TYPE, TORT_WIRE_VARINT, (uint64_t)keys->type);
-    if (keys->type == TORT_STRING) put_strings(w, MAP_VALUE_STRING_KEYS, keys->data, key_count);
-    for (size_t i = 0; keys->type == TORT_INT64 && i < key_count; i++)
-        put_field(w, MAP_VALUE_KEYS, TORT_WIRE_VARINT, (uint64_t)((const int64_t *)keys->data)[i]);
-    pb_writer count = {.ok = true};
-    put_elements(&count, map);
-    put_field(w, MAP_VALUE_VALUES, TORT_WIRE_LENGTH, count.size);
-    put_elements(w, map);
-}
-
-static void put_value(pb_writer *w, const tort_value *value, const char *name) {
-    if (tort_value_kind(value) == TORT_TENSOR) {
-        put_tensor(w, tort_value_view(value), name);
-        return;
+    const size_t count = (size_t)tort_value_count(value);
+    TortOnnx__SequenceProto *proto = tort_arena_alloc(arena, sizeof *proto);
+    void **elements = tort_arena_array(arena, count, sizeof *elements);
+    if (!proto || !elements) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        elements[i] = make_value(arena, tort_value_at(value, (int32_t)i), NULL);
+        if (!elements[i]) return NULL;
     }
-    put_name(w, VALUE_NAME, name);
-    if (tort_value_kind(value) == TORT_MAP)
-        put_map(w, value);
-    else
-        put_elements(w, value);
+    tort_onnx__sequence_proto__init(proto);
+    proto->name = (char *)name;
+    proto->has_elem_type = true;
+    proto->elem_type = tort_container_of(kind).number;
+    *(kind == TORT_TENSOR     ? &proto->n_tensor_values
+      : kind == TORT_SEQUENCE ? &proto->n_sequence_values
+      : kind == TORT_OPTIONAL ? &proto->n_optional_values
+                              : &proto->n_map_values) = count;
+    proto->tensor_values = (TortOnnx__TensorProto **)elements;
+    proto->sequence_values = (TortOnnx__SequenceProto **)elements;
+    proto->optional_values = (TortOnnx__OptionalProto **)elements;
+    proto->map_values = (TortOnnx__MapProto **)elements;
+    return proto;
+}
+
+static TortOnnx__OptionalProto *make_optional(tort_arena *arena, const tort_value *value, const char *name) {
+    TortOnnx__OptionalProto *proto = tort_arena_alloc(arena, sizeof *proto);
+    const TortOnnx__SequenceProto *held = make_elements(arena, value, name);
+    if (!proto || !held) return NULL;
+    tort_onnx__optional_proto__init(proto);
+    proto->name = held->name;
+    proto->has_elem_type = true;
+    proto->elem_type = held->elem_type;
+    if (held->n_tensor_values) proto->tensor_value = held->tensor_values[0];
+    if (held->n_sequence_values) proto->sequence_value = held->sequence_values[0];
+    if (held->n_optional_values) proto->optional_value = held->optional_values[0];
+    if (held->n_map_values) proto->map_value = held->map_values[0];
+    return proto;
+}
+
+static TortOnnx__MapProto *make_map(tort_arena *arena, const tort_value *map, const char *name) {
+    const tort_tensor *keys = tort_value_keys(map);
+    const size_t count = (size_t)tort_value_count(map);
+    TortOnnx__MapProto *proto = tort_arena_alloc(arena, sizeof *proto);
+    if (!proto) return NULL;
+    tort_onnx__map_proto__init(proto);
+    proto->name = (char *)name;
+    proto->has_key_type = true;
+    proto->key_type = (int32_t)keys->type;
+    proto->values = make_elements(arena, map, NULL);
+    if (keys->type == TORT_STRING) {
+        proto->n_string_keys = count;
+        proto->string_keys = make_strings(arena, keys->data, count);
+        return proto->values && proto->string_keys ? proto : NULL;
+    }
+    proto->n_keys = count;
+    proto->keys = keys->data;
+    return proto->values ? proto : NULL;
+}
+
+/* The message of a value, which borrows from it; NULL: out of memory. */
+static void *make_value(tort_arena *arena, const tort_value *value, const char *name) {
+    switch (tort_value_kind(value)) {
+    case TORT_TENSOR: return make_tensor(arena, tort_value_view(value), name);
+    case TORT_OPTIONAL: return make_optional(arena, value, name);
+    case TORT_MAP: return make_map(arena, value, name);
+    case TORT_SEQUENCE:
+    case TORT_SPARSE: break;
+    }
+    return make_elements(arena, value, name);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* An empty name is none. */
+static const char *given(const char *name) {
+    return name && *name ? name : NULL;
+}
+
+bool tort_pb_write_tensor(FILE *file, const tort_tensor *tensor, const char *name) {
+    const tort_env env = tort_env_complete(NULL);
+    tort_arena arena;
+    tort_arena_init(&arena, &env);
+    const TortOnnx__TensorProto *proto = make_tensor(&arena, tensor, given(name));
+    const bool ok = write_message(file, proto ? &proto->base : NULL);
+    tort_arena_free(&arena);
+    return ok;
 }
 
 bool tort_pb_write_value(FILE *file, const tort_value *value, const char *name) {
-    pb_writer w = {.file = file, .ok = true};
-    put_value(&w, value, name);
-    return w.ok;
+    const tort_env env = tort_env_complete(NULL);
+    tort_arena arena;
+    tort_arena_init(&arena, &env);
+    const bool ok = write_message(file, make_value(&arena, value, given(name)));
+    tort_arena_free(&arena);
+    return ok;
 }

@@ -5,7 +5,7 @@
 #include "loader/loader.h"
 
 typedef struct sparse_parts {
-    tort_tensor_proto values_proto, indices_proto; /* without a message: missing */
+    const TortOnnx__SparseTensorProto *proto;
     tort_tensor dense;
     size_t dense_bytes, element_size;
     size_t cost; /* bytes while it is expanded: the dense tensor and both parts, which may come from external data */
@@ -14,9 +14,9 @@ typedef struct sparse_parts {
     bool linear;                 /* indices are [count] offsets; otherwise [count, rank] coordinates */
 } sparse_parts;
 
-static tort_status load_facts(tort_loader *loader, const tort_tensor_proto *proto, const char *part,
+static tort_status load_facts(tort_loader *loader, const TortOnnx__TensorProto *proto, const char *part,
                               tort_weight *facts) {
-    if (!proto->message.at) return tort_fail(loader->error, TORT_E_MODEL, "sparse tensor without %s", part);
+    if (!proto) return tort_fail(loader->error, TORT_E_MODEL, "sparse tensor without %s", part);
     tort_status status = tort_tensor_facts(loader, proto, facts);
     if (status) tort_error_prefix(loader->error, "%s", part);
     return status;
@@ -30,10 +30,11 @@ static bool measure(const tort_loader *loader, sparse_parts *parts) {
            parts->cost <= TORT_MOST_SPARSE - loader->sparse_bytes;
 }
 
-static tort_status load_parts(tort_loader *loader, tort_message message, sparse_parts *parts) {
-    tort_status status = load_facts(loader, &parts->values_proto, "values", &parts->values);
-    if (!status) status = load_facts(loader, &parts->indices_proto, "indices", &parts->indices);
-    if (!status) status = tort_load_dims(loader, message, SPARSE_DIMS, &parts->dense.rank, parts->dense.dims);
+static tort_status load_parts(tort_loader *loader, sparse_parts *parts) {
+    const TortOnnx__SparseTensorProto *proto = parts->proto;
+    tort_status status = load_facts(loader, proto->values, "values", &parts->values);
+    if (!status) status = load_facts(loader, proto->indices, "indices", &parts->indices);
+    if (!status) status = tort_load_dims(loader, proto->dims, proto->n_dims, &parts->dense.rank, parts->dense.dims);
     if (status) return status;
     tort_type type = parts->dense.type = parts->values.type;
     int bits = tort_type_bits(type);
@@ -88,14 +89,14 @@ static tort_status scatter(tort_loader *loader, const sparse_parts *parts, const
 
 /* Reads both parts and puts the values into their places; the two blocks are the caller's. */
 static tort_status expand(tort_loader *loader, const sparse_parts *parts, void *values, void *indices) {
-    tort_status status = tort_tensor_contents(loader, &parts->values_proto, &parts->values, values);
-    if (!status) status = tort_tensor_contents(loader, &parts->indices_proto, &parts->indices, indices);
+    tort_status status = tort_tensor_contents(loader, parts->proto->values, &parts->values, values);
+    if (!status) status = tort_tensor_contents(loader, parts->proto->indices, &parts->indices, indices);
     return status ? status : scatter(loader, parts, values, indices);
 }
 
 /* Adds the dense weight. */
-static tort_status load_new(tort_loader *loader, tort_message message, sparse_parts *parts, int32_t *weight) {
-    tort_status status = load_parts(loader, message, parts);
+static tort_status load_new(tort_loader *loader, sparse_parts *parts, int32_t *weight) {
+    tort_status status = load_parts(loader, parts);
     if (status) return status;
     loader->sparse_bytes += parts->cost;
     tort_allow_more(loader, parts->cost);
@@ -109,18 +110,16 @@ static tort_status load_new(tort_loader *loader, tort_message message, sparse_pa
 }
 
 /* Which weight it became is noted with its values. */
-tort_status tort_load_sparse(tort_loader *loader, tort_message message, const char **name, int32_t *weight) {
-    sparse_parts parts = {0};
-    tort_message rest = message;
-    for (tort_field field; tort_next_field(&rest, &field);) {
-        if (field.number == SPARSE_VALUES) parts.values_proto = tort_read_tensor(field.message);
-        if (field.number == SPARSE_INDICES) parts.indices_proto = tort_read_tensor(field.message);
+tort_status tort_load_sparse(tort_loader *loader, const TortOnnx__SparseTensorProto *proto, int32_t *weight) {
+    *weight = -1;
+    if (proto->values && proto->values->has_weight) {
+        *weight = proto->values->weight;
+        return TORT_OK;
     }
-    bool has_values = parts.values_proto.message.at;
-    *name = has_values ? parts.values_proto.name : "";
-    *weight = has_values ? tort_noted_weight(parts.values_proto.note) : -1;
-    if (*weight >= 0) return TORT_OK;
-    tort_status status = load_new(loader, message, &parts, weight);
-    if (!status) tort_note_weight(parts.values_proto.note, *weight);
-    return status;
+    sparse_parts parts = {.proto = proto};
+    tort_status status = load_new(loader, &parts, weight);
+    if (status) return status;
+    proto->values->has_weight = true;
+    proto->values->weight = *weight;
+    return TORT_OK;
 }

@@ -19,23 +19,19 @@ static void own_strings(tort_string *strings, size_t count) {
     }
 }
 
-static size_t text_bytes(tort_message message) {
-    size_t bytes = 0;
-    for (tort_field field; tort_next_of(&message, TENSOR_STRING_DATA, &field);) bytes += field.length;
-    return bytes;
-}
-
-static tort_status read_message(tort_loader *loader, tort_message message, void *ud) {
+static tort_status read_message(tort_loader *loader, const void *root, void *ud) {
+    const TortOnnx__TensorProto *proto = root;
     tort_tensor *tensor = ud;
     tort_weight facts;
-    tort_tensor_proto proto = tort_read_tensor(message);
-    tort_status status = tort_tensor_facts(loader, &proto, &facts);
+    size_t text = 0;
+    tort_status status = tort_tensor_facts(loader, proto, &facts);
     if (status) return status;
     *tensor = (tort_tensor){.type = facts.type, .rank = facts.rank};
     memcpy(tensor->dims, facts.dims, sizeof tensor->dims);
-    status = tort_tensor_file_alloc(loader->env, tensor, text_bytes(message), loader->error);
+    for (size_t i = 0; i < proto->n_string_data; i++) text += proto->string_data[i].len;
+    status = tort_tensor_file_alloc(loader->env, tensor, text, loader->error);
     if (status) return status;
-    status = tort_tensor_contents(loader, &proto, &facts, tensor->data);
+    status = tort_tensor_contents(loader, proto, &facts, tensor->data);
     if (status) tort_tensor_file_free(loader->env, tensor);
     if (!status && facts.type == TORT_STRING) own_strings(tensor->data, facts.bytes / sizeof(tort_string));
     return status;
@@ -61,7 +57,7 @@ tort_status tort_tensor_file_read(const tort_env *env, const char *path, tort_te
     if (tort_path_ends(path, ".npy"))
         status = read_npy(&complete, path, tensor, error);
     else
-        status = tort_pb_read(&complete, path, &tort_wire_tensor, read_message, tensor, error);
+        status = tort_pb_read(&complete, path, &tort_onnx__tensor_proto__descriptor, read_message, tensor, error);
     return tort_file_status(path, status, error);
 }
 

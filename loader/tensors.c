@@ -6,57 +6,28 @@
 #include "loader/loader.h"
 #include "runtime/base/varints.h"
 
-enum { EXTERNAL = 1 }; /* of data_location */
-
-tort_tensor_proto tort_read_tensor(tort_message message) {
-    tort_tensor_proto proto = {.message = message, .name = ""};
-    for (tort_field field; tort_next_field(&message, &field);) {
-        switch (field.number) {
-        case TENSOR_NAME: proto.name = field.text; break;
-        case TENSOR_DATA_TYPE: proto.data_type = (int32_t)field.integer; break;
-        case TENSOR_DATA_LOCATION: proto.external = (int32_t)field.integer == EXTERNAL; break;
-        case TENSOR_SEGMENT: proto.segmented = true; break;
-        case TORT_SLIM_DATA: proto.data = tort_read_data(&field); break;
-        case TORT_SLIM_NOTE: proto.note = field.four; break;
-        default: break;
-        }
-    }
-    return proto;
+/* The number of the field that holds the data, 0: none; and the note of where it is. */
+static uint32_t data_of(const TortOnnx__TensorProto *proto, tort_data_note *note) {
+    *note = (tort_data_note){0};
+    if (proto->data_case && proto->raw_data.len == sizeof *note) memcpy(note, proto->raw_data.data, sizeof *note);
+    return proto->data_case;
 }
 
-void tort_note_weight(uint8_t *note, int32_t weight) {
-    weight++;
-    memcpy(note, &weight, sizeof weight);
-}
-
-int32_t tort_noted_weight(const uint8_t *note) {
-    int32_t weight;
-    memcpy(&weight, note, sizeof weight);
-    return weight - 1;
-}
-
-static const char *field_name(uint32_t field) {
-    switch (field) {
-    case TENSOR_FLOAT_DATA: return "float_data";
-    case TENSOR_INT32_DATA: return "int32_data";
-    case TENSOR_INT64_DATA: return "int64_data";
-    case TENSOR_DOUBLE_DATA: return "double_data";
-    case TENSOR_UINT64_DATA: return "uint64_data";
-    default: return "raw_data";
-    }
+static const char *field_name(uint32_t number) {
+    return protobuf_c_message_descriptor_get_field(&tort_onnx__tensor_proto__descriptor, number)->name;
 }
 
 /* The typed field that ONNX has for a type, beside raw_data. */
 static uint32_t typed_field(tort_type type) {
     switch (type) {
     case TORT_FLOAT:
-    case TORT_COMPLEX64: return TENSOR_FLOAT_DATA;
+    case TORT_COMPLEX64: return TORT_ONNX__TENSOR_PROTO__DATA_FLOAT_DATA;
     case TORT_DOUBLE:
-    case TORT_COMPLEX128: return TENSOR_DOUBLE_DATA;
-    case TORT_INT64: return TENSOR_INT64_DATA;
+    case TORT_COMPLEX128: return TORT_ONNX__TENSOR_PROTO__DATA_DOUBLE_DATA;
+    case TORT_INT64: return TORT_ONNX__TENSOR_PROTO__DATA_INT64_DATA;
     case TORT_UINT32:
-    case TORT_UINT64: return TENSOR_UINT64_DATA;
-    default: return TENSOR_INT32_DATA;
+    case TORT_UINT64: return TORT_ONNX__TENSOR_PROTO__DATA_UINT64_DATA;
+    default: return TORT_ONNX__TENSOR_PROTO__DATA_INT32_DATA;
     }
 }
 
@@ -66,14 +37,14 @@ static tort_tensor tensor_of(const tort_weight *weight) {
     return tensor;
 }
 
-static tort_status load_shape(tort_loader *loader, const tort_tensor_proto *proto, tort_weight *weight) {
+static tort_status load_shape(tort_loader *loader, const TortOnnx__TensorProto *proto, tort_weight *weight) {
     if (proto->data_type <= TORT_UNDEFINED || proto->data_type >= TORT_TYPE_COUNT)
         return tort_fail(loader->error, TORT_E_MODEL, "data_type %d is not one of ONNX's (1 to %d)", proto->data_type,
                          TORT_TYPE_COUNT - 1);
     weight->type = (tort_type)proto->data_type;
-    tort_status status = tort_load_dims(loader, proto->message, TENSOR_DIMS, &weight->rank, weight->dims);
+    tort_status status = tort_load_dims(loader, proto->dims, proto->n_dims, &weight->rank, weight->dims);
     if (status) return status;
-    if (proto->segmented) return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a tensor stored in segments");
+    if (proto->segment) return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a tensor stored in segments");
     tort_tensor tensor = tensor_of(weight);
     if (!tort_tensor_bytes(&tensor, &weight->bytes) || weight->bytes > INT64_MAX)
         return tort_fail(loader->error, TORT_E_MODEL, "the product of its dimensions overflows");
@@ -83,7 +54,8 @@ static tort_status load_shape(tort_loader *loader, const tort_tensor_proto *prot
 /* ---- inline data ------------------------------------------------------------------------------------------------ */
 
 static bool is_varints(uint32_t field) {
-    return field == TENSOR_INT32_DATA || field == TENSOR_INT64_DATA || field == TENSOR_UINT64_DATA;
+    return field == TORT_ONNX__TENSOR_PROTO__DATA_INT32_DATA || field == TORT_ONNX__TENSOR_PROTO__DATA_INT64_DATA ||
+           field == TORT_ONNX__TENSOR_PROTO__DATA_UINT64_DATA;
 }
 
 static size_t element_count(const tort_weight *weight) {
@@ -121,13 +93,12 @@ static tort_status parse_size(tort_loader *loader, const char *key, const char *
     return TORT_OK;
 }
 
-static tort_status external_data(tort_loader *loader, const tort_tensor_proto *proto, tort_weight *weight) {
+static tort_status external_data(tort_loader *loader, const TortOnnx__TensorProto *proto, tort_weight *weight) {
     const char *location = NULL;
-    tort_message rest = proto->message;
     weight->length = weight->bytes;
-    for (tort_field field; tort_next_of(&rest, TENSOR_EXTERNAL_DATA, &field);) {
-        const char *key = tort_text_in(field.message, PROPERTY_KEY);
-        const char *value = tort_text_in(field.message, PROPERTY_VALUE);
+    for (size_t i = 0; i < proto->n_external_data; i++) {
+        const char *key = tort_text_of(proto->external_data[i]->key);
+        const char *value = tort_text_of(proto->external_data[i]->value);
         tort_status status = TORT_OK;
         if (strcmp(key, "location") == 0)
             location = value;
@@ -148,34 +119,38 @@ static tort_status external_data(tort_loader *loader, const tort_tensor_proto *p
 
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
-static tort_status inline_data(tort_loader *loader, const tort_tensor_proto *proto, tort_weight *weight) {
-    const tort_data *data = &proto->data;
-    if (data->field && data->field != TENSOR_RAW_DATA && data->field != typed_field(weight->type))
+static tort_status inline_data(tort_loader *loader, const TortOnnx__TensorProto *proto, tort_weight *weight) {
+    tort_data_note note;
+    const uint32_t field = data_of(proto, &note);
+    if (field && field != TORT_ONNX__TENSOR_PROTO__DATA_RAW_DATA && field != typed_field(weight->type))
         return tort_fail(loader->error, TORT_E_MODEL, "%s data is in %s; it belongs into %s or raw_data",
-                         tort_type_name(weight->type), field_name(data->field), field_name(typed_field(weight->type)));
-    tort_status status = check_length(loader, weight, data->field, data->length);
+                         tort_type_name(weight->type), field_name(field), field_name(typed_field(weight->type)));
+    tort_status status = check_length(loader, weight, field, note.length);
     if (status) return status;
-    weight->encoding = is_varints(data->field) ? TORT_ENCODING_VARINTS : TORT_ENCODING_RAW;
-    weight->length = data->length;
-    weight->offset = data->offset;
+    weight->encoding = is_varints(field) ? TORT_ENCODING_VARINTS : TORT_ENCODING_RAW;
+    weight->length = note.length;
+    weight->offset = note.offset;
     return TORT_OK;
 }
 
-static tort_status string_data(tort_loader *loader, const tort_tensor_proto *proto, const tort_weight *weight) {
-    size_t count = weight->bytes / sizeof(tort_string),
-           given = (size_t)tort_count_of(proto->message, TENSOR_STRING_DATA);
-    if (proto->external) return tort_fail(loader->error, TORT_E_MODEL, "strings cannot be external data");
-    if (given == count && !proto->data.field) return TORT_OK;
-    return tort_fail(loader->error, TORT_E_MODEL, "string_data has %zu strings; the dimensions ask for %zu", given,
-                     count);
+static bool is_external(const TortOnnx__TensorProto *proto) {
+    return proto->data_location == TORT_ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
-tort_status tort_tensor_facts(tort_loader *loader, const tort_tensor_proto *proto, tort_weight *weight) {
+static tort_status string_data(tort_loader *loader, const TortOnnx__TensorProto *proto, const tort_weight *weight) {
+    const size_t count = weight->bytes / sizeof(tort_string);
+    if (is_external(proto)) return tort_fail(loader->error, TORT_E_MODEL, "strings cannot be external data");
+    if (proto->n_string_data == count && !proto->data_case) return TORT_OK;
+    return tort_fail(loader->error, TORT_E_MODEL, "string_data has %zu strings; the dimensions ask for %zu",
+                     proto->n_string_data, count);
+}
+
+tort_status tort_tensor_facts(tort_loader *loader, const TortOnnx__TensorProto *proto, tort_weight *weight) {
     *weight = (tort_weight){0};
     tort_status status = load_shape(loader, proto, weight);
     if (status) return status;
     if (weight->type == TORT_STRING) return string_data(loader, proto, weight);
-    if (proto->external) return external_data(loader, proto, weight);
+    if (is_external(proto)) return external_data(loader, proto, weight);
     return inline_data(loader, proto, weight);
 }
 
@@ -194,22 +169,20 @@ static tort_status feed_part(void *ud, const uint8_t *bytes, size_t size, tort_e
     return tort_varints_feed(ud, bytes, size, error);
 }
 
-static tort_status varint_contents(tort_loader *loader, const tort_tensor_proto *proto, const tort_weight *weight,
-                                   void *data) {
+static tort_status varint_contents(tort_loader *loader, uint32_t field, const tort_data_note *note,
+                                   const tort_weight *weight, void *data) {
     tort_varints varints;
     tort_varints_begin(&varints, weight->type, element_count(weight), weight->bytes, data);
-    tort_status status = tort_wire_data(loader->env, loader->source, &proto->data, feed_part, &varints, loader->error);
+    tort_status status = tort_wire_data(loader->env, loader->source, field, note, feed_part, &varints, loader->error);
     return status ? status : tort_varints_end(&varints, loader->error);
 }
 
-static void string_contents(const tort_tensor_proto *proto, tort_string *strings) {
-    tort_message rest = proto->message;
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&rest, TENSOR_STRING_DATA, &field); i++)
-        strings[i] = (tort_string){field.text, field.length};
+static void string_contents(const TortOnnx__TensorProto *proto, tort_string *strings) {
+    for (size_t i = 0; i < proto->n_string_data; i++)
+        strings[i] = (tort_string){(const char *)proto->string_data[i].data, proto->string_data[i].len};
 }
 
-tort_status tort_tensor_contents(tort_loader *loader, const tort_tensor_proto *proto, const tort_weight *facts,
+tort_status tort_tensor_contents(tort_loader *loader, const TortOnnx__TensorProto *proto, const tort_weight *facts,
                                  void *data) {
     if (facts->type == TORT_STRING) {
         string_contents(proto, data);
@@ -217,39 +190,60 @@ tort_status tort_tensor_contents(tort_loader *loader, const tort_tensor_proto *p
     }
     if (facts->file > 0)
         return tort_source_read(loader->source, facts->file, facts->offset, facts->length, data, loader->error);
-    if (facts->encoding == TORT_ENCODING_VARINTS) return varint_contents(loader, proto, facts, data);
+    tort_data_note note;
+    const uint32_t field = data_of(proto, &note);
+    if (facts->encoding == TORT_ENCODING_VARINTS) return varint_contents(loader, field, &note, facts, data);
     uint8_t *at = data;
-    return tort_wire_data(loader->env, loader->source, &proto->data, copy_part, &at, loader->error);
+    return tort_wire_data(loader->env, loader->source, field, &note, copy_part, &at, loader->error);
 }
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
-static tort_status add_decoded(tort_loader *loader, const tort_tensor_proto *proto, const tort_weight *facts,
+/* The model's copies of texts that are the proto's. */
+static tort_status keep_strings(tort_loader *loader, tort_string *strings, size_t count) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += strings[i].length; /* of parts of one file: no overflow */
+    char *text = tort_arena_alloc(&loader->model->arena, bytes);
+    if (!text) return tort_no_memory(loader);
+    for (size_t i = 0; i < count; i++) {
+        if (strings[i].length) memcpy(text, strings[i].data, strings[i].length);
+        strings[i].data = text;
+        text += strings[i].length;
+    }
+    return TORT_OK;
+}
+
+static tort_status add_decoded(tort_loader *loader, const TortOnnx__TensorProto *proto, const tort_weight *facts,
                                int32_t *weight) {
     tort_tensor tensor = tensor_of(facts);
     *weight = tort_model_add_weight_space(loader->model, &tensor);
     if (*weight < 0) return tort_no_memory(loader);
-    return tort_tensor_contents(loader, proto, facts, tensor.data);
+    tort_status status = tort_tensor_contents(loader, proto, facts, tensor.data);
+    if (status || facts->type != TORT_STRING) return status;
+    return keep_strings(loader, tensor.data, facts->bytes / sizeof(tort_string));
 }
 
 /* Whether tort_weight_acquire can read it later: it must be one stretch of a file. */
-static bool can_stay_in_file(const tort_tensor_proto *proto, const tort_weight *facts) {
-    return facts->type != TORT_STRING && (facts->file > 0 || proto->data.span == 0);
+static bool can_stay_in_file(const TortOnnx__TensorProto *proto, const tort_weight *facts) {
+    tort_data_note note;
+    data_of(proto, &note);
+    return facts->type != TORT_STRING && (facts->file > 0 || note.span == 0);
 }
 
-tort_status tort_load_tensor(tort_loader *loader, const tort_tensor_proto *proto, int32_t *weight) {
-    *weight = tort_noted_weight(proto->note);
-    if (*weight >= 0) return TORT_OK;
+tort_status tort_load_tensor(tort_loader *loader, TortOnnx__TensorProto *proto, int32_t *weight) {
+    *weight = proto->weight;
+    if (proto->has_weight) return TORT_OK;
     tort_weight facts;
     tort_status status = tort_tensor_facts(loader, proto, &facts);
     if (status) return status;
     if (can_stay_in_file(proto, &facts)) {
         *weight = tort_model_add_weight(loader->model, &facts);
-        if (*weight < 0) return tort_no_memory(loader);
+        if (*weight < 0) status = tort_no_memory(loader);
     } else {
         status = add_decoded(loader, proto, &facts, weight);
-        if (status) return status;
     }
-    tort_note_weight(proto->note, *weight);
+    if (status) return status;
+    proto->has_weight = true;
+    proto->weight = *weight;
     return TORT_OK;
 }

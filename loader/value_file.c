@@ -10,10 +10,10 @@
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-static tort_status read_tensor(tort_loader *loader, tort_message message, tort_type type, tort_value **value) {
+static tort_status read_tensor(tort_loader *loader, const TortOnnx__TensorProto *proto, tort_type type,
+                               tort_value **value) {
     tort_weight facts;
-    tort_tensor_proto proto = tort_read_tensor(message);
-    tort_status status = tort_tensor_facts(loader, &proto, &facts);
+    tort_status status = tort_tensor_facts(loader, proto, &facts);
     if (status) return status;
     if (type != TORT_UNDEFINED && facts.type != type)
         return tort_fail(loader->error, TORT_E_MODEL, "a tensor of %s where one of %s belongs",
@@ -22,65 +22,96 @@ static tort_status read_tensor(tort_loader *loader, tort_message message, tort_t
     memcpy(shape.dims, facts.dims, sizeof shape.dims);
     *value = tort_value_new(loader->env, &shape);
     if (!*value) return tort_no_memory(loader);
-    status = tort_tensor_contents(loader, &proto, &facts, tort_value_data(*value));
+    status = tort_tensor_contents(loader, proto, &facts, tort_value_data(*value));
     return status || tort_value_own_text(*value) ? status : tort_no_memory(loader);
 }
 
 /* ---- what is no tensor ------------------------------------------------------------------------------------------- */
 
-static tort_status read_value(tort_loader *loader, tort_message message, tort_value_type type, tort_value **value);
+static tort_status read_value(tort_loader *loader, const void *proto, tort_value_type type, tort_value **value);
 
-/* What field `number` of a container holds; NULL: it is none of the fields with values. */
-static const char *held_in(uint32_t number) {
-    static const tort_kind kinds[] = {TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (tort_container_of(kinds[i]).field == number) return tort_container_of(kinds[i]).what;
+static size_t count_of(const TortOnnx__SequenceProto *proto, tort_kind kind) {
+    switch (kind) {
+    case TORT_TENSOR: return proto->n_tensor_values;
+    case TORT_SPARSE: return proto->n_sparse_tensor_values;
+    case TORT_SEQUENCE: return proto->n_sequence_values;
+    case TORT_OPTIONAL: return proto->n_optional_values;
+    case TORT_MAP: return proto->n_map_values;
+    }
+    return 0;
+}
+
+static const void *value_at(const TortOnnx__SequenceProto *proto, tort_kind kind, size_t i) {
+    switch (kind) {
+    case TORT_TENSOR: return proto->tensor_values[i];
+    case TORT_SPARSE: return proto->sparse_tensor_values[i];
+    case TORT_SEQUENCE: return proto->sequence_values[i];
+    case TORT_OPTIONAL: return proto->optional_values[i];
+    case TORT_MAP: return proto->map_values[i];
+    }
     return NULL;
 }
 
 /* Every value in a container must be of the kind that is wanted. What elem_type says of one without values counts for
  * nothing: writers do not know better. */
-static tort_status check_fields(tort_loader *loader, tort_message message, tort_kind wanted) {
+static tort_status check_kinds(tort_loader *loader, const TortOnnx__SequenceProto *proto, tort_kind wanted) {
+    static const tort_kind kinds[] = {TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP};
     const tort_container_facts facts = tort_container_of(wanted);
-    int32_t said = facts.number;
-    bool any = false;
-    for (tort_field field; tort_next_field(&message, &field);) {
-        const char *held = held_in(field.number);
-        if (field.number == CONTAINER_ELEM_TYPE) said = (int32_t)field.integer;
-        if (held && field.number != facts.field)
-            return tort_fail(loader->error, TORT_E_MODEL, "it holds %s where %s belong", held, facts.what);
-        any |= held != NULL;
-    }
-    if (!any || said == facts.number) return TORT_OK;
-    return tort_fail(loader->error, TORT_E_MODEL, "elem_type is %d where it holds %s, which is %d", said, facts.what,
-                     facts.number);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i] != wanted && count_of(proto, kinds[i]) > 0)
+            return tort_fail(loader->error, TORT_E_MODEL, "it holds %s where %s belong",
+                             tort_container_of(kinds[i]).what, facts.what);
+    if (count_of(proto, wanted) == 0 || !proto->has_elem_type || proto->elem_type == facts.number) return TORT_OK;
+    return tort_fail(loader->error, TORT_E_MODEL, "elem_type is %d where it holds %s, which is %d", proto->elem_type,
+                     facts.what, facts.number);
 }
 
-static tort_status read_sequence(tort_loader *loader, tort_message message, tort_value_type type,
+static tort_status read_sequence(tort_loader *loader, const TortOnnx__SequenceProto *proto, tort_value_type type,
                                  tort_value **sequence) {
     const tort_value_type element_type = tort_type_element(type);
-    tort_status status = check_fields(loader, message, tort_type_kind(element_type));
+    const tort_kind kind = tort_type_kind(element_type);
+    tort_status status = check_kinds(loader, proto, kind);
     if (status) return status;
     *sequence = tort_value_sequence(loader->env, element_type);
     if (!*sequence) return tort_no_memory(loader);
-    const uint32_t number = tort_container_of(tort_type_kind(element_type)).field;
-    for (tort_field field; !status && tort_next_of(&message, number, &field);) {
+    for (size_t i = 0; !status && i < count_of(proto, kind); i++) {
         tort_value *element = NULL;
-        status = read_value(loader, field.message, tort_type_element(tort_value_type_of(*sequence)), &element);
+        status =
+            read_value(loader, value_at(proto, kind, i), tort_type_element(tort_value_type_of(*sequence)), &element);
         if (!status && !tort_value_append(*sequence, element)) status = tort_no_memory(loader);
         tort_value_release(element);
     }
     return status;
 }
 
-static tort_status read_optional(tort_loader *loader, tort_message message, tort_value_type type,
+/* An optional as a sequence of one value or none, which borrows from it. */
+static TortOnnx__SequenceProto as_sequence(TortOnnx__OptionalProto *proto) {
+    TortOnnx__SequenceProto sequence = TORT_ONNX__SEQUENCE_PROTO__INIT;
+    sequence.has_elem_type = proto->has_elem_type;
+    sequence.elem_type = proto->elem_type;
+    sequence.n_tensor_values = proto->tensor_value != NULL;
+    sequence.tensor_values = &proto->tensor_value;
+    sequence.n_sparse_tensor_values = proto->sparse_tensor_value != NULL;
+    sequence.sparse_tensor_values = &proto->sparse_tensor_value;
+    sequence.n_sequence_values = proto->sequence_value != NULL;
+    sequence.sequence_values = &proto->sequence_value;
+    sequence.n_optional_values = proto->optional_value != NULL;
+    sequence.optional_values = &proto->optional_value;
+    sequence.n_map_values = proto->map_value != NULL;
+    sequence.map_values = &proto->map_value;
+    return sequence;
+}
+
+static tort_status read_optional(tort_loader *loader, const TortOnnx__OptionalProto *proto, tort_value_type type,
                                  tort_value **optional) {
     const tort_value_type element_type = tort_type_element(type);
-    tort_status status = check_fields(loader, message, tort_type_kind(element_type));
-    tort_field field;
+    const tort_kind kind = tort_type_kind(element_type);
+    TortOnnx__OptionalProto copy = *proto;
+    const TortOnnx__SequenceProto sequence = as_sequence(&copy);
     tort_value *element = NULL;
-    if (!status && tort_next_of(&message, tort_container_of(tort_type_kind(element_type)).field, &field))
-        status = read_value(loader, field.message, element_type, &element);
+    tort_status status = check_kinds(loader, &sequence, kind);
+    if (!status && count_of(&sequence, kind) > 0)
+        status = read_value(loader, value_at(&sequence, kind, 0), element_type, &element);
     if (!status) {
         *optional = tort_value_optional(loader->env, element_type, element);
         if (!*optional) status = tort_no_memory(loader);
@@ -92,28 +123,19 @@ static tort_status read_optional(tort_loader *loader, tort_message message, tort
 /* ---- maps -------------------------------------------------------------------------------------------------------- */
 
 /* The keys as a tensor value. */
-static tort_status read_keys(tort_loader *loader, tort_message message, tort_type type, tort_value **keys) {
-    int64_t count = 0, number;
-    tort_numbers list = tort_numbers_of(message, MAP_VALUE_KEYS);
-    if (type == TORT_STRING)
-        count = tort_count_of(message, MAP_VALUE_STRING_KEYS);
-    else
-        while (tort_next_integer(&list, &number)) count++;
-    const tort_tensor shape = {.type = type, .rank = 1, .dims = {count}};
+static tort_status read_keys(tort_loader *loader, const TortOnnx__MapProto *proto, tort_type type, tort_value **keys) {
+    const size_t count = type == TORT_STRING ? proto->n_string_keys : proto->n_keys;
+    const tort_tensor shape = {.type = type, .rank = 1, .dims = {(int64_t)count}};
     *keys = tort_value_new(loader->env, &shape);
     if (!*keys) return tort_no_memory(loader);
-    list = tort_numbers_of(message, MAP_VALUE_KEYS);
-    for (int64_t i = 0; type == TORT_INT64 && tort_next_integer(&list, &number); i++)
-        ((int64_t *)tort_value_data(*keys))[i] = number;
-    tort_field field;
-    for (int64_t i = 0; type == TORT_STRING && tort_next_of(&message, MAP_VALUE_STRING_KEYS, &field); i++)
-        ((tort_string *)tort_value_data(*keys))[i] = (tort_string){field.text, field.length};
+    if (type == TORT_INT64 && count) memcpy(tort_value_data(*keys), proto->keys, count * sizeof *proto->keys);
+    for (size_t i = 0; type == TORT_STRING && i < count; i++)
+        ((tort_string *)tort_value_data(*keys))[i] =
+            (tort_string){(const char *)proto->string_keys[i].data, proto->string_keys[i].len};
     return tort_value_own_text(*keys) ? TORT_OK : tort_no_memory(loader);
 }
 
-static tort_status check_key_type(tort_loader *loader, tort_message message, tort_type type) {
-    int32_t said = TORT_UNDEFINED;
-    for (tort_field field; tort_next_of(&message, MAP_VALUE_KEY_TYPE, &field);) said = (int32_t)field.integer;
+static tort_status check_key_type(tort_loader *loader, int32_t said, tort_type type) {
     if (type != TORT_INT64 && type != TORT_STRING)
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a map with keys of %s; tinyort handles int64 and string",
                          tort_type_name(type));
@@ -137,13 +159,15 @@ static tort_status make_map(tort_loader *loader, const tort_value *keys, const t
     return *map ? TORT_OK : tort_no_memory(loader);
 }
 
-static tort_status read_map(tort_loader *loader, tort_message message, tort_value_type type, tort_value **map) {
+static tort_status read_map(tort_loader *loader, const TortOnnx__MapProto *proto, tort_value_type type,
+                            tort_value **map) {
+    static const TortOnnx__SequenceProto none = TORT_ONNX__SEQUENCE_PROTO__INIT;
     tort_value *keys = NULL, *values = NULL;
-    tort_message rest = message, list = {0};
-    for (tort_field field; tort_next_of(&rest, MAP_VALUE_VALUES, &field);) list = field.message;
-    tort_status status = check_key_type(loader, message, tort_type_key(type));
-    if (!status) status = read_keys(loader, message, tort_type_key(type), &keys);
-    if (!status) status = read_sequence(loader, list, tort_sequence_type(tort_type_element(type)), &values);
+    tort_status status = check_key_type(loader, proto->key_type, tort_type_key(type));
+    if (!status) status = read_keys(loader, proto, tort_type_key(type), &keys);
+    if (!status)
+        status = read_sequence(loader, proto->values ? proto->values : &none,
+                               tort_sequence_type(tort_type_element(type)), &values);
     if (!status) status = make_map(loader, keys, values, map);
     tort_value_release(keys);
     tort_value_release(values);
@@ -153,12 +177,12 @@ static tort_status read_map(tort_loader *loader, tort_message message, tort_valu
 /* ---- any value --------------------------------------------------------------------------------------------------- */
 
 /* *value may be set after a failure too: it is to be released. */
-static tort_status read_value(tort_loader *loader, tort_message message, tort_value_type type, tort_value **value) {
+static tort_status read_value(tort_loader *loader, const void *proto, tort_value_type type, tort_value **value) {
     switch (tort_type_kind(type)) {
-    case TORT_TENSOR: return read_tensor(loader, message, type.type, value);
-    case TORT_SEQUENCE: return read_sequence(loader, message, type, value);
-    case TORT_OPTIONAL: return read_optional(loader, message, type, value);
-    case TORT_MAP: return read_map(loader, message, type, value);
+    case TORT_TENSOR: return read_tensor(loader, proto, type.type, value);
+    case TORT_SEQUENCE: return read_sequence(loader, proto, type, value);
+    case TORT_OPTIONAL: return read_optional(loader, proto, type, value);
+    case TORT_MAP: return read_map(loader, proto, type, value);
     case TORT_SPARSE: break;
     }
     return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a sparse tensor");
@@ -169,9 +193,9 @@ typedef struct reading {
     tort_value *value;
 } reading;
 
-static tort_status read_root(tort_loader *loader, tort_message message, void *ud) {
+static tort_status read_root(tort_loader *loader, const void *proto, void *ud) {
     reading *r = ud;
-    return read_value(loader, message, r->type, &r->value);
+    return read_value(loader, proto, r->type, &r->value);
 }
 
 static tort_status read_npy(const tort_env *env, const char *path, tort_value **value, tort_error *error) {
@@ -186,8 +210,10 @@ static tort_status read_npy(const tort_env *env, const char *path, tort_value **
 tort_status tort_value_file_read(const tort_env *env, const char *path, tort_value_type type, tort_value **value,
                                  tort_error *error) {
     const tort_env complete = tort_env_complete(env);
-    const tort_wire_message *const roots[] = {&tort_wire_tensor, &tort_wire_tensor, &tort_wire_sequence,
-                                              &tort_wire_optional, &tort_wire_map};
+    const ProtobufCMessageDescriptor *const roots[] = {
+        &tort_onnx__tensor_proto__descriptor, &tort_onnx__sparse_tensor_proto__descriptor,
+        &tort_onnx__sequence_proto__descriptor, &tort_onnx__optional_proto__descriptor,
+        &tort_onnx__map_proto__descriptor};
     *value = NULL;
     if (tort_type_kind(type) == TORT_TENSOR && tort_path_ends(path, ".npy"))
         return read_npy(&complete, path, value, error);

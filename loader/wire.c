@@ -3,11 +3,20 @@
 
 #include <string.h>
 
+#include "loader/onnx.pb-c.h"
+#include "runtime/base/utf8.h"
+
 #define WINDOW_SIZE ((size_t)1 << 16)
-#define LEAST_WINDOW ((size_t)1 << 12)
-#define DEEPEST_MESSAGE 100            /* as protobuf's own parsers */
-#define LARGEST_SLIM ((size_t)1 << 30) /* so that its lengths and the counts of its fields fit into 31 bits */
-#define MOST_NAMED 20                  /* fields within each other that an error names */
+#define MIN_WINDOW ((size_t)1 << 12)
+#define MAX_SLIM ((size_t)1 << 30) /* so that its lengths and the counts of its fields fit into 31 bits */
+
+enum {
+    MAX_DEPTH = 100,   /* of messages within each other, as protobuf's own parsers */
+    MAX_NAMED = 20,    /* fields within each other that an error names */
+    MAX_FIELDS = 32,   /* of a message of onnx.proto */
+    OWN_FIELDS = 1000, /* the first number that is no file's */
+    SIZE_FIELD = 1000
+};
 
 typedef struct wire_pass {
     const tort_env *env;
@@ -19,6 +28,8 @@ typedef struct wire_pass {
     uint64_t window_start;
     size_t window_size;
     uint8_t *storage; /* WINDOW_SIZE bytes that the window uses, unless the model is in memory */
+    const ProtobufCFieldDescriptor
+        *missing; /* required, but not in the message that was walked last; NULL: it has all */
 } wire_pass;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -27,7 +38,7 @@ typedef struct wire_pass {
  */
 static size_t next_window(const wire_pass *pass) {
     const uint64_t rest = tort_source_size(pass->source) - pass->position;
-    size_t size = LEAST_WINDOW;
+    size_t size = MIN_WINDOW;
     if (pass->position == pass->window_start + pass->window_size && 2 * pass->window_size > size)
         size = 2 * pass->window_size < WINDOW_SIZE ? 2 * pass->window_size : WINDOW_SIZE;
     return rest < size ? (size_t)rest : size;
@@ -87,27 +98,27 @@ static tort_status read_length(wire_pass *pass, uint64_t end, uint64_t *length) 
 }
 
 /* How many bytes a field's contents take, whose tag has been read: of a varint itself, else of what follows here. */
-static tort_status read_extent(wire_pass *pass, tort_wire_type type, uint64_t end, uint64_t *length) {
-    if (type == TORT_WIRE_LENGTH) return read_length(pass, end, length);
-    if (type == TORT_WIRE_VARINT) {
+static tort_status read_extent(wire_pass *pass, ProtobufCWireType type, uint64_t end, uint64_t *length) {
+    if (type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) return read_length(pass, end, length);
+    if (type == PROTOBUF_C_WIRE_TYPE_VARINT) {
         uint64_t start = pass->position, value;
         tort_status status = read_varint(pass, end, &value);
         *length = pass->position - start;
         pass->position = start;
         return status;
     }
-    *length = type == TORT_WIRE_FIXED32 ? 4 : 8;
+    *length = type == PROTOBUF_C_WIRE_TYPE_32BIT ? 4 : 8;
     return *length <= end - pass->position ? TORT_OK : ends_in_number(pass);
 }
 
-static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, tort_wire_type *type) {
+static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, ProtobufCWireType *type) {
     uint64_t tag, at = pass->position;
     tort_status status = read_varint(pass, end, &tag);
     if (status) return status;
     *number = (uint32_t)(tag >> 3);
-    *type = (tort_wire_type)(tag & 7);
-    bool known = *type == TORT_WIRE_VARINT || *type == TORT_WIRE_FIXED64 || *type == TORT_WIRE_LENGTH ||
-                 *type == TORT_WIRE_FIXED32;
+    *type = (ProtobufCWireType)(tag & 7);
+    bool known = *type == PROTOBUF_C_WIRE_TYPE_VARINT || *type == PROTOBUF_C_WIRE_TYPE_64BIT ||
+                 *type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED || *type == PROTOBUF_C_WIRE_TYPE_32BIT;
     if (tag > UINT32_MAX || *number == 0 || !known)
         return tort_fail(pass->error, TORT_E_MODEL,
                          "byte %llu: not a field of a protobuf message (tag %llu): is this an ONNX file?",
@@ -120,9 +131,9 @@ static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, tor
 static tort_status reserve(wire_pass *pass, size_t more) {
     tort_slim *slim = pass->slim;
     size_t need;
-    if (!tort_add_size(slim->size, more, &need) || need > LARGEST_SLIM)
+    if (!tort_add_size(slim->size, more, &need) || need > MAX_SLIM)
         return tort_fail(pass->error, TORT_E_MODEL, "the graph takes more than %zu MiB without its weights",
-                         LARGEST_SLIM >> 20);
+                         MAX_SLIM >> 20);
     if (need <= slim->capacity) return TORT_OK;
     size_t capacity = slim->capacity ? slim->capacity * 2 : 4096;
     if (capacity < need) capacity = need;
@@ -141,19 +152,21 @@ static tort_status write_bytes(wire_pass *pass, const void *bytes, size_t size) 
     return TORT_OK;
 }
 
-static tort_status write_head(wire_pass *pass, uint32_t number, tort_slim_kind kind) {
-    uint8_t head = (uint8_t)(number << 2 | kind);
-    return write_bytes(pass, &head, 1);
-}
-
 static tort_status write_varint(wire_pass *pass, uint64_t value) {
     uint8_t bytes[10];
-    return write_bytes(pass, bytes, tort_encode_varint(value, bytes));
+    size_t size = 0;
+    for (; value > 0x7f; value >>= 7) bytes[size++] = (uint8_t)(value | 0x80);
+    bytes[size++] = (uint8_t)value;
+    return write_bytes(pass, bytes, size);
+}
+
+static tort_status write_tag(wire_pass *pass, uint32_t number, ProtobufCWireType type) {
+    return write_varint(pass, (uint64_t)number << 3 | type);
 }
 
 /* Copies the next `length` bytes of the file. */
 static tort_status copy(wire_pass *pass, uint64_t length) {
-    if (length > LARGEST_SLIM) return reserve(pass, LARGEST_SLIM + 1);
+    if (length > MAX_SLIM) return reserve(pass, MAX_SLIM + 1);
     tort_status status = reserve(pass, (size_t)length);
     while (!status && length > 0) {
         size_t part;
@@ -171,127 +184,155 @@ static tort_status copy(wire_pass *pass, uint64_t length) {
 /* ---- data of tensors --------------------------------------------------------------------------------------------- */
 
 /* What has been seen of a tensor's data. */
-typedef struct data_note {
-    const tort_wire_field *field; /* NULL: nothing yet */
-    uint64_t tag, start, end;     /* of the first element the tag and the bytes; behind the last one */
+typedef struct seen_data {
+    const ProtobufCFieldDescriptor *field; /* NULL: nothing yet */
+    uint64_t tag, start, end;              /* of the first element the tag and the bytes; behind the last one */
     uint64_t length;
     bool scattered;
-} data_note;
+} seen_data;
+
+/* The field as ONNX declares it where it holds data of a tensor, else NULL. */
+static const ProtobufCFieldDescriptor *data_field(const ProtobufCMessageDescriptor *message, uint32_t number) {
+    if (message != &tort_onnx__tensor_proto__descriptor) return NULL;
+    return protobuf_c_message_descriptor_get_field(&tort_onnx__tensor_proto__data__descriptor, number);
+}
 
 /* Passes over one piece of data, whose tag at `tag` has been read. */
-static tort_status note_data(wire_pass *pass, const tort_wire_field *field, tort_wire_type type, uint64_t tag,
-                             uint64_t end, data_note *note) {
+static tort_status pass_data(wire_pass *pass, const ProtobufCFieldDescriptor *field, ProtobufCWireType type,
+                             uint64_t tag, uint64_t end, seen_data *seen) {
     uint64_t length;
     tort_status status = read_extent(pass, type, end, &length);
     if (status) return status;
     uint64_t start = pass->position;
     pass->position += length;
     if (length == 0) return TORT_OK;
-    if (note->field && note->field != field)
+    if (seen->field && seen->field != field)
         return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: the data of the tensor is in %s and in %s",
-                         (unsigned long long)tag, note->field->name, field->name);
-    if (note->field)
-        note->scattered = true;
+                         (unsigned long long)tag, seen->field->name, field->name);
+    if (seen->field)
+        seen->scattered = true;
     else
-        *note = (data_note){.field = field, .tag = tag, .start = start};
-    note->length += length; /* of parts of one file: no overflow */
-    note->end = pass->position;
+        *seen = (seen_data){.field = field, .tag = tag, .start = start};
+    seen->length += length; /* of parts of one file: no overflow */
+    seen->end = pass->position;
     return TORT_OK;
 }
 
-/* What every tensor gets beside its own fields. */
-static tort_status write_tensor_fields(wire_pass *pass, const data_note *note) {
-    tort_status status = write_head(pass, TORT_SLIM_NOTE, TORT_SLIM_FIXED32);
-    if (!status) status = write_bytes(pass, "\0\0\0\0", 4);
-    if (status || !note->field) return status;
-    uint64_t numbers[] = {note->field->number, note->scattered ? note->tag : note->start, note->length,
-                          note->scattered ? note->end - note->tag : 0};
-    uint8_t bytes[4 * 10 + 1] = {0};
-    size_t size = 0;
-    for (int i = 0; i < 4; i++) size += tort_encode_varint(numbers[i], bytes + size);
-    status = write_head(pass, TORT_SLIM_DATA, TORT_SLIM_TEXT);
-    if (!status) status = write_varint(pass, size);
-    return status ? status : write_bytes(pass, bytes, size + 1);
+static tort_status write_note(wire_pass *pass, const seen_data *seen) {
+    if (!seen->field) return TORT_OK;
+    const tort_data_note note = {seen->scattered ? seen->tag : seen->start, seen->length,
+                                 seen->scattered ? seen->end - seen->tag : 0};
+    tort_status status = write_tag(pass, seen->field->id, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
+    if (!status) status = write_varint(pass, sizeof note);
+    return status ? status : write_bytes(pass, &note, sizeof note);
 }
 
 /* ---- the pass --------------------------------------------------------------------------------------------------- */
 
-/* Whether a field may come with this wire type: repeated numbers come packed or one by one. */
-static bool type_fits(const tort_wire_field *field, tort_wire_type type) {
-    switch (field->kind) {
-    case TORT_FIELD_INT: return type == TORT_WIRE_VARINT || (field->repeated && type == TORT_WIRE_LENGTH);
-    case TORT_FIELD_FLOAT: return type == TORT_WIRE_FIXED32 || (field->repeated && type == TORT_WIRE_LENGTH);
-    case TORT_FIELD_DATA: return type == TORT_WIRE_LENGTH || type == field->single;
-    default: return type == TORT_WIRE_LENGTH;
+/* A message while its fields are walked. */
+typedef struct wire_message {
+    const ProtobufCMessageDescriptor *descriptor;
+    uint64_t end;
+    int depth;
+    uint32_t seen[MAX_FIELDS]; /* how often each field was there */
+    uint32_t given;            /* a bit for each field: the last one has what it must have, and is no empty text */
+    seen_data data;
+} wire_message;
+
+static tort_status slim_message(wire_pass *pass, const ProtobufCMessageDescriptor *descriptor, uint64_t end, int depth);
+
+/* The wire type of one value. */
+static ProtobufCWireType wire_type_of(const ProtobufCFieldDescriptor *field) {
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_INT32:
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_UINT64: return PROTOBUF_C_WIRE_TYPE_VARINT;
+    case PROTOBUF_C_TYPE_FLOAT: return PROTOBUF_C_WIRE_TYPE_32BIT;
+    case PROTOBUF_C_TYPE_DOUBLE: return PROTOBUF_C_WIRE_TYPE_64BIT;
+    default: return PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
     }
 }
 
-static tort_status slim_message(wire_pass *pass, const tort_wire_message *message, uint64_t end, int depth);
+/* Repeated numbers come packed or one by one. */
+static bool type_fits(const ProtobufCFieldDescriptor *field, ProtobufCWireType type) {
+    return type == wire_type_of(field) ||
+           (type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED && field->label == PROTOBUF_C_LABEL_REPEATED);
+}
 
-/* The length stands before what it counts, so it is filled in afterwards. */
-static tort_status slim_submessage(wire_pass *pass, const tort_wire_field *field, uint64_t length, int depth) {
-    if (depth >= DEEPEST_MESSAGE)
-        return tort_fail(pass->error, TORT_E_MODEL, "messages are nested more than %d deep", DEEPEST_MESSAGE);
-    uint32_t size = 0;
-    tort_status status = write_head(pass, field->number, TORT_SLIM_MESSAGE);
-    if (!status) status = write_bytes(pass, &size, sizeof size);
+/* The length stands before what it counts, so it is filled in afterwards: in five bytes, whatever it is. */
+static tort_status slim_submessage(wire_pass *pass, const ProtobufCFieldDescriptor *field, uint64_t length, int depth) {
+    enum { LENGTH_SIZE = 5 };
+    if (depth >= MAX_DEPTH)
+        return tort_fail(pass->error, TORT_E_MODEL, "messages are nested more than %d deep", MAX_DEPTH);
+    tort_status status = write_bytes(pass, "\x80\x80\x80\x80", LENGTH_SIZE);
     if (status) return status;
-    size_t start = pass->slim->size;
-    status = slim_message(pass, field->message, pass->position + length, depth + 1);
-    size = (uint32_t)(pass->slim->size - start);
-    memcpy(pass->slim->bytes + start - sizeof size, &size, sizeof size);
+    const size_t start = pass->slim->size;
+    status = slim_message(pass, field->descriptor, pass->position + length, depth + 1);
+    uint8_t *bytes = pass->slim->bytes + start - LENGTH_SIZE;
+    size_t size = pass->slim->size - start;
+    for (int i = 0; i < LENGTH_SIZE; i++, size >>= 7) bytes[i] |= (uint8_t)(size & 0x7f);
     return status;
 }
 
-/* Packed numbers are trusted once they are in the copy: none may go on behind the end, or take more than 10 bytes. */
-static bool numbers_are_whole(tort_field_kind kind, const uint8_t *bytes, size_t size) {
-    if (kind == TORT_FIELD_FLOAT) return size % sizeof(float) == 0;
+/* What a text may not have; NULL: nothing of the kind. */
+static const char *wrong_in_text(const uint8_t *bytes, size_t size) {
+    uint32_t code;
+    for (size_t at = 0, length; at < size; at += length) {
+        length = tort_utf8_decode((const char *)bytes + at, size - at, &code);
+        if (length == 0) return "text that is not UTF-8";
+        if (code == 0) return "a name with a NUL character";
+    }
+    return NULL;
+}
+
+/* No number may go on behind the end of its list, or take more than 10 bytes. */
+static const char *wrong_in_list(const ProtobufCFieldDescriptor *field, const uint8_t *bytes, size_t size) {
+    static const char message[] = "a packed list does not end with a number";
+    if (field->type == PROTOBUF_C_TYPE_FLOAT) return size % sizeof(float) ? message : NULL;
     size_t length = 0;
     for (size_t i = 0; i < size; i++) {
-        if (++length > 10) return false;
+        if (++length > 10) return message;
         if (!(bytes[i] & 0x80)) length = 0;
     }
-    return length == 0;
+    return length ? message : NULL;
 }
 
 /* Text, bytes and packed numbers. */
-static tort_status slim_text(wire_pass *pass, const tort_wire_field *field, uint64_t length) {
-    uint64_t at = pass->position;
-    tort_status status = write_head(pass, field->number, TORT_SLIM_TEXT);
-    if (!status) status = write_varint(pass, length);
-    size_t start = pass->slim->size;
+static tort_status slim_bytes(wire_pass *pass, const ProtobufCFieldDescriptor *field, uint64_t length) {
+    const uint64_t at = pass->position;
+    tort_status status = write_varint(pass, length);
+    const size_t start = pass->slim->size;
     if (!status) status = copy(pass, length);
-    if (!status) status = write_bytes(pass, "", 1);
     if (status) return status;
     const uint8_t *bytes = pass->slim->bytes + start;
-    if (field->kind == TORT_FIELD_TEXT && memchr(bytes, 0, (size_t)length))
-        return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: a name with a NUL character", (unsigned long long)at);
-    bool numbers = field->kind == TORT_FIELD_INT || field->kind == TORT_FIELD_FLOAT;
-    if (numbers && !numbers_are_whole(field->kind, bytes, (size_t)length))
-        return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: a packed list does not end with a number",
-                         (unsigned long long)at);
-    return TORT_OK;
+    const char *wrong = NULL;
+    if (field->type == PROTOBUF_C_TYPE_STRING)
+        wrong = wrong_in_text(bytes, (size_t)length);
+    else if (field->type != PROTOBUF_C_TYPE_BYTES)
+        wrong = wrong_in_list(field, bytes, (size_t)length);
+    if (!wrong) return TORT_OK;
+    return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: %s", (unsigned long long)at, wrong);
 }
 
-/* A kept field whose tag has been read; not data. */
-static tort_status slim_field(wire_pass *pass, const tort_wire_field *field, tort_wire_type type, uint64_t end,
-                              int depth) {
+/* A field whose tag has been read; not data of a tensor. *empty: it has no bytes. */
+static tort_status slim_field(wire_pass *pass, const ProtobufCFieldDescriptor *field, ProtobufCWireType type,
+                              const wire_message *message, bool *empty) {
     uint64_t value;
-    tort_status status;
-    if (type == TORT_WIRE_VARINT) {
-        status = read_varint(pass, end, &value);
-        if (!status) status = write_head(pass, field->number, TORT_SLIM_VARINT);
+    tort_status status = write_tag(pass, field->id, type);
+    *empty = false;
+    if (status) return status;
+    if (type == PROTOBUF_C_WIRE_TYPE_VARINT) {
+        status = read_varint(pass, message->end, &value);
         return status ? status : write_varint(pass, value);
     }
-    status = read_extent(pass, type, end, &value);
+    status = read_extent(pass, type, message->end, &value);
     if (status) return status;
-    if (field->kind == TORT_FIELD_MESSAGE) return slim_submessage(pass, field, value, depth);
-    if (type == TORT_WIRE_LENGTH) return slim_text(pass, field, value);
-    status = write_head(pass, field->number, TORT_SLIM_FIXED32);
-    return status ? status : copy(pass, value);
+    *empty = value == 0;
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) return slim_submessage(pass, field, value, message->depth);
+    return type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED ? slim_bytes(pass, field, value) : copy(pass, value);
 }
 
-static tort_status skip_field(wire_pass *pass, tort_wire_type type, uint64_t end) {
+static tort_status skip_field(wire_pass *pass, ProtobufCWireType type, uint64_t end) {
     uint64_t length;
     tort_status status = read_extent(pass, type, end, &length);
     if (!status) pass->position += length;
@@ -299,52 +340,110 @@ static tort_status skip_field(wire_pass *pass, tort_wire_type type, uint64_t end
 }
 
 /* Which field is wrong; of messages that are nested deep the outer ones alone, else they fill the message. */
-static void name_field(const wire_pass *pass, const tort_wire_field *field, int64_t index) {
-    if (field->repeated)
-        tort_error_prefix(pass->error, "%s %lld", field->name, (long long)index);
+static void name_field(const wire_pass *pass, const ProtobufCFieldDescriptor *field, uint32_t index) {
+    if (field->label == PROTOBUF_C_LABEL_REPEATED)
+        tort_error_prefix(pass->error, "%s %u", field->name, index);
     else
         tort_error_prefix(pass->error, "%s", field->name);
 }
 
-static int32_t find_field(const tort_wire_message *message, uint32_t number) {
-    for (int32_t i = 0; i < message->field_count; i++)
-        if (message->fields[i].number == number) return i;
-    return -1;
+static tort_status check_field(const wire_pass *pass, const wire_message *message,
+                               const ProtobufCFieldDescriptor *field, ProtobufCWireType type, uint64_t at,
+                               uint32_t seen) {
+    if (!type_fits(field, type))
+        return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: wire type %d is not that of the field",
+                         (unsigned long long)at, (int)type);
+    const bool many = field->label == PROTOBUF_C_LABEL_REPEATED;
+    if (!many && seen > 0 && (field->type == PROTOBUF_C_TYPE_MESSAGE || data_field(message->descriptor, field->id)))
+        return tort_fail(pass->error, TORT_E_MODEL,
+                         "byte %llu: the field is there a second time; its pieces are not merged",
+                         (unsigned long long)at);
+    if (message->descriptor == &tort_onnx__node_proto__descriptor && seen == TORT_MAX_ATTRIBUTES &&
+        field->descriptor == &tort_onnx__attribute_proto__descriptor)
+        return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: %u attributes; at most %d are taken",
+                         (unsigned long long)at, seen + 1, TORT_MAX_ATTRIBUTES);
+    return TORT_OK;
 }
 
-static tort_status slim_message(wire_pass *pass, const tort_wire_message *message, uint64_t end, int depth) {
-    int64_t seen[TORT_MOST_FIELDS] = {0}; /* of every field, to say which one is wrong */
-    data_note note = {0};
+static tort_status refuse_missing(const wire_pass *pass, const ProtobufCFieldDescriptor *missing) {
+    return tort_fail(pass->error, TORT_E_MODEL,
+                     missing->type == PROTOBUF_C_TYPE_STRING ? "byte %llu: it has no %s"
+                                                             : "byte %llu: it has no %s, and %s 0 means none",
+                     (unsigned long long)pass->position, missing->name, missing->name);
+}
+
+/* A field of the message, whose tag at `at` has been read. */
+static tort_status walk_field(wire_pass *pass, wire_message *message, const ProtobufCFieldDescriptor *field,
+                              ProtobufCWireType type, uint64_t at) {
+    const size_t i = (size_t)(field - message->descriptor->fields);
+    const ProtobufCFieldDescriptor *data = data_field(message->descriptor, field->id);
+    bool empty = false;
+    pass->missing = NULL;
+    tort_status status = check_field(pass, message, data ? data : field, type, at, message->seen[i]);
+    if (!status && data)
+        status = pass_data(pass, data, type, at, message->end, &message->data);
+    else if (!status)
+        status = slim_field(pass, field, type, message, &empty);
+    /* An element of a list is refused at once: an empty one takes two bytes of the file, and of the parser 100 to 300.
+     */
+    if (!status && pass->missing && field->label == PROTOBUF_C_LABEL_REPEATED)
+        status = refuse_missing(pass, pass->missing);
+    if (status && message->depth <= MAX_NAMED) name_field(pass, data ? data : field, message->seen[i]);
+    empty = pass->missing || (empty && field->type == PROTOBUF_C_TYPE_STRING);
+    message->seen[i]++;
+    message->given = (message->given & ~(1u << i)) | (uint32_t)!empty << i;
+    return status;
+}
+
+/* The first field that the message must have and has not. */
+static const ProtobufCFieldDescriptor *missing_in(const ProtobufCMessageDescriptor *descriptor, uint32_t given) {
+    for (unsigned i = 0; i < descriptor->n_fields; i++)
+        if (descriptor->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !(given >> i & 1))
+            return &descriptor->fields[i];
+    return NULL;
+}
+
+/* Looks at the messages in the message that are no elements of lists, then at itself. */
+static tort_status check_required(wire_pass *pass, const wire_message *message) {
+    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        if (field->type != PROTOBUF_C_TYPE_MESSAGE || message->seen[i] == 0 || message->given >> i & 1) continue;
+        tort_status status = refuse_missing(pass, missing_in(field->descriptor, 0));
+        if (message->depth <= MAX_NAMED) name_field(pass, field, 0);
+        return status;
+    }
+    pass->missing = missing_in(message->descriptor, message->given);
+    return TORT_OK;
+}
+
+/* Notes the size of what has been written of the message where onnx.proto has a field for it. */
+static tort_status write_size(wire_pass *pass, const ProtobufCMessageDescriptor *descriptor, size_t start) {
+    if (!protobuf_c_message_descriptor_get_field(descriptor, SIZE_FIELD)) return TORT_OK;
+    const size_t size = pass->slim->size - start;
+    tort_status status = write_tag(pass, SIZE_FIELD, PROTOBUF_C_WIRE_TYPE_VARINT);
+    return status ? status : write_varint(pass, size);
+}
+
+static tort_status slim_message(wire_pass *pass, const ProtobufCMessageDescriptor *descriptor, uint64_t end,
+                                int depth) {
+    wire_message message = {.descriptor = descriptor, .end = end, .depth = depth};
+    const size_t start = pass->slim->size;
+    if (descriptor->n_fields > MAX_FIELDS)
+        return tort_fail(pass->error, TORT_E_INTERNAL, "%s has more than %d fields", descriptor->name, MAX_FIELDS);
     while (pass->position < end) {
         uint32_t number;
-        tort_wire_type type;
-        uint64_t at = pass->position;
+        ProtobufCWireType type;
+        const uint64_t at = pass->position;
         tort_status status = read_tag(pass, end, &number, &type);
         if (status) return status;
-        int32_t i = find_field(message, number);
-        if (i < 0) {
-            status = skip_field(pass, type, end);
-            if (status) return status;
-            continue;
-        }
-        const tort_wire_field *field = &message->fields[i];
-        bool once = !field->repeated && (field->kind == TORT_FIELD_MESSAGE || field->kind == TORT_FIELD_DATA);
-        if (!type_fits(field, type))
-            status = tort_fail(pass->error, TORT_E_MODEL, "byte %llu: wire type %d is not that of the field",
-                               (unsigned long long)at, (int)type);
-        else if (once && seen[i] > 0)
-            status = tort_fail(pass->error, TORT_E_MODEL,
-                               "byte %llu: the field is there a second time; its pieces are not merged",
-                               (unsigned long long)at);
-        else if (field->kind == TORT_FIELD_DATA)
-            status = note_data(pass, field, type, at, end, &note);
-        else
-            status = slim_field(pass, field, type, end, depth);
-        if (status && depth <= MOST_NAMED) name_field(pass, field, seen[i]);
+        const ProtobufCFieldDescriptor *field =
+            number < OWN_FIELDS ? protobuf_c_message_descriptor_get_field(descriptor, number) : NULL;
+        status = field ? walk_field(pass, &message, field, type, at) : skip_field(pass, type, end);
         if (status) return status;
-        seen[i]++;
     }
-    return message == &tort_wire_tensor ? write_tensor_fields(pass, &note) : TORT_OK;
+    tort_status status = check_required(pass, &message);
+    if (!status) status = write_note(pass, &message.data);
+    return status ? status : write_size(pass, descriptor, start);
 }
 
 static tort_status begin_pass(wire_pass *pass) {
@@ -361,12 +460,13 @@ static void end_pass(wire_pass *pass) {
     tort_free(pass->env, pass->storage, WINDOW_SIZE);
 }
 
-tort_status tort_wire_slim(const tort_env *env, const tort_source *source, const tort_wire_message *root,
+tort_status tort_wire_slim(const tort_env *env, const tort_source *source, const ProtobufCMessageDescriptor *root,
                            tort_slim *slim, tort_error *error) {
     *slim = (tort_slim){0};
     wire_pass pass = {.env = env, .source = source, .error = error, .slim = slim};
     tort_status status = begin_pass(&pass);
     if (!status) status = slim_message(&pass, root, tort_source_size(source), 1);
+    if (!status && pass.missing) status = refuse_missing(&pass, pass.missing);
     end_pass(&pass);
     return status;
 }
@@ -392,16 +492,17 @@ static tort_status sink_bytes(wire_pass *pass, uint64_t length, tort_data_sink s
 }
 
 /* Walks the fields again, as slim_message did; `left` guards against a file that has changed since. */
-static tort_status sink_scattered(wire_pass *pass, const tort_data *data, tort_data_sink sink, void *ud) {
-    uint64_t end = data->offset + data->span, left = data->length;
+static tort_status sink_scattered(wire_pass *pass, uint32_t number, const tort_data_note *note, tort_data_sink sink,
+                                  void *ud) {
+    uint64_t end = note->offset + note->span, left = note->length;
     while (pass->position < end) {
-        uint32_t number;
-        tort_wire_type type;
+        uint32_t other;
+        ProtobufCWireType type;
         uint64_t length;
-        tort_status status = read_tag(pass, end, &number, &type);
+        tort_status status = read_tag(pass, end, &other, &type);
         if (!status) status = read_extent(pass, type, end, &length);
         if (status) return status;
-        if (number != data->field) {
+        if (other != number) {
             pass->position += length;
             continue;
         }
@@ -413,12 +514,12 @@ static tort_status sink_scattered(wire_pass *pass, const tort_data *data, tort_d
     return left == 0 ? TORT_OK : tort_fail(pass->error, TORT_E_IO, "the model has changed since it was opened");
 }
 
-tort_status tort_wire_data(const tort_env *env, const tort_source *source, const tort_data *data, tort_data_sink sink,
-                           void *ud, tort_error *error) {
-    wire_pass pass = {.env = env, .source = source, .error = error, .position = data->offset};
+tort_status tort_wire_data(const tort_env *env, const tort_source *source, uint32_t number, const tort_data_note *note,
+                           tort_data_sink sink, void *ud, tort_error *error) {
+    wire_pass pass = {.env = env, .source = source, .error = error, .position = note->offset};
     tort_status status = begin_pass(&pass);
     if (!status)
-        status = data->span ? sink_scattered(&pass, data, sink, ud) : sink_bytes(&pass, data->length, sink, ud);
+        status = note->span ? sink_scattered(&pass, number, note, sink, ud) : sink_bytes(&pass, note->length, sink, ud);
     end_pass(&pass);
     return status;
 }

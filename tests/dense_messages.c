@@ -9,9 +9,9 @@ void dense_put(onnx_bytes *outer, int field, onnx_bytes *inner) {
 const char *dense_name(char first, int i) {
     static char name[5];
     name[0] = first;
-    name[1] = (char)(i % 250 + 1);
-    name[2] = (char)(i / 250 % 250 + 1);
-    name[3] = (char)(i / 62500);
+    name[1] = (char)(i % 126 + 1); /* ASCII: text must be UTF-8 */
+    name[2] = (char)(i / 126 % 126 + 1);
+    name[3] = (char)(i / (126 * 126));
     name[4] = 0;
     return name;
 }

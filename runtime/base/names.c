@@ -43,6 +43,10 @@ bool tort_names_find(const tort_names *names, const char *name, int32_t *number)
     return true;
 }
 
+const char *tort_names_key(const tort_names *names, const char *name) {
+    return names->count ? slot_of(names, name, hash_of(names, name))->name : NULL;
+}
+
 static bool enlarge(tort_names *names) {
     tort_names larger = *names;
     if (names->capacity > INT32_MAX / 2) return false;

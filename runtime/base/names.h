@@ -16,6 +16,8 @@ void tort_names_free(tort_names *names);
 
 /* False where the name is unknown. */
 bool tort_names_find(const tort_names *names, const char *name, int32_t *number);
+/* The name as it was added; NULL where it is unknown. */
+const char *tort_names_key(const tort_names *names, const char *name);
 /* Adds a name that is not there yet and borrows it; false: out of memory. */
 bool tort_names_add(tort_names *names, const char *name, int32_t number);
 /* Adds a name that is not there yet: this one, which is borrowed, or with "#2", "#3" and so on behind it, in the arena.

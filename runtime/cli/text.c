@@ -3,28 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/utf8.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/text.h"
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
 bool cli_next_character(const char **text, const char *end, uint32_t *c) {
-    const unsigned char *p = (const unsigned char *)*text;
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const int more = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 : *p >= 0xe0 && *p < 0xf0 ? 2 : *p < 0xf5 ? 3 : -1;
-    *c = *p;
-    ++*text;
-    if (more == 0) return true;
-    if (more < 0 || *p < 0xc2 || end - *text < more) return false;
-    uint32_t value = *p & (0x3fu >> more);
-    for (int i = 1; i <= more; i++) {
-        if ((p[i] & 0xc0) != 0x80) return false;
-        value = value << 6 | (p[i] & 0x3fu);
-    }
-    if (value < least[more] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) return false;
-    *c = value;
-    *text += more;
-    return true;
+    const size_t length = tort_utf8_decode(*text, (size_t)(end - *text), c);
+    *text += length ? length : 1;
+    return length > 0;
 }
 
 typedef struct range {

@@ -62,7 +62,7 @@ def commands(make, object_of, source, planted, target):
 def link(place, library, objects):
     place.mkdir()
     subprocess.run(["clang++", "-shared", "-Wl,--version-script=kernels/cudasim/exports.map", "-o", place / "libtinyort-cudasim.so",
-                    *objects, library, "-lm", "-lpthread"], check=True)
+                    *objects, library, "-lprotobuf-c", "-lm", "-lpthread"], check=True)
     return place
 
 

@@ -11,7 +11,7 @@ clean_tree() {
     rm -rf "${root:?}"/*
     mkdir -p "$root/runtime/cli" "$root/runtime/base" "$root/runtime/plan" "$root/runtime/providers" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
     printf '#include "runtime/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/plan/plan.c"
-    printf '#include "runtime/tinyort.h"\n#include "loader/wire.h"\n' > "$root/loader/wire.c"
+    printf '#include "runtime/tinyort.h"\n#include "loader/onnx.pb-c.h"\n#include <protobuf-c/protobuf-c.h>\n' > "$root/loader/wire.c"
     printf '#include "ops/conv.h"\n#include "runtime/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
     printf '#include "ops/conv.h"\n#include "kernels/cpu/gemm.h"\nrow r = {"", "Conv"};\n' > "$root/kernels/cpu/conv.c"
     printf '#include <cuda_runtime.h>\n#include "runtime/op.h"\n' > "$root/kernels/cuda/conv.cu"
@@ -48,7 +48,7 @@ plant runtime/base/memory.c '#include "runtime/graph/graph.h"'
 plant runtime/providers/providers.c '#include "runtime/passes/claim.h"'
 plant runtime/providers/providers.c '#include <cublas_v2.h>'
 plant runtime/cli/ops.c '#include "loader/onnx.pb-c.h"'
-plant loader/wire.c '#include "loader/onnx.pb-c.h"'
+plant kernels/cpu/conv.c '#include <protobuf-c/protobuf-c.h>'
 plant loader/wire.c '#include "ops/conv.h"'
 plant loader/wire.c '#include "kernels/cpu/gemm.h"'
 plant loader/wire.c '#include <cuda.h>'
