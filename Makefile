@@ -416,6 +416,7 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
 $(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os)
+$(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) # through which every byte of a model goes but its weights
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)

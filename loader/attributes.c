@@ -1,7 +1,5 @@
 /* attributes.c - AttributeProto -> tort_attribute: the one field that its type names, references of functions
  * resolved, tensors as weights, graphs as bodies. */
-#include <string.h>
-
 #include "loader/loader.h"
 
 static const char *const kind_names[] = {
@@ -71,74 +69,48 @@ static tort_status kind_of(tort_loader *loader, const TortOnnx__AttributeProto *
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-static tort_status load_list(tort_loader *loader, const void *values, size_t size, tort_attribute *attribute) {
-    void *list = tort_arena_array(&loader->model->arena, (size_t)attribute->count, size);
-    if (!list) return tort_no_memory(loader);
-    if (attribute->count) memcpy(list, values, (size_t)attribute->count * size);
-    attribute->u.ints = list;
-    return TORT_OK;
-}
-
 static tort_status load_string(tort_loader *loader, const ProtobufCBinaryData *bytes, tort_string *string) {
     *string = (tort_string){"", bytes->len};
     if (bytes->len) string->data = tort_arena_text(&loader->model->arena, (const char *)bytes->data, bytes->len);
     return string->data ? TORT_OK : tort_no_memory(loader);
 }
 
-static tort_status load_strings(tort_loader *loader, const TortOnnx__AttributeProto *proto, tort_attribute *attribute) {
-    tort_string *strings = tort_arena_array(&loader->model->arena, proto->n_strings, sizeof *strings);
-    if (!strings) return tort_no_memory(loader);
-    for (size_t i = 0; i < proto->n_strings; i++) {
-        tort_status status = load_string(loader, &proto->strings[i], &strings[i]);
-        if (status) return status;
+/* Bytes of an element of a list as the model has it; 0 where the kind is no list there. */
+static size_t element_size(int32_t kind) {
+    switch (kind) {
+    case TORT_ATTR_FLOATS: return sizeof(float);
+    case TORT_ATTR_INTS: return sizeof(int64_t);
+    case TORT_ATTR_STRINGS: return sizeof(tort_string);
+    case TORT_ATTR_TENSOR:
+    case TORT_ATTR_TENSORS:
+    case TORT_ATTR_SPARSE_TENSOR:
+    case TORT_ATTR_SPARSE_TENSORS:
+    case TORT_ATTR_GRAPH:
+    case TORT_ATTR_GRAPHS: return sizeof(int32_t);
+    case TORT_ATTR_TYPE_PROTO:
+    case TORT_ATTR_TYPE_PROTOS: return sizeof(tort_value_type);
+    default: return 0;
     }
-    attribute->u.strings = strings;
-    return TORT_OK;
 }
 
-static tort_status load_weights(tort_loader *loader, TortOnnx__TensorProto *const *tensors, tort_attribute *attribute) {
-    int32_t *weights = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *weights);
-    if (!weights) return tort_no_memory(loader);
-    for (int32_t i = 0; i < attribute->count; i++) {
-        tort_status status = tort_load_tensor(loader, tensors[i], &weights[i]);
-        if (status) return status;
+/* Element i of the list at `list`. */
+static tort_status load_element(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
+                                int32_t kind, int32_t i, tort_bodies *bodies, void *list) {
+    int32_t *number = (int32_t *)list + i;
+    switch (kind) {
+    case TORT_ATTR_FLOATS: ((float *)list)[i] = proto->floats[i]; break;
+    case TORT_ATTR_INTS: ((int64_t *)list)[i] = proto->ints[i]; break;
+    case TORT_ATTR_STRINGS: return load_string(loader, &proto->strings[i], (tort_string *)list + i);
+    case TORT_ATTR_TENSOR: return tort_load_tensor(loader, proto->t, number);
+    case TORT_ATTR_TENSORS: return tort_load_tensor(loader, proto->tensors[i], number);
+    case TORT_ATTR_SPARSE_TENSOR: return tort_load_sparse(loader, proto->sparse_tensor, number);
+    case TORT_ATTR_SPARSE_TENSORS: return tort_load_sparse(loader, proto->sparse_tensors[i], number);
+    case TORT_ATTR_GRAPH: return tort_load_body(loader, scope, proto->g, bodies, number);
+    case TORT_ATTR_GRAPHS: return tort_load_body(loader, scope, proto->graphs[i], bodies, number);
+    case TORT_ATTR_TYPE_PROTO: return tort_load_value_type(loader, proto->tp, (tort_value_type *)list + i);
+    case TORT_ATTR_TYPE_PROTOS: return tort_load_value_type(loader, proto->type_protos[i], (tort_value_type *)list + i);
+    default: break;
     }
-    attribute->u.weights = weights;
-    return TORT_OK;
-}
-
-static tort_status load_sparse(tort_loader *loader, TortOnnx__SparseTensorProto *const *tensors,
-                               tort_attribute *attribute) {
-    int32_t *weights = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *weights);
-    if (!weights) return tort_no_memory(loader);
-    for (int32_t i = 0; i < attribute->count; i++) {
-        tort_status status = tort_load_sparse(loader, tensors[i], &weights[i]);
-        if (status) return status;
-    }
-    attribute->u.weights = weights;
-    return TORT_OK;
-}
-
-static tort_status load_types(tort_loader *loader, TortOnnx__TypeProto *const *protos, tort_attribute *attribute) {
-    tort_value_type *types = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *types);
-    if (!types) return tort_no_memory(loader);
-    for (int32_t i = 0; i < attribute->count; i++) {
-        tort_status status = tort_load_value_type(loader, protos[i], &types[i]);
-        if (status) return status;
-    }
-    attribute->u.types = types;
-    return TORT_OK;
-}
-
-static tort_status load_graphs(tort_loader *loader, tort_scope *scope, TortOnnx__GraphProto *const *protos,
-                               tort_bodies *bodies, tort_attribute *attribute) {
-    int32_t *graphs = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *graphs);
-    if (!graphs) return tort_no_memory(loader);
-    for (int32_t i = 0; i < attribute->count; i++) {
-        tort_status status = tort_load_body(loader, scope, protos[i], bodies, &graphs[i]);
-        if (status) return status;
-    }
-    attribute->u.graphs = graphs;
     return TORT_OK;
 }
 
@@ -146,24 +118,20 @@ static tort_status load_graphs(tort_loader *loader, tort_scope *scope, TortOnnx_
 
 static tort_status load_value(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                               tort_attribute *attribute, tort_bodies *bodies) {
-    attribute->count = (int32_t)count_of(proto, attribute->kind);
-    switch (attribute->kind) {
-    case TORT_ATTR_FLOAT: attribute->u.f = proto->f; break;
-    case TORT_ATTR_INT: attribute->u.i = proto->i; break;
-    case TORT_ATTR_STRING: attribute->count = 1; return load_string(loader, &proto->s, &attribute->u.s);
-    case TORT_ATTR_FLOATS: return load_list(loader, proto->floats, sizeof *proto->floats, attribute);
-    case TORT_ATTR_INTS: return load_list(loader, proto->ints, sizeof *proto->ints, attribute);
-    case TORT_ATTR_STRINGS: return load_strings(loader, proto, attribute);
-    case TORT_ATTR_TENSOR: return load_weights(loader, &proto->t, attribute);
-    case TORT_ATTR_TENSORS: return load_weights(loader, proto->tensors, attribute);
-    case TORT_ATTR_SPARSE_TENSOR: return load_sparse(loader, &proto->sparse_tensor, attribute);
-    case TORT_ATTR_SPARSE_TENSORS: return load_sparse(loader, proto->sparse_tensors, attribute);
-    case TORT_ATTR_GRAPH: return load_graphs(loader, scope, &proto->g, bodies, attribute);
-    case TORT_ATTR_GRAPHS: return load_graphs(loader, scope, proto->graphs, bodies, attribute);
-    case TORT_ATTR_TYPE_PROTO: return load_types(loader, &proto->tp, attribute);
-    case TORT_ATTR_TYPE_PROTOS: return load_types(loader, proto->type_protos, attribute);
-    }
+    const int32_t kind = attribute->kind;
     attribute->count = 1;
+    if (kind == TORT_ATTR_FLOAT) attribute->u.f = proto->f;
+    if (kind == TORT_ATTR_INT) attribute->u.i = proto->i;
+    if (kind == TORT_ATTR_STRING) return load_string(loader, &proto->s, &attribute->u.s);
+    if (element_size(kind) == 0) return TORT_OK;
+    attribute->count = (int32_t)count_of(proto, kind);
+    void *list = tort_arena_array(&loader->model->arena, (size_t)attribute->count, element_size(kind));
+    if (!list) return tort_no_memory(loader);
+    attribute->u.ints = list;
+    for (int32_t i = 0; i < attribute->count; i++) {
+        tort_status status = load_element(loader, scope, proto, kind, i, bodies, list);
+        if (status) return status;
+    }
     return TORT_OK;
 }
 

@@ -40,7 +40,7 @@ static ProtobufCBinaryData *make_strings(tort_arena *arena, const tort_string *s
     return made;
 }
 
-static TortOnnx__TensorProto *make_tensor(tort_arena *arena, const tort_tensor *tensor, const char *name) {
+static void *make_tensor(tort_arena *arena, const tort_tensor *tensor, const char *name) {
     TortOnnx__TensorProto *proto = tort_arena_alloc(arena, sizeof *proto);
     size_t bytes = 0;
     if (!proto || !tort_tensor_bytes(tensor, &bytes)) return NULL;
@@ -48,7 +48,7 @@ static TortOnnx__TensorProto *make_tensor(tort_arena *arena, const tort_tensor *
     proto->n_dims = (size_t)tensor->rank;
     proto->dims = (int64_t *)tensor->dims;
     proto->data_type = (int32_t)tensor->type;
-    proto->name = (char *)name;
+    proto->name = name && *name ? (char *)name : NULL;
     if (tensor->type == TORT_STRING) {
         proto->n_string_data = bytes / sizeof(tort_string);
         proto->string_data = make_strings(arena, tensor->data, proto->n_string_data);
@@ -82,25 +82,9 @@ static TortOnnx__SequenceProto *make_elements(tort_arena *arena, const tort_valu
       : kind == TORT_SEQUENCE ? &proto->n_sequence_values
       : kind == TORT_OPTIONAL ? &proto->n_optional_values
                               : &proto->n_map_values) = count;
-    proto->tensor_values = (TortOnnx__TensorProto **)elements;
-    proto->sequence_values = (TortOnnx__SequenceProto **)elements;
-    proto->optional_values = (TortOnnx__OptionalProto **)elements;
+    proto->tensor_values = (TortOnnx__TensorProto **)elements; /* the count says which list it is */
+    proto->sequence_values = proto->optional_values = (TortOnnx__SequenceProto **)elements;
     proto->map_values = (TortOnnx__MapProto **)elements;
-    return proto;
-}
-
-static TortOnnx__OptionalProto *make_optional(tort_arena *arena, const tort_value *value, const char *name) {
-    TortOnnx__OptionalProto *proto = tort_arena_alloc(arena, sizeof *proto);
-    const TortOnnx__SequenceProto *held = make_elements(arena, value, name);
-    if (!proto || !held) return NULL;
-    tort_onnx__optional_proto__init(proto);
-    proto->name = held->name;
-    proto->has_elem_type = true;
-    proto->elem_type = held->elem_type;
-    if (held->n_tensor_values) proto->tensor_value = held->tensor_values[0];
-    if (held->n_sequence_values) proto->sequence_value = held->sequence_values[0];
-    if (held->n_optional_values) proto->optional_value = held->optional_values[0];
-    if (held->n_map_values) proto->map_value = held->map_values[0];
     return proto;
 }
 
@@ -128,36 +112,27 @@ static TortOnnx__MapProto *make_map(tort_arena *arena, const tort_value *map, co
 static void *make_value(tort_arena *arena, const tort_value *value, const char *name) {
     switch (tort_value_kind(value)) {
     case TORT_TENSOR: return make_tensor(arena, tort_value_view(value), name);
-    case TORT_OPTIONAL: return make_optional(arena, value, name);
     case TORT_MAP: return make_map(arena, value, name);
-    case TORT_SEQUENCE:
-    case TORT_SPARSE: break;
+    default: return make_elements(arena, value, name);
     }
-    return make_elements(arena, value, name);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* An empty name is none. */
-static const char *given(const char *name) {
-    return name && *name ? name : NULL;
+bool tort_pb_write_value(FILE *file, const tort_value *value, const char *name) {
+    const tort_env env = tort_env_complete(NULL);
+    tort_arena arena;
+    tort_arena_init(&arena, &env);
+    const bool ok = write_message(file, make_value(&arena, value, name));
+    tort_arena_free(&arena);
+    return ok;
 }
 
 bool tort_pb_write_tensor(FILE *file, const tort_tensor *tensor, const char *name) {
     const tort_env env = tort_env_complete(NULL);
     tort_arena arena;
     tort_arena_init(&arena, &env);
-    const TortOnnx__TensorProto *proto = make_tensor(&arena, tensor, given(name));
-    const bool ok = write_message(file, proto ? &proto->base : NULL);
-    tort_arena_free(&arena);
-    return ok;
-}
-
-bool tort_pb_write_value(FILE *file, const tort_value *value, const char *name) {
-    const tort_env env = tort_env_complete(NULL);
-    tort_arena arena;
-    tort_arena_init(&arena, &env);
-    const bool ok = write_message(file, make_value(&arena, value, given(name)));
+    const bool ok = write_message(file, make_tensor(&arena, tensor, name));
     tort_arena_free(&arena);
     return ok;
 }

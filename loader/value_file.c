@@ -84,34 +84,16 @@ static tort_status read_sequence(tort_loader *loader, const TortOnnx__SequencePr
     return status;
 }
 
-/* An optional as a sequence of one value or none, which borrows from it. */
-static TortOnnx__SequenceProto as_sequence(TortOnnx__OptionalProto *proto) {
-    TortOnnx__SequenceProto sequence = TORT_ONNX__SEQUENCE_PROTO__INIT;
-    sequence.has_elem_type = proto->has_elem_type;
-    sequence.elem_type = proto->elem_type;
-    sequence.n_tensor_values = proto->tensor_value != NULL;
-    sequence.tensor_values = &proto->tensor_value;
-    sequence.n_sparse_tensor_values = proto->sparse_tensor_value != NULL;
-    sequence.sparse_tensor_values = &proto->sparse_tensor_value;
-    sequence.n_sequence_values = proto->sequence_value != NULL;
-    sequence.sequence_values = &proto->sequence_value;
-    sequence.n_optional_values = proto->optional_value != NULL;
-    sequence.optional_values = &proto->optional_value;
-    sequence.n_map_values = proto->map_value != NULL;
-    sequence.map_values = &proto->map_value;
-    return sequence;
-}
-
-static tort_status read_optional(tort_loader *loader, const TortOnnx__OptionalProto *proto, tort_value_type type,
+static tort_status read_optional(tort_loader *loader, const TortOnnx__SequenceProto *proto, tort_value_type type,
                                  tort_value **optional) {
     const tort_value_type element_type = tort_type_element(type);
     const tort_kind kind = tort_type_kind(element_type);
-    TortOnnx__OptionalProto copy = *proto;
-    const TortOnnx__SequenceProto sequence = as_sequence(&copy);
+    const size_t count = count_of(proto, kind);
     tort_value *element = NULL;
-    tort_status status = check_kinds(loader, &sequence, kind);
-    if (!status && count_of(&sequence, kind) > 0)
-        status = read_value(loader, value_at(&sequence, kind, 0), element_type, &element);
+    tort_status status = check_kinds(loader, proto, kind);
+    if (!status && count > 1)
+        status = tort_fail(loader->error, TORT_E_MODEL, "an optional that holds %zu values", count);
+    if (!status && count > 0) status = read_value(loader, value_at(proto, kind, 0), element_type, &element);
     if (!status) {
         *optional = tort_value_optional(loader->env, element_type, element);
         if (!*optional) status = tort_no_memory(loader);
@@ -212,7 +194,7 @@ tort_status tort_value_file_read(const tort_env *env, const char *path, tort_val
     const tort_env complete = tort_env_complete(env);
     const ProtobufCMessageDescriptor *const roots[] = {
         &tort_onnx__tensor_proto__descriptor, &tort_onnx__sparse_tensor_proto__descriptor,
-        &tort_onnx__sequence_proto__descriptor, &tort_onnx__optional_proto__descriptor,
+        &tort_onnx__sequence_proto__descriptor, &tort_onnx__sequence_proto__descriptor,
         &tort_onnx__map_proto__descriptor};
     *value = NULL;
     if (tort_type_kind(type) == TORT_TENSOR && tort_path_ends(path, ".npy"))

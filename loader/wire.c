@@ -27,9 +27,9 @@ typedef struct wire_pass {
     const uint8_t *window; /* bytes window_start .. window_start + window_size of the file */
     uint64_t window_start;
     size_t window_size;
-    uint8_t *storage; /* WINDOW_SIZE bytes that the window uses, unless the model is in memory */
-    const ProtobufCFieldDescriptor
-        *missing; /* required, but not in the message that was walked last; NULL: it has all */
+    uint8_t *storage;                        /* WINDOW_SIZE bytes that the window uses, unless the model is in memory */
+    const ProtobufCFieldDescriptor *missing; /* required, and not in a message that was walked; NULL: none */
+    uint64_t missing_at;                     /* the end of that message */
 } wire_pass;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static tort_status reserve(wire_pass *pass, size_t more) {
 }
 
 static tort_status write_bytes(wire_pass *pass, const void *bytes, size_t size) {
-    tort_status status = reserve(pass, size);
+    tort_status status = size > pass->slim->capacity - pass->slim->size ? reserve(pass, size) : TORT_OK;
     if (status) return status;
     memcpy(pass->slim->bytes + pass->slim->size, bytes, size);
     pass->slim->size += size;
@@ -235,7 +235,7 @@ typedef struct wire_message {
     uint64_t end;
     int depth;
     uint32_t seen[MAX_FIELDS]; /* how often each field was there */
-    uint32_t given;            /* a bit for each field: the last one has what it must have, and is no empty text */
+    uint32_t given;            /* a bit for each field: the last one is not empty */
     seen_data data;
 } wire_message;
 
@@ -278,9 +278,9 @@ static tort_status slim_submessage(wire_pass *pass, const ProtobufCFieldDescript
 static const char *wrong_in_text(const uint8_t *bytes, size_t size) {
     uint32_t code;
     for (size_t at = 0, length; at < size; at += length) {
-        length = tort_utf8_decode((const char *)bytes + at, size - at, &code);
+        length = bytes[at] < 0x80 ? 1 : tort_utf8_decode((const char *)bytes + at, size - at, &code);
         if (length == 0) return "text that is not UTF-8";
-        if (code == 0) return "a name with a NUL character";
+        if (bytes[at] == 0) return "a name with a NUL character";
     }
     return NULL;
 }
@@ -365,55 +365,40 @@ static tort_status check_field(const wire_pass *pass, const wire_message *messag
     return TORT_OK;
 }
 
-static tort_status refuse_missing(const wire_pass *pass, const ProtobufCFieldDescriptor *missing) {
+static tort_status refuse_missing(const wire_pass *pass) {
+    const char *name = pass->missing->name;
     return tort_fail(pass->error, TORT_E_MODEL,
-                     missing->type == PROTOBUF_C_TYPE_STRING ? "byte %llu: it has no %s"
-                                                             : "byte %llu: it has no %s, and %s 0 means none",
-                     (unsigned long long)pass->position, missing->name, missing->name);
+                     pass->missing->type == PROTOBUF_C_TYPE_STRING ? "byte %llu: it has no %s"
+                                                                   : "byte %llu: it has no %s, and %s 0 means none",
+                     (unsigned long long)pass->missing_at, name, name);
 }
 
-/* A field of the message, whose tag at `at` has been read. */
+/* A field of the message, whose tag at `at` has been read. An element of a list that lacks something is refused at
+ * once: an empty one takes two bytes of the file, and of the parser 100 to 300. */
 static tort_status walk_field(wire_pass *pass, wire_message *message, const ProtobufCFieldDescriptor *field,
                               ProtobufCWireType type, uint64_t at) {
     const size_t i = (size_t)(field - message->descriptor->fields);
     const ProtobufCFieldDescriptor *data = data_field(message->descriptor, field->id);
     bool empty = false;
-    pass->missing = NULL;
     tort_status status = check_field(pass, message, data ? data : field, type, at, message->seen[i]);
     if (!status && data)
         status = pass_data(pass, data, type, at, message->end, &message->data);
     else if (!status)
         status = slim_field(pass, field, type, message, &empty);
-    /* An element of a list is refused at once: an empty one takes two bytes of the file, and of the parser 100 to 300.
-     */
-    if (!status && pass->missing && field->label == PROTOBUF_C_LABEL_REPEATED)
-        status = refuse_missing(pass, pass->missing);
+    if (!status && pass->missing && field->label == PROTOBUF_C_LABEL_REPEATED) status = refuse_missing(pass);
     if (status && message->depth <= MAX_NAMED) name_field(pass, data ? data : field, message->seen[i]);
-    empty = pass->missing || (empty && field->type == PROTOBUF_C_TYPE_STRING);
     message->seen[i]++;
     message->given = (message->given & ~(1u << i)) | (uint32_t)!empty << i;
     return status;
 }
 
-/* The first field that the message must have and has not. */
-static const ProtobufCFieldDescriptor *missing_in(const ProtobufCMessageDescriptor *descriptor, uint32_t given) {
-    for (unsigned i = 0; i < descriptor->n_fields; i++)
-        if (descriptor->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !(given >> i & 1))
-            return &descriptor->fields[i];
-    return NULL;
-}
-
-/* Looks at the messages in the message that are no elements of lists, then at itself. */
-static tort_status check_required(wire_pass *pass, const wire_message *message) {
-    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+static void check_required(wire_pass *pass, const wire_message *message) {
+    for (unsigned i = 0; i < message->descriptor->n_fields && !pass->missing; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-        if (field->type != PROTOBUF_C_TYPE_MESSAGE || message->seen[i] == 0 || message->given >> i & 1) continue;
-        tort_status status = refuse_missing(pass, missing_in(field->descriptor, 0));
-        if (message->depth <= MAX_NAMED) name_field(pass, field, 0);
-        return status;
+        if (field->label != PROTOBUF_C_LABEL_REQUIRED || message->given >> i & 1) continue;
+        pass->missing = field;
+        pass->missing_at = message->end;
     }
-    pass->missing = missing_in(message->descriptor, message->given);
-    return TORT_OK;
 }
 
 /* Notes the size of what has been written of the message where onnx.proto has a field for it. */
@@ -441,8 +426,8 @@ static tort_status slim_message(wire_pass *pass, const ProtobufCMessageDescripto
         status = field ? walk_field(pass, &message, field, type, at) : skip_field(pass, type, end);
         if (status) return status;
     }
-    tort_status status = check_required(pass, &message);
-    if (!status) status = write_note(pass, &message.data);
+    check_required(pass, &message);
+    tort_status status = write_note(pass, &message.data);
     return status ? status : write_size(pass, descriptor, start);
 }
 
@@ -466,7 +451,7 @@ tort_status tort_wire_slim(const tort_env *env, const tort_source *source, const
     wire_pass pass = {.env = env, .source = source, .error = error, .slim = slim};
     tort_status status = begin_pass(&pass);
     if (!status) status = slim_message(&pass, root, tort_source_size(source), 1);
-    if (!status && pass.missing) status = refuse_missing(&pass, pass.missing);
+    if (!status && pass.missing) status = refuse_missing(&pass);
     end_pass(&pass);
     return status;
 }

@@ -208,7 +208,7 @@ Test(value_file, two_values_in_an_optional) {
     onnx_bytes b = {0};
     put_tensor(&b, TENSORS, TORT_FLOAT, 1);
     put_tensor(&b, TENSORS, TORT_FLOAT, 1);
-    refuse(&b, tort_optional_type(floats), TORT_E_INPUT, "tensor_value");
+    refuse(&b, tort_optional_type(floats), TORT_E_INPUT, "holds 2 values");
 }
 
 Test(value_file, data_that_is_not_there) {
