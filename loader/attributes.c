@@ -118,7 +118,7 @@ static tort_status load_element(tort_loader *loader, tort_scope *scope, const To
 
 static tort_status load_value(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                               tort_attribute *attribute, tort_bodies *bodies) {
-    const int32_t kind = attribute->kind;
+    const int32_t kind = (int32_t)attribute->kind;
     attribute->count = 1;
     if (kind == TORT_ATTR_FLOAT) attribute->u.f = proto->f;
     if (kind == TORT_ATTR_INT) attribute->u.i = proto->i;

@@ -68,7 +68,7 @@ static size_t element_count(const tort_weight *weight) {
 static tort_status check_length(tort_loader *loader, const tort_weight *weight, uint32_t field, uint64_t length) {
     if (is_varints(field)) {
         uint64_t count = tort_varint_count(weight->type, element_count(weight), weight->bytes);
-        if (length >= count && length / 10 <= count) return TORT_OK;
+        if (length >= count && (length + 9) / 10 <= count) return TORT_OK;
         return tort_fail(loader->error, TORT_E_MODEL, "%s has %llu bytes, which cannot be %llu numbers",
                          field_name(field), (unsigned long long)length, (unsigned long long)count);
     }
@@ -150,6 +150,8 @@ tort_status tort_tensor_facts(tort_loader *loader, const TortOnnx__TensorProto *
     tort_status status = load_shape(loader, proto, weight);
     if (status) return status;
     if (weight->type == TORT_STRING) return string_data(loader, proto, weight);
+    if (proto->n_string_data)
+        return tort_fail(loader->error, TORT_E_MODEL, "%s data is in string_data", tort_type_name(weight->type));
     if (is_external(proto)) return external_data(loader, proto, weight);
     return inline_data(loader, proto, weight);
 }

@@ -108,7 +108,7 @@ static uint32_t detect_instructions(void) {
 static void processor_name(char *name, size_t size) {
     unsigned words[12];
     char brand[sizeof words + 1] = "";
-    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) {
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) {
         snprintf(name, size, "x86-64");
         return;
     }

@@ -1,5 +1,5 @@
-# Fuzzing with clang's libFuzzer: loading and planning, running, and reading of tensor files, saved plans and pictures; not part
-# of `make test`.
+# Fuzzing with clang's libFuzzer: loading and planning, running, and reading of tensor files, saved plans and pictures; and of the
+# loader beside the onnx package. Not part of `make test`, but for a few thousand models of the last.
 #
 # The library is built again under $(BUILD)/fuzz with the sanitizers, with which clang does not vectorize every loop that asks for it
 # (-Wno-pass-failed). A corpus grows there from run to run.
@@ -11,7 +11,7 @@ FUZZ_OBJECTS := $(addprefix $(FUZZ)/obj/tests/,counting_env.o onnx_bytes.o saved
     $(addprefix fuzz/,load_and_plan.o load_and_run.o tensor_file.o saved_plan.o pictures.o write_sample.o write_plans.o))
 FUZZ_LIMITS := -max_total_time=$(SECONDS) -max_len=8192 -timeout=30 -rss_limit_mb=3072 -print_final_stats=1
 
-.PHONY: fuzz fuzz-runs fuzz-tensors fuzz-plans fuzz-pictures fuzz-build
+.PHONY: fuzz fuzz-runs fuzz-tensors fuzz-plans fuzz-pictures fuzz-onnx fuzz-build test-with-onnx
 ## Fuzz loading and planning for SECONDS (600) seconds; fails when something is found.
 fuzz: fuzz-build
 	$(FUZZ)/load_and_plan $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/model- $(FUZZ)/corpus/models $(FUZZ)/seeds/models
@@ -27,11 +27,16 @@ fuzz-plans: fuzz-build
 ## Fuzz the reading of pictures for SECONDS seconds.
 fuzz-pictures: fuzz-build
 	$(FUZZ)/pictures $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/picture- $(FUZZ)/corpus/pictures $(FUZZ)/seeds/pictures
+## Load mutated models with tinyort and with the onnx package for SECONDS seconds: both accept them, or both refuse.
+fuzz-onnx: $(SHARED) test-setup
+	@mkdir -p $(FUZZ)/onnx
+	@$(VENV)/bin/python tests/fuzz/seeds.py $(FUZZ)/seeds
+	@$(VENV)/bin/python tests/fuzz/with_onnx.py $(SHARED) $(FUZZ)/seeds/models $(FUZZ)/onnx --seconds $(SECONDS)
 
 fuzz-build:
 	@.ci/setup.sh build regex pictures fuzz
 	@.ci/setup.sh venv=$(VENV)
-	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link \
+	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CXX=clang++ CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link \
 	    OPT='-O1 -g -Wno-pass-failed' $(FUZZ)/libtinyort.a \
 	    $(FUZZ)/libtinyort_extra.a $(FUZZ_OBJECTS)
 	@for entry in load_and_plan load_and_run tensor_file saved_plan; do \
@@ -48,3 +53,10 @@ fuzz-build:
 	@$(VENV)/bin/python tests/fuzz/seeds.py $(FUZZ)/seeds
 	@$(FUZZ)/write_sample $(FUZZ)/seeds/models/sample.onnx
 	@$(FUZZ)/write_plans $(FUZZ)/seeds/plans $(FUZZ)/seeds/models/*.onnx
+
+TESTS += test-with-onnx
+## Compare what tinyort and the onnx package accept, on some thousand mutated models.
+test-with-onnx: $(SHARED)
+	@mkdir -p $(BUILD)/tests/with_onnx
+	@$(VENV)/bin/python tests/fuzz/seeds.py $(BUILD)/tests/with_onnx/seeds
+	@$(VENV)/bin/python tests/fuzz/with_onnx.py $(SHARED) $(BUILD)/tests/with_onnx/seeds/models $(BUILD)/tests/with_onnx --cases 6000 --seed 1
