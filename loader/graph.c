@@ -302,7 +302,7 @@ tort_status tort_load_graph(tort_loader *loader, const TortOnnx__GraphProto *pro
     tort_status status = tort_enter(loader);
     if (status) return status;
     tort_names_init(&scope->names, loader->env);
-    const char *name = tort_keep_text(loader, tort_text_of(proto->name));
+    const char *name = tort_keep_text(loader, proto->name);
     *graph = scope->graph = name ? tort_model_add_graph(loader->model, name, "") : -1;
     if (*graph < 0 || !reserve(loader, *graph, proto)) return tort_no_memory(loader);
     status = load_initializers(loader, scope, proto);

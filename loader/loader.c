@@ -10,7 +10,7 @@ const char *tort_domain_of(const char *domain) {
 }
 
 const char *tort_keep_text(tort_loader *loader, const char *text) {
-    return *text ? tort_arena_text(&loader->model->arena, text, strlen(text)) : "";
+    return text && *text ? tort_arena_text(&loader->model->arena, text, strlen(text)) : "";
 }
 
 const char *tort_keep_once(tort_loader *loader, const char *text) {

@@ -64,7 +64,8 @@ typedef struct tort_loader {
 
 /* "" for "ai.onnx", and where there is none. */
 const char *tort_domain_of(const char *domain);
-/* The model's copy of a text; of texts that many say, such as names of operators, there is one. NULL: out of memory. */
+/* The model's copy of a text, "" of NULL; of texts that many say, such as names of operators, there is one. NULL: out
+ * of memory. */
 const char *tort_keep_text(tort_loader *loader, const char *text);
 const char *tort_keep_once(tort_loader *loader, const char *text);
 /* Fails with TORT_E_MEMORY. */

@@ -11,17 +11,10 @@
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
-/* Keeps texts of the file in the model. */
-typedef struct kept_text {
-    const char **place, *text;
-} kept_text;
-
-static tort_status keep_texts(tort_loader *loader, const kept_text *texts, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        *texts[i].place = tort_keep_text(loader, tort_text_of(texts[i].text));
-        if (!*texts[i].place) return tort_no_memory(loader);
-    }
-    return TORT_OK;
+/* Keeps a text of the file in the model; false: out of memory. */
+static bool keep(tort_loader *loader, const char *text, const char **kept) {
+    *kept = tort_keep_text(loader, text);
+    return *kept;
 }
 
 static tort_status load_header(tort_loader *loader, const char *path) {
@@ -31,11 +24,9 @@ static tort_status load_header(tort_loader *loader, const char *path) {
     if (model->ir_version < 1 || model->ir_version > TORT_NEWEST_IR)
         return tort_fail(loader->error, TORT_E_MODEL, "ir_version is %lld; tinyort reads 1 to %d",
                          (long long)model->ir_version, TORT_NEWEST_IR);
-    const kept_text texts[] = {{&model->producer, proto->producer_name},
-                               {&model->producer_version, proto->producer_version},
-                               {&model->graph_name, proto->graph->name},
-                               {&model->path, path}};
-    return keep_texts(loader, texts, sizeof texts / sizeof *texts);
+    bool ok = keep(loader, proto->producer_name, &model->producer) &&
+              keep(loader, proto->producer_version, &model->producer_version) && keep(loader, path, &model->path);
+    return ok ? TORT_OK : tort_no_memory(loader);
 }
 
 static tort_status load_metadata(tort_loader *loader) {
@@ -44,9 +35,8 @@ static tort_status load_metadata(tort_loader *loader) {
     if (!metadata) return tort_no_memory(loader);
     for (size_t i = 0; i < proto->n_metadata_props; i++) {
         const TortOnnx__StringStringEntryProto *entry = proto->metadata_props[i];
-        const kept_text texts[] = {{&metadata[i].key, entry->key}, {&metadata[i].value, entry->value}};
-        tort_status status = keep_texts(loader, texts, 2);
-        if (status) return status;
+        if (!keep(loader, entry->key, &metadata[i].key) || !keep(loader, entry->value, &metadata[i].value))
+            return tort_no_memory(loader);
     }
     loader->model->metadata = metadata;
     loader->model->metadata_count = (int32_t)proto->n_metadata_props;
@@ -60,6 +50,7 @@ static tort_status load_main_graph(tort_loader *loader) {
     int32_t graph;
     tort_status status = tort_load_graph(loader, loader->proto->graph, &scope, &graph);
     tort_scope_free(loader, &scope);
+    if (!status) loader->model->graph_name = loader->model->graphs[graph].name;
     return status;
 }
 

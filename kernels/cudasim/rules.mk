@@ -73,7 +73,7 @@ $(CUDASIM_LIBRARY): $(call cudasim_simulator,$(CUDASIM_MODE)) $(call cudasim_pro
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-static-libstdc++ -static-libgcc -Wl,-z,defs) \
-	    -Wl,--version-script=kernels/cudasim/exports.map -o $@ $(filter %.o %.a,$^) $(LIBRARY_LIBS)
+	    -Wl,--version-script=kernels/cudasim/exports.map -o $@ $(filter %.o %.a,$^) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS))
 
 all: $(CUDASIM_LIBRARY)
 

@@ -31,6 +31,8 @@ static_names_are_ours() { nm -g --defined-only "$root/lib/libtinyort.a" | foreig
 extra_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort_extra.so" | foreign_names; }
 shared_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort.so" | foreign_names; }
 header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
+needs_protobuf_c() { objdump -p "$1" | grep 'NEEDED *libprotobuf-c.so.1'; }
+has_protobuf_c() { ! needs_protobuf_c "$1" && nm "$1" | grep ' T protobuf_c_message_unpack'; }
 # Of C++ too: for applications in C++, and for kernels in CUDA.
 headers_are_cpp() { echo '#include <runtime/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
 
@@ -62,6 +64,8 @@ check "the command line starts" "$root/bin/tinyort" --help
 check "names of libtinyort.a begin with tort_" static_names_are_ours
 check "libtinyort.so exports only tort_" shared_names_are_ours
 check "libtinyort_extra.so exports only tort_" extra_names_are_ours
+check "libtinyort.so needs libprotobuf-c.so.1" needs_protobuf_c "$root/lib/libtinyort.so"
+check "the command line has protobuf-c in it" has_protobuf_c "$root/bin/tinyort"
 check "the header stands alone" header_stands_alone
 check "the headers are C++ too" headers_are_cpp
 for mode in shared static; do
