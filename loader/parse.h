@@ -16,8 +16,8 @@ typedef struct tort_parsed {
     void *root; /* the message, of the kind that was asked for; its memory is that of the blocks above */
 } tort_parsed;
 
-/* Parses a message of kind `root`. All memory is taken of `env`, which must bound it: a hostile file makes 100 bytes of
- * each of its own. *parsed is to be freed also on failure. */
+/* Parses a message of kind `root`. All memory is taken of `env`, which must bound it: of a hostile file the parser
+ * makes 100 bytes for each. *parsed is to be freed also on failure. */
 tort_status tort_parse(const tort_env *env, const tort_source *source, const ProtobufCMessageDescriptor *root,
                        tort_parsed *parsed, tort_error *error);
 void tort_parsed_free(tort_parsed *parsed);

@@ -48,7 +48,7 @@ static void *make_tensor(tort_arena *arena, const tort_tensor *tensor, const cha
     proto->n_dims = (size_t)tensor->rank;
     proto->dims = (int64_t *)tensor->dims;
     proto->data_type = (int32_t)tensor->type;
-    proto->name = name && *name ? (char *)name : NULL;
+    proto->name = (char *)name;
     if (tensor->type == TORT_STRING) {
         proto->n_string_data = bytes / sizeof(tort_string);
         proto->string_data = make_strings(arena, tensor->data, proto->n_string_data);
@@ -119,11 +119,16 @@ static void *make_value(tort_arena *arena, const tort_value *value, const char *
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* An empty name is none. */
+static const char *given(const char *name) {
+    return name && *name ? name : NULL;
+}
+
 bool tort_pb_write_value(FILE *file, const tort_value *value, const char *name) {
     const tort_env env = tort_env_complete(NULL);
     tort_arena arena;
     tort_arena_init(&arena, &env);
-    const bool ok = write_message(file, make_value(&arena, value, name));
+    const bool ok = write_message(file, make_value(&arena, value, given(name)));
     tort_arena_free(&arena);
     return ok;
 }
@@ -132,7 +137,7 @@ bool tort_pb_write_tensor(FILE *file, const tort_tensor *tensor, const char *nam
     const tort_env env = tort_env_complete(NULL);
     tort_arena arena;
     tort_arena_init(&arena, &env);
-    const bool ok = write_message(file, make_tensor(&arena, tensor, name));
+    const bool ok = write_message(file, make_tensor(&arena, tensor, given(name)));
     tort_arena_free(&arena);
     return ok;
 }
