@@ -204,7 +204,7 @@ static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first,
 void tort_packed_gemm_block(const tort_packed_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
                             float *buffer) {
     const int64_t lanes = g->simd->tile_columns;
-    float *b_buffer = buffer + a_buffer_floats(g->packed_a != NULL);
+    float *b_buffer = buffer ? buffer + a_buffer_floats(g->packed_a != NULL) : NULL; /* both are packed */
     const int64_t step = g->packed_b ? n_last - n_first : panels_at_once(g->packed_a != NULL) * lanes;
     /* k may be 0: then the tiles only set C to the bias. */
     for (int64_t k = 0; k == 0 || k < g->k; k += DEPTH) {
