@@ -4,24 +4,25 @@
  * loops that compilers make vector code of. Read next: folds.c. */
 #include "kernels/cpu/simd/vector.h"
 
-#include <string.h>
+/* An element at any address, of memory that others see as another type. No loop copies its chunks into arrays first:
+ * compilers move 64 bytes by pieces of 16, and a processor that then reads 32 of them at once waits until all are
+ * written (it cannot forward two stores to one load). */
+#define ELEMENT(ctype) typedef ctype element __attribute__((aligned(1), may_alias))
 
-/* y = expression of a and b. What is read is copied first, so that y may be an operand. */
+/* y = expression of a and b; y may be an operand. */
 #define PAIR(name, ctype, expression)                                                                                  \
     static void name(const tort_chunks *chunks) {                                                                      \
-        enum { LANES = TORT_CHUNK / sizeof(ctype) };                                                                   \
+        ELEMENT(ctype);                                                                                                \
         const char *pa = chunks->in[0], *pb = chunks->in[1];                                                           \
         const int64_t a_step = chunks->steps[0], b_step = chunks->steps[1];                                            \
         char *py = chunks->y;                                                                                          \
         for (int64_t n = chunks->count; n > 0; n--, pa += a_step, pb += b_step, py += TORT_CHUNK) {                    \
-            ctype as[LANES], bs[LANES], y[LANES];                                                                      \
-            memcpy(as, pa, TORT_CHUNK);                                                                                \
-            memcpy(bs, pb, TORT_CHUNK);                                                                                \
-            _Pragma("omp simd") for (int i = 0; i < LANES; i++) {                                                      \
+            const element *as = (const element *)pa, *bs = (const element *)pb;                                        \
+            element *y = (element *)py;                                                                                \
+            _Pragma("omp simd") for (size_t i = 0; i < TORT_CHUNK / sizeof(ctype); i++) {                              \
                 const ctype a = as[i], b = bs[i];                                                                      \
                 y[i] = (ctype)(expression);                                                                            \
             }                                                                                                          \
-            memcpy(py, y, TORT_CHUNK);                                                                                 \
         }                                                                                                              \
     }
 
@@ -64,17 +65,18 @@ const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT] = 
 /* in[0] is the condition, as wide as an element: 0 or another number. */
 #define CHOOSE(name, ctype)                                                                                            \
     static void name(const tort_chunks *chunks) {                                                                      \
-        enum { LANES = TORT_CHUNK / sizeof(ctype) };                                                                   \
+        ELEMENT(ctype);                                                                                                \
         const char *in[3] = {chunks->in[0], chunks->in[1], chunks->in[2]};                                             \
         const int64_t steps[3] = {chunks->steps[0], chunks->steps[1], chunks->steps[2]};                               \
         char *py = chunks->y;                                                                                          \
         for (int64_t n = chunks->count; n > 0; n--, py += TORT_CHUNK) {                                                \
-            ctype conditions[LANES], yes[LANES], no[LANES], y[LANES];                                                  \
-            memcpy(conditions, in[0], TORT_CHUNK);                                                                     \
-            memcpy(yes, in[1], TORT_CHUNK);                                                                            \
-            memcpy(no, in[2], TORT_CHUNK);                                                                             \
-            _Pragma("omp simd") for (int i = 0; i < LANES; i++) y[i] = conditions[i] ? yes[i] : no[i];                 \
-            memcpy(py, y, TORT_CHUNK);                                                                                 \
+            const element *conditions = (const element *)in[0];                                                        \
+            const element *yes = (const element *)in[1], *no = (const element *)in[2];                                 \
+            element *y = (element *)py;                                                                                \
+            _Pragma("omp simd") for (size_t i = 0; i < TORT_CHUNK / sizeof(ctype); i++) {                              \
+                const ctype condition = conditions[i], a = yes[i], b = no[i];                                          \
+                y[i] = condition ? a : b;                                                                              \
+            }                                                                                                          \
             in[0] += steps[0], in[1] += steps[1], in[2] += steps[2];                                                   \
         }                                                                                                              \
     }
