@@ -32,7 +32,7 @@ DIFFERENCES = [
     ("the data of a tensor|_data has|string_data", "data that does not fit its shape; the checker looks whether there is any"),
     ("element type|says nothing|does not say what|opaque type|has no type|sequences, optionals", "a declared type that is none, or none that tinyort has"),
     ("it has no (name|op_type|data_type)", "what must be there, also in a function that nobody calls; the checker looks at what is used"),
-    ("its type is \\d+; ONNX has", "a type of an attribute that is none: to onnx it is not there"),
+    ("its type is -?\\d+; ONNX has", "a type of an attribute that is none: to onnx it is not there"),
     ("outside a function|no parameter of the function", "a reference to a parameter that is not there"),
     ("the main domain has version|uses opset|is not in opset_import|ir_version is", "versions that nobody knows"),
     ("rank .* at most|nested more than|takes more than|at most 1000|more than 4 bodies|stored in segments", "limits (loader/limits.h, README.md)"),
