@@ -21,7 +21,13 @@ static tort_status load_header(tort_loader *loader, const char *path) {
     tort_model *model = loader->model;
     const TortOnnx__ModelProto *proto = loader->proto;
     model->ir_version = proto->ir_version;
-    if (model->ir_version < 1 || model->ir_version > TORT_NEWEST_IR)
+    if (model->ir_version > TORT_NEWEST_IR)
+        return tort_fail(
+            loader->error, TORT_E_MODEL,
+            "ir_version is %lld; tinyort reads 1 to %d: where the model uses nothing that is newer, set its "
+            "ir_version to %d (in Python: model.ir_version = %d, then onnx.save)",
+            (long long)model->ir_version, TORT_NEWEST_IR, TORT_NEWEST_IR, TORT_NEWEST_IR);
+    if (model->ir_version < 1)
         return tort_fail(loader->error, TORT_E_MODEL, "ir_version is %lld; tinyort reads 1 to %d",
                          (long long)model->ir_version, TORT_NEWEST_IR);
     bool ok = keep(loader, proto->producer_name, &model->producer) &&

@@ -176,20 +176,36 @@ static tort_status infer_carried(walk *w) {
     return TORT_OK;
 }
 
+/* A body that may not be the one that runs. One that does not fit these shapes is refused when it does, not before:
+ * exporters leave branches for other shapes. Then it tells nothing of the outputs. */
+static tort_status call_either(walk *w, int32_t body, bool *fits) {
+    tort_error *outer = w->infer->error;
+    tort_error own = {.node = -1};
+    w->infer->error = &own;
+    tort_status status = call_body(w, body);
+    w->infer->error = outer;
+    *fits = status != TORT_E_MODEL;
+    if (!*fits) tort_infer_refuses(w->infer, w->trips->body[body], &own);
+    if (!*fits) return TORT_OK;
+    if (status && outer) *outer = own;
+    return status;
+}
+
 /* If: of one body where the condition is known, else of both. */
 static tort_status infer_choice(walk *w) {
     const tort_trips *t = w->trips;
     const tort_info *choice = &w->infer->node->inputs[t->choice];
     if (choice->data) return call_body(w, *(const uint8_t *)choice->data ? 0 : 1);
     if (choice->element_count && tort_elements_known(choice)) return call_body(w, choice->elements[0].value ? 0 : 1);
-    tort_status status = call_body(w, 0);
+    bool fits;
+    tort_status status = call_either(w, 0, &fits);
+    if (status || !fits) return status ? status : call_body(w, 1);
     tort_info *first = tort_arena_array(w->infer->arena, (size_t)t->results + 1, sizeof *first);
-    if (!status && !first) status = tort_out_of_memory(w->infer->error, 0);
-    if (status) return status;
+    if (!first) return tort_out_of_memory(w->infer->error, 0);
     memcpy(first, w->out, (size_t)t->results * sizeof *first);
-    status = call_body(w, 1);
+    status = call_either(w, 1, &fits);
     for (int32_t i = 0; !status && i < t->results; i++) {
-        status = unite(w->infer, "output", i, &first[i], &w->out[i]);
+        if (fits) status = unite(w->infer, "output", i, &first[i], &w->out[i]);
         w->out[i] = first[i];
     }
     return status;

@@ -90,7 +90,9 @@ static tort_status known_output(const tort_sliding *sliding, int32_t axis, int64
      * before (version 12 points to PyTorch's rule), and without it a maximum of nothing would be asked for. */
     if (sliding->ceil_mode && steps * stride >= input + sliding->begin[axis]) steps--;
     const bool fits = sliding->ceil_mode ? room > -stride && steps >= 0 : room >= 0;
-    if (!fits && input > 0)
+    /* The formula of the standard gives 0 for windows that are a stride too large: nothing comes out. */
+    const bool empty = room >= (sliding->ceil_mode ? 1 - 2 * stride : -stride);
+    if (!fits && !empty && input > 0)
         return tort_fail(error, TORT_E_MODEL,
                          "the window spans %" PRId64 " elements along spatial axis %d, more than the padded input's "
                          "%" PRId64,

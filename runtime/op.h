@@ -88,6 +88,8 @@ TORT_API tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of 
  * its outputs, as many as it has. TORT_E_MODEL where it takes another number of inputs. In bodies.c. */
 TORT_API tort_status tort_infer_body(const tort_infer *infer, int32_t body, const tort_info *inputs, int32_t count,
                                      tort_info *outputs);
+/* A body that may never run does not fit: it is refused with this error when it runs, and what infers goes on. */
+TORT_API void tort_infer_refuses(const tort_infer *infer, int32_t body, const tort_error *error);
 /* Inputs of a body without those that it captures; outputs. */
 TORT_API int32_t tort_body_inputs(const tort_node_view *node, int32_t body);
 TORT_API int32_t tort_body_outputs(const tort_node_view *node, int32_t body);

@@ -345,6 +345,13 @@ typedef struct tort_foreign_provider {
 
 extern const tort_foreign_provider tort_foreign_providers[]; /* ends with name NULL */
 
+/* The same of options: what they are called here, or why there is none. */
+typedef struct tort_foreign_option {
+    const char *key, *own, *hint; /* one of the two is NULL */
+} tort_foreign_option;
+
+extern const tort_foreign_option tort_foreign_options[]; /* ends with key NULL */
+
 #ifdef __cplusplus
 }
 #endif

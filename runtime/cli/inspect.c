@@ -154,17 +154,15 @@ static void count_operators(summary *s, const tort_model *model, const known_siz
     for (int32_t i = 0; i < s->op_kinds; i++) s->flops += s->ops[i].flops;
 }
 
+/* Initializers, and tensors of attributes: some exporters have all weights in Constant nodes. */
 static void count_parameters(summary *s, const tort_model *model) {
-    for (int32_t g = 0; g < model->graph_count; g++)
-        for (int32_t v = 0; v < model->graphs[g].value_count; v++) {
-            int32_t at = model->graphs[g].values[v].weight;
-            if (at < 0) continue;
-            const tort_weight *weight = &model->weights[at];
-            tort_tensor tensor = {.type = weight->type, .rank = weight->rank};
-            memcpy(tensor.dims, weight->dims, sizeof tensor.dims);
-            s->parameters += (double)tort_count(&tensor);
-            s->parameter_bytes += (double)weight->bytes;
-        }
+    for (int32_t i = 0; i < model->weight_count; i++) {
+        const tort_weight *weight = &model->weights[i];
+        tort_tensor tensor = {.type = weight->type, .rank = weight->rank};
+        memcpy(tensor.dims, weight->dims, sizeof tensor.dims);
+        s->parameters += (double)tort_count(&tensor);
+        s->parameter_bytes += (double)weight->bytes;
+    }
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */

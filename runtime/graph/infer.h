@@ -19,7 +19,8 @@
 typedef struct tort_body {
     const tort_graph *graph;
     const tort_info *infos;
-    const int32_t *weights; /* as in tort_pass */
+    const int32_t *weights;    /* as in tort_pass */
+    const tort_error *refused; /* it is known not to fit, as a saved plan says; NULL: it is looked at */
 } tort_body;
 
 typedef struct tort_pass {
@@ -35,7 +36,9 @@ typedef struct tort_pass {
     const tort_body *bodies;           /* by graph of the model; NULL: those of the model as it is */
     /* Called with what goes into a body each time it is inferred: the last time counts. NULL: nobody asks. */
     void (*entered)(void *ud, int32_t body, const tort_info *inputs);
-    void *entered_ud;
+    /* Called with what is wrong with a body that was entered and may never run. NULL: nobody asks. */
+    void (*refused)(void *ud, int32_t body, const tort_error *error);
+    void *entered_ud; /* of both */
     /* Types are those of an earlier pass over the same graph, which checked them: they are not checked again. */
     bool typed;
     int64_t *budget; /* nodes of bodies that may still be inferred, counted again for each time; own_budget of the

@@ -95,6 +95,8 @@ tort_status tort_infer_body(const tort_infer *infer, int32_t index, const tort_i
     const tort_body as_loaded = {.graph = &pass->model->graphs[index]};
     const tort_body *body = pass->bodies ? &pass->bodies[index] : &as_loaded;
     const tort_graph *graph = body->graph;
+    if (body->refused && infer->error) *infer->error = *body->refused;
+    if (body->refused) return body->refused->code;
     if (count + infer->node->captured != graph->input_count)
         return tort_fail(infer->error, TORT_E_MODEL, "body \"%s\" has %d inputs, the node gives %d", graph->path,
                          (int)(graph->input_count - infer->node->captured), (int)count);
@@ -107,6 +109,10 @@ tort_status tort_infer_body(const tort_infer *infer, int32_t index, const tort_i
     if (!status) status = infer_in(infer, body, infos, outputs);
     tort_free(&pass->model->env, infos, values * sizeof *infos);
     return status;
+}
+
+void tort_infer_refuses(const tort_infer *infer, int32_t body, const tort_error *error) {
+    if (infer->pass->refused) infer->pass->refused(infer->pass->entered_ud, body, error);
 }
 
 /* ---- memories ---------------------------------------------------------------------------------------------------- */

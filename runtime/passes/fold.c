@@ -308,19 +308,25 @@ static bool has_output(const tort_node *node) {
     return false;
 }
 
-/* Does the shape of an input decide what is known of its outputs? */
-static bool looks_at_shapes(const tort_lowered *lowered, int32_t index) {
+/* Was it folded though its outputs are no constants: shape arithmetic, or what nobody reads? */
+static bool is_folded_open(const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
-    const tort_unit *unit = &lowered->units[index];
     bool open = false;
     for (int32_t k = 0; k < node->output_count; k++)
         open |= node->outputs[k] >= 0 && !tort_is_constant(lowered, node->outputs[k]);
-    return unit->folded && open && (strcmp(unit->label, "unread") != 0 || unit->asked);
+    return lowered->units[index].folded && open;
+}
+
+/* Does the shape of an input decide what is known of its outputs? */
+static bool looks_at_shapes(const tort_lowered *lowered, int32_t index) {
+    const tort_unit *unit = &lowered->units[index];
+    return is_folded_open(lowered, index) && (strcmp(unit->label, "unread") != 0 || unit->asked);
 }
 
 /* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that
  * have no output at all. Where the application chose outputs, it means to do without the rest, known or not. What is
- * unread, but of a shape that decides others, is asked for it. */
+ * unread, but of a shape that decides others, is asked for it. Shape arithmetic that nobody reads, nor looks at, is
+ * unread too. */
 static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const tort_graph *graph = &lowered->graph;
@@ -334,13 +340,13 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     for (int32_t i = graph->node_count - 1; i >= 0; i--) {
         const tort_node *node = &graph->nodes[i];
         tort_unit *unit = &lowered->units[i];
-        bool read = keep && has_output(node);
+        bool read = keep && has_output(node), looked = false;
         for (int32_t k = 0; k < node->output_count; k++) read |= node->outputs[k] >= 0 && readers[node->outputs[k]];
-        if (!read && (node->op || chosen) && !unit->folded) {
+        for (int32_t k = 0; k < node->output_count; k++) looked |= node->outputs[k] >= 0 && lookers[node->outputs[k]];
+        if (!read && (node->op || chosen) && (!unit->folded || (!looked && is_folded_open(lowered, i)))) {
             unit->folded = true;
             unit->label = "unread";
-            for (int32_t k = 0; k < node->output_count; k++)
-                unit->asked |= node->outputs[k] >= 0 && lookers[node->outputs[k]];
+            unit->asked |= looked;
         }
         int32_t *counts = unit->folded ? lookers : readers;
         for (int32_t k = 0; (!unit->folded || looks_at_shapes(lowered, i)) && k < node->input_count; k++)
@@ -367,6 +373,23 @@ static void note_entry(void *ud, int32_t body, const tort_info *inputs) {
     tort_lowered *lowered = &session->graphs[body];
     for (int32_t i = 0; i < lowered->graph.input_count; i++) lowered->infos[lowered->graph.inputs[i]] = inputs[i];
     lowered->lowered = true;
+    lowered->refused = NULL;
+}
+
+static tort_status each_body(folder *f, const tort_node *node,
+                             tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
+                             tort_error *error);
+static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error);
+
+/* A body that does not fit the shapes of its node, and is not the one that has to run. */
+static void note_refused(void *ud, int32_t body, const tort_error *why) {
+    tort_session *session = ud;
+    tort_lowered *lowered = &session->graphs[body];
+    folder f = {.session = session};
+    tort_error *kept = tort_arena_alloc(&session->arena, sizeof *kept);
+    leave_body(&f, NULL, lowered, NULL);
+    if (kept) *kept = *why;
+    lowered->refused = kept;
 }
 
 /* What a body captures is the same constant inside where it is one outside. */
@@ -452,6 +475,7 @@ static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_erro
     tort_status status = tort_lowered_pass(lowered, &f.pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
     f.pass.entered = note_entry;
+    f.pass.refused = note_refused;
     f.pass.entered_ud = session;
     size_t width = (size_t)f.pass.widest;
     f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);

@@ -43,8 +43,8 @@ static bool reserve_values(tort_lowered *lowered, int32_t count) {
         *arrays[i].array = grown[i];
     }
     graph->value_capacity = count;
-    lowered->session->bodies[lowered - lowered->session->graphs] =
-        (tort_body){graph, lowered->infos, lowered->weights}; /* they have moved */
+    tort_body *body = &lowered->session->bodies[lowered - lowered->session->graphs];
+    *body = (tort_body){graph, lowered->infos, lowered->weights, body->refused}; /* they have moved */
     return true;
 }
 

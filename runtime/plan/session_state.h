@@ -186,9 +186,10 @@ typedef enum tort_asked {
 typedef struct tort_lowered {
     tort_session *session;
     tort_graph graph; /* the session's own copy: passes may change its nodes and add values; names are the model's */
-    bool lowered;     /* false: a body of a node that never runs, or was not understood */
-    tort_unit *units; /* node_count; in the session's arena, as all that is not said to grow */
-    int32_t *order;   /* nodes in the order in which units run, where a segment asks for another; NULL: as they stand */
+    bool lowered;     /* false: a body of a node that never runs, or one that does not fit */
+    const tort_error *refused; /* why it does not fit, for when it runs; NULL: it does. In the session's arena */
+    tort_unit *units;          /* node_count; in the session's arena, as all that is not said to grow */
+    int32_t *order; /* nodes in the order in which units run, where a segment asks for another; NULL: as they stand */
     /* These three and the graph's values grow: value_count, room for graph.value_capacity; owned. */
     tort_info *infos;                      /* types, shapes and small contents, with fixed shapes */
     int32_t *constant_of;                  /* index into the session's constants, -1 */

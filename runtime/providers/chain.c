@@ -12,9 +12,10 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Copies text up to an unescaped stop character into the arena; *cursor ends on that character or the end. */
+/* Copies text up to an unescaped stop character into the arena, without spaces around it; *cursor ends on that
+ * character or the end. */
 static char *take_token(tort_session *session, const char **cursor, const char *stops) {
-    const char *begin = *cursor, *p = begin;
+    const char *begin = *cursor + strspn(*cursor, " "), *p = begin;
     while (*p && !strchr(stops, *p)) p += (*p == '\\' && p[1]) ? 2 : 1;
     char *token = tort_arena_text(&session->arena, begin, (size_t)(p - begin));
     if (!token) return NULL;
@@ -23,6 +24,7 @@ static char *take_token(tort_session *session, const char **cursor, const char *
         if (*in == '\\' && in[1]) in++;
         *out++ = *in;
     }
+    while (out > token && out[-1] == ' ') out--;
     *out = '\0';
     *cursor = p;
     return token;
@@ -126,6 +128,27 @@ static tort_status find_provider(const tort_session *session, tort_link *link, t
     return TORT_OK;
 }
 
+/* What other runtimes call it, or the nearest spelling. */
+static tort_status unknown_option(const tort_provider *provider, const char *key, tort_error *error) {
+    char all[160] = "";
+    size_t used = 0, count = 0;
+    for (const char *const *known = provider->option_keys; known && *known && used < sizeof all; known++, count++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
+    const char *meant = tort_nearest(key, provider->option_keys, count);
+    for (const tort_foreign_option *foreign = tort_foreign_options; foreign->key; foreign++) {
+        if (strcasecmp(key, foreign->key)) continue;
+        if (foreign->hint)
+            return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\": %s", provider->name, key,
+                             foreign->hint);
+        if (takes_option(provider, foreign->own)) meant = foreign->own;
+    }
+    if (meant)
+        return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\": did you mean \"%s\"? (it takes: %s)",
+                         provider->name, key, meant, all);
+    return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\" (it takes: %s)", provider->name, key,
+                     *all ? all : "none");
+}
+
 static tort_status check_options(const tort_link *link, tort_error *error) {
     const tort_provider *provider = link->provider;
     for (int32_t i = 0; i < link->config.option_count; i++) {
@@ -134,12 +157,7 @@ static tort_status check_options(const tort_link *link, tort_error *error) {
         if (*key && !key[strspn(key, "0123456789")] && takes_option(provider, "device"))
             return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\": write \"%s:device=%s\"",
                              provider->name, key, provider->name, key);
-        char all[160] = "";
-        size_t used = 0;
-        for (const char *const *known = provider->option_keys; known && *known && used < sizeof all; known++)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
-        return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\" (it takes: %s)", provider->name, key,
-                         *all ? all : "none");
+        return unknown_option(provider, key, error);
     }
     return TORT_OK;
 }

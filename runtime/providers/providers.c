@@ -51,3 +51,17 @@ const tort_foreign_provider tort_foreign_providers[] = {
     {"acl", "the Arm Compute Library is not part of tinyort: use cpu"},
     {NULL, NULL},
 };
+
+const tort_foreign_option tort_foreign_options[] = {
+    {"device_id", "device", NULL},
+    {"gpu_mem_limit", "mem_limit", NULL},
+    {"use_tf32", "tf32", NULL},
+    {"enable_cuda_graph", "graph", NULL},
+    {"intra_op_num_threads", "threads", NULL},
+    {"num_threads", "threads", NULL},
+    {"inter_op_num_threads", NULL, "nodes run one after the other, each on all threads: use threads"},
+    {"arena_extend_strategy", NULL, "memory is planned before the run, and nothing grows: mem_limit bounds it"},
+    {"cudnn_conv_algo_search", NULL, "kernels are chosen while planning, by rules that tinyort plan tells"},
+    {"do_copy_in_default_stream", NULL, "copies and kernels of a run share one stream"},
+    {NULL, NULL, NULL},
+};

@@ -229,6 +229,14 @@ static tort_status begin_entry(tort_caller *c) {
                      (long long)c->count, (long long)c->length);
 }
 
+/* A body that does not fit the shapes that its node has in every run. */
+static tort_status refuse(const tort_caller *c, int32_t body) {
+    const tort_error *why = body >= 0 ? c->outer->context->session->graphs[body].refused : NULL;
+    if (!why) return tort_fail(c->error, TORT_E_INTERNAL, "a body that was not lowered");
+    if (c->error) *c->error = *why;
+    return why->code;
+}
+
 /* Which body, how many trips, and whether there is a first. */
 static tort_status begin(tort_caller *c) {
     const tort_trips *t = c->trips;
@@ -239,7 +247,7 @@ static tort_status begin(tort_caller *c) {
     if (status) return status;
     const int32_t body = t->body[choice && !*(const uint8_t *)choice];
     c->body = body >= 0 ? &c->outer->context->frames[body] : NULL;
-    if (!c->body || !c->body->context) return tort_fail(c->error, TORT_E_INTERNAL, "a body that was not lowered");
+    if (!c->body || !c->body->context) return refuse(c, body);
     c->trip = c->body->trip;
     c->trip->number = 0;
     c->trip->going = !condition || *(const uint8_t *)condition;

@@ -29,7 +29,7 @@
 #include "runtime/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
-#define TORT_SAVED_VERSION 3u
+#define TORT_SAVED_VERSION 4u
 #define TORT_SAVED_NESTING 64 /* of bodies */
 
 enum { TORT_SAVED_ALIGN = 64, TORT_SAVED_HEADER = 16, TORT_SAVED_ENTRY = 32, TORT_SAVED_TRAILER = 24 };
@@ -141,6 +141,8 @@ typedef struct tort_saved_unit {
 
 typedef struct tort_saved_graph {
     bool lowered;
+    const char *refused; /* why a body does not fit, which is then not lowered; "": it does */
+    int32_t refused_node; /* that is at fault, as errors number it */
     tort_saved_unit *units;
 } tort_saved_graph;
 

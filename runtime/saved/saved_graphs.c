@@ -20,7 +20,8 @@ bool tort_saved_is_ghost(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     if (!lowered->lowered) return true;
     if (unit->provider == TORT_AT_FOLDED)
-        return !unit->asked && !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]);
+        return !unit->asked &&
+               (!strcmp(unit->label, "unread") || !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]));
     return unit->provider == TORT_AT_FUSED && !unit->asked;
 }
 
@@ -188,6 +189,8 @@ void tort_saved_put_graphs(tort_saved_out *out, const tort_session *session, con
         tort_put_text(out, graph->name);
         tort_put_text(out, graph->path);
         tort_put_u8(out, lowered->lowered);
+        tort_put_text(out, lowered->refused ? lowered->refused->msg : "");
+        tort_put_i32(out, lowered->refused ? lowered->refused->node : -1);
         put_values(out, lowered, places[g].entry_of);
         tort_put_indices(out, graph->inputs, graph->input_count);
         tort_put_indices(out, graph->outputs, graph->output_count);

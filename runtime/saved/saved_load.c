@@ -100,9 +100,23 @@ static tort_status apply_constants(tort_session *session, tort_error *error) {
     return status;
 }
 
+/* The file has no nodes of a body that does not fit, so that nothing here could tell it. */
+static tort_status apply_refusal(tort_session *session, int32_t g, tort_error *error) {
+    const char *words = session->saved->graphs[g].refused;
+    if (!*words) return TORT_OK;
+    tort_error *why = tort_arena_alloc(&session->arena, sizeof *why);
+    if (!why) return tort_out_of_memory(error, sizeof *why);
+    tort_fail(why, TORT_E_MODEL, "%s", words);
+    why->node = session->saved->graphs[g].refused_node;
+    session->bodies[g].refused = why;
+    return TORT_OK;
+}
+
 tort_status tort_saved_apply(tort_session *session, tort_error *error) {
+    tort_status status = TORT_OK;
     for (int32_t g = 0; g < session->graph_count; g++) apply_units(session, g);
-    return apply_constants(session, error);
+    for (int32_t g = 0; !status && g < session->graph_count; g++) status = apply_refusal(session, g, error);
+    return status ? status : apply_constants(session, error);
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */

@@ -314,7 +314,9 @@ static bool read_graph(reader *r, int32_t g) {
     r->graph->name = tort_get_text(r->in);
     r->graph->path = tort_get_text(r->in);
     r->decisions->lowered = tort_get_u8(r->in);
-    if (g == 0 && !r->decisions->lowered) return refuse(r);
+    r->decisions->refused = tort_get_text(r->in);
+    r->decisions->refused_node = tort_get_i32(r->in);
+    if (r->decisions->lowered ? *r->decisions->refused : g == 0) return refuse(r);
     return read_values(r) && read_ports(r) && read_nodes(r);
 }
 

@@ -6,7 +6,7 @@ import subprocess
 
 from onnx import TensorProto, helper
 
-from suite import DIGITS, SEVEN, save_model
+from suite import DIGITS, SEVEN, floats, save_model
 
 COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "version")
 
@@ -96,6 +96,14 @@ def test_inspect_and_ops(suite, folder):
     suite.check(len(suite.run("ops", "--json").json()["operators"]) > 400, "ops --json")
     suite.expect(0, "operators", "ops")
     suite.expect(0, ["Conv", "? FLOPs"], "inspect", DIGITS)
+
+
+def test_weights_in_constant_nodes(suite, folder):
+    value = helper.make_tensor("w", TensorProto.FLOAT, [3, 4], [1.0] * 12)
+    save_model(folder / "m.onnx", [helper.make_node("Constant", [], ["w"], value=value), helper.make_node("MatMul", ["x", "w"], ["y"])],
+               [floats("x", [2, 3])], [floats("y", [2, 4])])
+    told = suite.run("inspect", folder / "m.onnx", "--json").json()
+    suite.check(told["parameters"] == 12 and told["parameter_bytes"] == 48, f"weights in a Constant node are counted: {told['parameters']}")
 
 
 def test_inspect_shows_types_that_are_no_tensors(suite, folder):

@@ -137,12 +137,36 @@ static void sequence(onnx_bytes *b) {
     onnx_end(b);
 }
 
+/* Nobody reads a shape that depends on data; with `listed` the value is an output. */
+static void write_unread_shape(onnx_bytes *b, bool listed) {
+    const int64_t dims[] = {5};
+    onnx_begin_model(b, 17);
+    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 1, dims);
+    onnx_node(b, "NonZero", "find", "x", "places");
+    onnx_node(b, "Shape", "look", "places", "shape");
+    onnx_node(b, "Size", "count", "places", "size");
+    onnx_node(b, "Neg", "negate", "x", "y");
+    if (listed) onnx_value(b, GRAPH_OUTPUT, "places", TORT_INT64, -1, NULL);
+    onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, dims);
+    onnx_end(b);
+}
+
+static void unread_shape(onnx_bytes *b) {
+    write_unread_shape(b, true);
+}
+
+static void unread_value(onnx_bytes *b) {
+    write_unread_shape(b, false);
+}
+
 const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
                                                 {"open conv net", saved_open_conv_net},
                                                 {"shape arithmetic", saved_shape_arithmetic},
                                                 {"loop", saved_loop},
                                                 {"sequence", sequence},
                                                 {"half conv net", saved_half_net},
+                                                {"unread shape", unread_shape},
+                                                {"unread value", unread_value},
                                                 {"sample", onnx_sample_model}};
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
