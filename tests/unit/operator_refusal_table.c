@@ -236,6 +236,7 @@ const char *const operator_refusals[] = {
     "has rank 2, expected a list of the columns of B",
 
     /* Regions and windows. */
+    "MaxPool 22; kernel_shape=4; f32[1,1,2] 1 2 -> error MODEL the window spans 4 elements along spatial axis 0",
     "com.microsoft.CropAndResize 1; mode=area; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[2] 1 1 -> error "
     "MODEL mode \"area\" is not known; expected bilinear or nearest",
     "com.microsoft.CropAndResize 1; ; f32[1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[2] 1 1 -> error MODEL X has "
