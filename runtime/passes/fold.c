@@ -19,6 +19,7 @@ typedef struct folder {
     tort_tensor *inputs, *outputs; /* pass.widest of each */
     uint64_t budget;
     bool out_of_memory; /* a node was not folded for that reason */
+    int32_t bodies;     /* of a node that may run, while they are counted */
 } folder;
 
 /* NULL: out of memory, which is noted. */
@@ -420,9 +421,26 @@ static tort_status each_body(folder *f, const tort_node *node,
     return status;
 }
 
+static tort_status count_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    (void)node, (void)body, (void)error;
+    f->bodies++;
+    return TORT_OK;
+}
+
+/* More is known of a body here than while its node was inferred, so that it may turn out not to fit only now. */
 static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    tort_error why = {.node = -1};
     pass_constants(f->lowered, node, body);
-    return fold_graph(body, &f->budget, error);
+    tort_status status = fold_graph(body, &f->budget, &why);
+    if (!status) return TORT_OK;
+    f->bodies = 0;
+    each_body(f, node, count_body, NULL);
+    if (status == TORT_E_MODEL && f->bodies > 1) {
+        note_refused(f->session, (int32_t)(body - f->session->graphs), &why);
+        return TORT_OK;
+    }
+    if (error) *error = why;
+    return status;
 }
 
 /* The bodies of a node that is not read never run, nor do theirs. */

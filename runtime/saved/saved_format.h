@@ -141,7 +141,7 @@ typedef struct tort_saved_unit {
 
 typedef struct tort_saved_graph {
     bool lowered;
-    const char *refused; /* why a body does not fit, which is then not lowered; "": it does */
+    const char *refused;  /* why a body does not fit, which is then not lowered; "": it does */
     int32_t refused_node; /* that is at fault, as errors number it */
     tort_saved_unit *units;
 } tort_saved_graph;

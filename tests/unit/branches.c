@@ -77,6 +77,31 @@ static void nested(onnx_bytes *b, int64_t rows) {
     end(b);
 }
 
+/* That the inner condition holds is known once it is computed, which planning does. */
+static void found_while_folding(onnx_bytes *b, int64_t rows) {
+    const int64_t one[] = {1}, number = 3;
+    begin(b, rows);
+    onnx_begin_node(b, GRAPH_NODE, "If", "if", "c", "y");
+    onnx_begin_body(b, "then_branch");
+    onnx_tensor(b, GRAPH_INITIALIZER, "number", TORT_INT64, 1, one, &number, sizeof number);
+    onnx_node(b, "Equal", "equal", "number number", "k");
+    onnx_begin_node(b, GRAPH_NODE, "If", "inner", "k", "z");
+    onnx_begin_body(b, "then_branch");
+    squeeze(b, "x", "s");
+    onnx_end_body(b);
+    onnx_begin_body(b, "else_branch");
+    absolute(b, "x", "a");
+    onnx_end_body(b);
+    onnx_end(b);
+    onnx_value(b, GRAPH_OUTPUT, "z", TORT_FLOAT, -1, NULL);
+    onnx_end_body(b);
+    onnx_begin_body(b, "else_branch");
+    absolute(b, "x", "a");
+    onnx_end_body(b);
+    onnx_end(b);
+    end(b);
+}
+
 static tort_status run(tort_session *session, bool condition, tort_error *error) {
     float x[8] = {-1, 2, -3, 4, -5, 6, -7, 8};
     const tort_tensor inputs[] = {{.type = TORT_BOOL, .data = &condition},
@@ -135,6 +160,7 @@ Test(branches, one_that_is_not_taken_need_not_fit) {
     check(then_does_not_fit, -1, false, "shapes of the run");
     check(then_does_not_fit, -1, true, "shapes of the session");
     check(nested, 2, false, "an If in an If");
+    check(found_while_folding, 2, false, "a condition that is computed");
 }
 
 Test(branches, one_of_them_must_fit) {
