@@ -23,6 +23,7 @@ typedef enum use {
     SIZE,    /* something is made as large: 1 */
     ORIGIN,  /* a start, an axis, a padding: 0 */
     DIVISOR, /* all but 0 */
+    CHOICE,  /* compared with a constant: that */
 } use;
 
 static const struct {
@@ -67,6 +68,8 @@ static const struct {
     {"Trilu", 1, ORIGIN},
     {"Div", 1, DIVISOR},
     {"Mod", 1, DIVISOR},
+    {"Equal", 0, CHOICE},
+    {"Equal", 1, CHOICE},
 };
 
 /* What only moves values: the input from which, or -1 for any of them. */
@@ -150,9 +153,9 @@ static cli_range indices_up_to(int64_t count) {
     return (cli_range){0, count > 0 ? (double)(count - 1) : 0};
 }
 
-static cli_range range_of_use(const tort_model *model, const tort_node *node, use what) {
+static cli_range range_of_use(const tort_model *model, const tort_node *node, int32_t input, use what) {
     const tort_graph *graph = &model->graphs[0];
-    int64_t depth;
+    int64_t depth, other = 0;
     switch (what) {
     case AXIS_INDEX: return indices_up_to(entries(info_of(graph, node, 0), attribute(node, "axis")));
     case POSITION_INDEX: return indices_up_to(position_entries(graph, node));
@@ -162,6 +165,7 @@ static cli_range range_of_use(const tort_model *model, const tort_node *node, us
     case DEPTH_INDEX: return largest_of(model, node, 1, &depth) ? indices_up_to(depth) : (cli_range){0, 9};
     case ORIGIN: return (cli_range){0, 0};
     case DIVISOR: return (cli_range){1, 9};
+    case CHOICE: largest_of(model, node, 1 - input, &other); return (cli_range){(double)other, (double)other};
     case RESHAPE_TARGET:
     case SIZE: break;
     }
@@ -195,9 +199,11 @@ static void ask_for(wanted *t, cli_range range, double shift) {
 static void visit_uses(trace *t, const tort_node *node, int32_t input) {
     const double shift = t->shifted[node->inputs[input]];
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        int64_t other;
         if (uses[i].input != input || strcmp(uses[i].op, node->op_type) != 0) continue;
+        if (uses[i].use == CHOICE && !largest_of(t->model, node, 1 - input, &other)) continue;
         t->wanted.reshape_target |= uses[i].use == RESHAPE_TARGET;
-        ask_for(&t->wanted, range_of_use(t->model, node, uses[i].use), shift);
+        ask_for(&t->wanted, range_of_use(t->model, node, input, uses[i].use), shift);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/cli/images.h"
 #include "runtime/cli/input_ranges.h"
 #include "runtime/cli/inputs.h"
+#include "runtime/cli/made_up.h"
 #include "runtime/cli/npz.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
@@ -148,22 +149,20 @@ static void settle_symbols(const reader *r, tort_port *port) {
         }
 }
 
-/* Sizes that the model leaves open become 1, and that will be said. */
-static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor, char **notes) {
+/* Sizes that the model leaves open are made up, and that will be said. */
+static tort_tensor *make_sizes_up(const reader *r, int32_t index, const tort_port *port, tort_tensor *tensor) {
     char declared[200], taken[200];
-    const char *symbol = NULL;
     bool open = false;
     *tensor = (tort_tensor){.type = port->type, .rank = port->rank};
     for (int32_t i = port->rank - 1; i >= 0; i--) {
         open = open || port->dims[i] < 0;
-        if (is_open(port, i)) symbol = port->dim_names[i];
-        tensor->dims[i] = port->dims[i] < 0 ? 1 : port->dims[i];
+        tensor->dims[i] = port->dims[i] < 0 ? cli_made_up_size(r->options, r->model, index, i) : port->dims[i];
     }
     if (!open) return tensor;
-    cli_append(notes, "input '%s' is %s: taken as %s (--shape %s=%s for another size)", port->name,
-               port_shape(port, declared, sizeof declared),
-               cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken), symbol ? symbol : port->name,
-               symbol ? "2" : "...");
+    cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken);
+    cli_append(&r->inputs->notes[index], "input '%s' is %s: taken as %s", port->name,
+               port_shape(port, declared, sizeof declared), taken);
+    cli_append(&r->inputs->shapes, "%s--shape %s=%s", *r->inputs->shapes ? " " : "", port->name, taken);
     return tensor;
 }
 
@@ -276,7 +275,7 @@ static tort_status read_random(const reader *r, int32_t index) {
     size_t bytes;
     settle_symbols(r, &port);
     tort_status status = port.rank < 0 ? full_shape(r, &port, "--random", tensor) : TORT_OK;
-    if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor, &r->inputs->notes[index]), &bytes);
+    if (!status) status = new_tensor_data(r, make_sizes_up(r, index, &port, tensor), &bytes);
     if (!status) status = cli_fill_random(r->options, r->model, index, tensor, r->error);
     if (status && !tensor->data) *tensor = (tort_tensor){0};
     r->inputs->random[index] = true;
@@ -353,6 +352,7 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
     inputs->values = cli_alloc((size_t)inputs->count, sizeof *inputs->values);
     inputs->random = cli_alloc((size_t)inputs->count, sizeof *inputs->random);
     inputs->notes = cli_alloc((size_t)inputs->count, sizeof *inputs->notes);
+    inputs->shapes = cli_copy_text("", 0);
     for (int32_t i = 0; i < inputs->count; i++) inputs->notes[i] = cli_copy_text("", 0);
     reader r = {.options = options, .model = model, .inputs = inputs, .error = error};
     for (int32_t i = 0; !status && i < options->input_count; i++) status = read_given(&r, options->inputs[i]);
@@ -367,6 +367,7 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
 void cli_inputs_tell(const cli_inputs *inputs) {
     for (int32_t i = 0; i < inputs->count; i++)
         if (*inputs->notes[i]) cli_print(stderr, "%s\n", inputs->notes[i]);
+    if (*inputs->shapes) cli_print(stderr, "sizes were made up, as if you had typed %s\n", inputs->shapes);
 }
 
 void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error) {
@@ -393,6 +394,7 @@ void cli_inputs_free(cli_inputs *inputs) {
         if (inputs->notes) free(inputs->notes[i]);
     }
     free(inputs->notes);
+    free(inputs->shapes);
     free(inputs->tensors);
     free(inputs->values);
     free(inputs->random);

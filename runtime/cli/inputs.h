@@ -10,6 +10,7 @@ typedef struct cli_inputs {
     tort_value **values;  /* of those; an optional that is not given is NULL. Owned */
     bool *random;         /* filled at random */
     char **notes;         /* what was assumed of each; "" */
+    char *shapes;         /* the --shape options that say the sizes that were made up; "" */
     int32_t count;
 } cli_inputs;
 

@@ -67,6 +67,7 @@ typedef struct cli_options {
     const char **inputs;    /* every --input, unread */
     int32_t input_count;
     bool random;
+    int32_t attempt; /* at sizes that are made up (made_up.h) */
     uint64_t seed;
     cli_random_range *ranges;
     int32_t range_count;

@@ -5,6 +5,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/inputs.h"
+#include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/table.h"
@@ -56,17 +57,62 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     return status ? status : cli_inputs_read(options, j->model, &j->inputs, error);
 }
 
-static tort_status run_once(job *j, tort_error *error) {
-    tort_status status = tort_context_create(j->session, &j->context, error);
-    if (status) return status;
-    cli_inputs_tell(&j->inputs);
-    j->output_count = tort_model_output_count(j->model);
-    j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
+static tort_status run_inputs(job *j, tort_error *error) {
     cli_progress("running");
     tort_value **inputs = cli_input_values(&j->inputs);
-    status = cli_run_model(j->context, j->model, inputs, j->outputs, error);
+    tort_status status = cli_run_model(j->context, j->model, inputs, j->outputs, error);
     cli_values_free(inputs, j->inputs.count);
     cli_progress_end();
+    return status;
+}
+
+/* Nothing came out of the model: a picture of 4 pixels has no room for a window of 5. */
+static bool is_empty(const job *j) {
+    for (int32_t i = 0; i < j->output_count; i++) {
+        const tort_tensor *tensor = tort_value_view(j->outputs[i]);
+        int64_t count;
+        if (!tensor || (tort_tensor_count(tensor, &count) && count > 0)) return false;
+    }
+    return j->output_count > 0;
+}
+
+static tort_status run_attempt(job *j, cli_options *options, tort_error *error) {
+    cli_inputs_free(&j->inputs);
+    for (int32_t i = 0; i < j->output_count; i++) tort_value_release(j->outputs[i]);
+    for (int32_t i = 0; i < j->output_count; i++) j->outputs[i] = NULL;
+    tort_status status = cli_inputs_read(options, j->model, &j->inputs, error);
+    return status ? status : run_inputs(j, error);
+}
+
+/* Sizes that were made up need not be such that the model runs, and something comes out: then others are tried. Where
+ * nothing comes out of small ones, values may say so: the first that ran is as good. */
+static tort_status run_other_sizes(job *j, cli_options *options, tort_status status, tort_error *error) {
+    const tort_error first = *error;
+    int32_t ran = status ? -1 : 0;
+    while ((status || is_empty(j)) && (ran < 0 || cli_sizes_are_small(options, j->model)) &&
+           cli_next_sizes(options, j->model)) {
+        status = run_attempt(j, options, error);
+        if (!status && ran < 0) ran = options->attempt;
+    }
+    if (!status && !is_empty(j)) return TORT_OK;
+    if (ran >= 0) {
+        options->attempt = ran;
+        return run_attempt(j, options, error);
+    }
+    return tort_fail(error, TORT_E_USAGE,
+                     "--random found no sizes with which the model runs: say them by --shape; where all are 1, %s",
+                     first.msg);
+}
+
+static tort_status run_once(job *j, cli_options *options, tort_error *error) {
+    tort_status status = tort_context_create(j->session, &j->context, error);
+    if (status) return status;
+    j->output_count = tort_model_output_count(j->model);
+    j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
+    status = run_inputs(j, error);
+    if ((!status || status == TORT_E_MODEL || status == TORT_E_INPUT) && *j->inputs.shapes)
+        status = run_other_sizes(j, options, status, error);
+    if (status != TORT_E_USAGE) cli_inputs_tell(&j->inputs);
     if (status) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
 }
@@ -76,7 +122,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
-    if (!status) status = run_once(j, error);
+    if (!status) status = run_once(j, options, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
     if (!status && options->top)
         status = cli_top_of(j->outputs[0], options->top, &j->labels, &j->tops, &j->top_count, error);

@@ -105,10 +105,46 @@ def test_sizes_of_dimensions(suite, folder):
     suite.expect(0, "float  3 ", *run, "--shape", "b=3")
     suite.expect(0, "float  5 ", *run, "--shape", "n=5")
     suite.expect(0, "float  4 ", *run, "--input", f"b={folder}/four.npy")
-    suite.expect(0, "taken as 1 ", *run)
+    suite.expect(0, "taken as 1\n", *run)
     suite.expect(3, "four.npy is 4, and input 'b' wants 5", *run, "--input", f"b={folder}/four.npy", "--shape", "n=5")
     told = suite.run("plan", folder / "sum.onnx", "--shape", "n=5", "--json").json()
     suite.check(told["memory"]["cpu"]["peak"] is not None, "a plan with the size of a dimension is complete")
     save_model(folder / "both.onnx", [helper.make_node("Abs", ["n"], ["y"])], [floats("n", ["n", "m"])], [floats("y", ["n", "m"])])
     suite.expect(0, "float  2x3 ", "run", folder / "both.onnx", "--random", "1", "--shape", "n=2x3")
     suite.expect(2, "does not fit", "run", folder / "both.onnx", "--random", "1", "--shape", "n=2")
+
+
+def conv_net(path, kernel, name="images"):
+    """Of pictures of any size, halved twice: multiples of 4 alone come out as they went in."""
+    node = helper.make_node
+    nodes = [
+        node("Conv", [name, "w"], ["a"], kernel_shape=[kernel, kernel], pads=[0, 0, 0, 0]),
+        node("MaxPool", ["a"], ["y"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    save_model(path, nodes, [floats(name, ["batch", 3, "height", "width"])], [floats("y", ["batch", 4, None, None])],
+               weights=[weight("w", np.ones((4, 3, kernel, kernel), np.float32))])
+
+
+def test_sizes_are_found(suite, folder):
+    conv_net(folder / "m.onnx", 5)
+    result = suite.expect(0, ["taken as 1x3x8x8", "--shape images=1x3x8x8"], "run", folder / "m.onnx", "--random", "1")
+    suite.check(result.err.count("taken as") == 1, "what was tried before is not told")
+    suite.expect(0, "taken as 1x3x16x8", "run", folder / "m.onnx", "--random", "1", "--shape", "height=16")
+    conv_net(folder / "large.onnx", 2000)
+    suite.expect(2, ["found no sizes", "--shape", "the window spans 2000"], "run", folder / "large.onnx", "--random", "1")
+
+
+def test_sizes_that_differ(suite, folder):
+    """A state has the width of the model, which no picture has: one dimension is large, the other is 1."""
+    nodes = [helper.make_node("Conv", ["audio", "w"], ["a"], kernel_shape=[100]), helper.make_node("Mul", ["a", "state"], ["y"])]
+    save_model(folder / "m.onnx", nodes, [floats("audio", ["batch", 1, "samples"]), floats("state", ["batch", 4, "lanes"])],
+               [floats("y", ["batch", 4, None])], weights=[weight("w", np.ones((4, 1, 100), np.float32))])
+    suite.expect(0, ["audio=1x1x128", "state=1x4x1"], "run", folder / "m.onnx", "--random", "1")
+
+
+def test_a_number_that_is_compared(suite, folder):
+    """A sampling rate, say: the one that the model knows."""
+    nodes = [helper.make_node("Equal", ["rate", "known"], ["e"]), helper.make_node("Cast", ["e"], ["y"], to=INT)]
+    save_model(folder / "m.onnx", nodes, [tensor("rate", INT, [])], [tensor("y", INT, [])], weights=[weight("known", np.array(16000))])
+    result = saved(suite, folder, folder / "m.onnx", "--random", "5")
+    suite.check(result == 1, f"the constant that an input is compared with is given: {result}")
