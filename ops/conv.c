@@ -75,6 +75,20 @@ static tort_status infer_nhwc_fused_conv(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
+/* Kernels go along the last axis. A picture of width 1 under windows of width 1 has the memory of one of height 1, and
+ * so have its weights and what comes out: the column is taken for a row. */
+static void lay_column_down(tort_sliding *window) {
+    int64_t *const lists[] = {window->input,     window->output, window->kernel, window->strides,
+                              window->dilations, window->begin,  window->end};
+    const bool narrow = window->axes == 2 && window->input[1] == 1 && window->kernel[1] == 1;
+    if (!narrow || window->begin[1] || window->end[1]) return;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const int64_t column = lists[i][0];
+        lists[i][0] = lists[i][1];
+        lists[i][1] = column;
+    }
+}
+
 tort_status tort_resolve_conv(tort_resolve *resolve) {
     tort_conv_params *params = resolve->params;
     const tort_info *x = &resolve->node->inputs[0], *w = &resolve->node->inputs[1];
@@ -91,6 +105,7 @@ tort_status tort_resolve_conv(tort_resolve *resolve) {
     if (!status && w->rank >= 0) status = tort_sliding_kernel(&params->window, w->dims + 2, resolve->error);
     if (status) return status;
     tort_sliding_place(resolve->node, &params->window);
+    lay_column_down(&params->window);
     if (!tort_widen_scratch(resolve->node, 3, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;

@@ -25,6 +25,10 @@ static tort_verdict claim_conv(const tort_target *target, const tort_node_view *
     return verdict.code != TORT_YES ? verdict : tort_cpu_claim_float(target, node);
 }
 
+/* Filters that read one channel each, from which on a matrix product is faster: it loads what they read once for all.
+ */
+enum { MANY_FILTERS = 8 };
+
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
     tort_verdict verdict = claim_conv(target, node);
@@ -32,6 +36,9 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     if (p->channels != p->group)
         return tort_no(TORT_NO_SHAPE, "", "is for one channel a group, W has %lld",
                        (long long)(p->group ? p->channels / p->group : 0));
+    if (p->group && p->filters / p->group >= MANY_FILTERS)
+        return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d filters a channel, W has %lld", MANY_FILTERS,
+                       (long long)(p->filters / p->group));
     return tort_yes();
 }
 

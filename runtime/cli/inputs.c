@@ -102,20 +102,38 @@ static int32_t next_input(const reader *r) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
+static bool fits_port(const tort_port *port, const tort_tensor *tensor) {
+    bool fits = port->rank < 0 || port->rank == tensor->rank;
+    for (int32_t i = 0; fits && i < port->rank; i++) fits = port->dims[i] < 0 || port->dims[i] == tensor->dims[i];
+    return fits;
+}
+
+/* Would it fit if its channels, which are last, came second? The shape that it had then, in words, or "". */
+static const char *channels_first_hint(const tort_port *port, const tort_tensor *tensor, char *buffer, size_t size) {
+    tort_tensor moved = *tensor;
+    char shape[200];
+    *buffer = 0;
+    if (tensor->rank < 3) return buffer;
+    moved.dims[1] = tensor->dims[tensor->rank - 1];
+    for (int32_t i = 2; i < tensor->rank; i++) moved.dims[i] = tensor->dims[i - 1];
+    if (fits_port(port, &moved))
+        snprintf(buffer, size, ": its channels seem to be last; transpose it to %s",
+                 cli_shape_text(moved.rank, moved.dims, NULL, shape, sizeof shape));
+    return buffer;
+}
+
 static tort_status check_tensor(const reader *r, const char *file, const tort_port *port, const tort_tensor *tensor) {
-    char wanted[200], found[200];
+    char wanted[200], found[200], hint[300];
     if (!wants_tensor(port))
         return tort_fail(r->error, TORT_E_INPUT, "%s is a tensor, and input '%s' wants %s, from a .pb file", file,
                          port->name, tort_type_text(port->value_type, wanted, sizeof wanted));
     if (tensor->type != port->type)
         return tort_fail(r->error, TORT_E_INPUT, "%s is %s, and input '%s' wants %s; save it with that type", file,
                          tort_type_name(tensor->type), port->name, tort_type_name(port->type));
-    bool fits = port->rank < 0 || port->rank == tensor->rank;
-    for (int32_t i = 0; fits && i < port->rank; i++) fits = port->dims[i] < 0 || port->dims[i] == tensor->dims[i];
-    if (fits) return TORT_OK;
-    return tort_fail(r->error, TORT_E_INPUT, "%s is %s, and input '%s' wants %s", file,
+    if (fits_port(port, tensor)) return TORT_OK;
+    return tort_fail(r->error, TORT_E_INPUT, "%s is %s, and input '%s' wants %s%s", file,
                      cli_shape_text(tensor->rank, tensor->dims, NULL, found, sizeof found), port->name,
-                     port_shape(port, wanted, sizeof wanted));
+                     port_shape(port, wanted, sizeof wanted), channels_first_hint(port, tensor, hint, sizeof hint));
 }
 
 /* Complete dims of a port, for what has no shape of its own. */

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from suite import identity_model
+from suite import DIGITS, identity_model
 
 
 def test_input_files(suite, folder):
@@ -57,6 +57,14 @@ def write_png(path, pixels):
 def picture_tensor(suite, folder, model, *options):
     suite.expect(0, "y", "run", model, "--input", folder / "p.png", "--save", folder / "picture", *options)
     return np.load(folder / "picture" / "output_0.npy")
+
+
+def test_channels_that_are_last(suite, folder):
+    np.save(folder / "nhwc.npy", np.zeros((1, 8, 8, 1), np.float32))
+    suite.expect(3, ["is 1x8x8x1", "channels seem to be last; transpose it to 1x1x8x8"], "run", DIGITS, "--input", folder / "nhwc.npy")
+    np.save(folder / "odd.npy", np.zeros((1, 7, 8, 1), np.float32))
+    result = suite.expect(3, "is 1x7x8x1", "run", DIGITS, "--input", folder / "odd.npy")
+    suite.check("transpose" not in result.err, "what does not fit the other way round gets no such hint")
 
 
 def test_pictures(suite, folder):

@@ -193,6 +193,11 @@ const char *const operator_cases[] = {
     "4.58 -9.24 -3.5 -3.64 -0.44 -1.04",
     "MaxPool 1; kernel_shape=2,3 strides=2,1 pads=0,1,1,1; f32[1,1,4,5] 1.7 -4.8 -2.3 2.1 -0.5 -2.2 -0.7 -1.1 1.4 0.9 "
     "-0.6 -1.3 -0.1 2.7 0.7 1.3 -0.3 -2.6 -1.4 1.3 -> f32[1,1,2,5] 1.7 1.7 2.1 2.1 2.1 1.3 1.3 2.7 2.7 2.7",
+    /* a column of pixels, which is taken for a row */
+    "Conv 11; pads=1,0,1,0; f32[1,1,4,1] 1 2 3 4; f32[1,1,3,1] 1 2 1 -> f32[1,1,4,1] 4 8 12 11",
+    "Conv 11; strides=2,5 dilations=2,3; f32[1,1,5,1] 1 2 3 4 5; f32[1,1,2,1] 1 10 -> f32[1,1,2,1] 31 53",
+    "Conv 22; auto_pad=SAME_UPPER group=2; f32[1,2,3,1] 1 2 3 4 5 6; f32[2,1,2,1] 1 2 1 -1; f32[2] 10 20 -> f32[1,2,3,1] "
+    "15 18 13 19 19 26",
     /* a window that is a stride too large: nothing comes out */
     "MaxPool 22; kernel_shape=3; f32[1,1,2] 1 2 -> f32[1,1,0]",
     "MaxPool 22; kernel_shape=4,1 strides=2,1 ceil_mode=1; f32[1,1,1,2] 1 2 -> f32[1,1,0,2]",
