@@ -16,7 +16,7 @@ import sys
 import numpy
 
 from chart import chart
-from pairs import Ours, Theirs, in_turns, loading
+from pairs import Ours, Theirs, chain, in_turns, loading
 
 LARGE_FILE = 10e6  # bytes: loading a smaller model takes a few milliseconds, of which most is not for its weights
 LONG = 1e-3  # seconds of onnxruntime: below that the clock, and the call from Python, weigh too much to name a worst
@@ -39,7 +39,7 @@ def shares_of_peak(options, case, threads):
         file = options.folder / "bench" / f"input_{index}.npy"
         numpy.save(file, value)
         words += ["--input", f"{name}={file}"]
-    command = [options.tinyort, "bench", case["path"], "--ep", f"cpu:threads={threads}", "--seconds", "0.3", "--profile", "--json", *words]
+    command = [options.tinyort, "bench", case["path"], "--ep", chain(threads, options.isa), "--seconds", "0.3", "--profile", "--json", *words]
     profile = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["profile"]
     return {name: sum(operator[kind] or 0 for operator in profile["operators"]) / (1e-3 * profile["ms"]) / profile["peaks"]["cpu"][f"{kind}_per_s"]
             for name, kind in (("peak", "flops"), ("bandwidth", "bytes"))}
@@ -47,12 +47,12 @@ def shares_of_peak(options, case, threads):
 
 def measure(options, case, threads):
     library = pathlib.Path(options.tinyort).with_name("libtinyort.so")
-    ours, theirs = Ours(case["path"], threads, library), Theirs(case["path"], threads)
+    ours, theirs = Ours(case["path"], threads, library, options.isa), Theirs(case["path"], threads)
     mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench, threads)
     ours.close()
     row = {"model": case["label"], "input": "x".join(map(str, next(iter(case["runs"][0].values())).shape)), "threads": threads,
            "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio, "file_bytes": case["path"].stat().st_size,
-           "loading": loading(case["path"], threads, library)}
+           "loading": loading(case["path"], threads, library, options.isa)}
     if threads != options.threads[0]:
         return row
     memory = peak_memory(options, case, library)

@@ -43,6 +43,7 @@ def arguments():
     parser.add_argument("--fusions", action="store_true", help="with all fusions, with none, and without each")
     parser.add_argument("--bench", type=float, metavar="SECONDS", help="time each model in turns with onnxruntime")
     parser.add_argument("--threads", default=[1, 2], type=lambda text: [int(n) for n in text.split(",")], help="of --bench: 1,2")
+    parser.add_argument("--isa", default="", help="of --bench: the instruction set of tinyort, v2, v3 ...; onnxruntime has all of the machine")
     parser.add_argument("--set", default=pathlib.Path(sys.argv[0]).stem, help="the name under which the results are kept")
     return parser
 

