@@ -1,0 +1,73 @@
+"""Reads the machine code of kernels/cpu/simd: no load of a vector may take in two stores.
+
+    check.py OBJECT...     those that the build has made, of x86-64
+
+A processor forwards a store to a load only where the store has all of its bytes. Compilers copy blocks by pieces of 16 bytes, and a vector
+of 32 that is then loaded from the stack waits until both pieces have left for the cache: some ten cycles each, six times the time of a loop
+of sums. Found here: in one function, stores of part of a place on the stack, and a wider load of that place.
+"""
+
+import re
+import subprocess
+import sys
+
+BYTES = {"x": 16, "y": 32, "z": 64}
+# Functions that put the rest of a row, fewer elements than a vector has, together on the stack: one such load a row.
+RESTS = {"tort_simd_to_float16", "tort_simd_softmax_row", "exp_row"}
+# What is found in these instructions: of the first, a copy by pieces of 16 bytes, nothing is forwarded.
+TORN = ["\tvmovups (%rsi),%xmm0", "\tvmovaps %xmm0,-0x40(%rsp)", "\tvmovaps %xmm1,-0x30(%rsp)", "\tvaddps -0x40(%rsp),%ymm2,%ymm3"]
+WHOLE = ["\tvmovaps %ymm0,-0x40(%rsp)", "\tvmovaps %ymm1,-0x20(%rsp)", "\tvaddps -0x40(%rsp),%ymm2,%ymm3", "\tvmovaps -0x40(%rsp),%xmm4"]
+FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
+PLACE = r"(-?0x[0-9a-f]+|)\((%rsp|%rbp)(?:,(%\w+),\d)?\)"
+STORE = re.compile(r"\tv?mov\w*\s+%([xyz])mm\d+," + PLACE)
+NARROW = re.compile(r"\tvp?(broadcast|mov[sz]x|cvtp[sh]2p[ds]|cvtdq2pd|cvtph2ps)")  # reads less of memory than it makes
+LOAD = re.compile(r"\tv?\w+\s+(?:\$0x[0-9a-f]+,)?" + PLACE + r",(?:%[xyz]mm\d+,)?%([xyz])mm\d+")
+
+
+def functions(path):
+    """Names, and the lines of their code."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True).stdout
+    name, lines = None, []
+    for line in text.splitlines():
+        if match := FUNCTION.match(line):
+            if name:
+                yield name, lines
+            name, lines = match[1], []
+        elif name:
+            lines.append(line)
+    if name:
+        yield name, lines
+
+
+def torn_loads(lines):
+    """Loads that take in stores of less than what they load."""
+    stores, found = {}, []
+    for line in lines:
+        if match := STORE.search(line):
+            stores[match[3], match[4], int(match[2] or "0", 16)] = BYTES[match[1]]
+    for line in lines:
+        if (match := LOAD.search(line)) and not STORE.search(line) and not NARROW.search(line):
+            size, at = BYTES[match[4]], int(match[1] or "0", 16)
+            parts = [(start, length) for (base, index, start), length in stores.items()
+                     if (base, index) == (match[2], match[3]) and at <= start and start + length <= at + size and length < size]
+            if len(parts) > 1:
+                found.append(line.split("\t", 1)[1].strip())
+    return found
+
+
+def main():
+    passed = int(len(torn_loads(TORN)) == 1) + int(not torn_loads(WHOLE))
+    failed = 2 - passed
+    for path in sys.argv[1:]:
+        for name, lines in functions(path):
+            torn = [] if re.sub(r"_v\d(_vnni)?$", "", name) in RESTS else torn_loads(lines)
+            passed += not torn
+            failed += bool(torn)
+            if torn:
+                print(f"FAILED: {path}: {name}: {len(torn)} loads of what was stored in pieces: {torn[0]}")
+    print(f"simd-code: {passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
