@@ -18,7 +18,8 @@ RESTS = {"tort_simd_to_float16", "tort_simd_softmax_row", "exp_row"}
 TORN = ["\tvmovups (%rsi),%xmm0", "\tvmovaps %xmm0,-0x40(%rsp)", "\tvmovaps %xmm1,-0x30(%rsp)", "\tvaddps -0x40(%rsp),%ymm2,%ymm3"]
 WHOLE = ["\tvmovaps %ymm0,-0x40(%rsp)", "\tvmovaps %ymm1,-0x20(%rsp)", "\tvaddps -0x40(%rsp),%ymm2,%ymm3", "\tvmovaps -0x40(%rsp),%xmm4"]
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
-PLACE = r"(-?0x[0-9a-f]+|)\((%rsp|%rbp)(?:,(%\w+),\d)?\)"
+PLACE = r"(-?0x[0-9a-f]+|)\((%r\w+)(?:,(%\w+),\d)?\)"
+ADDRESS = re.compile(r"\tlea\s+(-?0x[0-9a-f]+|)\(%rsp\),(%r\w+)$")
 STORE = re.compile(r"\tv?mov\w*\s+%([xyz])mm\d+," + PLACE)
 NARROW = re.compile(r"\tvp?(broadcast|mov[sz]x|cvtp[sh]2p[ds]|cvtdq2pd|cvtph2ps)")  # reads less of memory than it makes
 LOAD = re.compile(r"\tv?\w+\s+(?:\$0x[0-9a-f]+,)?" + PLACE + r",(?:%[xyz]mm\d+,)?%([xyz])mm\d+")
@@ -39,17 +40,31 @@ def functions(path):
         yield name, lines
 
 
+def offset(text):
+    return int(text or "0", 16)
+
+
+def stack_addresses(lines):
+    """Registers that hold one address of the stack throughout: its offset from %rsp."""
+    held = {"%rsp": 0}
+    for line in lines:
+        if match := ADDRESS.search(line):
+            held[match[2]] = None if match[2] in held else offset(match[1])
+    written = {line.rsplit(",", 1)[-1].strip() for line in lines if not ADDRESS.search(line)}
+    return {name: at for name, at in held.items() if at is not None and (name == "%rsp" or name not in written)}
+
+
 def torn_loads(lines):
     """Loads that take in stores of less than what they load."""
-    stores, found = {}, []
+    stores, found, stack = {}, [], stack_addresses(lines)
     for line in lines:
-        if match := STORE.search(line):
-            stores[match[3], match[4], int(match[2] or "0", 16)] = BYTES[match[1]]
+        if (match := STORE.search(line)) and match[3] in stack:
+            stores[match[4], offset(match[2]) + stack[match[3]]] = BYTES[match[1]]
     for line in lines:
-        if (match := LOAD.search(line)) and not STORE.search(line) and not NARROW.search(line):
-            size, at = BYTES[match[4]], int(match[1] or "0", 16)
-            parts = [(start, length) for (base, index, start), length in stores.items()
-                     if (base, index) == (match[2], match[3]) and at <= start and start + length <= at + size and length < size]
+        if (match := LOAD.search(line)) and match[2] in stack and not STORE.search(line) and not NARROW.search(line):
+            size, at = BYTES[match[4]], offset(match[1]) + stack[match[2]]
+            parts = [start for (index, start), length in stores.items()
+                     if index == match[3] and at <= start and start + length <= at + size and length < size]
             if len(parts) > 1:
                 found.append(line.split("\t", 1)[1].strip())
     return found
