@@ -12,6 +12,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/inputs.h"
+#include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/profile.h"
 #include "runtime/cli/report_json.h"
@@ -233,6 +234,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
     if (!*session) status = cli_open_session(model, &session_options, session, error);
     if (!status) status = tort_context_create(*session, context, error);
     m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
+    if (!status) status = cli_settle_sizes(options, model, *context, inputs, error);
     if (status) return status;
     cli_inputs_tell(inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);

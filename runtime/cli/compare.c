@@ -11,6 +11,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
 #include "runtime/cli/inputs.h"
+#include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
 #include "runtime/graph/graph.h"
@@ -33,7 +34,7 @@ typedef struct difference {
 } difference;
 
 typedef struct comparison {
-    const cli_options *options;
+    cli_options *options;
     tort_model *model;
     cli_inputs inputs;
     tort_session *sessions[2];
@@ -206,6 +207,7 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     c->opened[which] = cli_report(c->sessions[which]);
     tort_context *context = NULL;
     status = tort_context_create(c->sessions[which], &context, error);
+    if (!status && which == 0) status = cli_settle_sizes(c->options, c->model, context, &c->inputs, error);
     if (!status && which == 0) cli_inputs_tell(&c->inputs);
     if (!status) {
         cli_progress("running on %s", chain);

@@ -4,6 +4,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/values.h"
 
 /* Strides of networks and their multiples, and what audio and pictures come in. */
 static const int64_t sizes[] = {2,   4,   8,   16,  32,  48,  64,  80,  96,  128, 160, 192,
@@ -70,14 +71,77 @@ int64_t cli_made_up_size(const cli_options *options, const tort_model *model, in
     return sizes[at / rounds];
 }
 
-bool cli_sizes_are_small(const cli_options *options, const tort_model *model) {
+/* ---- attempts ---------------------------------------------------------------------------------------------------- */
+
+/* Has this attempt sizes with which a run costs little? */
+static bool sizes_are_small(const cli_options *options, const tort_model *model) {
     int32_t number;
     const int32_t rounds = rounds_of(number_of(options, model, 0, 0, &number));
     return options->attempt < 1 || sizes[(options->attempt - 1) / rounds] < 64;
 }
 
-bool cli_next_sizes(cli_options *options, const tort_model *model) {
+/* Goes on to the next attempt; false: there is none. */
+static bool next_sizes(cli_options *options, const tort_model *model) {
     int32_t number;
     const int32_t count = tort_model_input_count(model) ? number_of(options, model, 0, 0, &number) : 0;
     return count > 0 && options->attempt++ < SIZES * rounds_of(count);
+}
+
+/* Nothing came out of the model: a picture of 4 pixels has no room for a window of 5. */
+static bool are_empty(tort_value *const *outputs, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        const tort_tensor *tensor = tort_value_view(outputs[i]);
+        int64_t elements;
+        if (!tensor || (tort_tensor_count(tensor, &elements) && elements > 0)) return false;
+    }
+    return count > 0;
+}
+
+typedef struct trial {
+    cli_options *options;
+    const tort_model *model;
+    tort_context *context;
+    cli_inputs *inputs;
+    tort_error *error;
+    bool empty; /* it ran, and nothing came out */
+} trial;
+
+static tort_status run_trial(trial *t) {
+    const int32_t count = tort_model_output_count(t->model);
+    tort_value **inputs = cli_input_values(t->inputs), **outputs = cli_alloc((size_t)count, sizeof *outputs);
+    tort_status status = cli_run_model(t->context, t->model, inputs, outputs, t->error);
+    t->empty = !status && are_empty(outputs, count);
+    cli_values_free(inputs, t->inputs->count);
+    cli_values_free(outputs, count);
+    return status;
+}
+
+static tort_status read_again(trial *t) {
+    cli_inputs_free(t->inputs);
+    return cli_inputs_read(t->options, t->model, t->inputs, t->error);
+}
+
+/* Where nothing comes out of small sizes, values may be why: the first that ran is as good. */
+tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort_context *context, cli_inputs *inputs,
+                             tort_error *error) {
+    trial t = {.options = options, .model = model, .context = context, .inputs = inputs, .error = error};
+    if (!*inputs->shapes) return TORT_OK;
+    tort_status status = run_trial(&t);
+    if (status && status != TORT_E_MODEL && status != TORT_E_INPUT) return TORT_OK;
+    const tort_error first = *error;
+    int32_t ran = status ? -1 : 0;
+    cli_progress("looking for sizes with which the model runs");
+    while ((status || t.empty) && (ran < 0 || sizes_are_small(options, model)) && next_sizes(options, model)) {
+        status = read_again(&t);
+        if (!status) status = run_trial(&t);
+        if (!status && ran < 0) ran = options->attempt;
+    }
+    cli_progress_end();
+    if (!status && !t.empty) return TORT_OK;
+    if (ran < 0)
+        return tort_fail(error, TORT_E_USAGE,
+                         "--random found no sizes with which the model runs: say them by --shape; where all are 1, %s",
+                         first.msg);
+    options->attempt = ran;
+    return read_again(&t);
 }

@@ -6,13 +6,13 @@
 #ifndef TORT_CLI_MADE_UP_H
 #define TORT_CLI_MADE_UP_H
 
-#include "runtime/cli/options.h"
+#include "runtime/cli/inputs.h"
 
 /* The size of axis `axis` of an input, which is open, in this attempt. */
 int64_t cli_made_up_size(const cli_options *options, const tort_model *model, int32_t input, int32_t axis);
-/* Has this attempt sizes with which a run costs little? */
-bool cli_sizes_are_small(const cli_options *options, const tort_model *model);
-/* Goes on to the next attempt; false: there is none. */
-bool cli_next_sizes(cli_options *options, const tort_model *model);
+/* Where sizes of the inputs were made up, runs them, and others in their place until the model runs and something comes
+ * out. TORT_E_USAGE where none do. What else is wrong with the inputs is not told here: the run will. */
+tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort_context *context, cli_inputs *inputs,
+                             tort_error *error);
 
 #endif

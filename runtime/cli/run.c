@@ -57,62 +57,18 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     return status ? status : cli_inputs_read(options, j->model, &j->inputs, error);
 }
 
-static tort_status run_inputs(job *j, tort_error *error) {
-    cli_progress("running");
-    tort_value **inputs = cli_input_values(&j->inputs);
-    tort_status status = cli_run_model(j->context, j->model, inputs, j->outputs, error);
-    cli_values_free(inputs, j->inputs.count);
-    cli_progress_end();
-    return status;
-}
-
-/* Nothing came out of the model: a picture of 4 pixels has no room for a window of 5. */
-static bool is_empty(const job *j) {
-    for (int32_t i = 0; i < j->output_count; i++) {
-        const tort_tensor *tensor = tort_value_view(j->outputs[i]);
-        int64_t count;
-        if (!tensor || (tort_tensor_count(tensor, &count) && count > 0)) return false;
-    }
-    return j->output_count > 0;
-}
-
-static tort_status run_attempt(job *j, cli_options *options, tort_error *error) {
-    cli_inputs_free(&j->inputs);
-    for (int32_t i = 0; i < j->output_count; i++) tort_value_release(j->outputs[i]);
-    for (int32_t i = 0; i < j->output_count; i++) j->outputs[i] = NULL;
-    tort_status status = cli_inputs_read(options, j->model, &j->inputs, error);
-    return status ? status : run_inputs(j, error);
-}
-
-/* Sizes that were made up need not be such that the model runs, and something comes out: then others are tried. Where
- * nothing comes out of small ones, values may say so: the first that ran is as good. */
-static tort_status run_other_sizes(job *j, cli_options *options, tort_status status, tort_error *error) {
-    const tort_error first = *error;
-    int32_t ran = status ? -1 : 0;
-    while ((status || is_empty(j)) && (ran < 0 || cli_sizes_are_small(options, j->model)) &&
-           cli_next_sizes(options, j->model)) {
-        status = run_attempt(j, options, error);
-        if (!status && ran < 0) ran = options->attempt;
-    }
-    if (!status && !is_empty(j)) return TORT_OK;
-    if (ran >= 0) {
-        options->attempt = ran;
-        return run_attempt(j, options, error);
-    }
-    return tort_fail(error, TORT_E_USAGE,
-                     "--random found no sizes with which the model runs: say them by --shape; where all are 1, %s",
-                     first.msg);
-}
-
 static tort_status run_once(job *j, cli_options *options, tort_error *error) {
     tort_status status = tort_context_create(j->session, &j->context, error);
+    if (!status) status = cli_settle_sizes(options, j->model, j->context, &j->inputs, error);
     if (status) return status;
+    cli_inputs_tell(&j->inputs);
     j->output_count = tort_model_output_count(j->model);
     j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
-    status = run_inputs(j, error);
-    if ((!status || status == TORT_E_MODEL || status == TORT_E_INPUT) && *j->inputs.shapes)
-        status = run_other_sizes(j, options, status, error);
-    if (status != TORT_E_USAGE) cli_inputs_tell(&j->inputs);
+    cli_progress("running");
+    tort_value **inputs = cli_input_values(&j->inputs);
+    status = cli_run_model(j->context, j->model, inputs, j->outputs, error);
+    cli_values_free(inputs, j->inputs.count);
+    cli_progress_end();
     if (status) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
 }

@@ -129,6 +129,8 @@ def test_sizes_are_found(suite, folder):
     conv_net(folder / "m.onnx", 5)
     result = suite.expect(0, ["taken as 1x3x8x8", "--shape images=1x3x8x8"], "run", folder / "m.onnx", "--random", "1")
     suite.check(result.err.count("taken as") == 1, "what was tried before is not told")
+    suite.expect(0, "taken as 1x3x8x8", "bench", folder / "m.onnx", "--repeat", "1")
+    suite.expect(0, "taken as 1x3x8x8", "compare", folder / "m.onnx", "--ep", "cpu", "--ep", "cpu:threads=1")
     suite.expect(0, "taken as 1x3x16x8", "run", folder / "m.onnx", "--random", "1", "--shape", "height=16")
     conv_net(folder / "large.onnx", 2000)
     suite.expect(2, ["found no sizes", "--shape", "the window spans 2000"], "run", folder / "large.onnx", "--random", "1")
