@@ -332,6 +332,12 @@ static bool write_texts(FILE *file, const tort_string *strings, int64_t count, c
     return true;
 }
 
+tort_type tort_npy_bits_type(tort_type type) {
+    for (size_t i = 0; i < sizeof number_types / sizeof *number_types; i++)
+        if (number_types[i].type == type) return TORT_UNDEFINED;
+    return type == TORT_BFLOAT16 ? TORT_UINT16 : TORT_UINT8;
+}
+
 bool tort_npy_write(FILE *file, const tort_tensor *tensor) {
     int64_t count;
     size_t bytes;

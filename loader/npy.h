@@ -10,6 +10,9 @@
  * tort_tensor_file_free. TORT_E_UNSUPPORTED where they hold no tensor (an object array). */
 tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_t size, tort_tensor *tensor,
                                    tort_error *error);
+/* The type whose elements hold the bits of a type that NumPy does not have (bfloat16, floats of 8 bits and fewer,
+ * packed integers), an element each; UNDEFINED for the others. */
+tort_type tort_npy_bits_type(tort_type type);
 /* Writes header and elements; false when the file refuses them. */
 bool tort_npy_write(FILE *file, const tort_tensor *tensor);
 

@@ -91,9 +91,6 @@ static tort_status compress_infer(tort_infer *infer) {
     tort_status status = compress_axis(infer->node, infer->error, &params);
     if (status) return status;
     tort_infer_unknown(infer, 0, input->type);
-    if (condition->rank >= 0 && condition->rank != 1)
-        return tort_fail(infer->error, TORT_E_MODEL, "condition has rank %d, expected a list (rank 1)",
-                         (int)condition->rank);
     if (input->rank == 0) return tort_fail(infer->error, TORT_E_MODEL, "input has rank 0, expected 1 or more");
     if (input->rank < 0 && !params.flat) return TORT_OK;
 
@@ -102,10 +99,11 @@ static tort_status compress_infer(tort_infer *infer) {
         for (int32_t k = 0; k < input->rank; k++) dims[k] = input->dims[k];
         length = params.flat ? tort_dim_product(infer->dims, input->rank, input->dims) : dims[params.axis];
     }
-    if (condition->data && tort_dim_known(condition->dims[0]) && tort_dim_known(length)) {
-        int64_t count = condition->dims[0] < length ? condition->dims[0] : length;
-        kept = nonzero_count(TORT_BOOL, condition->data, count);
-    }
+    /* A list; Paddle's exporter gives it the rank of the input, and means all of its elements. */
+    const tort_dim given =
+        condition->rank < 0 ? length : tort_dim_product(infer->dims, condition->rank, condition->dims);
+    if (condition->data && tort_dim_known(given) && tort_dim_known(length))
+        kept = nonzero_count(TORT_BOOL, condition->data, given < length ? given : length);
     dims[params.axis] = kept;
     tort_infer_shape(infer, 0, input->type, params.flat ? 1 : input->rank, dims);
     return TORT_OK;
@@ -125,7 +123,7 @@ static tort_status compress_reference(const tort_call *call) {
         for (int32_t k = 0; k < params->axis; k++) outer *= input->dims[k];
         for (int32_t k = params->axis + 1; k < input->rank; k++) inner *= input->dims[k];
     }
-    int64_t count = condition->dims[0] < length ? condition->dims[0] : length;
+    const int64_t given = tort_count(condition), count = given < length ? given : length;
     if (inner == 0) return TORT_OK;
     for (int64_t i = 0; i < outer; i++) {
         for (int64_t k = 0; k < count; k++) {

@@ -37,11 +37,12 @@ static tort_status size_nonzero(const tort_target *target, const tort_node_view 
 /* Behind the counts, the list of indices. */
 static tort_status size_compress(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                  tort_error *error) {
-    size_t list;
+    const tort_info *condition = &node->inputs[1];
+    size_t list = sizeof(int64_t);
+    bool fits = true;
     (void)target;
-    if (tort_mul_size((size_t)node->inputs[1].dims[0], sizeof(int64_t), &list) &&
-        tort_add_size(list, GPU_SELECT_PARTS * sizeof(uint64_t), scratch))
-        return TORT_OK;
+    for (int32_t d = 0; d < condition->rank; d++) fits = fits && tort_mul_size(list, (size_t)condition->dims[d], &list);
+    if (fits && tort_add_size(list, GPU_SELECT_PARTS * sizeof(uint64_t), scratch)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
@@ -78,7 +79,7 @@ static tort_status run_compress(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *condition = &call->inputs[1], *y = &call->outputs[0];
     const int32_t axis = params->flat ? 0 : params->axis;
     const int64_t length = params->flat ? tort_count(x) : x->dims[axis];
-    const int64_t count = condition->dims[0] < length ? condition->dims[0] : length;
+    const int64_t given = tort_count(condition), count = given < length ? given : length;
     int64_t *list = (int64_t *)call->scratch + GPU_SELECT_PARTS;
     const gpu_selection selection = {.count = (size_t)count,
                                      .columns = (size_t)y->dims[axis],

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "loader/npy.h"
 #include "loader/tensor_file.h"
 #include "loader/value_file.h"
+#include "runtime/op.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/images.h"
@@ -120,6 +122,23 @@ static const char *channels_first_hint(const tort_port *port, const tort_tensor 
         snprintf(buffer, size, ": its channels seem to be last; transpose it to %s",
                  cli_shape_text(moved.rank, moved.dims, NULL, shape, sizeof shape));
     return buffer;
+}
+
+/* What --save wrote of a type that NumPy does not have: an element's bits in each number. They are packed where they
+ * are, which runs ahead of nothing that is still to be read. */
+static void take_bits(const tort_port *port, tort_tensor *tensor) {
+    const int bits = tort_type_bits(port->type);
+    uint8_t *bytes = tensor->data;
+    if (!port->type || tort_npy_bits_type(port->type) != tensor->type) return;
+    tensor->type = port->type;
+    const int64_t count = bits < 8 ? tort_count(tensor) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        const unsigned value = (unsigned)bytes[i] & ((1u << bits) - 1), shift = (unsigned)(i * bits % 8);
+        uint8_t *to = bytes + i * bits / 8;
+        if (shift == 0) *to = 0;
+        *to = (uint8_t)(*to | value << shift);
+        if (shift + (unsigned)bits > 8) to[1] = (uint8_t)(value >> (8 - shift));
+    }
 }
 
 static tort_status check_tensor(const reader *r, const char *file, const tort_port *port, const tort_tensor *tensor) {
@@ -236,6 +255,7 @@ static tort_status read_one(const reader *r, const char *file, int32_t index) {
         status = tort_tensor_file_read(&env, file, &tensor, r->error);
     else
         status = tort_fail(r->error, TORT_E_USAGE, "%s: an input is a .npy .npz .pb .raw .png or .jpg file", file);
+    if (!status && has_ending(file, ".npy")) take_bits(&port, &tensor);
     if (!status) status = check_tensor(r, file, &port, &tensor);
     if (status)
         tort_tensor_file_free(&env, &tensor);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "loader/value_file.h"
+#include "loader/npy.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/opening.h"
@@ -27,6 +28,15 @@ tort_status cli_check_save(const cli_options *options, const tort_model *model, 
     return TORT_OK;
 }
 
+/* A .npy of a type that NumPy does not have is not what it seems. */
+static void tell_bits(const cli_options *options, const char *name, const tort_value *output) {
+    const tort_tensor *tensor = tort_value_view(output);
+    const tort_type bits = tensor && !options->save_pb ? tort_npy_bits_type(tensor->type) : TORT_UNDEFINED;
+    if (bits)
+        cli_print(stderr, "%s holds the bits of %s as %s, which --input takes back (--format pb keeps the type)\n",
+                  name, tort_type_name(tensor->type), tort_type_name(bits));
+}
+
 tort_status cli_save_outputs(const cli_options *options, const tort_model *model, tort_value *const *outputs,
                              int32_t count, tort_error *error) {
     tort_status status = cli_make_folder("--save", options->save, error);
@@ -37,6 +47,7 @@ tort_status cli_save_outputs(const cli_options *options, const tort_model *model
         status = tort_value_file_write(file.unfinished, cli_output(model, i).name, outputs[i], error);
         if (status) name_file(&file, error);
         status = cli_new_file_end(&file, status ? TORT_E_RUN : TORT_OK, error);
+        if (!status) tell_bits(options, name, outputs[i]);
         free(name);
     }
     cli_progress_end();

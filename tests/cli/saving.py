@@ -7,9 +7,9 @@ import signal
 import subprocess
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
-from suite import DIGITS, SECONDS, identity_model
+from suite import DIGITS, SECONDS, identity_model, save_model, tensor
 
 RUN = ("run", DIGITS, "--random", "1", "--save")
 
@@ -38,6 +38,21 @@ def limited(limit):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     return prepare
+
+
+def test_types_that_numpy_lacks(suite, folder):
+    """Their bits, a number each, which is said; and what was saved goes in again."""
+    kinds = {"BFLOAT16": (np.uint16, 16), "FLOAT8E4M3FN": (np.uint8, 8), "INT4": (np.uint8, 4), "UINT2": (np.uint8, 2), "FLOAT6E2M3": (np.uint8, 6)}
+    for kind, (holder, bits) in kinds.items():
+        port = [tensor(name, getattr(TensorProto, kind), [7]) for name in "xy"]
+        save_model(folder / "m.onnx", [helper.make_node("Cast", ["x"], ["y"], to=getattr(TensorProto, kind))], port[:1], port[1:], opset=28)
+        given = (np.arange(7) * 37 + 11) % (1 << bits)
+        np.save(folder / "x.npy", given.astype(holder))
+        suite.expect(0, ["holds the bits of", "--format pb"], "run", folder / "m.onnx", "--input", folder / "x.npy", "--save", folder / kind)
+        got = np.load(folder / kind / "output_0.npy")
+        suite.check(got.dtype == holder and np.array_equal(got, given), f"{kind}: {got} of {given}")
+    result = suite.expect(0, "placement", *RUN, folder / "plain")
+    suite.check("bits of" not in result.err, "nothing is said of a type that NumPy has")
 
 
 def test_a_full_disk(suite, folder):

@@ -88,7 +88,6 @@ const char *const operator_refusals[] = {
     "Col2Im 18; ; f32[1,4,1] 1 2 3 4; i64[2] 2 2; i64[1,2] 2 2 -> error MODEL block_shape has rank 2",
     "Col2Im 18; ; f32[1,4,1] 1 2 3 4; i64[2] 2 2; i64[3] 2 2 1 -> error MODEL block_shape has 3 entries, expected 2",
     "Compress 11; ; f32[] 1; bool[1] 1 -> error MODEL input has rank 0",
-    "Compress 11; ; f32[2] 1 2; bool[1,2] 1 0 -> error MODEL condition has rank 2, expected a list",
     "ConstantOfShape 9; ; i64[1,1] 2 -> error MODEL input has rank 2, expected a list",
     "ConstantOfShape 9; ; i64[1] -1 -> error RUN input has -1 at place 0, expected 0 or more",
     "DFT 17; ; f32[1,4,1] 1 2 3 4; i64[2] 4 4 -> error MODEL dft_length has 2 elements",
