@@ -338,7 +338,7 @@ static inline bool tort_runs_reference(const tort_provider *provider, const tort
 /* The providers of this build, ends with NULL. In providers.c. */
 extern const tort_provider *const tort_providers[];
 
-/* Providers that other runtimes have, so that a user who asks for one learns more than "unknown". In providers.c. */
+/* Providers that other runtimes have, so that a user who asks for one learns more than "unknown". In foreign.c. */
 typedef struct tort_foreign_provider {
     const char *name, *hint;
 } tort_foreign_provider;

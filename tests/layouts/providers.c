@@ -30,4 +30,3 @@ static const tort_provider wrong_channels = {
     .abi = TORT_PROVIDER_ABI, .name = "wrong", .summary = "for tests: channels with a bug", .load = load_wrong};
 
 const tort_provider *const tort_providers[] = {&channels_provider, &wrong_channels, &tort_provider_cpu, NULL};
-const tort_foreign_provider tort_foreign_providers[] = {{NULL, NULL}};

@@ -28,4 +28,3 @@ static const tort_provider wrong_engine = {
     .abi = TORT_PROVIDER_ABI, .name = "wrong", .summary = "for tests: an engine with a bug", .load = load_wrong};
 
 const tort_provider *const tort_providers[] = {&engine_provider, &wrong_engine, &tort_provider_cpu, NULL};
-const tort_foreign_provider tort_foreign_providers[] = {{NULL, NULL}};
