@@ -165,12 +165,14 @@ static tort_status load_model(const tort_env *env, const origin *from, const tor
     if (!model) return tort_out_of_memory(error, sizeof *model);
     tort_source *source = NULL;
     model->operators = complete.operators;
+    model->open_inputs = complete.open_inputs;
     status = open_origin(&model->env, from, &complete, &source, error);
     if (!status) {
         set_source(model, source);
         status = load_limited(model, source, from->path ? from->path : "", error);
         if (status && from->path) tort_error_prefix(error, "%.150s", from->path);
     }
+    model->open_inputs = NULL;
     if (status)
         tort_model_free(model);
     else

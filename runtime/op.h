@@ -177,6 +177,9 @@ static inline const tort_value *tort_call_value(const tort_call *call, int32_t i
  */
 TORT_API tort_value *tort_call_element(const tort_call *call, int32_t i);
 TORT_API int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
+/* Zero in the bits behind the last element of a packed type (of 6 bits and fewer), which kernels leave as they were: an
+ * output is the same to the byte in each run. */
+void tort_clear_tail(const tort_tensor *tensor);
 /* Nanoseconds of work: some times what it costs to hand it to a thread that looks for some. */
 #define TORT_WORTH_A_THREAD 5000
 /* Calls body(arg, begin, end) over 0..count on several threads where that pays (work: rough cost of one item in

@@ -285,6 +285,10 @@ typedef struct tort_load_options {
      * Borrowed until tort_model_free. A row that is malformed is TORT_E_USAGE. */
     const struct tort_op *const *operators;
     uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the rows were compiled */
+    /* Names, the list ends with NULL: an input that has an initializer, its default, and stands here becomes an input
+     * that every run is given; the others are constants, as fast as weights. A name that is no such input is passed
+     * over. Borrowed while loading; NULL: none. */
+    const char *const *open_inputs;
 } tort_load_options;
 
 /* Reads and checks a model. Weights stay in the file until a session needs them. The caller frees *model with
@@ -310,7 +314,8 @@ TORT_API tort_status tort_model_load_reader(const tort_env *env, const tort_read
                                             const tort_load_options *options, tort_model **model, tort_error *error);
 TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 
-/* An input or output of the model's main graph; an input that has an initializer is a constant and not counted
+/* An input or output of the model's main graph; an input that has an initializer is a constant and not counted,
+ * unless tort_load_options.open_inputs names it
  * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
     size_t struct_size; /* sizeof(tort_port), set by the caller */

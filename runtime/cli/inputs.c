@@ -56,6 +56,13 @@ static const char *port_shape(const tort_port *port, char *buffer, size_t size) 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static tort_status unknown_name(const reader *r, const char *name, tort_status code) {
+    const tort_graph *graph = &r->model->graphs[0];
+    for (int32_t i = 0; i < graph->value_count; i++)
+        if (graph->values[i].has_default && !strcmp(graph->values[i].name, name))
+            return tort_fail(r->error, code,
+                             "input '%s' has a default, which the model was loaded with: give it as "
+                             "--input %s=FILE",
+                             name, name);
     const char **names = cli_alloc((size_t)r->inputs->count, sizeof *names);
     for (int32_t i = 0; i < r->inputs->count; i++) names[i] = cli_input(r->model, i).name;
     char hint[200];
@@ -283,9 +290,14 @@ static tort_status read_archive(const reader *r, const char *file, int32_t index
     tort_status status = cli_npz_read(file, &npz, r->error);
     if (!status && npz.count == 0) status = tort_fail(r->error, TORT_E_INPUT, "%s has no arrays", file);
     if (!status && npz.count == 1 && find_input(r, npz.arrays[0].name, strlen(npz.arrays[0].name)) < 0) {
+        const char *name = npz.arrays[0].name;
+        const bool named = index >= 0 || !strcmp(name, "arr_0"); /* which is what NumPy calls one without a name */
         if (index < 0) index = next_input(r);
         status = index < 0 ? tort_fail(r->error, TORT_E_USAGE, "%s: the model has no further input", file)
                            : take_array(r, file, &npz.arrays[0], index);
+        if (!status && !named)
+            cli_append(&r->inputs->notes[index], "input '%s' is taken from array '%s' of %s",
+                       cli_input(r->model, index).name, name, file);
     } else {
         for (int32_t i = 0; !status && i < npz.count; i++) {
             int32_t at = find_input(r, npz.arrays[i].name, strlen(npz.arrays[i].name));

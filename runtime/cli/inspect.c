@@ -237,10 +237,28 @@ static void print_operators(const tort_model *model, const summary *s, int width
     cli_table_print(table, stdout, width);
 }
 
+/* Files of IR 3 and older list every weight as an input. */
+static bool is_optional_input(const tort_model *model, const tort_graph_value *value) {
+    return value->has_default && model->ir_version >= 4;
+}
+
+/* Values of inputs that need not be given; the caller frees. */
+static int32_t *optional_inputs(const tort_model *model, int32_t *count) {
+    const tort_graph *graph = &model->graphs[0];
+    int32_t *values = cli_alloc((size_t)graph->value_count, sizeof *values);
+    *count = 0;
+    for (int32_t i = 0; i < graph->value_count; i++)
+        if (is_optional_input(model, &graph->values[i])) values[(*count)++] = i;
+    return values;
+}
+
 static void print_text(const tort_model *model, const summary *s, int width) {
     const tort_graph *graph = &model->graphs[0];
     print_head(model, s, width);
     print_ports(model, "inputs", graph->inputs, graph->input_count, width);
+    int32_t count, *optional = optional_inputs(model, &count);
+    if (count) print_ports(model, "inputs with a default (--input NAME=FILE gives another)", optional, count, width);
+    free(optional);
     print_ports(model, "outputs", graph->outputs, graph->output_count, width);
     print_operators(model, s, width);
     if (!model->metadata_count) return;
@@ -301,6 +319,9 @@ static void fill_json(const tort_model *model, const summary *s, cJSON *root) {
     for (int32_t i = 0; i < model->opset_count; i++)
         cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
     cJSON_AddItemToObject(root, "inputs", ports_json(model, graph->inputs, graph->input_count));
+    int32_t count, *optional = optional_inputs(model, &count);
+    cJSON_AddItemToObject(root, "optional_inputs", ports_json(model, optional, count));
+    free(optional);
     cJSON_AddItemToObject(root, "outputs", ports_json(model, graph->outputs, graph->output_count));
     cJSON_AddNumberToObject(root, "parameters", s->parameters);
     cJSON_AddNumberToObject(root, "parameter_bytes", s->parameter_bytes);

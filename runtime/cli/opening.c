@@ -204,13 +204,34 @@ tort_status cli_check_environment(tort_error *error) {
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
+/* What the options name as inputs: whoever names one that has a default does not want the default. The caller frees
+ * the list, which ends with NULL, and its names. */
+static char **named_inputs(const cli_options *options) {
+    size_t count = (size_t)options->range_count + (size_t)options->fixed.shape_count, used = 0;
+    for (int32_t i = 0; i < options->input_count; i++)
+        for (const char *at = options->inputs[i]; (at = strchr(at, '=')); at++) count++;
+    char **names = cli_alloc(count + 1, sizeof *names);
+    for (int32_t i = 0; i < options->input_count; i++) /* "a=b=FILE": the name is a or a=b */
+        for (const char *text = options->inputs[i], *at = text; (at = strchr(at, '=')); at++)
+            names[used++] = cli_copy_text(text, (size_t)(at - text));
+    for (int32_t i = 0; i < options->range_count; i++) names[used++] = cli_format("%s", options->ranges[i].name);
+    for (int32_t i = 0; i < options->fixed.shape_count; i++)
+        names[used++] = cli_format("%s", options->fixed.shapes[i].name);
+    return names;
+}
+
 tort_status cli_open_model(const cli_options *options, const char *path, tort_model **model, tort_error *error) {
     *model = NULL;
     tort_status status = cli_check_file(path, error);
     if (status) return status;
+    char **names = named_inputs(options);
+    tort_load_options load = options->load;
+    load.open_inputs = (const char *const *)names;
     cli_progress("loading %s", path);
-    status = tort_model_load(NULL, path, &options->load, model, error);
+    status = tort_model_load(NULL, path, &load, model, error);
     cli_progress_end();
+    for (char **name = names; *name; name++) free(*name);
+    free(names);
     return status;
 }
 

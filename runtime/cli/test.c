@@ -76,6 +76,17 @@ static tort_status read_values(const char *set, const char *what, tort_port (*po
     return status;
 }
 
+/* A file that nobody would read: the case tests another model than this one. */
+static tort_status check_excess(const char *set, const char *what, int32_t count, tort_error *error) {
+    char *path = cli_format("%s/%s_%d.pb", set, what, count);
+    struct stat facts;
+    const bool there = stat(path, &facts) == 0;
+    free(path);
+    if (!there) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "there is %s_%d.pb, and the model has only %d %s%s%s", what, (int)count,
+                     (int)count, what, count == 1 ? "" : "s", *what == 'i' ? " that no initializer gives" : "");
+}
+
 /* What rounding may make of a single node, or of a model of several. */
 static cli_tolerance usual_tolerance(const tort_model *model) {
     int32_t nodes = 0;
@@ -107,6 +118,8 @@ static verdict run_set(test *t, const char *set) {
     tort_error error = {0};
     verdict v;
     tort_status status = read_values(set, "input", cli_input, t->model, in_count, inputs, &error);
+    if (!status) status = check_excess(set, "input", in_count, &error);
+    if (!status) status = check_excess(set, "output", out_count, &error);
     if (!status) status = read_values(set, "output", cli_output, t->model, out_count, expected, &error);
     if (status)
         v = from_error("reading data", &error);
@@ -168,10 +181,6 @@ static bool holds_cases(const char *folder) {
 }
 
 static verdict no_model(const char *folder) {
-    struct stat facts;
-    if (stat(folder, &facts) != 0) return fail_with(cli_format("there is no such folder"), TORT_E_IO);
-    if (!S_ISDIR(facts.st_mode))
-        return fail_with(cli_format("is a file: a case is a folder with model.onnx and test_data_set_0"), TORT_E_IO);
     return fail_with(holds_cases(folder) ? cli_format("has no model.onnx; its folders do: give them as %s/*", folder)
                                          : cli_format("has no model.onnx"),
                      TORT_E_IO);
@@ -319,12 +328,28 @@ static void judge(const sum *s, int32_t cases, tort_error *error) {
         tort_fail(error, TORT_E_RUN, "no case passed: %s skipped", cases == 1 ? "the only one was" : "all were");
 }
 
+/* Before the first case runs: a word that is no folder was meant otherwise. */
+static tort_status check_folders(const cli_options *options, tort_error *error) {
+    for (int32_t i = 0; i < options->operand_count; i++) {
+        struct stat facts;
+        if (stat(options->operands[i], &facts) != 0)
+            return tort_fail(error, TORT_E_USAGE, "%s: there is no such folder", options->operands[i]);
+        if (!S_ISDIR(facts.st_mode))
+            return tort_fail(error, TORT_E_USAGE,
+                             "%s is a file: a case is a folder with model.onnx and test_data_set_0 ('tinyort run' "
+                             "runs a model)",
+                             options->operands[i]);
+    }
+    return TORT_OK;
+}
+
 int cli_test(cli_options *options) {
     sum s = {0};
     tort_error error = {0};
     tort_status status = cli_check_environment(&error);
     options->json_lines = true;
     if (!status) status = cli_check_names(options, NULL, &error);
+    if (!status) status = check_folders(options, &error);
     if (!status && options->require) status = cli_check_required(options, &error);
     for (int32_t i = 0; !status && i < options->operand_count; i++) {
         if (options->operand_count > 20 && !options->json) cli_progress("%d of %d", i + 1, options->operand_count);

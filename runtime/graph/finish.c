@@ -168,15 +168,26 @@ static tort_status order_nodes(tort_model *model, tort_graph *graph, tort_error 
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* What weights tell of their values; inputs with an initializer are constants, not inputs. */
+static bool is_opened(const tort_model *model, const tort_graph_value *value) {
+    for (const char *const *name = model->open_inputs; value->is_input && name && *name; name++)
+        if (!strcmp(*name, value->name)) return true;
+    return false;
+}
+
+/* What weights tell of their values; inputs with an initializer are constants, not inputs, unless they are opened. */
 static void settle_values(const tort_model *model, tort_graph *graph, bool is_main) {
     for (int32_t i = 0; i < graph->value_count; i++) {
         tort_graph_value *value = &graph->values[i];
         if (value->weight < 0) continue;
         const tort_weight *weight = &model->weights[value->weight];
-        value->info = (tort_info){.type = weight->type, .nest = -1, .rank = weight->rank, .constant = true};
+        const bool opened = is_main && is_opened(model, value);
+        if (opened) value->weight = -1;
+        if (opened && value->info.type != TORT_UNDEFINED) continue;
+        value->info = (tort_info){.type = weight->type, .nest = -1, .rank = weight->rank, .constant = !opened};
         memcpy(value->info.dims, weight->dims, sizeof value->info.dims);
-        if (is_main) value->is_input = false;
+        if (!is_main || opened) continue;
+        value->has_default = value->is_input;
+        value->is_input = false;
     }
     int32_t kept = 0;
     for (int32_t i = 0; i < graph->input_count; i++)

@@ -83,6 +83,7 @@ typedef struct tort_graph_value {
     int32_t producer; /* node index, -1: graph input or constant */
     int32_t weight;   /* index into the model's weights, -1 */
     bool is_input, is_output;
+    bool has_default;  /* an input of the main graph whose initializer made it a constant */
     int32_t consumers; /* nodes that read it, counted by tort_model_finish */
 } tort_graph_value;
 
@@ -167,6 +168,7 @@ struct tort_model {
     int64_t ir_version;
     const char *path, *producer, *producer_version, *graph_name; /* "" where the file has none */
     const struct tort_op *const *operators;                      /* the application's; borrowed; NULL: none */
+    const char *const *open_inputs;       /* tort_load_options; borrowed until tort_model_finish */
     const struct tort_op_table *op_table; /* these and those of the build, from tort_model_look_up on */
     tort_opset *opsets;
     int32_t opset_count;

@@ -240,3 +240,12 @@ int64_t tort_count(const tort_tensor *tensor) {
     for (int32_t i = 0; i < tensor->rank; i++) count *= tensor->dims[i];
     return count;
 }
+
+void tort_clear_tail(const tort_tensor *tensor) {
+    const int bits = tort_type_bits(tensor->type);
+    size_t bytes;
+    if (bits == 0 || bits >= 8 || !tensor->data || !tort_tensor_bytes(tensor, &bytes) || !bytes) return;
+    const unsigned used = (unsigned)(tort_count(tensor) % 8 * bits % 8);
+    uint8_t *last = (uint8_t *)tensor->data + bytes - 1;
+    if (used) *last = (uint8_t)(*last & ((1u << used) - 1));
+}

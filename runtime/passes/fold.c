@@ -150,6 +150,7 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
         const tort_status status = node->op->reference(&call);
         if (status == TORT_E_MEMORY) f->out_of_memory = true;
         done = !status;
+        for (int32_t i = 0; i < node->output_count; i++) tort_clear_tail(&f->outputs[i]);
     } else {
         done = false;
     }

@@ -76,7 +76,11 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
                       .error = error};
     if (step->values) return run_values(frame, step, &call, error);
     const tort_op *op = frame->lowered->graph.nodes[step->node].op;
-    return tort_link_noted(link, unit->kernel->run ? unit->kernel->run(&call) : op->reference(&call));
+    const tort_status status =
+        tort_link_noted(link, unit->kernel->run ? unit->kernel->run(&call) : op->reference(&call));
+    if (link->provider->host_memory)
+        for (int32_t i = 0; i < call.output_count; i++) tort_clear_tail(&call.outputs[i]);
+    return status;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

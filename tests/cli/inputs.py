@@ -5,9 +5,34 @@ import zipfile
 import zlib
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
-from suite import DIGITS, identity_model
+from suite import DIGITS, floats, identity_model, save_model
+
+
+def test_inputs_with_a_default(suite, folder):
+    """An initializer that is an input too: the default, until the input is named."""
+    model = folder / "m.onnx"
+    two = numpy_helper.from_array(np.array([2, 2, 2], np.float32), "scale")
+    save_model(model, [helper.make_node("Mul", ["x", "scale"], ["y"])], [floats("x", [3]), floats("scale", ["n"])], [floats("y", [3])], weights=[two])
+    for name, values in (("x", [1, 2, 3]), ("five", [5, 5, 5]), ("long", [7, 7])):
+        np.save(folder / f"{name}.npy", np.array(values, np.float32))
+
+    def result(*more):
+        suite.expect(0, "placement", "run", model, "--input", f"x={folder / 'x.npy'}", "--save", folder, *more)
+        return np.load(folder / "output_0.npy").tolist()
+
+    suite.check(result() == [2, 4, 6], "the default")
+    suite.check(result("--input", f"scale={folder / 'five.npy'}") == [5, 10, 15], "another value")
+    suite.check(all(0 <= value <= 3 for value in result("--shape", "scale=3", "--random", "scale=0..1")), "random values")
+    suite.expect(3, "do not broadcast", "run", model, "--input", f"x={folder / 'x.npy'}", "--input", f"scale={folder / 'long.npy'}")
+    suite.expect(2, "did you mean 'scale'", "run", model, "--input", f"x={folder / 'x.npy'}", "--input", f"scale={folder / 'x.npy'}", "--input", f"scal={folder / 'x.npy'}")
+    np.savez(folder / "both.npz", x=np.ones(3, np.float32), scale=np.ones(3, np.float32))
+    suite.expect(3, "'scale' has a default", "run", model, "--input", folder / "both.npz")
+    told = suite.expect(0, ["inputs with a default", "scale  float  3"], "inspect", model)
+    inspected = suite.expect(0, "", "inspect", model, "--json").json()
+    suite.check([port["name"] for port in inspected["optional_inputs"]] == ["scale"] and [port["name"] for port in inspected["inputs"]] == ["x"], told.out)
+    suite.check("scale" not in suite.expect(0, "outputs", "inspect", DIGITS).out, "no weight is an input")
 
 
 def test_input_files(suite, folder):
@@ -23,6 +48,9 @@ def test_input_files(suite, folder):
             suite.expect(0, "y", "run", model, "--input", f"{prefix}{folder / name}", "--save", folder / "out", *more)
             suite.check(np.array_equal(np.load(folder / "out" / "output_0.npy"), array), f"{prefix}{name} arrives as it is")
             (folder / "out" / "output_0.npy").unlink()
+    suite.expect(0, "input 'x' is taken from array 'other' of", "run", model, "--input", folder / "packed.npz")
+    np.savez(folder / "nameless.npz", array)
+    suite.check("is taken from" not in suite.expect(0, "placement", "run", model, "--input", folder / "nameless.npz").err, "arr_0 is no name")
     suite.expect(2, "--shape x=1x3", "run", model, "--input", folder / "x.raw")
     suite.expect(3, "24 bytes", "run", model, "--input", folder / "x.raw", "--shape", "x=3x3")
     np.save(folder / "double.npy", array.astype(np.float64))

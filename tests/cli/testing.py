@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from suite import NO_CUDA, case_folder, floats, identity_model, save_model, tensor, unknown_operator
 
@@ -54,9 +54,15 @@ def test_nothing_passed(suite, folder):
     suite.expect(5, ["SKIP", "NO_OP", "the only one was skipped"], "test", unknown)
     good = case_folder(folder / "good", identity, [ONES], [ONES])
     suite.expect(0, "1 passed, 0 failed, 1 skipped", "test", unknown, good)
-    suite.expect(5, "there is no such folder", "test", folder / "nothing")
+    suite.expect(2, "there is no such folder", "test", good, folder / "nothing")
     suite.expect(5, ["has no model.onnx; its folders do", f"{folder}/*"], "test", folder)
-    suite.expect(5, "is a file", "test", good / "model.onnx")
+    result = suite.expect(2, "is a file", "test", good, good / "model.onnx")
+    suite.check("PASS" not in result.out, "no case runs before the words are right")
+    numpy_file = numpy_helper.from_array(np.ones(1000, np.float32)).SerializeToString()
+    for what in ("input", "output"):
+        excess = case_folder(folder / f"excess_{what}", identity, [ONES], [ONES])
+        (excess / "test_data_set_0" / f"{what}_1.pb").write_bytes(numpy_file)
+        suite.expect(5, f"there is {what}_1.pb, and the model has only 1 {what}", "test", excess)
 
 
 def test_where_nodes_ran(suite, folder):

@@ -4,12 +4,12 @@ ifeq ($(MACHINE),x86_64)
 THOROUGH_TESTS += test-isa
 endif
 
-ISA := $(BUILD)/isa
+ISA_BUILD := $(BUILD)/isa
 ISA_SETS := $(filter v%,$(SIMD_SETS))
 ISA_TESTS := test-unit test-node test-golden test-random-ops test-fast-rows
 
 # Criterion's tests execute their own file, which only a processor can: tests/aarch64 has a runner for emulators.
-ISA_EMULATED := $(ISA)/emulated
+ISA_EMULATED := $(ISA_BUILD)/emulated
 ISA_PROCESSORS := Nehalem=x86-64-v2 Haswell=x86-64-v3
 
 .PHONY: test-isa
@@ -21,7 +21,7 @@ test-isa: $(TINYORT) $(BUILD)/harness $(BUILD)/tests/rows
 	for set in $(ISA_SETS); do \
 	    if $(TINYORT) providers --ep cpu:isa=$$set --require cpu > /dev/null 2>&1; then \
 	        echo "==== $$set"; \
-	        $(MAKE) --no-print-directory BUILD=$(ISA)/$$set SEEN=$$set CUDA=0 RUNNERS='$(ISA_TESTS)' run-tests || status=1; \
+	        $(MAKE) --no-print-directory BUILD=$(ISA_BUILD)/$$set SEEN=$$set CUDA=0 RUNNERS='$(ISA_TESTS)' run-tests || status=1; \
 	    else echo "skipped: $$set, which this processor does not have"; echo "isa-$$set: 0 passed, 0 failed, 1 skipped"; fi; \
 	done; \
 	for processor in $(ISA_PROCESSORS); do \

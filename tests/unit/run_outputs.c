@@ -150,6 +150,34 @@ Test(run_outputs, a_wrong_buffer_is_told_before_the_run) {
     close_fixture(&f);
 }
 
+/* Three elements of 4 bits take a byte and a half. */
+Test(run_outputs, the_bits_behind_the_last_packed_element_are_zero) {
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){3});
+    int32_t like = build_input(&b, "like", TORT_INT4, 1, (const int64_t[]){1});
+    int32_t seven = build_weight(&b, "seven", &(tort_tensor){.type = TORT_FLOAT, .data = (void *)(uintptr_t)constant});
+    build_output(&b, build_node(&b, "CastLike", "run", (const int32_t[]){x, like, -1}));
+    build_output(&b, build_node(&b, "CastLike", "folded", (const int32_t[]){seven, like, -1}));
+    tort_model *model = build_end(&b, &error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    float values[] = {-1, -2, -3};
+    uint8_t one = 1, codes[2] = {0xff, 0xff}, folded = 0xff;
+    tort_tensor inputs[] = {{.type = TORT_FLOAT, .rank = 1, .dims = {3}, .data = values},
+                            {.type = TORT_INT4, .rank = 1, .dims = {1}, .data = &one}};
+    tort_tensor outputs[] = {{.type = TORT_INT4, .rank = 1, .dims = {3}, .data = codes},
+                             {.type = TORT_INT4, .data = &folded}};
+    cr_assert_eq(tort_context_run(context, inputs, 2, outputs, 2, &error), TORT_OK, "%s", error.msg);
+    cr_expect_arr_eq(codes, ((const uint8_t[]){0xef, 0x0d}), 2, "%x %x", (unsigned)codes[0], (unsigned)codes[1]);
+    cr_expect_eq(folded, 7, "%x", (unsigned)folded);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
 /* ---- reports and plans outlive runs ---- */
 
 Test(run_outputs, a_report_stays_while_new_shapes_are_planned) {
