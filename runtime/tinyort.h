@@ -279,15 +279,12 @@ typedef struct tort_load_options {
      * external file `location`; NULL: external data is an error. */
     int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
     void *external_ud;
-    /* Operators of the application, of any domain: tables of rows as op.h has them, each ends with a row whose name is
-     * NULL; the list ends with NULL. They go before those of the build, whose kernels do not serve them: they run by
-     * kernels of the application's providers, or by their plain loops. A function in the file goes before both.
-     * Borrowed until tort_model_free. A row that is malformed is TORT_E_USAGE. */
+    /* Operators of the application: tables of rows as op.h has them, each ends with a row without a name, the list with
+     * NULL. They go before those of the build, behind functions in the file, and run by kernels of the application's
+     * providers, or by their plain loops. Borrowed until tort_model_free. A malformed row is TORT_E_USAGE. */
     const struct tort_op *const *operators;
     uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the rows were compiled */
-    /* Names, the list ends with NULL: an input that has an initializer, its default, and stands here becomes an input
-     * that every run is given; the others are constants, as fast as weights. A name that is no such input is passed
-     * over. Borrowed while loading; NULL: none. */
+    /* Names, then NULL, of inputs that are given in each run although an initializer is their default. Borrowed. */
     const char *const *open_inputs;
 } tort_load_options;
 
@@ -301,10 +298,10 @@ TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *byt
 
 /* The bytes of a model that the application reads itself: out of an archive, a flash memory, an encrypted file. */
 typedef struct tort_reader {
-    size_t struct_size; /* sizeof(tort_reader) */
-    uint64_t size;      /* bytes of the model */
-    /* Fills dst with `length` bytes at `offset`, all of which are inside of size; 0: it did. Called while loading, and
-     * for weights whenever a session wants them, from several threads where sessions are used by several. */
+    size_t struct_size;
+    uint64_t size; /* bytes of the model */
+    /* Fills dst with `length` bytes at `offset`, within size; 0: it did. Several threads call it, if several use
+     * sessions. */
     int (*read)(void *ud, uint64_t offset, uint64_t length, void *dst);
     void *ud;
 } tort_reader;
@@ -314,8 +311,7 @@ TORT_API tort_status tort_model_load_reader(const tort_env *env, const tort_read
                                             const tort_load_options *options, tort_model **model, tort_error *error);
 TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 
-/* An input or output of the model's main graph; an input that has an initializer is a constant and not counted,
- * unless tort_load_options.open_inputs names it
+/* An input or output of the model's main graph. An input that has an initializer is not counted, unless it is opened
  * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
     size_t struct_size; /* sizeof(tort_port), set by the caller */
