@@ -300,8 +300,7 @@ TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *byt
 typedef struct tort_reader {
     size_t struct_size;
     uint64_t size; /* bytes of the model */
-    /* Fills dst with `length` bytes at `offset`, within size; 0: it did. Several threads call it, if several use
-     * sessions. */
+    /* Fills dst with `length` bytes at `offset`, within size; 0: it did. From every thread that uses a session. */
     int (*read)(void *ud, uint64_t offset, uint64_t length, void *dst);
     void *ud;
 } tort_reader;
