@@ -72,11 +72,27 @@ static tort_status place_node(tort_candidate *c, tort_error *error) {
 /* A list of nodes for an error, that ends in "and N more" when it is full. */
 typedef struct node_list {
     const tort_session *session;
-    char text[420];
+    char text[300];
     int32_t count, left_out, first; /* first: number of the first node, -1 */
 } node_list;
 
-/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...". */
+/* Ends a text that did not fit behind its last whole word. */
+static void end_cut_text(char *text) {
+    char *end = text + strlen(text), *space = end;
+    while (space > text && *space != ' ') space--;
+    end = space > text && space + 5 < end ? space : end - 4;
+    memcpy(end, " ...", 5);
+}
+
+/* Does a provider that the node is not on say it, other than that it is down? The next thing it says is not told. */
+static bool is_told(const tort_unit *unit, int32_t i) {
+    const tort_said *said = &unit->said[i];
+    if (said->provider == unit->provider || said->code == TORT_PROVIDER_DOWN || said->code == TORT_DISABLED)
+        return false;
+    return i == 0 || unit->said[i - 1].provider != said->provider;
+}
+
+/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...": what each provider says first that the node is not on. */
 static void list_node(node_list *list, const tort_lowered *lowered, int32_t index) {
     const tort_node *node = tort_unit_node(lowered, index);
     const tort_unit *unit = &lowered->units[index];
@@ -85,12 +101,16 @@ static void list_node(node_list *list, const tort_lowered *lowered, int32_t inde
     int used = snprintf(line, sizeof line, "%s\"%s%s%s\" (%s%s%s-%d)", list->count ? "; " : "", path, *path ? "/" : "",
                         node->name, node->domain, *node->domain ? "::" : "", node->op_type,
                         node->op ? node->op->since : node->opset);
+    const char *before = "";
     for (int32_t i = 0; i < unit->said_count && used > 0 && (size_t)used < sizeof line; i++) {
         const tort_said *said = &unit->said[i];
+        if (!is_told(unit, i)) continue;
         used +=
-            snprintf(line + used, sizeof line - (size_t)used, " %s: %s %s",
+            snprintf(line + used, sizeof line - (size_t)used, "%s %s: %s %s", before,
                      list->session->chain[said->provider].provider->name, tort_verdict_name(said->code), said->message);
+        before = ",";
     }
+    if (used > 0 && (size_t)used >= sizeof line) end_cut_text(line);
     if (!list->count++) list->first = lowered->graph.first + index;
     if (strlen(list->text) + strlen(line) + 1 < sizeof list->text)
         strcat(list->text, line);
@@ -109,10 +129,19 @@ static node_list list_nodes(const tort_session *session, bool (*wanted)(const to
     return list;
 }
 
+/* Every node that a provider lost because it is down lost it for the same reason, which is said once. */
 static tort_status list_error(const node_list *list, const char *what, tort_error *error) {
-    char more[32] = "";
+    char more[32] = "", down[400] = "";
+    size_t used = 0;
     if (list->left_out) snprintf(more, sizeof more, "; and %d more", list->left_out);
-    tort_fail(error, TORT_E_PLACEMENT, "%s: %s%s", what, list->text, more);
+    for (int32_t i = 0; i < list->session->chain_count && used < sizeof down; i++) {
+        const tort_link *link = &list->session->chain[i];
+        if (!link->condition.ready)
+            used += (size_t)snprintf(down + used, sizeof down - used, "%s%s did not open: %s, %s", used ? "; " : " (",
+                                     link->provider->name, link->condition.code, link->condition.message);
+    }
+    if (used >= sizeof down - 1) end_cut_text(down);
+    tort_fail(error, TORT_E_PLACEMENT, "%s%s%s: %s%s", what, down, *down ? ")" : "", list->text, more);
     if (error) error->node = list->first;
     return TORT_E_PLACEMENT;
 }

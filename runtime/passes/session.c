@@ -104,7 +104,8 @@ static tort_status decide(tort_session *session, tort_error *error) {
     if (!status) status = tort_segment_units(session, error);
     if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
-    if (!status) status = tort_place_strict(session, error);
+    if (!status) session->refused = tort_place_strict(session, error);
+    if (session->refused) session->options.plan_only = true; /* the rest of the plan, for the report */
     return status ? status : tort_fuse(session, error);
 }
 
@@ -132,7 +133,7 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = plan_graph(&session->graphs[g], error);
     if (status && status != TORT_E_PLACEMENT && status != TORT_E_MEMORY) *reportable = false;
-    if (status) return status;
+    if (status || session->refused) return status ? status : session->refused;
     session->runnable = !only_planned(session);
     return TORT_OK;
 }

@@ -235,6 +235,7 @@ struct tort_session {
     void *packed;             /* that block; owned; NULL */
     tort_upload *uploads;     /* a memory */
     bool placed;              /* every node has a place: there can be plans */
+    tort_status refused;      /* what a strict session ends with, once its plan is complete */
     bool prepared;            /* weights are where nodes read them */
     bool runnable;
     atomic_uint_least64_t plans_made;

@@ -1,6 +1,7 @@
 """Plans: where nodes go, what sends them elsewhere, pins, bindings, the JSON of a plan."""
 
-from onnx import TensorProto, helper
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from suite import DIGITS, NO_CUDA, floats, save_model, unknown_operator
 
@@ -61,6 +62,29 @@ def test_strict_allows(suite, folder):
     suite.expect(4, ["strict", "wide"], *plan)
     suite.expect(0, "1 node fell back: wide NO_TYPE", *plan, "--allow", "Cast")
     suite.expect(4, "strict", *plan, "--allow", "Relu")
+
+
+def test_strict_tells_the_whole_plan(suite, folder):
+    """What a strict session refuses is planned to the end, and its message is a sentence that ends."""
+    refused = suite.expect(4, "strict", "run", DIGITS, "--random", "1", "--ep", "cuda,cpu", "--strict", **NO_CUDA)
+    said = [line for line in refused.err.splitlines() if "strict:" in line]
+    suite.check(len(said) == 1 and said[0].count("did not open") == 1, f"why cuda is down is said once: {refused.err}")
+    suite.check(said and (said[0].endswith(" more") or said[0].endswith(")")), f"the sentence ends: {said}")
+    names = [f"a_long_name_of_a_layer_in_a_network_{i}" for i in range(40)]
+    nodes = [helper.make_node("Cast", ["x" if i == 0 else f"v{i - 1}"], [f"v{i}"], name, to=TensorProto.STRING if i % 2 == 0 else TensorProto.FLOAT)
+             for i, name in enumerate(names)]
+    save_model(folder / "many.onnx", nodes, [floats("x", [4])], [floats("v39", [4])])
+    refused = suite.expect(4, "strict: 40 nodes are not on cuda", "plan", folder / "many.onnx", *BOARD[2:], "--strict")
+    suite.check("NO_TYPE" in refused.err and " more" in refused.err.splitlines()[0], f"some nodes, and how many more: {refused.err}")
+    nodes = [helper.make_node("Conv", ["x", "w"], ["a"], "conv"), helper.make_node("Relu", ["a"], ["b"], "relu"),
+             helper.make_node("Cast", ["b"], ["y"], "text", to=TensorProto.STRING)]
+    save_model(folder / "mixed.onnx", nodes, [floats("x", [1, 3, 8, 8])], [helper.make_tensor_value_info("y", TensorProto.STRING, [1, 4, 8, 8])],
+               weights=[numpy_helper.from_array(np.ones((4, 3, 1, 1), np.float32), "w")])
+    plan = ("plan", folder / "mixed.onnx", *BOARD[2:], "--json")
+    free, refused = suite.expect(0, "text", *plan).json(), suite.expect(4, "text", *plan, "--strict").json()
+    for key in ("nodes", "copies", "summary", "memory"):
+        suite.check(free[key] == refused[key], f"a strict refusal tells the same {key} as the plan: {refused[key]}")
+    suite.check(free["copies"] and free["nodes"][0]["from"] == ["conv", "relu"], "and these are copies and a fusion")
 
 
 def test_bind(suite, folder):
