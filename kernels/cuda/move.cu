@@ -37,23 +37,28 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box
     }
 }
 
-enum { TILE = 32, TILE_ROWS = GRID_THREADS / TILE /* that a block moves at once */ };
-
-static __host__ __device__ inline size_t tiles_along(int64_t dim) {
-    return (size_t)(dim + TILE - 1) / TILE;
-}
+/* Elements along each side of a tile, and rows that a block moves at once: 16 small elements a thread, so that there
+ * are loads enough under way and the indices are worth their divisions. */
+template <class T> struct tile_of {
+    static constexpr int SIDE = sizeof(T) <= 4 ? 64 : 32, ROWS = GRID_THREADS / SIDE;
+    static __host__ __device__ size_t along(int64_t dim) {
+        return (size_t)(dim + SIDE - 1) / SIDE;
+    }
+};
 
 /* Neighbours in dst lie along the last dimension, those in src along `across`: a tile of the two is read along the one
  * and written along the other. `count` tiles in all. Rows are a word longer, so that a
  * column lies in all banks. */
 template <class T> static __global__ void copy_tiles(T *dst, const T *src, gpu_box box, int across, size_t count) {
-    __shared__ T tile[TILE][TILE + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)];
+    typedef tile_of<T> of;
+    enum { SIDE = of::SIDE, ROWS = of::ROWS };
+    __shared__ T tile[SIDE][SIDE + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)];
     const bool is_small = count <= UINT32_MAX;
-    const int last = box.rank - 1, lane = (int)threadIdx.x % TILE;
+    const int last = box.rank - 1, lane = (int)threadIdx.x % SIDE;
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
-        size_t column_tile = i, row_tile = divide(&column_tile, tiles_along(box.dims[last]), is_small);
-        size_t rest = divide(&row_tile, tiles_along(box.dims[across]), is_small);
-        const int64_t first_column = (int64_t)column_tile * TILE, first_row = (int64_t)row_tile * TILE;
+        size_t column_tile = i, row_tile = divide(&column_tile, of::along(box.dims[last]), is_small);
+        size_t rest = divide(&row_tile, of::along(box.dims[across]), is_small);
+        const int64_t first_column = (int64_t)column_tile * SIDE, first_row = (int64_t)row_tile * SIDE;
         const int64_t columns = box.dims[last] - first_column, rows = box.dims[across] - first_row;
         int64_t to = first_row * box.dst_strides[across] + first_column;
         int64_t from = first_row + first_column * box.src_strides[last];
@@ -64,10 +69,12 @@ template <class T> static __global__ void copy_tiles(T *dst, const T *src, gpu_b
             to += (int64_t)at * box.dst_strides[k];
             from += (int64_t)at * box.src_strides[k];
         }
-        for (int k = (int)threadIdx.x / TILE; k < TILE; k += TILE_ROWS)
+#pragma unroll
+        for (int k = (int)threadIdx.x / SIDE; k < SIDE; k += ROWS)
             if (lane < rows && k < columns) tile[k][lane] = src[from + k * box.src_strides[last] + lane];
         __syncthreads();
-        for (int k = (int)threadIdx.x / TILE; k < TILE; k += TILE_ROWS)
+#pragma unroll
+        for (int k = (int)threadIdx.x / SIDE; k < SIDE; k += ROWS)
             if (lane < columns && k < rows) dst[to + k * box.dst_strides[across] + lane] = tile[lane][k];
         __syncthreads();
     }
@@ -104,7 +111,8 @@ template <class T> static cudaError_t run(gpu_stream stream, void *dst, const vo
     const int across = dimension_across(box);
     if (across < 0) return run_box<T>(stream, dst, src, box);
     const int64_t rows = box->dims[across], columns = box->dims[box->rank - 1];
-    const size_t tiles = elements(box) / (size_t)(rows * columns) * tiles_along(rows) * tiles_along(columns);
+    const size_t tiles =
+        elements(box) / (size_t)(rows * columns) * tile_of<T>::along(rows) * tile_of<T>::along(columns);
     return launch(copy_tiles<T>, grid_extent(tiles), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, across,
                   tiles);
 }

@@ -130,7 +130,7 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 
 enum { LEAST_PLANE = 32 }; /* elements that are worth a block */
 /* Of rows with one list: some for each multiprocessor, so that the list is read so many times and not for each row. */
-enum { BLOCKS_WITH_A_LIST = 512 };
+enum { BLOCKS_WITH_A_LIST = 2048 };
 
 static affine_kind kind_of(const gpu_norm *norm) {
     const gpu_loop *loop = &norm->affine;
@@ -167,9 +167,10 @@ template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm
     const bool aligned = both_aligned<PACK>((const T *)norm->x, (const T *)norm->y) &&
                          both_aligned<PACK>((const T *)norm->scale, (const T *)norm->bias);
     if (norm_packs<PACK>(norm))
-        return launch(normalize_rows<T, PACK>, blocks, block_threads(norm->size / PACK), 0, stream, *norm, kind,
-                      aligned);
-    return launch(normalize_rows<T, 1>, blocks, block_threads(norm->size), 0, stream, *norm, kind, true);
+        return launch(normalize_rows<T, PACK>, blocks, block_threads(norm->size / held_row<T, PACK>::HELD), 0, stream,
+                      *norm, kind, aligned);
+    return launch(normalize_rows<T, 1>, blocks, block_threads(norm->size / held_row<T, 1>::HELD), 0, stream, *norm,
+                  kind, true);
 }
 
 cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm) {

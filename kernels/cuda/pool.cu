@@ -119,7 +119,7 @@ cudaError_t gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, 
 
 template <class T>
 static cudaError_t run_global(gpu_stream stream, bool maximum, size_t planes, size_t pixels, const void *x, void *y) {
-    return launch(global_pool<T>, grid_extent(planes), block_threads(pixels), 0, stream, maximum, planes, pixels,
+    return launch(global_pool<T>, grid_extent(planes), block_threads(pixels / 8), 0, stream, maximum, planes, pixels,
                   (const T *)x, (T *)y);
 }
 

@@ -16,6 +16,7 @@
 
 #define COLUMNS 32
 #define SLICES 8
+#define AHEAD 8
 
 /* ---- what is done with an element ---- */
 
@@ -142,12 +143,25 @@ template <class T> static __device__ __forceinline__ void store(T *to, double to
     convert(any_real(total), to);
 }
 
-/* A thread's share of an output: elements first, first + step, ... of the reduced ones. E: in_own or in_double. */
+/* A thread's share of an output: elements first, first + step, ... of the reduced ones. E: in_own or in_double.
+ * Elements of one dimension, as most reductions have after their dimensions are joined, are loaded AHEAD at a time
+ * before the first is taken: one load at a time waits some 700 cycles for each element. */
 template <class E, class K, class A>
 static __device__ __forceinline__ A share(K kind, const gpu_loop &reduced, const typename E::element *x, size_t first,
                                           size_t step, A shift) {
     A total = identity<typename E::limits>(kind), lost = 0;
-    for (size_t j = first; j < reduced.count; j += step) {
+    size_t j = first;
+    if (reduced.rank == 1) {
+        const int64_t stride = reduced.strides[0][0];
+        for (; j + (AHEAD - 1) * step < reduced.count; j += AHEAD * step) {
+            typename E::element loaded[AHEAD];
+#pragma unroll
+            for (size_t k = 0; k < AHEAD; k++) loaded[k] = x[(int64_t)(j + k * step) * stride];
+#pragma unroll
+            for (size_t k = 0; k < AHEAD; k++) take(kind, total, lost, element(kind, (A)loaded[k], shift));
+        }
+    }
+    for (; j < reduced.count; j += step) {
         int64_t at[1];
         loop_offsets(reduced, j, at);
         take(kind, total, lost, element(kind, (A)x[at[0]], shift));
@@ -225,8 +239,8 @@ static cudaError_t run(gpu_stream stream, K kind, const gpu_reduce *reduce, cons
     if (reduce->columns)
         return launch(reduce_columns<E, K>, grid, dim3(COLUMNS, SLICES), 0, stream, kind, kept, reduced, (const T *)x,
                       (T *)y);
-    return launch(reduce_rows<E, K>, grid, block_threads(reduced.count), 0, stream, kind, kept, reduced, (const T *)x,
-                  (T *)y);
+    return launch(reduce_rows<E, K>, grid, block_threads(reduced.count / AHEAD), 0, stream, kind, kept, reduced,
+                  (const T *)x, (T *)y);
 }
 
 template <class E, class K> static cudaError_t load() {

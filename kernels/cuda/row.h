@@ -26,6 +26,8 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
     for (int j = 0; j < SIZE; j++) to[j] = value.at[j];
 }
 
+/* Blocks of length / HELD threads are best: a thread with one pack of the row does four times the instructions for each
+ * element, and a few threads with several loads each keep the memory as busy. */
 /* Elements of T as what they are computed in, SIZE neighbours at a time: `length` is a multiple of that. Which thread
  * has which elements does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits
  * anywhere. */
@@ -59,6 +61,7 @@ template <class T, int SIZE> struct held_row {
 #pragma unroll
             for (int j = 0; j < SIZE; j++)
                 if (place(p) < length) visit(at[p * SIZE + j]);
+#pragma unroll 4 /* four loads under way */
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
             read(i, values);

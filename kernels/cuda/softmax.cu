@@ -57,11 +57,12 @@ template <bool logarithm, class T>
 static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
     enum { PACK = pack_size<T>::VALUE };
     if (inner == 1 && length % PACK == 0)
-        return launch(softmax_rows<logarithm, PACK, T>, grid_extent(outer), block_threads(length / PACK), 0, stream,
-                      (const T *)x, (T *)y, outer, length, both_aligned<PACK>((const T *)x, (const T *)y));
+        return launch(softmax_rows<logarithm, PACK, T>, grid_extent(outer),
+                      block_threads(length / held_row<T, PACK>::HELD), 0, stream, (const T *)x, (T *)y, outer, length,
+                      both_aligned<PACK>((const T *)x, (const T *)y));
     if (inner == 1)
-        return launch(softmax_rows<logarithm, 1, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x,
-                      (T *)y, outer, length, true);
+        return launch(softmax_rows<logarithm, 1, T>, grid_extent(outer), block_threads(length / held_row<T, 1>::HELD),
+                      0, stream, (const T *)x, (T *)y, outer, length, true);
     return launch(softmax_lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x,
                   (T *)y, outer * inner, length, inner);
 }

@@ -30,16 +30,17 @@ while [ $# -gt 0 ]; do
 done
 asked=$*
 
+# Variables of a function of sh are the script's: `title` is no other function's.
 step() {
-    name=$1 begin=$(date +%s)
+    title=$1 begin=$(date +%s)
     shift
-    echo "--- $name: $*"
+    echo "--- $title: $*"
     if "$@"; then
         passed=$((passed + 1))
-        echo "PASS $name ($(($(date +%s) - begin)) s)"
+        echo "PASS $title ($(($(date +%s) - begin)) s)"
     else
         failed=$((failed + 1))
-        echo "FAILED $name ($(($(date +%s) - begin)) s)"
+        echo "FAILED $title ($(($(date +%s) - begin)) s)"
     fi
 }
 
