@@ -385,6 +385,12 @@ $(OBJ)/commit: FORCE
 $(OBJ)/runtime/cli/version.o: private TORT_CPPFLAGS += -DTORT_COMMIT='"$(COMMIT)"'
 $(OBJ)/runtime/cli/version.o: $(OBJ)/commit
 
+# Lines of the schema as C strings.
+$(OBJ)/runtime/cli/schema.inc: runtime/cli/schema.json
+	@mkdir -p $(@D)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
+$(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
+
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)
 	@echo "  CC    $<"

@@ -10,7 +10,7 @@
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
-PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow"
+PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked

@@ -286,8 +286,7 @@ static void print_calls(const tort_device_calls *calls) {
 
 static void fill_json(const cli_options *options, const measurement *m, const tort_report *report, cJSON *root) {
     char *chain = chain_text(options, report);
-    cli_json_text(root, "model", path_of(options));
-    cli_json_text(root, "chain", chain);
+    cli_json_text(root, "ep", chain);
     free(chain);
     cli_json_number(root, "threads", threads_of(report) ? threads_of(report) : -1);
     cli_json_number(root, "runs", m->runs);

@@ -8,6 +8,7 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
+#include "runtime/tinyort_plan.h"
 
 int cli_exit_status(tort_status status) {
     switch (status) {
@@ -56,12 +57,6 @@ static bool is_mentioned(const tort_report_node *node, mention kind) {
     return node->pinned;
 }
 
-int32_t cli_fallen_back(const tort_report *report) {
-    int32_t count = 0;
-    for (int32_t i = 0; i < report->node_count; i++) count += is_mentioned(report->nodes[i], FELL_BACK);
-    return count;
-}
-
 /* " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that left because their provider is down are not listed: the
  * provider is. Nor are those that only stand behind another. */
 static void append_nodes(char **line, const tort_report *report, mention kind, const char *text) {
@@ -90,6 +85,12 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
     free(names);
 }
 
+static bool all_ready(const tort_report *report) {
+    bool ready = true;
+    for (int32_t i = 0; i < report->provider_count; i++) ready = ready && report->providers[i]->ready;
+    return ready;
+}
+
 static char *placement_text(const tort_report *report) {
     char *counts = cli_counts_text(report), *line = cli_format("%s", counts);
     int32_t total = report->host + report->unplaced;
@@ -98,7 +99,7 @@ static char *placement_text(const tort_report *report) {
     if (report->fused) cli_append(&line, "; %d fused into others", report->fused);
     cli_append(&line, ")");
     append_nodes(&line, report, FELL_BACK, "fell back");
-    if (!report->nodes && report->fallen_back)
+    if (!report->nodes && report->fallen_back && all_ready(report))
         cli_append(&line, " - %d node%s fell back", report->fallen_back, report->fallen_back == 1 ? "" : "s");
     append_nodes(&line, report, WITHOUT_PROVIDER, "without a provider");
     append_nodes(&line, report, PINNED, "pinned");
@@ -170,17 +171,23 @@ static void print_failure(const cli_options *options, const tort_error *error, c
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 cJSON *cli_json_of(const cli_options *options) {
-    return options->json ? cli_json_new() : NULL;
+    return options->json ? cli_json_new(options->command) : NULL;
 }
 
-static void add_sessions(cJSON *json, const cli_options *options, tort_report *const *reports, int32_t count) {
-    if (count == 1 && reports[0]) cli_json_placement(json, reports[0]);
+static void add_sessions(cJSON *json, const cli_options *options, const cli_ending *ending,
+                         tort_report *const *reports) {
+    const int32_t count = ending->session_count;
+    const char *path = options->plan ? options->plan : options->operands[0];
+    for (int32_t i = 0; i < count; i++)
+        if (reports[i] && !cJSON_HasObjectItem(json, "model"))
+            cli_json_model(json, tort_session_model(ending->sessions[i]), path);
+    if (count == 1 && reports[0] && !cJSON_HasObjectItem(json, "providers")) cli_json_placement(json, reports[0]);
     if (count < 2) return;
     cJSON *list = cJSON_AddArrayToObject(json, "sessions");
     for (int32_t i = 0; i < count; i++) {
         if (!reports[i]) continue;
         cJSON *item = cJSON_CreateObject();
-        cli_json_text(item, "chain", options->chains[i]);
+        cli_json_text(item, "ep", options->chains[i]);
         cli_json_placement(item, reports[i]);
         cJSON_AddItemToArray(list, item);
     }
@@ -197,9 +204,9 @@ int cli_end(const cli_options *options, const cli_ending *ending) {
         reports[i] = last = cli_report(ending->sessions[i]);
     }
     if (options->json) {
-        cJSON *json = ending->json ? ending->json : cli_json_new();
+        cJSON *json = ending->json ? ending->json : cli_json_new(options->command);
         if (ending->total) cli_json_placement(json, ending->total);
-        if (!cJSON_HasObjectItem(json, "providers")) add_sessions(json, options, reports, count);
+        add_sessions(json, options, ending, reports);
         if (error->code) cli_json_error(json, error, result, last);
         cli_json_print(json, options->json_lines);
     }

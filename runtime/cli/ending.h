@@ -29,9 +29,10 @@ typedef struct cli_ending {
 /* The JSON document that the command fills; NULL without --json. */
 cJSON *cli_json_of(const cli_options *options);
 
-/* Ends a command. With --json: adds providers and summary (of several sessions: "sessions", a list of both) and, after
- * a failure, "error", and prints the document. A failure is told on stderr, "tinyort COMMAND: message", and nodes that
- * nothing takes with their verdicts and cures. The last line on stderr is the placement. Returns the exit status. */
+/* Ends a command. With --json: adds the model and the placement (of several sessions: "sessions", a list of placements)
+ * and, after a failure, "error", and prints the document. A failure is told on stderr, "tinyort COMMAND: message", and
+ * nodes that nothing takes with their verdicts and cures. The last line on stderr is the placement. Returns the exit
+ * status. */
 int cli_end(const cli_options *options, const cli_ending *ending);
 /* The same for a command without a session. */
 int cli_end_plain(const cli_options *options, const tort_error *error, cJSON *json);
@@ -40,8 +41,6 @@ int cli_end_plain(const cli_options *options, const tort_error *error, cJSON *js
 tort_report *cli_report(tort_session *session);
 /* "58 cuda, 3 cpu, 2 host": where the nodes of a report run. The caller frees. */
 char *cli_counts_text(const tort_report *report);
-/* Nodes that a provider which did open has refused, and that another took. */
-int32_t cli_fallen_back(const tort_report *report);
 /* The exit status of the contract. */
 int cli_exit_status(tort_status status);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/graph/check.h"
 #include "runtime/graph/infer.h"
@@ -294,6 +295,15 @@ static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t
     return list;
 }
 
+/* Those that are known, and of how many nodes they are not. */
+static void add_flops(cJSON *item, double flops, int32_t unknown) {
+    if (flops > 0 || !unknown)
+        cJSON_AddNumberToObject(item, "flops", flops);
+    else
+        cJSON_AddNullToObject(item, "flops");
+    cli_json_number(item, "nodes_of_unknown_flops", unknown);
+}
+
 static cJSON *operators_json(const summary *s) {
     cJSON *operators = cJSON_CreateArray();
     for (int32_t i = 0; i < s->op_kinds; i++) {
@@ -302,22 +312,19 @@ static cJSON *operators_json(const summary *s) {
         cli_json_text(item, "domain", op->node->domain);
         cli_json_text(item, "op", op->node->op_type);
         cli_json_number(item, "nodes", op->nodes);
-        cli_json_number(item, "flops", op->unknown_flops ? -1 : (int64_t)op->flops);
+        add_flops(item, op->flops, op->unknown_flops);
         cJSON_AddBoolToObject(item, "known", op->node->op != NULL);
         cJSON_AddItemToArray(operators, item);
     }
     return operators;
 }
 
-static void fill_json(const tort_model *model, const summary *s, cJSON *root) {
+static void fill_json(const tort_model *model, const char *path, const summary *s, cJSON *root) {
     const tort_graph *graph = &model->graphs[0];
+    cli_json_model(root, model, path);
     cli_json_text(root, "name", model->graph_name);
     cli_json_text(root, "producer", model->producer);
     cli_json_text(root, "producer_version", model->producer_version);
-    cli_json_number(root, "ir_version", model->ir_version);
-    cJSON *opsets = cJSON_AddObjectToObject(root, "opsets");
-    for (int32_t i = 0; i < model->opset_count; i++)
-        cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
     cJSON_AddItemToObject(root, "inputs", ports_json(model, graph->inputs, graph->input_count));
     int32_t count, *optional = optional_inputs(model, &count);
     cJSON_AddItemToObject(root, "optional_inputs", ports_json(model, optional, count));
@@ -325,7 +332,7 @@ static void fill_json(const tort_model *model, const summary *s, cJSON *root) {
     cJSON_AddItemToObject(root, "outputs", ports_json(model, graph->outputs, graph->output_count));
     cJSON_AddNumberToObject(root, "parameters", s->parameters);
     cJSON_AddNumberToObject(root, "parameter_bytes", s->parameter_bytes);
-    cli_json_number(root, "flops", s->unknown_flops ? -1 : (int64_t)s->flops);
+    add_flops(root, s->flops, s->unknown_flops);
     cJSON_AddItemToObject(root, "operators", operators_json(s));
     cJSON *metadata = cJSON_AddObjectToObject(root, "metadata");
     for (int32_t i = 0; i < model->metadata_count; i++)
@@ -344,7 +351,7 @@ int cli_inspect(cli_options *options) {
         count_operators(&s, model, &sizes);
         count_parameters(&s, model);
         if (json)
-            fill_json(model, &s, json);
+            fill_json(model, options->operands[0], &s, json);
         else
             print_text(model, &s, cli_width(stdout, options->width));
         free(sizes.bindings);

@@ -14,9 +14,10 @@ void cli_json_start(void) {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = json_alloc, .free_fn = free});
 }
 
-cJSON *cli_json_new(void) {
+cJSON *cli_json_new(const char *command) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "schema", 1);
+    cli_json_text(root, "command", command);
     return root;
 }
 

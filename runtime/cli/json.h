@@ -14,8 +14,8 @@
 /* Before the first document: who has no memory left can only end. */
 void cli_json_start(void);
 
-/* {"schema": 1}, to be filled. */
-cJSON *cli_json_new(void);
+/* {"schema": 1, "command": "run"}, to be filled. Every key of every command is in schema.json. */
+cJSON *cli_json_new(const char *command);
 /* Prints on stdout, on one line or on many, and frees. */
 void cli_json_print(cJSON *root, bool one_line);
 

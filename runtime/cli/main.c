@@ -21,6 +21,7 @@ static const cli_command commands[] = {
     {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model; Ctrl-C ends the measuring.", cli_bench},
     {"version", CLI_CMD_VERSION, "", "Says what this build is: commit, compiler, instruction sets, opsets.",
      cli_version},
+    {"schema", CLI_CMD_SCHEMA, "", "Prints the JSON schema of what every command says with --json.", cli_schema},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -73,7 +73,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_FUSIONS] = {"fusions", NULL, CLI_CMD_OPS, "the fusions: which nodes become which operator"},
     [OPTION_MISSING] = {"missing", NULL, CLI_CMD_OPS, "the operators that none of the providers of --ep has"},
     [OPTION_WIDTH] = {"width", "COLUMNS", TABLES, "of tables (default: the terminal's; a pipe has no limit)"},
-    [OPTION_JSON] = {"json", NULL, EVERY, "machine-readable output on stdout, after a failure too"},
+    [OPTION_JSON] = {"json", NULL, EVERY ^ CLI_CMD_SCHEMA, "machine-readable output on stdout, after a failure too"},
     [OPTION_HELP] = {"help", NULL, EVERY, "this text"},
 };
 

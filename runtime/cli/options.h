@@ -15,7 +15,8 @@ enum {
     CLI_CMD_TEST = 1u << 5,
     CLI_CMD_COMPARE = 1u << 6,
     CLI_CMD_BENCH = 1u << 7,
-    CLI_CMD_VERSION = 1u << 8
+    CLI_CMD_VERSION = 1u << 8,
+    CLI_CMD_SCHEMA = 1u << 9
 };
 
 typedef enum cli_image_layout { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC } cli_image_layout;

@@ -300,16 +300,6 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void fill_json(cJSON *root, const tort_model *model, const char *path, const tort_report *report) {
-    cJSON *object = cJSON_AddObjectToObject(root, "model");
-    cli_json_text(object, "path", path);
-    cli_json_number(object, "ir_version", model->ir_version);
-    cJSON *opsets = cJSON_AddObjectToObject(object, "opsets");
-    for (int32_t i = 0; i < model->opset_count; i++)
-        cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
-    cli_json_plan(root, report);
-}
-
 /* A model and its placement; or the session of a saved plan, which has both. */
 static tort_status open_session(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
     if (options->plan) {
@@ -337,8 +327,7 @@ int cli_plan(cli_options *options) {
     const tort_status status = work(options, &model, &session, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;
-    if (report && json)
-        fill_json(json, tort_session_model(session), options->plan ? options->plan : options->operands[0], report);
+    if (report && json) cli_json_plan(json, report);
     if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
     if (report && !json) {
         const int width = cli_width(stdout, options->width);

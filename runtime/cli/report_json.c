@@ -3,6 +3,7 @@
 
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
+#include "runtime/graph/graph.h"
 
 /* ---- placement --------------------------------------------------------------------------------------------------- */
 
@@ -20,9 +21,11 @@ static cJSON *provider_json(const tort_report_provider *provider) {
 }
 
 static void add_providers(cJSON *object, const tort_report *report) {
-    cJSON *providers = cJSON_AddArrayToObject(object, "providers");
-    for (int32_t i = 0; i < report->provider_count; i++)
+    cJSON *chain = cJSON_AddArrayToObject(object, "chain"), *providers = cJSON_AddArrayToObject(object, "providers");
+    for (int32_t i = 0; i < report->provider_count; i++) {
+        cJSON_AddItemToArray(chain, cJSON_CreateString(report->providers[i]->name));
         cJSON_AddItemToArray(providers, provider_json(report->providers[i]));
+    }
 }
 
 static void add_summary(cJSON *object, const tort_report *report) {
@@ -33,11 +36,46 @@ static void add_summary(cJSON *object, const tort_report *report) {
     cli_json_number(summary, "folded", report->folded);
     cli_json_number(summary, "fused", report->fused);
     cli_json_number(summary, "unplaced", report->unplaced);
+    cli_json_number(summary, "fallen_back", report->fallen_back);
+}
+
+/* The refusal that sent a node on is that of the earliest provider that did open, else of the earliest one. */
+static cJSON *fallback_json(const tort_report_node *node) {
+    const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
+    cJSON *item = cJSON_CreateObject();
+    cli_json_text(item, "node", node->path);
+    cli_json_number(item, "index", node->index);
+    cli_json_text(item, "op", node->op);
+    cli_json_text(item, "runs_on", node->provider);
+    cli_json_text(item, "provider", refusal ? refusal->provider : NULL);
+    cli_json_text(item, "code", refusal ? tort_verdict_name(refusal->code) : NULL);
+    cli_json_text(item, "message", refusal ? refusal->message : "");
+    cli_json_text(item, "cure", refusal ? refusal->cure : "");
+    return item;
+}
+
+/* The sum of many reports lists no nodes: each of them has its own. */
+static void add_fallbacks(cJSON *object, const tort_report *report) {
+    if (!report->nodes) return;
+    cJSON *fallbacks = cJSON_AddArrayToObject(object, "fallbacks");
+    for (int32_t i = 0; i < report->node_count; i++)
+        if (report->nodes[i]->fell_back && report->nodes[i]->provider)
+            cJSON_AddItemToArray(fallbacks, fallback_json(report->nodes[i]));
 }
 
 void cli_json_placement(cJSON *object, const tort_report *report) {
     add_providers(object, report);
     add_summary(object, report);
+    add_fallbacks(object, report);
+}
+
+void cli_json_model(cJSON *object, const tort_model *model, const char *path) {
+    cJSON *item = cJSON_AddObjectToObject(object, "model"), *opsets;
+    cli_json_text(item, "path", path);
+    cli_json_number(item, "ir_version", model->ir_version);
+    opsets = cJSON_AddObjectToObject(item, "opsets");
+    for (int32_t i = 0; i < model->opset_count; i++)
+        cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
@@ -149,10 +187,7 @@ static void add_recording(cJSON *object, const tort_report *report) {
 }
 
 void cli_json_plan(cJSON *object, const tort_report *report) {
-    cJSON *chain = cJSON_AddArrayToObject(object, "chain");
-    for (int32_t i = 0; i < report->provider_count; i++)
-        cJSON_AddItemToArray(chain, cJSON_CreateString(report->providers[i]->name));
-    add_providers(object, report);
+    cli_json_placement(object, report);
     cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
     cJSON *copies = cJSON_AddArrayToObject(object, "copies"), *folded = cJSON_AddArrayToObject(object, "folded");
     for (int32_t i = 0; i < report->node_count; i++) {
@@ -166,31 +201,48 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
     add_memory(object, report);
     if (report->bound_count) add_bounds(object, report);
     if (report->recording) add_recording(object, report);
-    add_summary(object, report);
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* What the user can do about it, where the report says so: of the provider that is at fault, else of the node. */
+/* What helps against a failure that has no cure of its own. */
+static const char *general_cure(tort_status status) {
+    switch (status) {
+    case TORT_OK: break;
+    case TORT_E_USAGE: return "'tinyort COMMAND --help' lists the options";
+    case TORT_E_MODEL: return "check the file with onnx.checker.check_model, or export it again";
+    case TORT_E_INPUT: return "'tinyort inspect MODEL' lists the inputs with their types and shapes";
+    case TORT_E_IO: return "check that the path is right and may be read";
+    case TORT_E_PLACEMENT: return "'tinyort plan MODEL' shows every refusal with its cure";
+    case TORT_E_UNSUPPORTED: return "'tinyort ops' lists what this build has";
+    case TORT_E_MEMORY:
+        return "raise mem_limit= of the provider or --dynamic-limit, or give smaller sizes with --shape";
+    case TORT_E_RUN: return "'tinyort compare MODEL --ep A --ep B' finds the first node that differs";
+    case TORT_E_CANCELLED: return "run it again";
+    case TORT_E_DEVICE_LOST: return "look at nvidia-smi and the kernel's log, then start the process again";
+    case TORT_E_INTERNAL: return "a bug of tinyort: report it with the model and the command";
+    }
+    return "";
+}
+
+/* What the user can do about it: what the report says of the provider that is at fault, else of the node. */
 static const char *cure_of(const tort_error *error, const tort_report *report) {
     for (int32_t i = 0; report && error->provider && i < report->provider_count; i++)
         if (!strcmp(report->providers[i]->name, error->provider) && !report->providers[i]->ready)
-            return report->providers[i]->cure;
+            return *report->providers[i]->cure ? report->providers[i]->cure : general_cure(error->code);
     const int32_t place = report && error->code == TORT_E_PLACEMENT ? cli_place_of(report, error->node) : -1;
-    if (place < 0) return "";
-    const tort_report_node *node = report->nodes[place];
-    for (int32_t i = 0; i < node->verdict_count; i++)
+    const tort_report_node *node = place >= 0 ? report->nodes[place] : NULL;
+    for (int32_t i = 0; node && i < node->verdict_count; i++)
         if (*node->verdicts[i]->cure) return node->verdicts[i]->cure;
-    return "";
+    return general_cure(error->code);
 }
 
 void cli_json_error(cJSON *object, const tort_error *error, int exit_status, const tort_report *report) {
     cJSON *item = cJSON_AddObjectToObject(object, "error");
-    const char *cure = cure_of(error, report);
     cli_json_text(item, "code", tort_status_name(error->code));
     cli_json_number(item, "exit", exit_status);
     cli_json_text(item, "message", error->msg);
     cli_json_number(item, "node", error->node);
     cli_json_text(item, "provider", error->provider);
-    if (*cure) cli_json_text(item, "cure", cure);
+    cli_json_text(item, "cure", cure_of(error, report));
 }

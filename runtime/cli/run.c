@@ -98,15 +98,6 @@ static void fill_json(const job *j, cJSON *root) {
             cJSON_AddItemToArray(list, item);
         }
     }
-    /* Beside "summary", which all commands have: scripts know it by this name. */
-    tort_report *report = cli_report(j->session);
-    cJSON *placement = cJSON_AddObjectToObject(root, "placement");
-    for (int32_t i = 0; i < report->provider_count; i++)
-        cli_json_number(placement, report->providers[i]->name, report->providers[i]->nodes);
-    cli_json_number(placement, "host", report->host);
-    cli_json_number(placement, "folded", report->folded);
-    cli_json_number(placement, "fused", report->fused);
-    tort_report_free(report);
 }
 
 static void print_top(const job *j, int width) {

@@ -222,7 +222,7 @@ static cJSON *nodes_json(const tort_report *report) {
 }
 
 static void print_case_json(const char *folder, const verdict *v, const tort_report *report) {
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = cli_json_new("test");
     cli_json_text(item, "case", folder);
     cli_json_text(item, "outcome", outcome_names[v->outcome]);
     cli_json_text(item, "code", v->code);
@@ -285,7 +285,7 @@ static void add_placement(sum *s, const tort_report *report) {
     s->placement.folded += report->folded;
     s->placement.fused += report->fused;
     s->placement.unplaced += report->unplaced;
-    s->placement.fallen_back += cli_fallen_back(report);
+    s->placement.fallen_back += report->fallen_back;
 }
 
 static void sum_free(sum *s) {

@@ -18,7 +18,7 @@ def test_chains_that_came_to_the_same(suite, folder):
     result = suite.expect(4, ["came to the same placement", "no two devices are compared"], "compare", DIGITS, "--ep", "cuda,cpu", "--ep", "cpu", **NO_CUDA)
     told = suite.run("compare", DIGITS, "--ep", "cuda,cpu", "--ep", "cpu", "--json", **NO_CUDA).json()
     suite.check(told["same_placement"] is True and told["error"]["exit"] == 4, str(told))
-    suite.check([s["chain"] for s in told["sessions"]] == ["cuda,cpu", "cpu"], "both sessions")
+    suite.check([(s["ep"], s["chain"]) for s in told["sessions"]] == [("cuda,cpu", ["cuda", "cpu"]), ("cpu", ["cpu"])], "both sessions")
     suite.check(told["sessions"][0]["providers"][0]["code"] == "DISABLED" and told["sessions"][0]["summary"]["cpu"] == 10, str(told["sessions"]))
     told = suite.run("compare", DIGITS, "--ep", "cpu", "--ep", "cpu:threads=1", "--json").json()
     suite.check(told["same_placement"] is True and "error" not in told, "asked for by two chains that are alike")

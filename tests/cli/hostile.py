@@ -130,6 +130,8 @@ def check_json(suite, *arguments, **environment):
     except json.JSONDecodeError:
         documents = [json.loads(line) for line in text.splitlines()]
     suite.check(documents, f"{where}: there is a document")
+    for document in documents:
+        suite.check_schema(document, where)
     return documents[-1]
 
 

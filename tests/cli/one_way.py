@@ -24,14 +24,6 @@ def commands(folder):
     }
 
 
-def last_document(result):
-    """The JSON of a command; of several lines the last."""
-    try:
-        return json.loads(result.out)
-    except json.JSONDecodeError:
-        return json.loads(result.out.splitlines()[-1])
-
-
 def test_placement_line(suite, folder):
     for command, arguments in commands(folder).items():
         result = suite.run(*arguments, **NO_CUDA)
@@ -56,19 +48,44 @@ def test_require_and_strict(suite, folder):
 def test_json_of_all(suite, folder):
     plan = suite.run("plan", DIGITS, *CHAIN, "--json", **NO_CUDA).json()
     for command, arguments in commands(folder).items():
-        told = last_document(suite.run(*arguments, "--json", **NO_CUDA))
-        for part in told["sessions"][1:] if command == "compare" else [told]:
-            for key in ("providers", "summary"):
+        told = suite.run(*arguments, "--json", **NO_CUDA).documents()[0]
+        for part in told["sessions"] if command == "compare" else [told]:
+            for key in ("chain", "providers", "summary", "fallbacks"):
                 suite.check(part.get(key) == plan[key] or command == "compare", f"{command} --json: {key} is {part.get(key)}, of plan {plan[key]}")
-                suite.check(set(part[key][0] if key == "providers" else part[key]) == set(plan[key][0] if key == "providers" else plan[key]), f"{command}: keys of {key}")
-        suite.check(told["schema"] == 1, f"{command}: schema")
+        suite.check(command == "test" or told["model"]["opsets"] == {"": 17}, f"{command}: {told.get('model')}")
+
+
+def test_fallbacks(suite, folder):
+    """Nodes that are not where they were meant to be, each with the refusal and its cure, wherever a session was planned."""
+    nodes = [helper.make_node("Relu", ["x"], ["a"], "relu"), helper.make_node("Cast", ["a"], ["y"], "wide", to=TensorProto.STRING)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [4])], [tensor("y", TensorProto.STRING, [4])])
+    told = suite.run("plan", folder / "m.onnx", "--ep", "cuda,cpu", "--target", "cuda:sm_86", "--json").json()
+    told_of = {key: told["fallbacks"][0][key] for key in ("node", "op", "runs_on", "provider", "code")}
+    wanted = {"node": "wide", "op": "Cast", "runs_on": "cpu", "provider": "cuda", "code": "NO_TYPE"}
+    suite.check(len(told["fallbacks"]) == 1 and told_of == wanted and told["summary"]["fallen_back"] == 1, str(told["fallbacks"]))
+    down = suite.run("run", DIGITS, "--random", "1", "--ep", "cuda,cpu", "--json", **NO_CUDA).json()
+    suite.check(len(down["fallbacks"]) == down["summary"]["fallen_back"] == down["summary"]["cpu"], "a provider that is down lost all of them")
+    suite.check(all(entry["code"] == "DISABLED" and "unset" in entry["cure"] for entry in down["fallbacks"]), str(down["fallbacks"][:1]))
+    strict = suite.expect(4, "strict", "run", DIGITS, "--random", "1", "--ep", "cuda,cpu", "--strict", "--json", **NO_CUDA).json()
+    suite.check(strict["fallbacks"] == down["fallbacks"] and strict["error"]["cure"], "a strict refusal has every node")
+
+
+def test_schema(suite, folder):
+    """The schema refuses what no command says: without this the check of every document would be worth nothing."""
+    told = suite.run("plan", DIGITS, "--json").json()
+    for key, value in (("chain", "cpu"), ("mistake", 1), ("command", "run"), ("model", "m.onnx"), ("summary", {"cpu": 1})):
+        suite.check(suite.schema_error({**told, key: value}), f"the schema takes {key}: {value}")
+    schema = json.loads(suite.expect(0, "$defs", "schema").out)
+    commands_of_it = {name.removeprefix("tinyort ") for name in schema["$defs"] if name.startswith("tinyort ")}
+    listed = {line.split()[1] for line in suite.run("--help").out.splitlines() if line.startswith("  tinyort ") and line.split()[1].isalpha()}
+    suite.check(listed - {"schema"} <= commands_of_it, f"commands without a schema: {listed - commands_of_it}")
 
 
 def check_error(suite, result, status, where, *said):
-    told = last_document(result)
+    told = result.json()
     error = told.get("error", {})
     suite.check(result.status == status and error.get("exit") == status, f"{where}: status {result.status}, {error}")
-    suite.check({"code", "exit", "message", "node", "provider"} <= set(error), f"{where}: keys of error: {sorted(error)}")
+    suite.check(error.get("cure") and {"code", "exit", "message", "node", "provider"} <= set(error), f"{where}: keys of error: {sorted(error)}")
     suite.check(all(words in json.dumps(error) for words in said), f"{where}: error says nothing of {said}: {error}")
     return told
 

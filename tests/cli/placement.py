@@ -21,10 +21,6 @@ def test_placement(suite, folder):
 
 def test_json_of_a_plan(suite, folder):
     plan = suite.run("plan", DIGITS, "--json").json()
-    wanted = {"schema", "model", "chain", "providers", "nodes", "copies", "conversions", "folded", "memory", "host_memory", "summary"}
-    suite.check(set(plan) == wanted and plan["schema"] == 1, f"keys of plan --json: {sorted(plan)}")
-    node = {"index", "file_index", "path", "name", "op", "domain", "since", "provider", "kernel", "pinned", "fell_back", "from", "verdicts"}
-    suite.check(all(set(entry) == node for entry in plan["nodes"]), "keys of its nodes")
     fused = plan["summary"].pop("fused")
     suite.check(sum(plan["summary"].values()) == len(plan["nodes"]), "the summary counts every node once")
     suite.check(fused == 3 and sum(max(len(entry["from"]), 1) for entry in plan["nodes"]) == len(plan["nodes"]) + fused, "and what was joined")

@@ -47,7 +47,7 @@ def test_all_that_a_run_takes(suite, folder):
     suite.check(told["summary"]["cpu"] == 7 and told["outputs"][0]["name"] == "probabilities", str(told))
     suite.expect(0, "", "run", "--plan", plan, "--random", "1", "--shape", "N=3", "--save", folder / "out")
     measured = suite.run("bench", "--plan", plan, "--repeat", "2", "--json").json()
-    suite.check(measured["model"] == str(plan) and measured["chain"] == "cpu" and measured["runs"] == 2, str(measured))
+    suite.check(measured["model"]["path"] == str(plan) and measured["chain"] == ["cpu"] and measured["runs"] == 2, str(measured))
     suite.expect(0, "on --ep cpu", "bench", "--plan", plan, "--repeat", "2")
     suite.expect(0, "3 of 8 nodes", "plan", "--plan", plan, "--only", "MaxPool", "--only", "Softmax")
 

@@ -11,6 +11,7 @@ import subprocess
 import termios
 import time
 
+import jsonschema
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -26,11 +27,21 @@ class Skipped(Exception):
 
 
 class Result:
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
+    def __init__(self, suite, arguments, status, out, err):
+        self.suite, self.arguments, self.status, self.out, self.err = suite, arguments, status, out, err
 
     def json(self):
-        return json.loads(self.out)
+        return self.documents()[-1]
+
+    def documents(self):
+        """The documents on stdout, each held against `tinyort schema`: one, but for `test`, which has one a line."""
+        try:
+            told = [json.loads(self.out)]
+        except json.JSONDecodeError:
+            told = [json.loads(line) for line in self.out.splitlines()]
+        for document in told:
+            self.suite.check_schema(document, " ".join(map(str, self.arguments)))
+        return told
 
     def placements(self):
         return [line for line in self.err.splitlines() if line.startswith("placement: ")]
@@ -41,10 +52,11 @@ class Suite:
 
     def __init__(self, tinyort):
         self.tinyort, self.passed, self.failed, self.skipped = tinyort, 0, 0, 0
+        self.schemas = {}  # of each command
 
     def run(self, *arguments, **environment):
         done = subprocess.run([self.tinyort, *map(str, arguments)], capture_output=True, env={**os.environ, **environment}, timeout=SECONDS)
-        return Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        return Result(self, arguments, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
     def terminal(self, *arguments, columns=100, **environment):
         """The exit status and every byte that reached a terminal of so many columns."""
@@ -77,6 +89,19 @@ class Suite:
         else:
             self.failed += 1
             print(f"FAILED {text}")
+
+    def schema_error(self, document):
+        """What the schema of the document's command says against it; None: nothing."""
+        if not self.schemas:
+            whole = json.loads(self.run("schema").out)
+            for name in whole["$defs"]:
+                self.schemas[name] = jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name.replace(' ', '%20')}", "$defs": whole["$defs"]})
+        schema = self.schemas.get(f"tinyort {document.get('command')}")
+        return jsonschema.exceptions.best_match(schema.iter_errors(document)) if schema else "no command of the schema"
+
+    def check_schema(self, document, text):
+        error = self.schema_error(document)
+        self.check(error is None, f"{text}: against the schema: {str(error)[:600]}")
 
     def skip(self, text):
         self.skipped += 1

@@ -1,7 +1,5 @@
 """`tinyort test`: outcomes, tolerances, where nodes ran."""
 
-import json
-
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -73,7 +71,7 @@ def test_where_nodes_ran(suite, folder):
     suite.expect(4, "cuda did not open", "test", case, "--ep", "cuda,cpu", "--require", "cuda", **NO_CUDA)
     suite.expect(4, ["FAIL", "strict"], "test", case, "--ep", "cuda,cpu", "--strict", **NO_CUDA)
     result = suite.run("test", case, case, "--ep", "cuda,cpu", "--json", **NO_CUDA)
-    lines = [json.loads(line) for line in result.out.splitlines()]
+    lines = result.documents()
     suite.check(len(lines) == 3 and all(line["summary"]["cpu"] == 2 for line in lines[:2]), f"one line a case, and the sum: {result.out}")
     suite.check(lines[0]["nodes"][0][:3] == ["Relu", "cpu", "PROVIDER_DOWN"] or lines[0]["nodes"][0][:3] == ["Relu", "cpu", "DISABLED"], str(lines[0]["nodes"]))
     suite.check(lines[-1]["passed"] == 2 and lines[-1]["summary"]["cpu"] == 4 and lines[-1]["providers"][0]["status"] == "down", str(lines[-1]))
@@ -86,6 +84,6 @@ def identity_and_wide(path):
 
 def test_json_of_a_failure(suite, folder):
     bad = case_folder(folder / "bad", identity, [ONES], [off_by(1)])
-    lines = [json.loads(line) for line in suite.run("test", bad, "--json").out.splitlines()]
+    lines = suite.run("test", bad, "--json").documents()
     suite.check(lines[0]["outcome"] == "FAIL" and "1 of 1000 elements" in lines[0]["error"]["message"], str(lines[0]))
     suite.check(lines[0]["error"]["exit"] == 5 and lines[1]["error"]["exit"] == 5 and lines[1]["failed"] == 1, str(lines[1]))

@@ -55,8 +55,6 @@ def test_version(suite, folder):
     suite.expect(0, ["tinyort 0.", "commit", "gcc" if "gcc" in suite.run("version").out else "clang"], "version")
     suite.check(suite.run("--version").out == suite.run("version").out, "--version")
     told = suite.run("version", "--json").json()
-    wanted = {"schema", "version", "commit", "compiler", "architecture", "built_for", "ir_versions", "opsets", "libraries"}
-    suite.check(set(told) == wanted, f"keys of version --json: {sorted(told)}")
     suite.check(re.fullmatch(r"[0-9a-f]{7,}(-dirty)?|unknown", told["commit"]), f"commit {told['commit']}")
     suite.check(told["opsets"]["ai.onnx"]["newest"] >= 26 and told["opsets"]["ai.onnx"]["oldest"] == 1, "opsets")
     suite.check(told["ir_versions"]["newest"] >= 13, "IR versions")
@@ -90,7 +88,7 @@ def test_inspect_and_ops(suite, folder):
     by_symbol = suite.run("inspect", DIGITS, "--json", "--shape", "N=1").json()
     suite.check(by_symbol["flops"] == 2 * macs, "FLOPs with the size of a dimension by its name")
     open_shape = suite.run("inspect", DIGITS, "--json").json()
-    suite.check(open_shape["flops"] is None, "FLOPs of an open shape are not known")
+    suite.check(open_shape["flops"] is None and open_shape["nodes_of_unknown_flops"] == 4, "FLOPs of an open shape are not known")
     flops = {operator["op"]: operator["flops"] for operator in open_shape["operators"]}
     suite.check(flops["Conv"] is None and flops["Gemm"] is None and flops["Relu"] == 0, f"nor are those of its operators: {flops}")
     suite.check(len(suite.run("ops", "--json").json()["operators"]) > 400, "ops --json")
