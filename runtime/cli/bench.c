@@ -264,10 +264,6 @@ static char *chain_text(const cli_options *options, const tort_report *report) {
     return text;
 }
 
-static const char *path_of(const cli_options *options) {
-    return options->plan ? options->plan : options->operands[0];
-}
-
 static void fill_calls(const tort_device_calls *calls, cJSON *root) {
     cJSON *told = cJSON_AddObjectToObject(root, "calls");
     cJSON_AddNumberToObject(told, "launches", (double)calls->launches);
@@ -306,7 +302,7 @@ static void fill_json(const cli_options *options, const measurement *m, const to
 static void print_text(const cli_options *options, const measurement *m, const tort_report *report) {
     char peak[32], *counts = cli_counts_text(report), *chain = chain_text(options, report);
     const int32_t threads = threads_of(report);
-    cli_print(stdout, "%s on --ep %s: %s\n", path_of(options), chain, counts);
+    cli_print(stdout, "%s on --ep %s: %s\n", cli_model_path(options), chain, counts);
     free(chain);
     for (int32_t i = 0; i < report->provider_count; i++)
         if (!report->providers[i]->ready)

@@ -170,6 +170,10 @@ static void print_failure(const cli_options *options, const tort_error *error, c
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
+const char *cli_model_path(const cli_options *options) {
+    return options->plan ? options->plan : options->operands[0];
+}
+
 cJSON *cli_json_of(const cli_options *options) {
     return options->json ? cli_json_new(options->command) : NULL;
 }
@@ -177,10 +181,9 @@ cJSON *cli_json_of(const cli_options *options) {
 static void add_sessions(cJSON *json, const cli_options *options, const cli_ending *ending,
                          tort_report *const *reports) {
     const int32_t count = ending->session_count;
-    const char *path = options->plan ? options->plan : options->operands[0];
     for (int32_t i = 0; i < count; i++)
         if (reports[i] && !cJSON_HasObjectItem(json, "model"))
-            cli_json_model(json, tort_session_model(ending->sessions[i]), path);
+            cli_json_model(json, tort_session_model(ending->sessions[i]), cli_model_path(options));
     if (count == 1 && reports[0] && !cJSON_HasObjectItem(json, "providers")) cli_json_placement(json, reports[0]);
     if (count < 2) return;
     cJSON *list = cJSON_AddArrayToObject(json, "sessions");

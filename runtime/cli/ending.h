@@ -26,6 +26,9 @@ typedef struct cli_ending {
     cJSON *json;              /* with --json: what the command has to tell; taken over. NULL: nothing yet */
 } cli_ending;
 
+/* The file that was named: a model or a saved plan. */
+const char *cli_model_path(const cli_options *options);
+
 /* The JSON document that the command fills; NULL without --json. */
 cJSON *cli_json_of(const cli_options *options);
 

@@ -327,7 +327,10 @@ int cli_plan(cli_options *options) {
     const tort_status status = work(options, &model, &session, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;
-    if (report && json) cli_json_plan(json, report);
+    if (report && json) {
+        cli_json_model(json, tort_session_model(session), cli_model_path(options));
+        cli_json_plan(json, report);
+    }
     if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
     if (report && !json) {
         const int width = cli_width(stdout, options->width);
