@@ -132,7 +132,7 @@ static void print_placement(const tort_report *report, const char *chain) {
 /* "  Resize_31, Resize_40 (2 Resize-13)  cuda: NO_ATTR ... -> cure; + 7 nodes behind them" */
 static void add_reason(cli_table *table, const cli_reason *reason) {
     const tort_report_node *node = reason->examples[0];
-    char *names = cli_copy_text("", 0), *why = cli_group_text(reason);
+    char *names = cli_copy_text("", 0), *why = cli_group_text(reason, CLI_LOSSES);
     for (int32_t i = 0; i < CLI_EXAMPLES && i < reason->nodes; i++)
         cli_append(&names, "%s%s", i ? ", " : "", reason->examples[i]->path);
     cli_append(&names, "%s (", reason->nodes > CLI_EXAMPLES ? " ..." : "");
@@ -146,7 +146,7 @@ static void add_reason(cli_table *table, const cli_reason *reason) {
 
 static void print_unplaced(const cli_options *options, const tort_report *report) {
     enum { MOST_LISTED = 20 };
-    cli_reasons reasons = cli_reasons_of(report);
+    cli_reasons reasons = cli_reasons_of(report, CLI_LOSSES);
     cli_table *table = cli_table_new("~|", 2);
     int32_t listed = 0;
     while (listed < reasons.count && !reasons.list[listed].examples[0]->provider) listed++;

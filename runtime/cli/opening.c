@@ -164,11 +164,25 @@ static tort_status check_allow(const cli_options *options, const name_list *oper
     return status;
 }
 
-static tort_status check_only(const cli_options *options, const name_list *operators, tort_error *error) {
+/* Has a node of the model this word in its name? Of a path into a body the last name counts. */
+static bool is_part_of_a_name(const tort_model *model, const char *word) {
+    const char *last = strrchr(word, '/') && strrchr(word, '/')[1] ? strrchr(word, '/') + 1 : word;
+    for (int32_t g = 0; model && g < model->graph_count; g++)
+        for (int32_t i = 0; i < model->graphs[g].node_count; i++)
+            if (strstr(model->graphs[g].nodes[i].name, last)) return true;
+    return false;
+}
+
+static tort_status check_only(const cli_options *options, const name_list *operators, const tort_model *model,
+                              tort_error *error) {
+    static const char *const groups[] = {"fallback", "unplaced", "copies"};
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < options->only_count; i++)
-        if (strcmp(options->only[i], "fallback") != 0 && strcmp(options->only[i], "unplaced") != 0)
-            status = check_operator("only", operators, options->only[i], error);
+    for (int32_t i = 0; !status && i < options->only_count; i++) {
+        const char *only = options->only[i];
+        bool known = (*only == '#' && only[1] && !only[1 + strspn(only + 1, "0123456789")]);
+        for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) known = known || !strcmp(only, groups[k]);
+        if (!known && !is_part_of_a_name(model, only)) status = check_operator("only", operators, only, error);
+    }
     return status;
 }
 
@@ -178,7 +192,7 @@ tort_status cli_check_names(cli_options *options, const tort_model *model, tort_
     if (status || (!options->allow && !options->only_count)) return status;
     name_list operators = operators_of(model);
     status = check_allow(options, &operators, error);
-    if (!status) status = check_only(options, &operators, error);
+    if (!status) status = check_only(options, &operators, model, error);
     free(operators.names);
     return status;
 }

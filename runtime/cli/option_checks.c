@@ -25,6 +25,7 @@ static const struct {
     {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so that there is nothing to tolerate"},
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so that there is nothing to tolerate"},
     {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
+    {OPTION_FULL, OPTION_JSON, "is for the table: the JSON has all there is"},
     {OPTION_MISSING, OPTION_JSON, "is for the table: the JSON has every operator"},
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},

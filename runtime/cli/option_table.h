@@ -39,6 +39,7 @@ typedef enum cli_option {
     OPTION_TOP,
     OPTION_LABELS,
     OPTION_ONLY,
+    OPTION_FULL,
     OPTION_ASSUME_OPSET,
     OPTION_ALLOW_LINKS,
     OPTION_MAP,

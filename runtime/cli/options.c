@@ -75,6 +75,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_TOP: return cli_read_int32(id, value, 1, &o->top, error);
     case OPTION_LABELS: o->labels = value; break;
     case OPTION_ONLY: o->only[o->only_count++] = value; break;
+    case OPTION_FULL: o->full = true; break;
     case OPTION_SECONDS: return cli_read_number(id, value, 1e-9, &o->seconds, error);
     case OPTION_REPEAT: return cli_read_int32(id, value, 1, &o->repeat, error);
     case OPTION_WARMUP: return cli_read_int32(id, value, 0, &o->warmup, error);

@@ -86,6 +86,7 @@ typedef struct cli_options {
     bool shapes_only;
     const char **only; /* every --only */
     int32_t only_count;
+    bool full;
     int32_t width; /* 0: as wide as the terminal */
     tort_load_options load;
     uint64_t dynamic_limit;

@@ -131,22 +131,41 @@ static void place_cell(cli_table *table, const tort_report_node *node, const cha
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
-/* What is not as it could be, one row an operator and reason: the summary of what the nodes below say one by one. */
-static void print_reasons(const tort_report *report, int width) {
-    cli_reasons reasons = cli_reasons_of(report);
+/* Kernels of the provider that serves which were made for other nodes. */
+static int32_t count_unmeant(const tort_report *report) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < report->node_count; i++) {
+        char *all = cli_reason_text(report->nodes[i], CLI_ALL, false);
+        char *losses = cli_reason_text(report->nodes[i], CLI_LOSSES, false);
+        count += *all && !*losses;
+        free(all);
+        free(losses);
+    }
+    return count;
+}
+
+/* What is not as it could be, one row an operator and reason: the summary of what the nodes say one by one. */
+static void print_reasons(const cli_options *options, const tort_report *report, int width) {
+    const cli_detail detail = options->full ? CLI_ALL : CLI_LOSSES;
+    cli_reasons reasons = cli_reasons_of(report, detail);
     cli_table *table = cli_table_new("nodes>|op~|runs on|why", 0);
     for (int32_t i = 0; i < reasons.count; i++) {
         const cli_reason *reason = &reasons.list[i];
         const tort_report_node *node = reason->examples[0];
-        char *why = cli_group_text(reason);
+        char *why = cli_group_text(reason, detail);
         cli_cell(table, CLI_PLAIN, "%d", reason->nodes);
         op_cell(table, node);
         place_cell(table, node, report->providers[0]->name);
         cli_cell(table, node->provider ? CLI_PLAIN : CLI_RED, "%s", why);
         free(why);
     }
+    const int32_t unmeant = options->full ? 0 : count_unmeant(report);
     if (reasons.count) cli_print(stdout, "\n");
     cli_table_print(table, stdout, width);
+    if (unmeant && !reasons.count) cli_print(stdout, "\n");
+    if (unmeant)
+        cli_print_colour(stdout, CLI_DIM, "%d node%s refused by kernels made for others (--full tells them)\n", unmeant,
+                         unmeant == 1 ? " was" : "s were");
     cli_reasons_free(&reasons);
 }
 
@@ -177,6 +196,14 @@ static copy_list sorted_copies(const tort_report *report) {
     return copies;
 }
 
+/* How the table of nodes is set. */
+typedef struct layout {
+    const char *first; /* provider of the chain */
+    const char *name;  /* of a node */
+    size_t prefix;     /* characters of it that every name begins with, said once */
+    int width;         /* of the terminal; 0: any */
+} layout;
+
 /* "copy 256 B of 'image' cpu->cuda"; behind another one the verb only where it is not the same. */
 static void append_copy(char **text, const tort_report_copy *copy, const tort_report_copy *before, int name_width) {
     char buffer[32], *shown_name = cli_print_text("%s", copy->value), *name = cli_shorten(shown_name, name_width);
@@ -188,8 +215,8 @@ static void append_copy(char **text, const tort_report_copy *copy, const tort_re
 }
 
 /* What stands before a node (-1: at the end) in one row, the first of them by name. */
-static void print_copies(copy_list *copies, int32_t node, bool shown, int name_width, cli_table *table) {
-    enum { MOST_NAMED = 3 };
+static void print_copies(copy_list *copies, int32_t node, bool shown, const layout *l, cli_table *table) {
+    const int32_t most_named = l->width ? 1 : 3;
     int32_t named = 0, left_out = 0;
     double bytes_left_out = 0;
     char buffer[32], *text = cli_copy_text("", 0);
@@ -197,32 +224,22 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, int name_w
     for (; copies->next < copies->count && place_of(copies->sorted[copies->next]) <= (uint32_t)node; copies->next++) {
         const tort_report_copy *copy = copies->sorted[copies->next];
         if (copy->node != node) continue;
-        if (named == MOST_NAMED) {
+        if (named == most_named) {
             left_out++;
             bytes_left_out = copy->bytes < 0 || bytes_left_out < 0 ? -1 : bytes_left_out + (double)copy->bytes;
             continue;
         }
-        append_copy(&text, copy, before, name_width);
+        append_copy(&text, copy, before, l->width ? 30 : INT_MAX);
         before = copy;
         named++;
     }
     if (left_out)
         cli_append(&text, " ... and %d more, %s", left_out, cli_bytes_text(bytes_left_out, buffer, sizeof buffer));
     if (*text && shown) {
-        for (int column = 0; column < 5; column++) cli_cell(table, CLI_PLAIN, "%s", "");
-        cli_cell(table, CLI_CYAN, "%s", text);
+        cli_cell(table, CLI_PLAIN, "%s", "");
+        cli_wide_cell(table, CLI_CYAN, "%s", text);
     }
     free(text);
-}
-
-/* Is the node elsewhere, or on a lesser kernel, than it could be? A kernel that is made for other nodes, of other types
- * or shapes, is no loss where another one of the same provider serves. */
-static bool is_fallback(const tort_report_node *node) {
-    if (!node->provider || cli_refusal_elsewhere(node)) return true;
-    for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i]->code >= TORT_NO_CAPABILITY && !node->verdicts[i]->fusion && !node->verdicts[i]->segment)
-            return true;
-    return false;
 }
 
 /* Is it of this operator, or was one of the nodes that it is made of? */
@@ -232,35 +249,59 @@ static bool is_of(const tort_report_node *node, const char *op) {
     return is;
 }
 
-/* Does --only ask for this node? */
-static bool is_asked_for(const cli_options *options, const tort_report_node *node) {
-    bool asked = options->only_count == 0;
-    for (int32_t i = 0; !asked && i < options->only_count; i++) {
-        const char *only = options->only[i];
-        asked = !strcmp(only, "fallback")   ? is_fallback(node)
-                : !strcmp(only, "unplaced") ? !node->provider
-                                            : is_of(node, only);
-    }
-    return asked;
+/* Is it "#12", or has the word in its name, or one of the nodes that it is made of? */
+static bool is_named(const tort_report_node *node, const char *word) {
+    if (*word == '#') return atoi(word + 1) == node->index;
+    bool is = strstr(node->path, word) != NULL;
+    for (int32_t i = 0; i < node->from_count; i++) is = is || strstr(node->from[i], word);
+    return is;
 }
 
-static void print_node(const tort_report_node *node, const char *first, cli_table *table) {
-    char *why = cli_reason_text(node, false);
+/* Which nodes --only asks for, and those that it asks for by name, of which everything is told. */
+typedef enum asked { NOT_ASKED, ASKED, ASKED_BY_NAME } asked;
+
+static asked is_asked_for(const cli_options *options, const tort_report_node *node) {
+    asked is = options->only_count ? NOT_ASKED : ASKED;
+    for (int32_t i = 0; i < options->only_count; i++) {
+        const char *only = options->only[i];
+        const bool fallback = !strcmp(only, "fallback"), unplaced = !strcmp(only, "unplaced");
+        if ((fallback && cli_is_loss(node)) || (unplaced && !node->provider) || is_of(node, only))
+            is = is == NOT_ASKED ? ASKED : is;
+        else if (!fallback && !unplaced && is_named(node, only))
+            is = ASKED_BY_NAME;
+    }
+    return is;
+}
+
+static void print_node(const tort_report_node *node, const layout *l, cli_detail detail, cli_table *table) {
+    char *why = cli_reason_text(node, detail, false);
     cli_cell(table, CLI_DIM, "%d", node->index);
-    cli_cell(table, CLI_PLAIN, "%s", node->path);
+    cli_cell(table, CLI_PLAIN, "%s", node->path + l->prefix);
     op_cell(table, node);
-    place_cell(table, node, first);
+    place_cell(table, node, l->first);
     cli_cell(table, CLI_PLAIN, "%s", node->kernel);
-    cli_cell(table, node->provider ? CLI_DIM : CLI_RED, "%s", why);
+    const cli_colour colour = node->provider ? CLI_DIM : CLI_RED;
+    if (node->from_count)
+        cli_cell(table, colour, "%d nodes%s%s", node->from_count, *why ? "; " : "", why);
+    else
+        cli_cell(table, colour, "%s", why);
     free(why);
 }
 
-/* What a fusion or a segment made the node of is one row behind it. */
-static void print_from(const tort_report_node *node, cli_table *table) {
+/* What a fusion or a segment made the node of, behind it. */
+static void print_from(const tort_report_node *node, const layout *l, cli_table *table) {
+    enum { BEFORE = 16 }; /* columns, of what stands before a name */
+    if (!node->from_count) return;
     char *text = cli_copy_text("", 0);
-    for (int32_t i = 0; i < node->from_count; i++) cli_append(&text, "%s%s", i ? ", " : "from ", node->from[i]);
-    for (int column = 0; *text && column < 5; column++) cli_cell(table, CLI_PLAIN, "%s", "");
-    if (*text) cli_cell(table, CLI_DIM, "%s", text);
+    for (int32_t i = 0; i < node->from_count; i++) {
+        char *whole = cli_print_text("%s", node->from[i]);
+        char *name = cli_shorten(whole, l->width > 2 * BEFORE ? l->width - BEFORE : INT_MAX);
+        cli_append(&text, "%s%s", i ? ", " : "from ", name);
+        free(name);
+        free(whole);
+    }
+    cli_cell(table, CLI_PLAIN, "%s", "");
+    cli_wide_cell(table, CLI_DIM, "%s", text);
     free(text);
 }
 
@@ -268,30 +309,56 @@ static void print_from(const tort_report_node *node, cli_table *table) {
 static void print_behind(int32_t behind, const tort_report_node *node, cli_table *table) {
     if (!behind) return;
     cli_cell(table, CLI_PLAIN, "%s", "");
-    cli_cell(table, CLI_RED, "+ %d node%s behind %s", behind, behind == 1 ? "" : "s", node->path);
-    cli_row_end(table);
+    cli_wide_cell(table, CLI_RED, "+ %d node%s behind %s", behind, behind == 1 ? "" : "s", node->path);
 }
 
-static void print_nodes(const cli_options *options, const tort_report *report, int width) {
+static bool is_listed(const tort_report_node *node) {
+    return !node->provider || strcmp(node->provider, "folded") != 0;
+}
+
+/* Length of what all names begin with, up to a '/'; 0 where it is short or there is one node. Sets a name of them. */
+static size_t common_prefix(const tort_report *report, const char **name) {
+    enum { WORTH_A_LINE = 4 };
+    const char *first = "";
+    size_t length = 0;
+    int32_t nodes = 0;
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const char *path = report->nodes[i]->path;
+        if (!is_listed(report->nodes[i])) continue;
+        if (!nodes++) length = strlen(first = path);
+        size_t same = 0;
+        while (same < length && path[same] == first[same]) same++;
+        length = same;
+    }
+    while (length > 0 && first[length - 1] != '/') length--;
+    *name = first;
+    return nodes > 1 && length >= WORTH_A_LINE ? length : 0;
+}
+
+static void print_nodes(const cli_options *options, const tort_report *report, const layout *l) {
+    bool copies_asked = options->only_count == 0;
+    for (int32_t i = 0; i < options->only_count; i++) copies_asked |= !strcmp(options->only[i], "copies");
     cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|why", 0);
     copy_list copies = sorted_copies(report);
-    const int name_width = width ? 20 : INT_MAX; /* of what stands in a sentence, which can only be broken at blanks */
     int32_t *behind = cli_behind(report), shown = 0, listed = 0;
+    if (!options->full && !options->only_count) cli_table_cut(table, 2);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
-        if (node->provider && !strcmp(node->provider, "folded")) continue;
-        const bool asked = is_asked_for(options, node) && (node->provider || cli_root_of(node) < 0);
+        if (!is_listed(node)) continue;
+        const asked is = node->provider || cli_root_of(node) < 0 ? is_asked_for(options, node) : NOT_ASKED;
+        const bool full = options->full || is == ASKED_BY_NAME;
         listed++;
-        shown += asked;
-        print_copies(&copies, node->index, asked, name_width, table);
-        if (!asked) continue;
-        print_node(node, report->providers[0]->name, table);
-        print_from(node, table);
+        shown += is != NOT_ASKED;
+        print_copies(&copies, node->index, is != NOT_ASKED || copies_asked, l, table);
+        if (!is) continue;
+        print_node(node, l, full ? CLI_ALL : CLI_LOSSES, table);
+        if (full) print_from(node, l, table);
         print_behind(behind[i], node, table);
     }
-    print_copies(&copies, -1, options->only_count == 0, name_width, table);
+    print_copies(&copies, -1, copies_asked, l, table);
     cli_print(stdout, "\n");
-    cli_table_print(table, stdout, width);
+    if (l->prefix) cli_print(stdout, "every name begins with %.*s\n", (int)l->prefix, l->name);
+    cli_table_print(table, stdout, l->width);
     if (options->only_count && shown) cli_print(stdout, "\n");
     if (options->only_count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
     free(behind);
@@ -320,6 +387,26 @@ static tort_status work(cli_options *options, tort_model **loaded, tort_session 
     return status || !options->save_plan ? status : tort_session_save(*session, options->save_plan, error);
 }
 
+static void print_summary(const cli_options *options, const tort_report *report, int width) {
+    print_providers(report, width);
+    print_memory(report, width);
+    print_recording(report, width);
+    print_conversions(report, width);
+    print_reasons(options, report, width);
+}
+
+/* What matters stands where one looks: before a short list of nodes, behind one that scrolls away. */
+static void tell(const cli_options *options, const tort_report *report, int width) {
+    enum { A_SCREEN = 40 };
+    const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only_count;
+    layout l = {.first = report->providers[0]->name, .width = width};
+    if (width && !options->full) l.prefix = common_prefix(report, &l.name);
+    if (!scrolls) print_summary(options, report, width);
+    print_nodes(options, report, &l);
+    if (scrolls) cli_print(stdout, "\n");
+    if (scrolls) print_summary(options, report, width);
+}
+
 int cli_plan(cli_options *options) {
     tort_model *model = NULL;
     tort_session *session = NULL;
@@ -333,13 +420,7 @@ int cli_plan(cli_options *options) {
     }
     if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
     if (report && !json) {
-        const int width = cli_width(stdout, options->width);
-        print_providers(report, width);
-        print_memory(report, width);
-        print_recording(report, width);
-        print_conversions(report, width);
-        print_reasons(report, width);
-        print_nodes(options, report, width);
+        tell(options, report, cli_width(stdout, options->width));
         if (!status && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);
     }
     tort_report_free(report);

@@ -58,16 +58,26 @@ int32_t *cli_behind(const tort_report *report) {
 
 /* Is this worth a word? A YES is not, and a provider that is down has its own line. A fusion that was refused costs a
  * little speed: --json tells it. */
-static bool counts(const tort_report_node *node, const tort_report_verdict *verdict) {
-    return !verdict->fusion && verdict->code != TORT_YES &&
-           !(cli_is_down(verdict) && (node->provider || !cli_only_down(node)));
+static bool counts(const tort_report_node *node, const tort_report_verdict *verdict, cli_detail detail) {
+    if (verdict->fusion || verdict->code == TORT_YES) return false;
+    if (cli_is_down(verdict)) return !node->provider && cli_only_down(node);
+    const bool serves = node->provider && !strcmp(verdict->provider, node->provider);
+    return detail == CLI_ALL || !serves || (verdict->code >= TORT_NO_CAPABILITY && !verdict->segment);
+}
+
+bool cli_is_loss(const tort_report_node *node) {
+    if (!node->provider || cli_refusal_elsewhere(node)) return true;
+    for (int32_t i = 0; i < node->verdict_count; i++)
+        if (node->verdicts[i]->code >= TORT_NO_CAPABILITY && !node->verdicts[i]->fusion && !node->verdicts[i]->segment)
+            return true;
+    return false;
 }
 
 /* Do two providers say the very same, as the core makes them of an operator that no build has? */
 static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
     const tort_report_verdict *a = node->verdicts[i], *b = node->verdicts[k];
-    return counts(node, b) && a->code == b->code && !strcmp(a->message, b->message) && !strcmp(a->cure, b->cure) &&
-           strcmp(a->provider, b->provider) != 0;
+    return counts(node, b, CLI_ALL) && a->code == b->code && !strcmp(a->message, b->message) &&
+           !strcmp(a->cure, b->cure) && strcmp(a->provider, b->provider) != 0;
 }
 
 /* Who says it: a kernel of the provider that serves, or another provider. */
@@ -75,11 +85,11 @@ static const char *speaker(const tort_report_node *node, const tort_report_verdi
     return node->provider && !strcmp(verdict->provider, node->provider) ? verdict->kernel : verdict->provider;
 }
 
-char *cli_reason_text(const tort_report_node *node, bool with_cures) {
+char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with_cures) {
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = node->verdicts[i];
-        if (!counts(node, verdict)) continue;
+        if (!counts(node, verdict, detail)) continue;
         cli_append(&text, "%s%s", *text ? "; " : "", speaker(node, verdict));
         if (cli_is_down(verdict)) {
             cli_append(&text, " did not open");
@@ -93,8 +103,8 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures) {
     return text;
 }
 
-char *cli_group_text(const cli_reason *reason) {
-    char *text = cli_reason_text(reason->examples[0], true);
+char *cli_group_text(const cli_reason *reason, cli_detail detail) {
+    char *text = cli_reason_text(reason->examples[0], detail, true);
     if (reason->varies) cli_append(&text, " (numbers differ)");
     if (reason->behind)
         cli_append(&text, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
@@ -169,10 +179,10 @@ static bool alike(const tort_report_node *a, const tort_report_node *b, bool *va
     return same;
 }
 
-static bool has_reason(const tort_report_node *node) {
+static bool has_reason(const tort_report_node *node, cli_detail detail) {
     if (!node->provider) return cli_root_of(node) < 0 && !cli_only_down(node);
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (counts(node, node->verdicts[i])) return true;
+        if (counts(node, node->verdicts[i], detail)) return true;
     return false;
 }
 
@@ -201,7 +211,7 @@ static cli_reason *reason_of(cli_reasons *reasons, int32_t *table, size_t mask, 
     return &reasons->list[table[at]];
 }
 
-cli_reasons cli_reasons_of(const tort_report *report) {
+cli_reasons cli_reasons_of(const tort_report *report, cli_detail detail) {
     cli_reasons reasons = {cli_alloc((size_t)report->node_count, sizeof *reasons.list), 0};
     int32_t *behind = cli_behind(report);
     size_t size = 2;
@@ -210,7 +220,7 @@ cli_reasons cli_reasons_of(const tort_report *report) {
     memset(table, -1, size * sizeof *table);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
-        if (!has_reason(node)) continue;
+        if (!has_reason(node, detail)) continue;
         cli_reason *reason = reason_of(&reasons, table, size - 1, node);
         if (reason->nodes < CLI_EXAMPLES) reason->examples[reason->nodes] = node;
         reason->nodes++;

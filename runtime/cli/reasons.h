@@ -19,15 +19,21 @@ typedef struct cli_reasons {
     int32_t count;
 } cli_reasons;
 
+/* What a refusal is worth. A kernel of the provider that serves, made for other nodes, is no loss: CLI_ALL tells that
+ * too. */
+typedef enum cli_detail { CLI_LOSSES, CLI_ALL } cli_detail;
+
 /* The caller frees with cli_reasons_free, before the report. */
-cli_reasons cli_reasons_of(const tort_report *report);
+cli_reasons cli_reasons_of(const tort_report *report, cli_detail detail);
 void cli_reasons_free(cli_reasons *reasons);
 
 /* Why a node is where it is: what refused it before. A provider that is down says so once, elsewhere. The caller frees.
  */
-char *cli_reason_text(const tort_report_node *node, bool with_cures);
+char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with_cures);
 /* The same of a group, with cures, and how many nodes stand behind it. The caller frees. */
-char *cli_group_text(const cli_reason *reason);
+char *cli_group_text(const cli_reason *reason, cli_detail detail);
+/* Is the node elsewhere, or on a lesser kernel, than it could be? */
+bool cli_is_loss(const tort_report_node *node);
 
 /* Where in the report the node of this index is; -1: it is not there, as one that was fused into another. */
 int32_t cli_place_of(const tort_report *report, int32_t index);

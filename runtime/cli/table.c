@@ -1,4 +1,5 @@
 /* table.c - collects cells, then prints them in columns as wide as their widest cell, or as the terminal allows. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,11 @@ typedef struct cell {
     char *text; /* escaped */
     int columns;
     cli_colour colour;
+    bool wide; /* takes the rest of the row */
 } cell;
 
 struct cli_table {
-    int columns, indent;
+    int columns, indent, lines; /* of the last column, at most; 0: any */
     bool right[MOST_COLUMNS], shrinks[MOST_COLUMNS];
     cell *cells; /* row by row, the titles first */
     size_t count, capacity;
@@ -29,7 +31,7 @@ static void add_cell(cli_table *table, char *text, cli_colour colour) {
         table->capacity = table->capacity ? table->capacity * 2 : 64;
         table->cells = cli_realloc(table->cells, table->capacity, sizeof *table->cells);
     }
-    table->cells[table->count++] = (cell){text, cli_columns(text), colour};
+    table->cells[table->count++] = (cell){text, cli_columns(text), colour, false};
 }
 
 cli_table *cli_table_new(const char *titles, int indent) {
@@ -59,13 +61,27 @@ void cli_row_end(cli_table *table) {
     while (table->count % (size_t)table->columns != 0) add_cell(table, cli_copy_text("", 0), CLI_PLAIN);
 }
 
+void cli_wide_cell(cli_table *table, cli_colour colour, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    add_cell(table, cli_print_list(format, arguments), colour);
+    va_end(arguments);
+    table->cells[table->count - 1].wide = true;
+    cli_row_end(table);
+}
+
+void cli_table_cut(cli_table *table, int lines) {
+    table->lines = lines;
+}
+
 /* ---- widths ------------------------------------------------------------------------------------------------------ */
 
 /* Of each column; 0 for one without content, whose title is not shown either. */
 static void natural_widths(const cli_table *table, int *widths) {
     size_t columns = (size_t)table->columns;
     for (size_t i = columns; i < table->count; i++)
-        if (table->cells[i].columns > widths[i % columns]) widths[i % columns] = table->cells[i].columns;
+        if (!table->cells[i].wide && table->cells[i].columns > widths[i % columns])
+            widths[i % columns] = table->cells[i].columns;
     for (size_t i = 0; i < columns; i++)
         if (widths[i] && table->cells[i].columns > widths[i]) widths[i] = table->cells[i].columns;
 }
@@ -110,34 +126,42 @@ static void print_cell(FILE *file, bool colours, const cell *c, const char *text
         cli_print(file, "%.*s", (int)length, text);
 }
 
-/* The last cell of a row, broken into lines under its own beginning. */
-static void print_last(FILE *file, bool colours, const cell *c, int begin, int width) {
+/* The last cell of a row, broken into lines under its own beginning, the last of `most` (0: any) cut. */
+static void print_last(FILE *file, bool colours, const cell *c, int begin, int width, int most) {
     const char *text = c->text;
-    for (bool first = true; first || *text; first = false) {
+    for (int line = 1; line == 1 || *text; line++) {
         const char *next;
         size_t length = cli_line_of(text, width, &next);
-        if (!first) cli_print(file, "\n%*s", begin, "");
+        const bool cut = line == most && *next;
+        if (cut) length = cli_line_of(text, width - 4, &next);
+        if (line > 1) cli_print(file, "\n%*s", begin, "");
         print_cell(file, colours, c, text, length);
-        text = next;
+        if (cut) cli_print(file, " ...");
+        text = cut ? "" : next;
     }
 }
 
-static void print_row(const cli_table *table, size_t first, const int *widths, FILE *file, bool colours) {
+/* width: of the whole table; 0: any. */
+static void print_row(const cli_table *table, size_t first, const int *widths, FILE *file, bool colours, int width) {
     int last = table->columns - 1, at = table->indent;
     while (last > 0 && !*table->cells[first + (size_t)last].text) last--;
     cli_print(file, "%*s", table->indent, "");
     for (int column = 0; column <= last; column++) {
         const cell *c = &table->cells[first + (size_t)column];
-        if (widths[column] == 0) continue;
+        if (widths[column] == 0 && !c->wide) continue;
         if (at > table->indent) cli_print(file, "%*s", GAP, "");
         at += at > table->indent ? GAP : 0;
+        if (c->wide) {
+            print_last(file, colours, c, at, width ? width - at : INT_MAX, 0);
+            break;
+        }
         bool whole = column == table->columns - 1 && !table->shrinks[column];
         char *shown = whole || c->columns <= widths[column] ? NULL : cli_shorten(c->text, widths[column]);
         const char *text = shown ? shown : c->text;
         int padding = widths[column] - cli_columns(text);
         if (table->right[column]) cli_print(file, "%*s", padding, "");
         if (whole && c->columns > widths[column])
-            print_last(file, colours, c, at, widths[column]);
+            print_last(file, colours, c, at, widths[column], table->lines);
         else
             print_cell(file, colours, c, text, strlen(text));
         if (!table->right[column] && column != last) cli_print(file, "%*s", padding, "");
@@ -156,7 +180,8 @@ void cli_table_print(cli_table *table, FILE *file, int width) {
     fit_widths(table, widths, width);
     bool titled = false;
     for (size_t i = 0; i < columns; i++) titled = titled || (widths[i] && *table->cells[i].text);
-    for (size_t i = titled ? 0 : columns; i < table->count; i += columns) print_row(table, i, widths, file, colours);
+    for (size_t i = titled ? 0 : columns; i < table->count; i += columns)
+        print_row(table, i, widths, file, colours, width);
     for (size_t i = 0; i < table->count; i++) free(table->cells[i].text);
     free(table->cells);
     free(table);

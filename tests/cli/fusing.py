@@ -4,7 +4,8 @@ from suite import DIGITS
 
 
 def test_joined_nodes_are_told(suite, folder):
-    result = suite.expect(0, ["tinyort.FusedConv-1", "from conv1, relu1", "fused         3"], "plan", DIGITS)
+    result = suite.expect(0, ["tinyort.FusedConv-1", "from conv1, relu1", "fused         3"], "plan", DIGITS, "--full")
+    suite.expect(0, ["tinyort.FusedConv-1", "2 nodes"], "plan", DIGITS)
     suite.check("placement: 7 cpu, 1 host (of 8; 0 folded; 3 fused into others)" in result.err, result.err)
     told = suite.run("plan", DIGITS, "--json").json()
     suite.check([node["from"] for node in told["nodes"] if node["from"]] == [["conv1", "relu1"], ["conv2", "relu2"], ["conv3", "relu3"]], str(told["nodes"]))

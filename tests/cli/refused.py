@@ -17,6 +17,7 @@ def test_options_that_need_others(suite, folder):
     suite.expect(2, "take one of them", *bench, "--seconds", "1", "--repeat", "2")
     suite.expect(2, "compares no values", "test", "x", "--shapes-only", "--rtol", "1")
     suite.expect(2, "the JSON has every node", "plan", DIGITS, "--only", "Conv", "--json")
+    suite.expect(2, "the JSON has all there is", "plan", DIGITS, "--full", "--json")
     suite.expect(2, "JSON has no width", "plan", DIGITS, "--width", "80", "--json")
 
 
@@ -43,7 +44,7 @@ def test_options_that_apply_to_no_input(suite, folder):
 def test_names_of_operators(suite, folder):
     suite.expect(2, ["'Comv'", "did you mean 'Conv'?"], "run", DIGITS, "--random", "1", "--strict", "--allow", "Relu,Comv")
     suite.expect(0, "placement", "run", DIGITS, "--random", "1", "--strict", "--allow", "Relu,TopK")
-    suite.expect(2, "did you mean 'Conv'?", "plan", DIGITS, "--only", "conv")
+    suite.expect(2, "did you mean 'Conv'?", "plan", DIGITS, "--only", "convv")
     suite.expect(2, "did you mean 'Conv'?", "test", "models", "--strict", "--allow", "Comv")
 
 
