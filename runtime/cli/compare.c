@@ -1,6 +1,7 @@
 /* compare.c - `tinyort compare`: runs a model on two chains, without folding or fusion, and holds every value that the
- * nodes make against each other: all tensors, and outputs of the model that are sequences, optionals or maps. What
- * matters is the first node that differs: later ones inherit its error.
+ * nodes make against each other (--outputs-only: the outputs of the model as it runs otherwise, folded and fused): all
+ * tensors, and outputs of the model that are sequences, optionals or maps. What matters is the first node that differs:
+ * later ones inherit its error.
  *
  * Exit 5 where values differ, or one run made a value that the other did not. Two different chains that came to the
  * same placement (a device is down) have compared a device with itself: exit 4. */
@@ -44,6 +45,7 @@ typedef struct comparison {
     int32_t compared, different, missing;
     char *missing_names[MOST_MISSING];
     int32_t outputs_different; /* of the model's own outputs */
+    int32_t outputs_nan;       /* of these, without a number in either run, so that they are equal and say nothing */
     double worst;
     difference first;
     bool same_placement;
@@ -131,6 +133,7 @@ static void compare_value(void *ud, int32_t node, const char *value, const tort_
     double worst;
     char *text =
         cli_difference(tensor, &k->tensor, cli_tolerance_of(c->options, tensor->type, CLI_WHOLE_MODEL), &worst);
+    c->outputs_nan += !text && is_output(c->model, value) && cli_is_all_nan(tensor);
     count_compared(c, node, value, text, worst);
     free_kept(k);
 }
@@ -179,8 +182,10 @@ static char *required_of(const cli_options *options, int32_t which) {
     return list;
 }
 
-/* Keeps the outputs that are no tensors. */
-static tort_status run_on(comparison *c, tort_context *context, int32_t which, tort_error *error) {
+/* Keeps the outputs that are no tensors; with --outputs-only the observer is shown those that are. */
+static tort_status run_on(comparison *c, tort_context *context, int32_t which, tort_observer observer,
+                          tort_error *error) {
+    const tort_graph *graph = &c->model->graphs[0];
     const int32_t count = tort_model_output_count(c->model);
     tort_value **outputs = c->outputs[which] = cli_alloc((size_t)count, sizeof *outputs);
     tort_value **inputs = cli_input_values(&c->inputs);
@@ -188,6 +193,8 @@ static tort_status run_on(comparison *c, tort_context *context, int32_t which, t
     cli_values_free(inputs, c->inputs.count);
     for (int32_t i = 0; i < count; i++) {
         if (!outputs[i] || !tort_value_view(outputs[i])) continue;
+        const tort_graph_value *value = &graph->values[graph->outputs[i]];
+        if (c->options->outputs_only) observer(c, value->producer, value->name, tort_value_view(outputs[i]));
         tort_value_release(outputs[i]);
         outputs[i] = NULL;
     }
@@ -199,7 +206,7 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     const char *chain = c->options->chains[which];
     tort_session_options session_options = cli_session_options(c->options, chain);
     char *required = required_of(c->options, which);
-    session_options.unfolded = true;
+    session_options.unfolded = !c->options->outputs_only;
     session_options.require = required;
     tort_status status = cli_open_session(c->model, &session_options, &c->sessions[which], error);
     free(required);
@@ -211,8 +218,8 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     if (!status && which == 0) cli_inputs_tell(&c->inputs);
     if (!status) {
         cli_progress("running on %s", chain);
-        tort_context_observe(context, observer, c);
-        status = run_on(c, context, which, error);
+        if (!c->options->outputs_only) tort_context_observe(context, observer, c);
+        status = run_on(c, context, which, observer, error);
         cli_progress_end();
         if (status) cli_inputs_explain(&c->inputs, c->model, error);
     }
@@ -257,6 +264,9 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
     if (different)
         return tort_fail(error, TORT_E_RUN, "%d value%s differ%s", different, different == 1 ? "" : "s",
                          different == 1 ? "s" : "");
+    if (c->outputs_nan)
+        return tort_fail(error, TORT_E_RUN, "%d output%s without a number in both runs: NaN everywhere", c->outputs_nan,
+                         c->outputs_nan == 1 ? " is" : "s are");
     if (c->same_placement && !chains_alike)
         return tort_fail(error, TORT_E_PLACEMENT,
                          "--ep %s and --ep %s came to the same placement: this compared a provider with itself",
@@ -295,6 +305,7 @@ static void fill_json(const comparison *c, const tort_report *report, cJSON *roo
     cli_json_number(root, "different", c->different);
     cli_json_number(root, "missing", c->missing);
     cli_json_number(root, "outputs_different", c->outputs_different);
+    cli_json_number(root, "outputs_nan", c->outputs_nan);
     cJSON_AddNumberToObject(root, "largest_difference", c->worst);
     const tort_report_node *node = node_at(c, report, c->first.node);
     if (!node) {
@@ -330,7 +341,7 @@ static void print_text(const comparison *c, const tort_report *report) {
     print_missing(c);
     const tort_report_node *node = node_at(c, report, c->first.node);
     if (!node) {
-        if (!c->missing) cli_print(stdout, "no node differs\n");
+        if (!c->missing) cli_print(stdout, c->options->outputs_only ? "no output differs\n" : "no node differs\n");
         return;
     }
     cli_print(stdout, "%d differ; the first is node #%d %s (%s-%d, %s %s):\n  '%s' on %s: %s on %s\n", c->different,

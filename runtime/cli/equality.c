@@ -10,7 +10,7 @@
 #include "runtime/graph/value.h"
 
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise) {
-    cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2} : otherwise;
+    cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2, 0} : otherwise;
     if (options->rtol >= 0) t.rtol = options->rtol;
     if (options->atol >= 0) t.atol = options->atol;
     return t;
@@ -24,6 +24,22 @@ static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
 
 bool cli_same_form(const tort_tensor *a, const tort_tensor *b) {
     return a->type == b->type && same_shape(a, b);
+}
+
+static bool is_byte(tort_type type) {
+    return type == TORT_INT8 || type == TORT_UINT8;
+}
+
+bool cli_is_all_nan(const tort_tensor *tensor) {
+    const int64_t count = tort_count(tensor);
+    double x[TORT_BLOCK];
+    bool all = count > 0 && tort_type_is_float(tensor->type);
+    for (int64_t first = 0; all && first < count; first += TORT_BLOCK) {
+        const int64_t length = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        tort_load_doubles(tensor->type, tensor->data, first, length, x);
+        for (int64_t i = 0; i < length; i++) all = all && isnan(x[i]);
+    }
+    return all;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
@@ -101,6 +117,19 @@ static const char *index_text(const tort_tensor *tensor, int64_t flat, char *buf
     return buffer;
 }
 
+/* As few digits as tell the number from its neighbours, but six. */
+static const char *exact_number(const tort_tensor *one, char *buffer, size_t size) {
+    const bool single = one->type == TORT_FLOAT;
+    double value, read = 0;
+    tort_load_doubles(one->type, one->data, 0, 1, &value);
+    for (int digits = 6; digits <= (single ? 9 : 17); digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        read = strtod(buffer, NULL);
+        if (single ? (float)read == (float)value : read == value) break;
+    }
+    return buffer;
+}
+
 static const char *one_element(const tort_tensor *tensor, int64_t index, char *buffer, size_t size) {
     tort_tensor one = {.type = tensor->type};
     char held[16];
@@ -110,6 +139,7 @@ static const char *one_element(const tort_tensor *tensor, int64_t index, char *b
                (size_t)tort_type_bits(tensor->type) / 8);
     else
         tort_copy_elements(tensor->type, held, 0, tensor->data, index, 1);
+    if (tensor->type == TORT_FLOAT || tensor->type == TORT_DOUBLE) return exact_number(&one, buffer, size);
     return cli_elements_text(&one, 1, buffer, size);
 }
 
@@ -148,7 +178,7 @@ char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_
                           cli_shape_text(expected->rank, expected->dims, NULL, b, sizeof b));
     tally t = {0};
     if (!tort_type_is_float(found->type) && found->type != TORT_COMPLEX64 && found->type != TORT_COMPLEX128)
-        tolerance = (cli_tolerance){0, 0};
+        tolerance.rtol = 0, tolerance.atol = is_byte(found->type) ? tolerance.steps : 0;
     if (found->type == TORT_INT64 || found->type == TORT_UINT64 || found->type == TORT_STRING)
         compare_exactly(found, expected, &t);
     else
@@ -184,7 +214,7 @@ static char *element_difference(const cli_options *options, const tort_value *fo
     double off;
     *worst = 0;
     if (!text && tort_value_keys(found))
-        text = within(cli_difference(tort_value_keys(found), tort_value_keys(expected), (cli_tolerance){0, 0}, &off),
+        text = within(cli_difference(tort_value_keys(found), tort_value_keys(expected), (cli_tolerance){0}, &off),
                       "its keys", -1);
     for (int32_t i = 0; !text && i < tort_value_count(found); i++) {
         text =

@@ -4,17 +4,21 @@
 
 #include "runtime/cli/options.h"
 
-/* What "equal" means: |a-b| <= atol + rtol * |b|; integers, booleans and strings exactly; NaN equals NaN. */
+/* What "equal" means: |a-b| <= atol + rtol * |b|; integers of 8 bits within so many steps, as they are rounded floats;
+ * other integers, booleans and strings exactly; NaN equals NaN. */
 typedef struct cli_tolerance {
-    double rtol, atol;
+    double rtol, atol, steps;
 } cli_tolerance;
 
 /* Of a single operator, and of a whole model, where roundings add up. */
-#define CLI_ONE_NODE ((cli_tolerance){1e-4, 1e-5})
-#define CLI_WHOLE_MODEL ((cli_tolerance){1e-3, 1e-4})
+#define CLI_ONE_NODE ((cli_tolerance){1e-4, 1e-5, 0})
+#define CLI_WHOLE_MODEL ((cli_tolerance){1e-3, 1e-4, 1})
 
 /* The tolerance of a type: as asked for, or 1e-2 for 16-bit floats and `otherwise` for the rest. */
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise);
+
+/* Is it a tensor of floats, of which none is a number? */
+bool cli_is_all_nan(const tort_tensor *tensor);
 
 /* True if type and shape are the same. */
 bool cli_same_form(const tort_tensor *a, const tort_tensor *b);

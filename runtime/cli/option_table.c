@@ -53,6 +53,8 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_RTOL] = {"rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, "equal means |a-b| <= A + R*|b| ..."},
     [OPTION_ATOL] = {"atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE,
                      "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)"},
+    [OPTION_OUTPUTS_ONLY] = {"outputs-only", NULL, CLI_CMD_COMPARE,
+                             "the outputs of the model as it runs otherwise, folded and fused"},
     [OPTION_SHAPES_ONLY] = {"shapes-only", NULL, CLI_CMD_TEST, "compare types and shapes alone: for random values"},
     [OPTION_SAVE] = {"save", "DIR", CLI_CMD_RUN, "write output_0.npy, output_1.npy ..."},
     [OPTION_SAVE_PLAN] = {"save", "FILE", CLI_CMD_PLAN,

@@ -32,6 +32,7 @@ typedef enum cli_option {
     OPTION_TRACE,
     OPTION_RTOL,
     OPTION_ATOL,
+    OPTION_OUTPUTS_ONLY,
     OPTION_SHAPES_ONLY,
     OPTION_SAVE,
     OPTION_SAVE_PLAN,

@@ -83,6 +83,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_TRACE: o->trace = value; break;
     case OPTION_RTOL: return cli_read_number(id, value, 0, &o->rtol, error);
     case OPTION_ATOL: return cli_read_number(id, value, 0, &o->atol, error);
+    case OPTION_OUTPUTS_ONLY: o->outputs_only = true; break;
     case OPTION_SHAPES_ONLY: o->shapes_only = true; break;
     case OPTION_ASSUME_OPSET: return cli_read_int32(id, value, 1, &o->load.assume_opset, error);
     case OPTION_ALLOW_LINKS: o->load.allow_links = true; break;

@@ -83,7 +83,7 @@ typedef struct cli_options {
     bool profile, profile_all;
     const char *trace;
     double rtol, atol; /* negative: not given */
-    bool shapes_only;
+    bool shapes_only, outputs_only;
     const char **only; /* every --only */
     int32_t only_count;
     bool full;

@@ -57,7 +57,7 @@ def test_json(t):
     segment = node_of(plan, "cut")
     t.check((segment["provider"], segment["kernel"]) == ("engine", "compiled"), segment)
     t.check((segment["domain"], segment["op"], segment["index"]) == ("tinyort", "Segment", 6), segment)
-    t.check(plan["summary"] == {"engine": 2, "cpu": 2, "host": 0, "folded": 0, "fused": 4, "unplaced": 0}, plan["summary"])
+    t.check(plan["summary"] == {"engine": 2, "cpu": 2, "host": 0, "folded": 0, "fused": 4, "unplaced": 0, "fallen_back": 2}, plan["summary"])
     last = node_of(plan, "last")
     t.check([v["code"] for v in last["verdicts"] if v["provider"] == "engine"] == ["NO_SHAPE"] and "segment" not in last["verdicts"][0], last["verdicts"])
 
