@@ -71,7 +71,7 @@ def test_left_out(t):
 
 
 def test_text(t):
-    lines = t.run("plan", "--pin", "scaled=cpu").stdout.splitlines()
+    lines = t.run("plan", "--pin", "scaled=cpu", "--full").stdout.splitlines()
     t.check(any(line.split()[:5] == ["6", "added", "tinyort.Segment-1", "engine", "compiled"] for line in lines), lines)
     t.check(any(line.split() == ["from", "added,", "cut,", "again"] for line in lines), lines)
     reason = "engine: NO_SHAPE a segment of one node is not worth compiling"
