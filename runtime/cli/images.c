@@ -87,6 +87,54 @@ static void read_jpeg_lines(struct jpeg_decompress_struct *info, float *levels, 
     }
 }
 
+/* ---- how a camera was held: tag 0x112 of Exif ---- */
+
+/* A number of 2 or 4 bytes of a TIFF file, which says itself in which order they stand. */
+static uint32_t tiff_number(const uint8_t *at, int bytes, bool big_end_first) {
+    uint32_t number = 0;
+    for (int i = 0; i < bytes; i++) number |= (uint32_t)at[big_end_first ? bytes - 1 - i : i] << 8 * i;
+    return number;
+}
+
+/* 1 to 8, as Exif counts them; 1 where nothing says it, or not in a way that can be understood. */
+static int orientation_of(const uint8_t *data, size_t length) {
+    enum { HEADER = 6, ENTRY = 12, ORIENTATION = 0x112, SHORT = 3 };
+    if (length < HEADER + 8 || memcmp(data, "Exif\0", HEADER) != 0) return 1;
+    const uint8_t *tiff = data + HEADER;
+    const bool big = tiff[0] == 'M';
+    length -= HEADER;
+    const size_t directory = tiff_number(tiff + 4, 4, big);
+    if (directory > length - 2) return 1;
+    const size_t entries = tiff_number(tiff + directory, 2, big);
+    for (size_t i = 0; i < entries && directory + 2 + (i + 1) * ENTRY <= length; i++) {
+        const uint8_t *entry = tiff + directory + 2 + i * ENTRY;
+        if (tiff_number(entry, 2, big) != ORIENTATION || tiff_number(entry + 2, 2, big) != SHORT) continue;
+        const uint32_t value = tiff_number(entry + 8, 2, big);
+        return value >= 1 && value <= 8 ? (int)value : 1;
+    }
+    return 1;
+}
+
+/* The picture as it was seen. */
+static void turn(picture *p, int orientation) {
+    if (orientation == 1) return;
+    const bool swapped = orientation >= 5;
+    const bool mirrored = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const bool upside_down = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const int32_t width = swapped ? p->height : p->width, height = swapped ? p->width : p->height;
+    float *levels = new_levels(width, height, p->channels), *to = levels;
+    for (int32_t y = 0; y < height; y++)
+        for (int32_t x = 0; x < width; x++, to += p->channels) {
+            const int32_t u = swapped ? y : x, v = swapped ? x : y;
+            const size_t column = (size_t)(mirrored ? p->width - 1 - u : u);
+            const size_t row = (size_t)(upside_down ? p->height - 1 - v : v);
+            memcpy(to, p->levels + (row * (size_t)p->width + column) * (size_t)p->channels,
+                   (size_t)p->channels * sizeof *to);
+        }
+    free(p->levels);
+    *p = (picture){width, height, p->channels, levels};
+}
+
 /* What must outlive a jump out of the decoder. */
 typedef struct jpeg_job {
     struct jpeg_decompress_struct info;
@@ -104,7 +152,15 @@ static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, picture *ou
     }
     jpeg_create_decompress(info);
     jpeg_stdio_src(info, file);
+    jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(info, TRUE);
+    if (info->num_components == 4) {
+        job->status = tort_fail(error, TORT_E_INPUT, "%s has colours for print (CMYK): save it as RGB", path);
+        return;
+    }
+    int orientation = 1;
+    for (const struct jpeg_marker_struct *m = info->marker_list; m && orientation == 1; m = m->next)
+        orientation = orientation_of(m->data, m->data_length);
     info->out_color_space = JCS_RGB;
     job->status = check_size(path, info->image_width, info->image_height, error);
     if (job->status) return;
@@ -114,6 +170,7 @@ static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, picture *ou
     read_jpeg_lines(info, job->levels, job->line);
     jpeg_finish_decompress(info);
     *out = (picture){(int32_t)info->output_width, (int32_t)info->output_height, 3, job->levels};
+    turn(out, orientation);
 }
 
 static tort_status read_jpeg(const char *path, picture *out, tort_error *error) {

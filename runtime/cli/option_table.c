@@ -24,7 +24,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_PIN] = {"pin", "NODE=EP", PLACING, "put a node, by name or as '#12', on this provider (repeatable)"},
     [OPTION_BIND] = {"bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH,
                      "an input or output ('*': all) stays in this provider's memory (repeatable)"},
-    [OPTION_NO_FUSION] = {"no-fusion", "[=NAME,...]", PLANNING,
+    [OPTION_NO_FUSION] = {"no-fusion", "[=NAME,...]", PLACING,
                           "do not join nodes, or not by these fusions ('tinyort ops --fusions')"},
     [OPTION_STEP_BY_STEP] = {"step-by-step", NULL, RUNNING,
                              "wait for the device after every step, so that an error names its node"},

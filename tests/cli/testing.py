@@ -69,6 +69,7 @@ def test_where_nodes_ran(suite, folder):
     suite.check(result.out.startswith("PASS") and "(0 cuda, 2 cpu)" in result.out.splitlines()[0], f"per case: {result.out}")
     suite.check("0 cuda, 2 cpu" in result.placements()[0] and "cuda did not open" in result.placements()[0], result.err)
     suite.expect(4, "cuda did not open", "test", case, "--ep", "cuda,cpu", "--require", "cuda", **NO_CUDA)
+    suite.expect(0, "1 passed", "test", case, "--no-fusion")
     suite.expect(4, ["FAIL", "strict"], "test", case, "--ep", "cuda,cpu", "--strict", **NO_CUDA)
     result = suite.run("test", case, case, "--ep", "cuda,cpu", "--json", **NO_CUDA)
     lines = result.documents()
