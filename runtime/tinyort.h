@@ -571,6 +571,7 @@ typedef struct tort_report_memory {
     int64_t context; /* tables of one context; -1 while a shape is unknown */
     int64_t arena;   /* values and scratch of one context; -1 while a shape is unknown */
     int64_t total;   /* all of it, with one context; -1 while a shape is unknown */
+    bool grows;      /* what depends on data comes on top while it runs, up to the session's dynamic_limit */
 } tort_report_memory;
 
 typedef struct tort_report {
@@ -579,8 +580,7 @@ typedef struct tort_report {
     const tort_report_node *const *nodes;
     const tort_report_copy *const *copies;
     int32_t node_count, copy_count;
-    int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
-    int32_t fused; /* nodes of the model that are part of another one now, and no node of this report */
+    int32_t folded, host, unplaced, fallen_back, pinned, fused; /* counts; `fused` are parts of nodes of this report */
     const tort_report_memory *memory;
     const tort_symbol_size *bounds; /* upper bounds, at which all bytes are told: {"past", 512}, {"image[2]", 224} */
     int32_t bound_count, conversion_count;

@@ -87,6 +87,7 @@ static void print_memory(const tort_report *report, int width) {
             cli_append(&text, "%s%s %s", i ? ", " : "", parts[i].name,
                        cli_bytes_text((double)parts[i].bytes, buffer, sizeof buffer));
     if (memory->total < 0) cli_append(&text, "; the rest once shapes are known (--shape)");
+    if (memory->grows) cli_append(&text, "; what depends on data comes on top (--dynamic-limit)");
     for (int32_t i = 0; i < report->bound_count; i++)
         cli_append(&text, "%s%s at most %lld", i ? ", " : "; with ", report->bounds[i].name,
                    (long long)report->bounds[i].size);

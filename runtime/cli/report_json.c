@@ -148,6 +148,7 @@ static void add_memory(cJSON *object, const tort_report *report) {
     cli_json_number(host, "context", report->memory->context);
     cli_json_number(host, "arena", report->memory->arena);
     cli_json_number(host, "total", report->memory->total);
+    cJSON_AddBoolToObject(host, "grows", report->memory->grows);
 }
 
 /* The upper bounds, at which the memory is told. */

@@ -306,6 +306,13 @@ static size_t weights_of_session(const tort_session *session) {
     return bytes;
 }
 
+/* Does a step of it ask for memory while it runs? */
+static bool is_dynamic(const tort_plan *plan) {
+    bool dynamic = !plan->complete;
+    for (int32_t i = 0; i < plan->step_count; i++) dynamic = dynamic || plan->steps[i].dynamic;
+    return dynamic;
+}
+
 /* Of a context: itself, and the tables and arenas of its frames. A body whose shapes are not known yet is left out. */
 static void add_context(const tort_session *session, tort_report_memory *memory) {
     memory->context = (int64_t)(sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST);
@@ -313,6 +320,7 @@ static void add_context(const tort_session *session, tort_report_memory *memory)
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
         const tort_planned *planned = lowered->lowered ? plan_of(lowered) : NULL;
+        if (planned) memory->grows = memory->grows || is_dynamic(&planned->plan);
         if (!planned || !planned->plan.complete) continue;
         memory->context += (int64_t)tort_frame_bytes(&planned->plan, lowered);
         if (lowered->bound) memory->context += (int64_t)tort_planned_bytes(planned); /* each has one of its own */

@@ -26,7 +26,7 @@ def test_json_of_a_plan(suite, folder):
     suite.check(fused == 3 and sum(max(len(entry["from"]), 1) for entry in plan["nodes"]) == len(plan["nodes"]) + fused, "and what was joined")
     suite.check([entry["since"] for entry in plan["nodes"]][:3] == [1, 12, 1], "versions of operators")
     suite.check(plan["nodes"][0]["domain"] == "tinyort" and plan["nodes"][0]["from"] == ["conv1", "relu1"], "what a joined node is made of")
-    suite.check(set(plan["host_memory"]) == {"model", "weights", "session", "context", "arena", "total"}, "host_memory")
+    suite.check(set(plan["host_memory"]) == {"model", "weights", "session", "context", "arena", "total", "grows"}, "host_memory")
     unknown_operator(folder / "unknown.onnx", behind=1)
     failed = suite.expect(4, "sinus", "plan", folder / "unknown.onnx", "--json").json()
     suite.check(failed["nodes"][0]["provider"] is None, "a refused plan is printed all the same")

@@ -192,6 +192,10 @@ def test_east_asian_names_are_aligned(suite, folder):
 def test_host_memory(suite, folder):
     told = suite.run("plan", DIGITS, "--shape", "N=1", "--json").json()["host_memory"]
     parts = [told[key] for key in ("model", "weights", "session", "context", "arena")]
+    suite.check(not told["grows"], "nothing in it depends on data")
+    save_model(folder / "n.onnx", [helper.make_node("NonZero", ["x"], ["y"])], [floats("x", [4])], [tensor("y", TensorProto.INT64, [1, "n"])])
+    suite.check(suite.run("plan", folder / "n.onnx", "--json").json()["host_memory"]["grows"], "how many there are, data tell")
+    suite.expect(0, "what depends on data comes on top (--dynamic-limit)", "plan", folder / "n.onnx")
     suite.check(all(part > 0 for part in parts) and told["total"] == sum(parts), f"{told}")
     suite.expect(0, ["host memory:", "= model", "arena"], "plan", DIGITS, "--shape", "N=1")
     suite.check(suite.run("plan", DIGITS, "--json").json()["host_memory"]["total"] is None, "not known while a shape is open")
