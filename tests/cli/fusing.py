@@ -1,6 +1,9 @@
 """Nodes that are joined, in plans and placement lines; --no-fusion; `tinyort ops --fusions`."""
 
-from suite import DIGITS
+import numpy as np
+from onnx import TensorProto, helper
+
+from suite import DIGITS, save_model, tensor, weight
 
 
 def test_joined_nodes_are_told(suite, folder):
@@ -28,3 +31,16 @@ def test_fusions_are_listed(suite, folder):
     result = suite.expect(0, ["conv_batch_norm", "tinyort::FusedConv"], "ops", "--fusions")
     told = suite.run("ops", "--json").json()["fusions"]
     suite.check(set(told[0]) == {"name", "nodes", "makes"} and len(told) + 1 == len(result.out.splitlines()), f"{len(told)} fusions")
+
+
+def test_a_norm_of_halves_that_overflows(suite, folder):
+    """Squares beyond 65,504: a joined node computes in float; node by node the mean is infinite, and the result 0."""
+    node, half = helper.make_node, TensorProto.FLOAT16
+    nodes = [node("Pow", ["x", "two"], ["p"]), node("ReduceMean", ["p"], ["m"], axes=[-1], keepdims=1), node("Add", ["m", "eps"], ["e"]),
+             node("Sqrt", ["e"], ["s"]), node("Reciprocal", ["s"], ["r"]), node("Mul", ["x", "r"], ["n"]), node("Mul", ["w", "n"], ["y"])]
+    weights = [weight(name, np.array(value, np.float16)) for name, value in (("two", 2), ("eps", 1e-5), ("w", np.ones(64)))]
+    save_model(folder / "m.onnx", nodes, [tensor("x", half, [4, 64])], [tensor("y", half, [4, 64])], weights=weights)
+    np.save(folder / "x.npy", (np.random.default_rng(0).standard_normal((4, 64)) * 400).astype(np.float16))
+    run = ("run", folder / "m.onnx", "--input", folder / "x.npy", "--json")
+    suite.check(abs(suite.run(*run).json()["outputs"][0]["std"] - 1) < 0.01, "joined, it is a norm")
+    suite.check(suite.run(*run, "--no-fusion").json()["outputs"][0]["max"] == 0, "as the file has it, it is 0")
