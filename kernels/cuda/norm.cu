@@ -129,7 +129,7 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 /* ---- launchers ---- */
 
 enum { LEAST_PLANE = 32 }; /* elements that are worth a block */
-/* Of rows with one list: enough small blocks to fill every multiprocessor; each of them reads the list. */
+/* Max blocks of a norm whose rows share one list: enough to fill every multiprocessor; each block reads the list. */
 enum { BLOCKS_WITH_A_LIST = 2048 };
 
 static affine_kind kind_of(const gpu_norm *norm) {

@@ -26,11 +26,10 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
     for (int j = 0; j < SIZE; j++) to[j] = value.at[j];
 }
 
-/* Blocks of length / HELD threads are best: a thread with one pack of the row does four times the instructions for each
- * element, and a few threads with several loads each keep the memory as busy. */
 /* Elements of T as what they are computed in, SIZE neighbours at a time: `length` is a multiple of that. Which thread
  * has which elements does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits
- * anywhere. */
+ * anywhere. Launch length / HELD threads: with one pack each, a thread executes four times the instructions for each
+ * element, and fewer threads with several loads each keep the memory as busy. */
 template <class T, int SIZE> struct held_row {
     typedef typename computed<T>::type C;
     enum { HELD = SIZE == 1 ? 8 : 16, PACKS = HELD / SIZE };

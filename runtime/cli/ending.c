@@ -70,10 +70,9 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
         const bool follows = kind == WITHOUT_PROVIDER && cli_root_of(node) >= 0;
         behind += follows;
         if (follows || ++named > MOST_NAMED) continue;
-        char *whole = cli_print_text("%s", node->path), *name = cli_shorten(whole, LONGEST_NAME);
+        char *name = cli_short_name(node->path, LONGEST_NAME);
         cli_append(&names, "%s%s", named > 1 ? ", " : " ", name);
         free(name);
-        free(whole);
         const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
         if (kind != PINNED && refusal) cli_append(&names, " %s", tort_verdict_name(refusal->code));
     }

@@ -117,14 +117,14 @@ static const char *index_text(const tort_tensor *tensor, int64_t flat, char *buf
     return buffer;
 }
 
-/* As few digits as tell the number from its neighbours, but six. */
+/* The shortest decimal of six digits or more that reads back as the same number. */
 static const char *exact_number(const tort_tensor *one, char *buffer, size_t size) {
     const bool single = one->type == TORT_FLOAT;
-    double value, read = 0;
+    double value;
     tort_load_doubles(one->type, one->data, 0, 1, &value);
     for (int digits = 6; digits <= (single ? 9 : 17); digits++) {
         snprintf(buffer, size, "%.*g", digits, value);
-        read = strtod(buffer, NULL);
+        const double read = strtod(buffer, NULL);
         if (single ? (float)read == (float)value : read == value) break;
     }
     return buffer;
@@ -178,7 +178,7 @@ char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_
                           cli_shape_text(expected->rank, expected->dims, NULL, b, sizeof b));
     tally t = {0};
     if (!tort_type_is_float(found->type) && found->type != TORT_COMPLEX64 && found->type != TORT_COMPLEX128)
-        tolerance.rtol = 0, tolerance.atol = is_byte(found->type) ? tolerance.steps : 0;
+        tolerance = (cli_tolerance){.atol = is_byte(found->type) ? tolerance.steps : 0};
     if (found->type == TORT_INT64 || found->type == TORT_UINT64 || found->type == TORT_STRING)
         compare_exactly(found, expected, &t);
     else

@@ -4,8 +4,8 @@
 
 #include "runtime/cli/options.h"
 
-/* What "equal" means: |a-b| <= atol + rtol * |b|; integers of 8 bits within so many steps, as they are rounded floats;
- * other integers, booleans and strings exactly; NaN equals NaN. */
+/* Equality: |a-b| <= atol + rtol * |b|; integers of 8 bits within `steps`, as they are rounded floats; other integers,
+ * booleans and strings exactly; NaN equals NaN. */
 typedef struct cli_tolerance {
     double rtol, atol, steps;
 } cli_tolerance;

@@ -131,8 +131,8 @@ static const char *channels_first_hint(const tort_port *port, const tort_tensor 
     return buffer;
 }
 
-/* What --save wrote of a type that NumPy does not have: an element's bits in each number. They are packed where they
- * are, which runs ahead of nothing that is still to be read. */
+/* Takes an array whose numbers are the bits of elements, as --save writes types that NumPy does not have, for a tensor
+ * of that type. Packing in place is safe: element i is written at or before byte i, which has been read by then. */
 static void take_bits(const tort_port *port, tort_tensor *tensor) {
     const int bits = tort_type_bits(port->type);
     uint8_t *bytes = tensor->data;

@@ -295,7 +295,7 @@ static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t
     return list;
 }
 
-/* Those that are known, and of how many nodes they are not. */
+/* FLOPs of the nodes whose shapes are known (null where none are), and the number of the others. */
 static void add_flops(cJSON *item, double flops, int32_t unknown) {
     if (flops > 0 || !unknown)
         cJSON_AddNumberToObject(item, "flops", flops);

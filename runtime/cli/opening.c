@@ -218,8 +218,8 @@ tort_status cli_check_environment(tort_error *error) {
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* What the options name as inputs: whoever names one that has a default does not want the default. The caller frees
- * the list, which ends with NULL, and its names. */
+/* Names of inputs in --input, --random and --shape: an input with a default that is named there is given by the user,
+ * so it must be loaded as an input. The caller frees the list, which ends with NULL, and its names. */
 static char **named_inputs(const cli_options *options) {
     size_t count = (size_t)options->range_count + (size_t)options->fixed.shape_count, used = 0;
     for (int32_t i = 0; i < options->input_count; i++)

@@ -132,20 +132,15 @@ static void place_cell(cli_table *table, const tort_report_node *node, const cha
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
-/* Kernels of the provider that serves which were made for other nodes. */
+/* Nodes that nothing refused but kernels of the provider that serves, which were made for other nodes. */
 static int32_t count_unmeant(const tort_report *report) {
     int32_t count = 0;
-    for (int32_t i = 0; i < report->node_count; i++) {
-        char *all = cli_reason_text(report->nodes[i], CLI_ALL, false);
-        char *losses = cli_reason_text(report->nodes[i], CLI_LOSSES, false);
-        count += *all && !*losses;
-        free(all);
-        free(losses);
-    }
+    for (int32_t i = 0; i < report->node_count; i++)
+        count += cli_has_reason(report->nodes[i], CLI_ALL) && !cli_has_reason(report->nodes[i], CLI_LOSSES);
     return count;
 }
 
-/* What is not as it could be, one row an operator and reason: the summary of what the nodes say one by one. */
+/* The losses, one row an operator and reason: the summary of what the nodes say one by one. */
 static void print_reasons(const cli_options *options, const tort_report *report, int width) {
     const cli_detail detail = options->full ? CLI_ALL : CLI_LOSSES;
     cli_reasons reasons = cli_reasons_of(report, detail);
@@ -207,17 +202,16 @@ typedef struct layout {
 
 /* "copy 256 B of 'image' cpu->cuda"; behind another one the verb only where it is not the same. */
 static void append_copy(char **text, const tort_report_copy *copy, const tort_report_copy *before, int name_width) {
-    char buffer[32], *shown_name = cli_print_text("%s", copy->value), *name = cli_shorten(shown_name, name_width);
+    char buffer[32], *name = cli_short_name(copy->value, name_width);
     const char *verb = before && !before->provider == !copy->provider ? "" : copy->provider ? "convert " : "copy ";
     cli_append(text, "%s%s%s of '%s' %s->%s", before ? ", " : "", verb,
                cli_bytes_text((double)copy->bytes, buffer, sizeof buffer), name, copy->from, copy->to);
     free(name);
-    free(shown_name);
 }
 
 /* What stands before a node (-1: at the end) in one row, the first of them by name. */
 static void print_copies(copy_list *copies, int32_t node, bool shown, const layout *l, cli_table *table) {
-    const int32_t most_named = l->width ? 1 : 3;
+    const int32_t max_named = l->width ? 1 : 3;
     int32_t named = 0, left_out = 0;
     double bytes_left_out = 0;
     char buffer[32], *text = cli_copy_text("", 0);
@@ -225,7 +219,7 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, const layo
     for (; copies->next < copies->count && place_of(copies->sorted[copies->next]) <= (uint32_t)node; copies->next++) {
         const tort_report_copy *copy = copies->sorted[copies->next];
         if (copy->node != node) continue;
-        if (named == most_named) {
+        if (named == max_named) {
             left_out++;
             bytes_left_out = copy->bytes < 0 || bytes_left_out < 0 ? -1 : bytes_left_out + (double)copy->bytes;
             continue;
@@ -238,7 +232,8 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, const layo
         cli_append(&text, " ... and %d more, %s", left_out, cli_bytes_text(bytes_left_out, buffer, sizeof buffer));
     if (*text && shown) {
         cli_cell(table, CLI_PLAIN, "%s", "");
-        cli_wide_cell(table, CLI_CYAN, "%s", text);
+        cli_cell(table, CLI_CYAN, "%s", text);
+        cli_row_widen(table);
     }
     free(text);
 }
@@ -258,7 +253,7 @@ static bool is_named(const tort_report_node *node, const char *word) {
     return is;
 }
 
-/* Which nodes --only asks for, and those that it asks for by name, of which everything is told. */
+/* Does --only ask for a node? Everything is told of one that it asks for by name or number. */
 typedef enum asked { NOT_ASKED, ASKED, ASKED_BY_NAME } asked;
 
 static asked is_asked_for(const cli_options *options, const tort_report_node *node) {
@@ -295,14 +290,13 @@ static void print_from(const tort_report_node *node, const layout *l, cli_table 
     if (!node->from_count) return;
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < node->from_count; i++) {
-        char *whole = cli_print_text("%s", node->from[i]);
-        char *name = cli_shorten(whole, l->width > 2 * BEFORE ? l->width - BEFORE : INT_MAX);
+        char *name = cli_short_name(node->from[i], l->width > 2 * BEFORE ? l->width - BEFORE : INT_MAX);
         cli_append(&text, "%s%s", i ? ", " : "from ", name);
         free(name);
-        free(whole);
     }
     cli_cell(table, CLI_PLAIN, "%s", "");
-    cli_wide_cell(table, CLI_DIM, "%s", text);
+    cli_cell(table, CLI_DIM, "%s", text);
+    cli_row_widen(table);
     free(text);
 }
 
@@ -310,7 +304,8 @@ static void print_from(const tort_report_node *node, const layout *l, cli_table 
 static void print_behind(int32_t behind, const tort_report_node *node, cli_table *table) {
     if (!behind) return;
     cli_cell(table, CLI_PLAIN, "%s", "");
-    cli_wide_cell(table, CLI_RED, "+ %d node%s behind %s", behind, behind == 1 ? "" : "s", node->path);
+    cli_cell(table, CLI_RED, "+ %d node%s behind %s", behind, behind == 1 ? "" : "s", node->path);
+    cli_row_widen(table);
 }
 
 static bool is_listed(const tort_report_node *node) {

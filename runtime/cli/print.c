@@ -130,14 +130,6 @@ char *cli_print_list(const char *format, va_list arguments) {
     return t.bytes;
 }
 
-char *cli_print_text(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char *made = cli_print_list(format, arguments);
-    va_end(arguments);
-    return made;
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 void cli_print(FILE *file, const char *format, ...) {

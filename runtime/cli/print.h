@@ -20,7 +20,6 @@ void cli_print_colour(FILE *file, cli_colour colour, const char *format, ...) __
 bool cli_colours(FILE *file);
 
 /* The same into a text; the caller frees. */
-char *cli_print_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *cli_print_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* Columns that a line of `file` may have: what is asked for, or else the terminal's; 0: no limit. */

@@ -56,21 +56,24 @@ int32_t *cli_behind(const tort_report *report) {
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
 
+/* Has a kernel refused that would serve this very node in another build, on another device or with other options? */
+static bool is_better_kernel(const tort_report_verdict *verdict) {
+    return verdict->code >= TORT_NO_CAPABILITY && !verdict->fusion && !verdict->segment;
+}
+
 /* Is this worth a word? A YES is not, and a provider that is down has its own line. A fusion that was refused costs a
  * little speed: --json tells it. */
 static bool counts(const tort_report_node *node, const tort_report_verdict *verdict, cli_detail detail) {
     if (verdict->fusion || verdict->code == TORT_YES) return false;
     if (cli_is_down(verdict)) return !node->provider && cli_only_down(node);
     const bool serves = node->provider && !strcmp(verdict->provider, node->provider);
-    return detail == CLI_ALL || !serves || (verdict->code >= TORT_NO_CAPABILITY && !verdict->segment);
+    return detail == CLI_ALL || !serves || is_better_kernel(verdict);
 }
 
 bool cli_is_loss(const tort_report_node *node) {
-    if (!node->provider || cli_refusal_elsewhere(node)) return true;
-    for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i]->code >= TORT_NO_CAPABILITY && !node->verdicts[i]->fusion && !node->verdicts[i]->segment)
-            return true;
-    return false;
+    bool loss = !node->provider || cli_refusal_elsewhere(node);
+    for (int32_t i = 0; i < node->verdict_count; i++) loss = loss || is_better_kernel(node->verdicts[i]);
+    return loss;
 }
 
 /* Do two providers say the very same, as the core makes them of an operator that no build has? */
@@ -179,7 +182,7 @@ static bool alike(const tort_report_node *a, const tort_report_node *b, bool *va
     return same;
 }
 
-static bool has_reason(const tort_report_node *node, cli_detail detail) {
+bool cli_has_reason(const tort_report_node *node, cli_detail detail) {
     if (!node->provider) return cli_root_of(node) < 0 && !cli_only_down(node);
     for (int32_t i = 0; i < node->verdict_count; i++)
         if (counts(node, node->verdicts[i], detail)) return true;
@@ -220,7 +223,7 @@ cli_reasons cli_reasons_of(const tort_report *report, cli_detail detail) {
     memset(table, -1, size * sizeof *table);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
-        if (!has_reason(node, detail)) continue;
+        if (!cli_has_reason(node, detail)) continue;
         cli_reason *reason = reason_of(&reasons, table, size - 1, node);
         if (reason->nodes < CLI_EXAMPLES) reason->examples[reason->nodes] = node;
         reason->nodes++;

@@ -19,8 +19,8 @@ typedef struct cli_reasons {
     int32_t count;
 } cli_reasons;
 
-/* What a refusal is worth. A kernel of the provider that serves, made for other nodes, is no loss: CLI_ALL tells that
- * too. */
+/* Refusals that are told. A kernel of the provider that serves, made for other nodes, is no loss: only CLI_ALL tells
+ * it. */
 typedef enum cli_detail { CLI_LOSSES, CLI_ALL } cli_detail;
 
 /* The caller frees with cli_reasons_free, before the report. */
@@ -32,6 +32,8 @@ void cli_reasons_free(cli_reasons *reasons);
 char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with_cures);
 /* The same of a group, with cures, and how many nodes stand behind it. The caller frees. */
 char *cli_group_text(const cli_reason *reason, cli_detail detail);
+/* Is there anything to say of the node in this detail? Of one that stands behind another, that one says it. */
+bool cli_has_reason(const tort_report_node *node, cli_detail detail);
 /* Is the node elsewhere, or on a lesser kernel, than it could be? */
 bool cli_is_loss(const tort_report_node *node);
 

@@ -61,11 +61,7 @@ void cli_row_end(cli_table *table) {
     while (table->count % (size_t)table->columns != 0) add_cell(table, cli_copy_text("", 0), CLI_PLAIN);
 }
 
-void cli_wide_cell(cli_table *table, cli_colour colour, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    add_cell(table, cli_print_list(format, arguments), colour);
-    va_end(arguments);
+void cli_row_widen(cli_table *table) {
     table->cells[table->count - 1].wide = true;
     cli_row_end(table);
 }
@@ -126,13 +122,13 @@ static void print_cell(FILE *file, bool colours, const cell *c, const char *text
         cli_print(file, "%.*s", (int)length, text);
 }
 
-/* The last cell of a row, broken into lines under its own beginning, the last of `most` (0: any) cut. */
-static void print_last(FILE *file, bool colours, const cell *c, int begin, int width, int most) {
+/* The last cell of a row, broken into lines under its own beginning, the last of `max` (0: any) cut. */
+static void print_last(FILE *file, bool colours, const cell *c, int begin, int width, int max) {
     const char *text = c->text;
     for (int line = 1; line == 1 || *text; line++) {
         const char *next;
         size_t length = cli_line_of(text, width, &next);
-        const bool cut = line == most && *next;
+        const bool cut = line == max && *next;
         if (cut) length = cli_line_of(text, width - 4, &next);
         if (line > 1) cli_print(file, "\n%*s", begin, "");
         print_cell(file, colours, c, text, length);

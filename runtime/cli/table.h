@@ -13,8 +13,8 @@ cli_table *cli_table_new(const char *titles, int indent);
 /* Fills the next cell, as cli_print prints; cells go row by row. */
 void cli_cell(cli_table *table, cli_colour colour, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void cli_row_end(cli_table *table); /* the rest of the row stays empty */
-/* Fills the rest of the row with one text, which takes the room of all its columns and is broken at blanks. */
-void cli_wide_cell(cli_table *table, cli_colour colour, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Ends the row: its last cell takes the room of all columns that are left, and is broken into lines at blanks. */
+void cli_row_widen(cli_table *table);
 /* Cells of the last column are cut after so many lines; 0, as at first: they are not. */
 void cli_table_cut(cli_table *table, int lines);
 /* Prints, in lines of at most `width` columns (0: no limit), and frees. A column without any content is left out. */

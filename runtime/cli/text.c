@@ -188,6 +188,12 @@ char *cli_shorten(const char *text, int columns) {
     return cli_format("%.*s…%s", (int)beginning_of(text, tail, left + 1), text, tail);
 }
 
+char *cli_short_name(const char *name, int columns) {
+    char *whole = cli_escape(name, strlen(name)), *shortened = cli_shorten(whole, columns);
+    free(whole);
+    return shortened;
+}
+
 size_t cli_line_of(const char *text, int columns, const char **next) {
     const char *end = text + strlen(text);
     size_t length = beginning_of(text, end, columns > 1 ? columns : 1);

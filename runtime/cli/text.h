@@ -29,6 +29,8 @@ int cli_columns_of(const char *text, size_t length);
 /* The text if it fits in so many columns, else its beginning and its end around "…", of a path whole parts of it:
  * "/model/layers.11/…/Conv". The caller frees. */
 char *cli_shorten(const char *text, int columns);
+/* The same of a name as a file has it, escaped first. The caller frees. */
+char *cli_short_name(const char *name, int columns);
 
 /* The longest beginning of a text that fits in so many columns and ends before a blank; a word that is longer than all
  * of them is cut. *next is where the rest begins, behind the blanks. */

@@ -61,11 +61,11 @@ static const tort_link *link_of_threads(const tort_session *session) {
     return NULL;
 }
 
-/* A device that was described, not opened, takes no weights. */
+/* A device that was described, not opened, takes no weights; what is refused is planned for its report alone. */
 static bool only_planned(const tort_session *session) {
     bool described = false;
     for (int32_t i = 0; i < session->chain_count; i++) described |= session->chain[i].described;
-    return described || session->options.plan_only;
+    return described || session->options.plan_only || session->refused;
 }
 
 /* The plan that follows from the shapes that are known: one to run where that is all of them, else one to report; or
@@ -105,7 +105,6 @@ static tort_status decide(tort_session *session, tort_error *error) {
     if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) session->refused = tort_place_strict(session, error);
-    if (session->refused) session->options.plan_only = true; /* the rest of the plan, for the report */
     return status ? status : tort_fuse(session, error);
 }
 
