@@ -61,12 +61,6 @@ static inline double clamp01(double x) {
     return x > 1 ? 1 : x;
 }
 
-/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
-static inline float mishf(float x) {
-    float n = tort_expf(x < 20 ? x : 20), above = n * (n + 2);
-    return x * (above / (above + 2));
-}
-
 /* Both values are computed before one is chosen: a load behind a condition would keep a loop from becoming vector code.
  */
 static inline float choosef(bool condition, float yes, float no) {
@@ -83,7 +77,7 @@ static inline double choose(bool condition, double yes, double no) {
     X(sigmoid, tort_sigmoidf(x), 1 / (1 + exp(-x)), 32)                                                                \
     X(softplus, tort_softplusf(x), (x > 0 ? x : 0) + log1p(exp(-fabs(x))), 48)                                         \
     X(softsign, x / (1 + fabsf(x)), x / (1 + fabs(x)), 8)                                                              \
-    X(mish, mishf(x), x *tanh((x > 0 ? x : 0) + log1p(exp(-fabs(x)))), 64)                                             \
+    X(mish, tort_mishf(x), x *tanh((x > 0 ? x : 0) + log1p(exp(-fabs(x)))), 64)                                        \
     X(elu, choosef(x < 0, p->alpha * tort_expm1f(x), x), choose(x < 0, p->alpha * expm1(x), x), 32)                    \
     X(selu, p->beta *choosef(x <= 0, p->alpha * tort_expm1f(x), x), p->beta *choose(x <= 0, p->alpha * expm1(x), x),   \
       32)                                                                                                              \

@@ -58,6 +58,7 @@ static tort_status resolve_cast(tort_resolve *resolve) {
     tort_cast *params = resolve->params;
     const tort_attribute *saturate = tort_attr(resolve->node, "saturate");
     const char *mode = tort_attr_string(resolve->node, "round_mode");
+    params->parts.axis = resolve->node->inputs[0].type == resolve->node->outputs[0].type ? 0 : -1;
     params->saturate = saturate == NULL || saturate->u.i != 0;
     params->rounding = TORT_ROUND_UP;
     if (strcmp(mode, "nearest") == 0) {
@@ -202,13 +203,13 @@ static tort_status run_bit_cast(const tort_call *call) {
 /* `to` is an attribute that names a type of T2. */
 #define CAST(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
-        "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, 0,                 \
+        "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, TORT_OP_PARTS,     \
             sizeof(tort_cast), infer_cast, resolve_cast, run_cast                                                      \
     }
 #define CAST_LIKE(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                     \
     {                                                                                                                  \
         "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, \
-            TORT_OP_LIKE, sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast                                   \
+            TORT_OP_LIKE | TORT_OP_PARTS, sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast                   \
     }
 #define TO "to:int(T2)!"
 #define SATURATE "saturate:int=1"

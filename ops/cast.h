@@ -3,8 +3,10 @@
 #define TORT_OPS_CAST_H
 
 #include "ops/numeric.h"
+#include "runtime/op.h"
 
 typedef struct tort_cast {
+    tort_parts parts;       /* to the type that the input has already, the output is all of it, and a view */
     bool saturate;          /* to 8-bit floats: out of range becomes the largest value, else infinity or NaN */
     tort_rounding rounding; /* to float8e8m0 */
 } tort_cast;

@@ -89,6 +89,14 @@ static int64_t listed(const walk *w, const char *name, int32_t i) {
     return i < count ? list[i] : 0;
 }
 
+/* Its contents are not those of every trip. */
+static void forget_contents(tort_info *info) {
+    info->elements = NULL;
+    info->element_count = 0;
+    info->data = NULL;
+    info->constant = false;
+}
+
 static void give_counter(walk *w) {
     w->in[0] = (tort_info){.type = TORT_INT64, .nest = -1};
     w->in[1] = (tort_info){.type = TORT_BOOL, .nest = -1};
@@ -117,8 +125,7 @@ static tort_status add_axis(const walk *w, tort_info *info, int64_t at, tort_dim
 static tort_status give_entry(walk *w, int32_t input, tort_info *entry) {
     *entry = w->infer->node->inputs[input];
     if (!w->trips->batched) return TORT_OK;
-    entry->elements = NULL;
-    entry->element_count = 0;
+    forget_contents(entry);
     if (entry->rank == 0)
         return tort_fail(w->infer->error, TORT_E_MODEL, "input %d is a scalar; expected a batch in axis 0", (int)input);
     if (entry->rank > 0) drop_axis(entry, 0, &w->batch);
@@ -143,14 +150,26 @@ static tort_status give_part(walk *w, int32_t i, tort_info *part) {
     return status;
 }
 
+/* A carried value that no trip changes keeps its contents. */
+static tort_status give_carried(walk *w, int32_t i, int32_t port) {
+    const tort_trips *t = w->trips;
+    tort_status status = give_entry(w, t->carried_first + i, &w->in[port]);
+    const bool same_number = t->carried_first + i == port && !t->batched;
+    if (status || !same_number || !tort_body_passes(w->infer, t->body[0], port, (t->asks ? 1 : 0) + i))
+        forget_contents(&w->in[port]);
+    return status;
+}
+
 static tort_status give_inputs(walk *w) {
     const tort_trips *t = w->trips;
     int32_t at = 0;
     if (t->counted) give_counter(w), at = 2;
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && t->carries && i < t->results; i++)
-        status = give_entry(w, t->carried_first + i, &w->in[at++]);
-    for (int32_t i = 0; !status && i < t->scanned; i++) status = give_part(w, i, &w->in[at++]);
+    for (int32_t i = 0; !status && t->carries && i < t->results; i++) status = give_carried(w, i, at++);
+    for (int32_t i = 0; !status && i < t->scanned; i++) {
+        status = give_part(w, i, &w->in[at]);
+        forget_contents(&w->in[at++]);
+    }
     return status;
 }
 
@@ -218,9 +237,7 @@ static tort_status stack(walk *w, int32_t i, const tort_info *part) {
         tort_infer_value(w->infer, t->results + i, tort_sequence_type(tort_tensor_type(part->type)));
         return TORT_OK;
     }
-    stacked.elements = NULL;
-    stacked.data = NULL;
-    stacked.constant = false;
+    forget_contents(&stacked);
     tort_status status = TORT_OK;
     if (part->rank >= 0) status = add_axis(w, &stacked, listed(w, "scan_output_axes", i), w->length);
     if (!status && part->rank >= 0 && t->batched) status = add_axis(w, &stacked, 0, w->batch);
@@ -237,10 +254,7 @@ static tort_status give_outputs(walk *w) {
         tort_info *output = &w->infer->outputs[i];
         *output = t->carries ? w->in[carried + i] : w->out[first + i];
         if (output->kind == TORT_OPTIONAL) *output = w->out[first + i]; /* see unite */
-        output->elements = NULL;
-        output->element_count = 0;
-        output->data = NULL;
-        output->constant = false;
+        forget_contents(output);
         if (t->batched && output->rank >= 0) status = add_axis(w, output, 0, w->batch);
     }
     for (int32_t i = 0; !status && i < t->stacked; i++) status = stack(w, i, &w->out[first + t->results + i]);

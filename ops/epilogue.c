@@ -157,7 +157,7 @@ double tort_epilogue_activate(const tort_epilogue *e, double x) {
     case TORT_ACTIVATION_CELU: return x < 0 ? alpha * expm1(x / alpha) : x;
     case TORT_ACTIVATION_SOFTPLUS: return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
     case TORT_ACTIVATION_SOFTSIGN: return x / (1 + fabs(x));
-    case TORT_ACTIVATION_THRESHOLDED_RELU: return x <= alpha ? 0 : x;
+    case TORT_ACTIVATION_THRESHOLDED_RELU: return x > alpha ? x : 0;
     default: return x;
     }
 }

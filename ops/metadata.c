@@ -275,8 +275,8 @@ static tort_status identity_infer(tort_infer *infer) {
     }
 #define IDENTITY(SINCE, UNTIL, T, TYPES, FLAGS)                                                                        \
     {                                                                                                                  \
-        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "", 0, FLAGS, 0, identity_infer, NULL,     \
-            tort_give_input                                                                                            \
+        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "", 0,                                     \
+            TORT_OP_ALIAS | TORT_OP_SAME | FLAGS, 0, identity_infer, NULL, tort_give_input                             \
     }
 #define OPTIONALS "|seq(all)|optional(all)|optional(seq(all))"
 
@@ -334,14 +334,14 @@ const tort_op tort_ops_metadata[] = {
     UNSQUEEZE(25, 28, "all25"),
     {"com.microsoft", "ExpandDims", 1, 1, "X:T axis:int32", "Y:T", "T=all", "", .shape_inputs = 1u << 1,
      .flags = TORT_OP_ALIAS, .infer = expand_infer},
-    IDENTITY(1, 12, "T", "all", TORT_OP_ALIAS),
-    IDENTITY(13, 13, "T", "all13", TORT_OP_ALIAS),
-    IDENTITY(14, 15, "V", "all13|seq(all)", TORT_OP_ALIAS | TORT_OP_VALUES),
-    IDENTITY(16, 18, "V", "all13" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
-    IDENTITY(19, 20, "V", "all19" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
-    IDENTITY(21, 22, "V", "all21" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
-    IDENTITY(23, 23, "V", "all23" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
-    IDENTITY(24, 24, "V", "all24" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
-    IDENTITY(25, 28, "V", "all25" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(1, 12, "T", "all", 0),
+    IDENTITY(13, 13, "T", "all13", 0),
+    IDENTITY(14, 15, "V", "all13|seq(all)", TORT_OP_VALUES),
+    IDENTITY(16, 18, "V", "all13" OPTIONALS, TORT_OP_VALUES),
+    IDENTITY(19, 20, "V", "all19" OPTIONALS, TORT_OP_VALUES),
+    IDENTITY(21, 22, "V", "all21" OPTIONALS, TORT_OP_VALUES),
+    IDENTITY(23, 23, "V", "all23" OPTIONALS, TORT_OP_VALUES),
+    IDENTITY(24, 24, "V", "all24" OPTIONALS, TORT_OP_VALUES),
+    IDENTITY(25, 28, "V", "all25" OPTIONALS, TORT_OP_VALUES),
     {0},
 };

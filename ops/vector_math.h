@@ -124,6 +124,12 @@ TORT_INLINE float tort_sigmoidf(float x) {
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
+/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
+TORT_INLINE float tort_mishf(float x) {
+    float n = tort_expf(x < 20.0f ? x : 20.0f), above = n * (n + 2.0f);
+    return x * (above / (above + 2.0f));
+}
+
 /* Within 2 ulp: a polynomial below 0.9; above it 1 - e^-q, where the polynomial q is -log(erfc). */
 TORT_INLINE float tort_erff(float x) {
     float a = fabsf(x), z = x * x;

@@ -85,9 +85,12 @@ TORT_API tort_status tort_infer_binary(tort_infer *infer);      /* broadcast of 
 TORT_API tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of all inputs, bool */
 
 /* Infers a body, a graph of the model, for these inputs; what it captures comes from the node. Fills what is known of
- * its outputs, as many as it has. TORT_E_MODEL where it takes another number of inputs. In bodies.c. */
+ * its outputs, as many as it has. An input that is constant has these contents in every trip, and is the input of the
+ * same number of the node. TORT_E_MODEL where the body takes another number of inputs. In bodies.c. */
 TORT_API tort_status tort_infer_body(const tort_infer *infer, int32_t body, const tort_info *inputs, int32_t count,
                                      tort_info *outputs);
+/* Does the body hand on this input unchanged as this output? */
+TORT_API bool tort_body_passes(const tort_infer *infer, int32_t body, int32_t input, int32_t output);
 /* A body that may never run does not fit: it is refused with this error when it runs, and what infers goes on. */
 TORT_API void tort_infer_refuses(const tort_infer *infer, int32_t body, const tort_error *error);
 /* Inputs of a body without those that it captures; outputs. */
@@ -239,6 +242,7 @@ typedef struct tort_permutation {
 
 enum {
     TORT_OP_ALIAS = 1u << 0,     /* output 0 is input 0's bytes under another shape: metadata, a step of the executor */
+    TORT_OP_SAME = 1u << 18,     /* of an alias: under the same shape, too */
     TORT_OP_RANDOM = 1u << 1,    /* never folded */
     TORT_OP_CONTROL = 1u << 2,   /* has bodies: a step of the executor; its params begin with a tort_trips */
     TORT_OP_METADATA = 1u << 3,  /* reads only the shape of its inputs (Shape, Size): a step of the executor */

@@ -164,6 +164,7 @@ typedef struct tort_kernel {
     bool writes_all_packed;                        /* prepare writes every byte of packed, which is not zeroed before */
     tort_status (*prepare)(tort_prepare *prepare); /* NULL: nothing to prepare */
     tort_status (*run)(const tort_call *call);     /* NULL: the operator's reference */
+    int32_t variant;                               /* of rows that share a run; it reads call->kernel->variant */
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
     tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
     void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */

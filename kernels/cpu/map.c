@@ -1,4 +1,4 @@
-/* map.c - functions of single elements in fp32: the activations, Exp, Erf and Tanh.
+/* map.c - functions of single elements in fp32: the activations, and Exp, Erf, Sqrt and their like.
  *
  * Read next: simd/maps.c. */
 #include "kernels/cpu/cpu.h"
@@ -18,10 +18,9 @@ static void map_range(void *arg, int64_t begin, int64_t end) {
     job->loop(job->alpha, job->beta, job->x + begin, job->y + begin, end - begin);
 }
 
-/* `map` is a tort_activation or a tort_map_kind. */
-static tort_status run_map(const tort_call *call, int32_t map, float alpha, float beta) {
+static tort_status map(const tort_call *call, int32_t kind, float alpha, float beta) {
     const tort_cpu_device *device = call->device;
-    map_job job = {.loop = device->simd->maps[map],
+    map_job job = {.loop = device->simd->maps[kind],
                    .alpha = alpha,
                    .beta = beta,
                    .x = call->inputs[0].data,
@@ -30,91 +29,26 @@ static tort_status run_map(const tort_call *call, int32_t map, float alpha, floa
     return TORT_OK;
 }
 
-static tort_status run_exp(const tort_call *call) {
-    return run_map(call, TORT_MAP_EXP, 0, 0);
+/* The variant of these rows is a tort_activation or a tort_map_kind. */
+static tort_status run_map(const tort_call *call) {
+    return map(call, call->kernel->variant, 0, 0);
 }
 
-static tort_status run_erf(const tort_call *call) {
-    return run_map(call, TORT_MAP_ERF, 0, 0);
-}
-
-static tort_status run_abs(const tort_call *call) {
-    return run_map(call, TORT_MAP_ABS, 0, 0);
-}
-
-static tort_status run_neg(const tort_call *call) {
-    return run_map(call, TORT_MAP_NEG, 0, 0);
-}
-
-static tort_status run_floor(const tort_call *call) {
-    return run_map(call, TORT_MAP_FLOOR, 0, 0);
-}
-
-static tort_status run_ceil(const tort_call *call) {
-    return run_map(call, TORT_MAP_CEIL, 0, 0);
-}
-
-static tort_status run_round(const tort_call *call) {
-    return run_map(call, TORT_MAP_ROUND, 0, 0);
-}
-
-static tort_status run_sqrt(const tort_call *call) {
-    return run_map(call, TORT_MAP_SQRT, 0, 0);
-}
-
-static tort_status run_reciprocal(const tort_call *call) {
-    return run_map(call, TORT_MAP_RECIPROCAL, 0, 0);
-}
-
-static tort_status run_log(const tort_call *call) {
-    return run_map(call, TORT_MAP_LOG, 0, 0);
-}
-
-static tort_status run_tanh(const tort_call *call) {
-    return run_map(call, TORT_ACTIVATION_TANH, 0, 0);
-}
-
-static tort_status run_relu(const tort_call *call) {
-    return run_map(call, TORT_ACTIVATION_RELU, 0, 0);
-}
-
-static tort_status run_sigmoid(const tort_call *call) {
-    return run_map(call, TORT_ACTIVATION_SIGMOID, 0, 0);
-}
-
-static tort_status run_hard_swish(const tort_call *call) {
-    return run_map(call, TORT_ACTIVATION_HARD_SWISH, 0, 0);
-}
-
-/* ---- with attributes --------------------------------------------------------------------------------------------- */
-
-static tort_status run_with_params(const tort_call *call, int32_t map) {
+static tort_status run_with_attributes(const tort_call *call) {
     const tort_activation_params *params = call->params;
-    return run_map(call, map, params->alpha, params->beta);
-}
-
-static tort_status run_leaky_relu(const tort_call *call) {
-    return run_with_params(call, TORT_ACTIVATION_LEAKY_RELU);
-}
-
-static tort_status run_hard_sigmoid(const tort_call *call) {
-    return run_with_params(call, TORT_ACTIVATION_HARD_SIGMOID);
-}
-
-static tort_status run_swish(const tort_call *call) {
-    return run_with_params(call, TORT_MAP_SWISH);
+    return map(call, call->kernel->variant, params->alpha, params->beta);
 }
 
 static tort_status run_gelu(const tort_call *call) {
     const tort_activation_params *params = call->params;
-    return run_map(call, params->tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU, 0, 0);
+    return map(call, params->tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU, 0, 0);
 }
 
 static tort_status run_clip(const tort_call *call) {
     const tort_clip *params = call->params;
     const tort_tensor *low = tort_call_input(call, 1), *high = tort_call_input(call, 2);
-    return run_map(call, TORT_ACTIVATION_CLIP, low ? *(const float *)low->data : params->low,
-                   high ? *(const float *)high->data : params->high);
+    return map(call, TORT_ACTIVATION_CLIP, low ? *(const float *)low->data : params->low,
+               high ? *(const float *)high->data : params->high);
 }
 
 /* ---- with a bias ------------------------------------------------------------------------------------------------- */
@@ -152,11 +86,10 @@ static tort_status run_bias_gelu(const tort_call *call) {
     return TORT_OK;
 }
 
-#define MAP_ROW(op_, name_, run_) MAP_ROW_OF("", op_, name_, run_)
-#define MAP_ROW_OF(domain_, op_, name_, run_)                                                                          \
+#define ROW(domain_, op_, name_, run_, variant_)                                                                       \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 1,        \
-        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                                             \
+        .domain = domain_, .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .variant = variant_,  \
+        .in_place = 1, .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                              \
     }
 #define BIAS_ROW(op_)                                                                                                  \
     {                                                                                                                  \
@@ -165,27 +98,34 @@ static tort_status run_bias_gelu(const tort_call *call) {
     }
 
 const tort_kernel tort_cpu_map[] = {
-    MAP_ROW("Exp", "exp_vectors", run_exp),
-    MAP_ROW("Erf", "erf_vectors", run_erf),
-    MAP_ROW("Tanh", "tanh_vectors", run_tanh),
-    MAP_ROW("Abs", "abs_vectors", run_abs),
-    MAP_ROW("Neg", "neg_vectors", run_neg),
-    MAP_ROW("Floor", "floor_vectors", run_floor),
-    MAP_ROW("Ceil", "ceil_vectors", run_ceil),
-    MAP_ROW("Round", "round_vectors", run_round),
-    MAP_ROW("Sqrt", "sqrt_vectors", run_sqrt),
-    MAP_ROW("Reciprocal", "reciprocal_vectors", run_reciprocal),
-    MAP_ROW("Log", "log_vectors", run_log),
-    MAP_ROW("Relu", "relu_vectors", run_relu),
-    MAP_ROW("LeakyRelu", "leaky_relu_vectors", run_leaky_relu),
-    MAP_ROW("Clip", "clip_vectors", run_clip),
-    MAP_ROW("Sigmoid", "sigmoid_vectors", run_sigmoid),
-    MAP_ROW("Swish", "swish_vectors", run_swish),
-    MAP_ROW("HardSigmoid", "hard_sigmoid_vectors", run_hard_sigmoid),
-    MAP_ROW("HardSwish", "hard_swish_vectors", run_hard_swish),
-    MAP_ROW("Gelu", "gelu_vectors", run_gelu),
-    MAP_ROW_OF("com.microsoft", "Gelu", "gelu_vectors", run_gelu),
-    MAP_ROW_OF("com.microsoft", "QuickGelu", "swish_vectors", run_swish),
+    ROW("", "Exp", "exp_vectors", run_map, TORT_MAP_EXP),
+    ROW("", "Erf", "erf_vectors", run_map, TORT_MAP_ERF),
+    ROW("", "Tanh", "tanh_vectors", run_map, TORT_ACTIVATION_TANH),
+    ROW("", "Abs", "abs_vectors", run_map, TORT_MAP_ABS),
+    ROW("", "Neg", "neg_vectors", run_map, TORT_MAP_NEG),
+    ROW("", "Floor", "floor_vectors", run_map, TORT_MAP_FLOOR),
+    ROW("", "Ceil", "ceil_vectors", run_map, TORT_MAP_CEIL),
+    ROW("", "Round", "round_vectors", run_map, TORT_MAP_ROUND),
+    ROW("", "Sqrt", "sqrt_vectors", run_map, TORT_MAP_SQRT),
+    ROW("", "Reciprocal", "reciprocal_vectors", run_map, TORT_MAP_RECIPROCAL),
+    ROW("", "Log", "log_vectors", run_map, TORT_MAP_LOG),
+    ROW("", "Relu", "relu_vectors", run_map, TORT_ACTIVATION_RELU),
+    ROW("", "Sigmoid", "sigmoid_vectors", run_map, TORT_ACTIVATION_SIGMOID),
+    ROW("", "HardSwish", "hard_swish_vectors", run_map, TORT_ACTIVATION_HARD_SWISH),
+    ROW("", "Mish", "mish_vectors", run_map, TORT_MAP_MISH),
+    ROW("", "Softplus", "softplus_vectors", run_map, TORT_ACTIVATION_SOFTPLUS),
+    ROW("", "Softsign", "softsign_vectors", run_map, TORT_ACTIVATION_SOFTSIGN),
+    ROW("", "LeakyRelu", "leaky_relu_vectors", run_with_attributes, TORT_ACTIVATION_LEAKY_RELU),
+    ROW("", "HardSigmoid", "hard_sigmoid_vectors", run_with_attributes, TORT_ACTIVATION_HARD_SIGMOID),
+    ROW("", "ThresholdedRelu", "thresholded_relu_vectors", run_with_attributes, TORT_ACTIVATION_THRESHOLDED_RELU),
+    ROW("", "Elu", "elu_vectors", run_with_attributes, TORT_ACTIVATION_ELU),
+    ROW("", "Selu", "selu_vectors", run_with_attributes, TORT_ACTIVATION_SELU),
+    ROW("", "Celu", "celu_vectors", run_with_attributes, TORT_ACTIVATION_CELU),
+    ROW("", "Swish", "swish_vectors", run_with_attributes, TORT_MAP_SWISH),
+    ROW("com.microsoft", "QuickGelu", "swish_vectors", run_with_attributes, TORT_MAP_SWISH),
+    ROW("", "Clip", "clip_vectors", run_clip, 0),
+    ROW("", "Gelu", "gelu_vectors", run_gelu, 0),
+    ROW("com.microsoft", "Gelu", "gelu_vectors", run_gelu, 0),
     BIAS_ROW("FastGelu"),
     BIAS_ROW("BiasGelu"),
     {.op = NULL},

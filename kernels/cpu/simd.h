@@ -169,6 +169,7 @@ typedef enum tort_map_kind {
     TORT_MAP_SQRT,
     TORT_MAP_RECIPROCAL,
     TORT_MAP_LOG,
+    TORT_MAP_MISH,
     TORT_MAP_COUNT
 } tort_map_kind;
 

@@ -53,7 +53,7 @@ template <class C> static __device__ __noinline__ C activate_curved(int32_t acti
     case TORT_ACTIVATION_CELU: return celu(x, alpha);
     case TORT_ACTIVATION_SOFTPLUS: return softplus(x);
     case TORT_ACTIVATION_SOFTSIGN: return softsign(x);
-    default: return x <= alpha ? (C)0 : x; /* TORT_ACTIVATION_THRESHOLDED_RELU */
+    default: return x > alpha ? x : (C)0; /* TORT_ACTIVATION_THRESHOLDED_RELU */
     }
 }
 

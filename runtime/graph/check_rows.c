@@ -13,9 +13,9 @@ enum { LONGEST_NUMBER = 63, LARGEST_PARAMS = 1 << 20 };
 
 /* What an application's operators may be; control flow and constants are things of the core. */
 enum {
-    ALLOWED_FLAGS = TORT_OP_ALIAS | TORT_OP_RANDOM | TORT_OP_METADATA | TORT_OP_BULKY | TORT_OP_EARLY | TORT_OP_LISTS |
-                    TORT_OP_VALUES | TORT_OP_COMMUTES | TORT_OP_PARTS | TORT_OP_JOINS | TORT_OP_IN_PLACE |
-                    TORT_OP_LIKE | TORT_OP_ONCE | TORT_OP_PICKS | TORT_OP_LATE | TORT_OP_PERMUTES
+    ALLOWED_FLAGS = TORT_OP_ALIAS | TORT_OP_SAME | TORT_OP_RANDOM | TORT_OP_METADATA | TORT_OP_BULKY | TORT_OP_EARLY |
+                    TORT_OP_LISTS | TORT_OP_VALUES | TORT_OP_COMMUTES | TORT_OP_PARTS | TORT_OP_JOINS |
+                    TORT_OP_IN_PLACE | TORT_OP_LIKE | TORT_OP_ONCE | TORT_OP_PICKS | TORT_OP_LATE | TORT_OP_PERMUTES
 };
 
 static const char *text_or_none(const char *text) {

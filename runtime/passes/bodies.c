@@ -19,11 +19,9 @@ int32_t tort_body_outputs(const tort_node_view *node, int32_t body) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* What an input is in a body. Contents are passed on only where they are those of every trip: a constant that a carried
- * value starts from, or that is cut into parts, is none within. */
-static tort_info entering(const tort_info *given, bool captured, const tort_info *declared, tort_dims *dims) {
+/* What an input is in a body, with its contents where it is constant. */
+static tort_info entering(const tort_info *given, const tort_info *declared, tort_dims *dims) {
     tort_info info = *given;
-    info.constant = given->constant && captured;
     if (!info.constant) {
         info.elements = NULL;
         info.element_count = 0;
@@ -41,8 +39,7 @@ static void enter_body(const tort_infer *infer, const tort_graph *graph, tort_in
     const tort_info *captured = node->inputs + (node->input_count - node->captured);
     for (int32_t i = 0; i < graph->input_count; i++) {
         tort_info *info = &infos[graph->inputs[i]];
-        const tort_info given = i < count ? inputs[i] : captured[i - count];
-        *info = entering(&given, i >= count, info, infer->dims);
+        *info = entering(i < count ? &inputs[i] : &captured[i - count], info, infer->dims);
     }
 }
 
@@ -111,6 +108,12 @@ tort_status tort_infer_body(const tort_infer *infer, int32_t index, const tort_i
     return status;
 }
 
+bool tort_body_passes(const tort_infer *infer, int32_t body, int32_t input, int32_t output) {
+    const tort_pass *pass = infer->pass;
+    const tort_graph *graph = pass->bodies ? pass->bodies[body].graph : &pass->model->graphs[body];
+    return graph->inputs[input] == graph->outputs[output];
+}
+
 void tort_infer_refuses(const tort_infer *infer, int32_t body, const tort_error *error) {
     if (infer->pass->refused) infer->pass->refused(infer->pass->entered_ud, body, error);
 }
@@ -156,12 +159,12 @@ int32_t tort_operand_memory(const tort_lowered *lowered, int32_t index, int32_t 
     }
     const int32_t port = port_of_input(node, trips, input);
     if (port < 0) return 0;
+    const bool captured = input >= node->input_count - node->captured;
     for (int32_t b = 0; b < TORT_BODIES; b++) {
         const tort_lowered *body = tort_trips_body(lowered, trips, b);
-        const bool carried = body && trips->carries && port < (trips->counted ? 2 : 0) + trips->results;
-        if (!body || !(carried || port_is_read(body, port))) continue;
+        if (!body) continue;
         const bool settled = tort_is_constant(body, body->graph.inputs[port]);
-        if (!settled) return body->input_memory[port];
+        if (!captured || (port_is_read(body, port) && !settled)) return body->input_memory[port];
     }
     return -1;
 }
@@ -227,7 +230,10 @@ static void adjust(const tort_trips *t, tort_lowered *body) {
         if (t->batched || t->sequences || listed(t, t->input_axes, i)) body->input_memory[counted + carried + i] = 0;
     for (int32_t i = 0; i < t->stacked; i++)
         if (t->batched || t->sequences || listed(t, t->output_axes, i)) body->output_memory[asks + t->results + i] = 0;
-    for (int32_t i = 0; i < carried; i++) body->output_memory[asks + i] = body->input_memory[counted + i];
+    for (int32_t i = 0; i < carried; i++) {
+        body->output_memory[asks + i] = body->input_memory[counted + i];
+        body->passed[asks + i] = body->graph.outputs[asks + i] == body->graph.inputs[counted + i];
+    }
 }
 
 static tort_status bind_graph(tort_lowered *lowered, tort_error *error);

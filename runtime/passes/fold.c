@@ -394,11 +394,14 @@ static void note_refused(void *ud, int32_t body, const tort_error *why) {
     lowered->refused = kept;
 }
 
-/* What a body captures is the same constant inside where it is one outside. */
+/* What a body captures, and what no trip changes (see tort_infer_body), is the same constant inside where it is one
+ * outside. */
 static void pass_constants(const tort_lowered *outer, const tort_node *node, tort_lowered *body) {
-    const int32_t own = node->input_count - node->captured, first = body->graph.input_count - node->captured;
-    for (int32_t i = 0; i < node->captured; i++) {
-        const int32_t from = node->inputs[own + i], to = body->graph.inputs[first + i];
+    const int32_t own = body->graph.input_count - node->captured, shift = node->input_count - body->graph.input_count;
+    for (int32_t i = 0; i < body->graph.input_count; i++) {
+        const int32_t to = body->graph.inputs[i];
+        if (i < own && !body->infos[to].constant) continue;
+        const int32_t from = node->inputs[i < own ? i : i + shift];
         if (from < 0 || !tort_is_constant(outer, from)) continue;
         body->constant_of[to] = outer->constant_of[from];
         body->weights[to] = outer->weights[from];

@@ -13,7 +13,8 @@ static bool allocate_tables(tort_lowered *lowered) {
     lowered->units = tort_arena_array(arena, (size_t)graph->node_count + 1, sizeof *lowered->units);
     lowered->input_memory = tort_arena_array(arena, (size_t)graph->input_count + 1, sizeof(int32_t));
     lowered->output_memory = tort_arena_array(arena, (size_t)graph->output_count + 1, sizeof(int32_t));
-    return lowered->units && lowered->input_memory && lowered->output_memory;
+    lowered->passed = tort_arena_array(arena, (size_t)graph->output_count + 1, sizeof *lowered->passed);
+    return lowered->units && lowered->input_memory && lowered->output_memory && lowered->passed;
 }
 
 /* Room for `count` values in all arrays that are indexed by them. Their capacity is what all of them have. */
@@ -65,10 +66,32 @@ static bool copy_graph(tort_lowered *lowered, const tort_graph *model) {
     *graph = *model;
     graph->node_capacity = graph->value_capacity = 0;
     graph->nodes = tort_arena_array(arena, (size_t)model->node_count + 1, sizeof *graph->nodes);
-    if (!graph->nodes || !reserve_values(lowered, model->value_count + 1)) return false;
+    graph->outputs = tort_arena_array(arena, (size_t)model->output_count + 1, sizeof *graph->outputs);
+    if (!graph->nodes || !graph->outputs || !reserve_values(lowered, model->value_count + 1)) return false;
     if (model->node_count) memcpy(graph->nodes, model->nodes, (size_t)model->node_count * sizeof *graph->nodes);
     if (model->value_count) memcpy(graph->values, model->values, (size_t)model->value_count * sizeof *graph->values);
+    if (model->output_count) memcpy(graph->outputs, model->outputs, (size_t)model->output_count * sizeof(int32_t));
     return allocate_tables(lowered);
+}
+
+/* The value that this one is, by an alias of the same shape; -1: it is none. */
+static int32_t alias_of(const tort_graph *graph, int32_t value) {
+    const int32_t producer = graph->values[value].producer;
+    if (producer < 0) return -1;
+    const tort_node *node = &graph->nodes[producer];
+    return node->op && node->op->flags & TORT_OP_SAME ? node->inputs[0] : -1;
+}
+
+/* Exporters put an alias of the same shape between an input of a loop's body and the output that hands it to the next
+ * trip. Without it the output is that input, and seen to be unchanged. */
+static void skip_aliases(tort_graph *body) {
+    for (int32_t i = 0; i < body->output_count; i++) {
+        int32_t value = body->outputs[i];
+        for (int32_t next = value; next >= 0; next = alias_of(body, value)) value = next;
+        if (!body->values[value].is_input) continue;
+        body->outputs[i] = value;
+        body->values[value].is_output = true;
+    }
 }
 
 /* A constant of the session for every weight of the model that a value of some graph is; `of` is by weight, -1. */
@@ -147,6 +170,7 @@ static bool lower_all(tort_session *session, int32_t *of) {
     for (int32_t g = 0; g < session->graph_count; g++) {
         tort_lowered *lowered = &session->graphs[g];
         if (!copy_graph(lowered, &session->model->graphs[g]) || !take_weights(lowered, of)) return false;
+        if (g > 0) skip_aliases(&lowered->graph);
     }
     session->graphs[0].lowered = true;
     return true;

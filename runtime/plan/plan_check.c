@@ -215,8 +215,9 @@ static tort_status check_output(const tort_plan *plan, int32_t port, tort_error 
     while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     if (plan->slots[slot].layout) return bad(error, "layout of output", port);
     const tort_home home = plan->slots[slot].home;
-    const bool counted = home == TORT_HOME_OBJECT || home == TORT_HOME_INPUT; /* others may hold the same value */
-    if (plan->slots[slot].output != port && !counted)
+    /* Others may hold the same value; what a trip hands on unchanged is an input, or a constant. */
+    const bool shared = home == TORT_HOME_OBJECT || home == TORT_HOME_INPUT || home == TORT_HOME_CONSTANT;
+    if (plan->slots[slot].output != port && !shared)
         return bad(error, "bytes that are not an output's own, of output", port);
     return plan->slots[slot].last_step < plan->step_count ? bad(error, "life time of output", port) : TORT_OK;
 }

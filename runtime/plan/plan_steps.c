@@ -372,11 +372,13 @@ static bool has_own_bytes(const tort_slot *slot) {
 }
 
 /* An output must be in the memory it is bound to, and its bytes the context's and its own: what is the caller's input,
- * a weight, or an output already, is copied. */
+ * a weight, or an output already, is copied. But for what a trip hands to the next as it got it. */
 static tort_status add_output(builder *b, int32_t port) {
     int32_t value = b->graph->outputs[port], memory = b->lowered->output_memory[port], slot;
     tort_status status = ensure(b, value, memory, -1, &slot);
     if (status) return status;
+    b->plan->output_slots[port] = slot;
+    if (b->lowered->passed[port]) return TORT_OK;
     const tort_slot *root = root_of(b->plan, slot);
     if (kind_of(b, value) == TORT_TENSOR && (!has_own_bytes(root) || root->output >= 0)) {
         int32_t copy = add_slot(b, value, memory, TORT_HOME_ARENA, -1);

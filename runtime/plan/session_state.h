@@ -195,6 +195,7 @@ typedef struct tort_lowered {
     int32_t *constant_of;                  /* index into the session's constants, -1 */
     int32_t *weights;                      /* the model's weight that the value is, -1 */
     int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
+    bool *passed;       /* an output of a body: the input of the next trip, which this trip had already */
     int32_t *same_dim;  /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
     uint8_t *asked;     /* node_count: a tort_asked */
     bool *final;        /* a value: whatever inputs come, its shape and small contents are what is known here */

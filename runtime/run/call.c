@@ -151,7 +151,7 @@ static tort_status aim_results(const tort_caller *c) {
         const int32_t port = c->asks + i;
         const tort_plan *plan = &c->body->planned->plan;
         const tort_slot *slot = &plan->slots[plan->output_slots[port]];
-        if (!is_tensor(c, port) || slot->bytes < 0 || slot->home == TORT_HOME_OBJECT) continue;
+        if (lowered->passed[port] || !is_tensor(c, port) || slot->bytes < 0 || slot->home == TORT_HOME_OBJECT) continue;
         tort_region *region = &c->trip->carried[2 * port + (c->trip->number & 1)];
         status = reserve(c, lowered->output_memory[port], (size_t)slot->bytes, region);
         c->trip->outputs[port] = (tort_tensor){.type = slot->type, .rank = slot->rank, .data = region->base};
@@ -182,6 +182,7 @@ static tort_status carry(const tort_caller *c) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->carried; i++) {
         const int32_t port = c->asks + i, to = c->counted + i;
+        if (c->body->lowered->passed[port]) continue;
         if (is_tensor(c, port)) {
             status = carry_tensor(c, port, &c->trip->inputs[to]);
             continue;

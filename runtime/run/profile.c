@@ -40,11 +40,19 @@ static double bytes_of(const tort_frame *frame, const tort_step *step, int32_t f
     return sum;
 }
 
+/* Do two operands have elements of one type? */
+static bool same_type(const tort_frame *frame, int32_t a, int32_t b) {
+    const tort_plan *plan = &frame->planned->plan;
+    const int32_t first = plan->operands[a], second = plan->operands[b];
+    return first >= 0 && second >= 0 && plan->slots[first].type == plan->slots[second].type;
+}
+
 /* What it picks parts of counts as far as it takes any. */
 static double kernel_bytes(const tort_frame *frame, const tort_step *step) {
     const bool whole_node = !frame->lowered->units[step->node].segment;
     const uint32_t flags = whole_node ? frame->lowered->graph.nodes[step->node].op->flags : 0;
-    const bool picks = (flags & (TORT_OP_PARTS | TORT_OP_PICKS)) && step->input_count > 0;
+    const bool picks = (flags & (TORT_OP_PARTS | TORT_OP_PICKS)) && step->input_count > 0 &&
+                       same_type(frame, step->operands, step->operands + step->input_count);
     const double outputs = bytes_of(frame, step, step->input_count, step->output_count);
     double inputs = bytes_of(frame, step, picks, step->input_count - picks);
     if (picks) {

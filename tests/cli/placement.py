@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from suite import DIGITS, NO_CUDA, floats, save_model, unknown_operator
+from suite import DIGITS, NO_CUDA, floats, save_model, tensor, unknown_operator
 
 # A card that a build for sm_80 alone, as of make test, has code for too.
 BOARD = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_86")
@@ -93,3 +93,14 @@ def test_bind(suite, folder):
     suite.check(told["copies"] == [], "a bound plan has no copies")
     told = suite.run("plan", DIGITS, "--ep", "cuda", "--target", "cuda:sm_86", "--json").json()
     suite.check([c["before"] for c in told["copies"]] == ["conv1", ""] and told["copies"][1]["node"] is None, "copies of a plan, the last at the end")
+
+
+def test_cast_to_the_same_type(suite, folder):
+    """Exporters cast to be sure: what has the type already is not copied."""
+    nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Cast", ["a"], ["b"], "same", to=TensorProto.FLOAT),
+             helper.make_node("Neg", ["b"], ["c"]), helper.make_node("Cast", ["c"], ["d"], "other", to=TensorProto.INT32),
+             helper.make_node("Abs", ["d"], ["y"])]
+    save_model(folder / "m.onnx", nodes, [floats("x", [8, 8])], [tensor("y", TensorProto.INT32, [8, 8])])
+    for chain in ("cpu", "cudasim,cpu"):
+        kernels = {node["name"]: node["kernel"] for node in suite.run("plan", folder / "m.onnx", "--json", "--ep", chain).json()["nodes"]}
+        suite.check(kernels["same"] == "view" and kernels["other"] != "view", f"{chain}: {kernels}")

@@ -53,7 +53,7 @@ MAP(map_selu, beta *choose(x < 0, alpha *tort_expm1f(x), x))
 MAP(map_celu, choose(x < 0, alpha *tort_expm1f(x / alpha), x))
 MAP(map_softplus, tort_softplusf(x))
 MAP(map_softsign, x / (1 + fabsf(x)))
-MAP(map_thresholded_relu, x <= alpha ? 0 : x)
+MAP(map_thresholded_relu, choose(x > alpha, x, 0))
 MAP(map_exp, tort_expf(x))
 MAP(map_erf, tort_erff(x))
 MAP(map_tanh, tort_tanhf(x))
@@ -66,6 +66,7 @@ MAP(map_round, rintf(x))
 MAP(map_sqrt, sqrtf(x))
 MAP(map_reciprocal, 1.0f / x)
 MAP(map_log, tort_logf(x))
+MAP(map_mish, tort_mishf(x))
 
 static void map_none(float alpha, float beta, const float *x, float *y, int64_t count) {
     (void)alpha, (void)beta;
@@ -101,6 +102,7 @@ const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
     [TORT_MAP_SQRT] = map_sqrt,
     [TORT_MAP_RECIPROCAL] = map_reciprocal,
     [TORT_MAP_LOG] = map_log,
+    [TORT_MAP_MISH] = map_mish,
 };
 
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *restrict residual, float *restrict values,
