@@ -1,7 +1,8 @@
-/* inspect.c - `tinyort inspect`: what a model is, before anything is planned.
+/* inspect.c - `tinyort inspect`: what a model is, wherever it may run.
  *
- * FLOPs are those of convolutions and matrix products, two a multiply-add, by the table of ops/flops.c; shapes that
- * depend on a symbol need --shape. Bodies are not counted: how often they run is not known. */
+ * Shapes are those that a session on the plain loops finds, since it knows more than the file: what depends on
+ * constants alone, and sizes of --shape. Where none opens, they are the file's. FLOPs are those of convolutions and
+ * matrix products, two a multiply-add, by the table of ops/flops.c; how often a body runs is not known. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,42 +11,43 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/graph/check.h"
-#include "runtime/graph/infer.h"
+#include "runtime/plan/session_state.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* The symbols that --shape gives a size. */
-typedef struct known_sizes {
-    tort_dim_binding *bindings;
-    int32_t count;
-} known_sizes;
+/* What is known of the values of the main graph. */
+typedef struct facts {
+    const tort_model *model;
+    const tort_dims *dims;
+    const tort_info *infos; /* a value */
+    tort_session *session;  /* whose they are; owned; NULL: the model's, in `copy` */
+    tort_info *copy;
+} facts;
 
-static known_sizes read_sizes(const cli_options *options, const tort_model *model) {
-    const tort_graph *graph = &model->graphs[0];
-    known_sizes sizes = {cli_alloc((size_t)graph->input_count * TORT_MAX_RANK, sizeof *sizes.bindings), 0};
-    for (int32_t i = 0; i < graph->input_count; i++) {
-        const tort_info *info = &graph->values[graph->inputs[i]].info;
-        tort_port port = cli_input_port(options, model, i);
-        for (int32_t d = 0; d < info->rank && d < port.rank; d++)
-            if (!tort_dim_known(info->dims[d]) && port.dims[d] >= 0)
-                sizes.bindings[sizes.count++] = (tort_dim_binding){info->dims[d], port.dims[d]};
+static facts find_facts(const cli_options *options, const tort_model *model) {
+    facts k = {.model = model, .dims = &model->dims};
+    tort_session_options session_options = cli_session_options(options, "cpu");
+    session_options.fusions_off = "*";
+    session_options.plan_only = true;
+    const tort_status status = cli_open_session(model, &session_options, &k.session, NULL);
+    if (k.session && (!status || status == TORT_E_PLACEMENT)) {
+        k.dims = &k.session->dims;
+        k.infos = k.session->graphs[0].infos;
+        return k;
     }
-    return sizes;
+    const tort_graph *graph = &model->graphs[0];
+    k.infos = k.copy = cli_alloc((size_t)graph->value_count, sizeof *k.copy);
+    for (int32_t v = 0; v < graph->value_count; v++) k.copy[v] = graph->values[v].info;
+    return k;
 }
 
-/* Concrete dims of a value; false where they are not known. */
-static bool concrete(const tort_model *model, const known_sizes *sizes, int32_t value, tort_tensor *out) {
-    if (value < 0) return false;
-    const tort_info *info = &model->graphs[0].values[value].info;
-    *out = (tort_tensor){.type = info->type, .rank = info->rank};
-    for (int32_t d = 0; d < info->rank; d++)
-        if (!tort_dim_evaluate(&model->dims, info->dims[d], sizes->bindings, sizes->count, &out->dims[d])) return false;
-    int64_t count;
-    return info->rank >= 0 && tort_tensor_count(out, &count);
+static void forget(facts *k) {
+    tort_session_free(k->session);
+    free(k->copy);
 }
 
 /* Sizes that have a name or a formula; an unknown that inference made up is "?". The caller frees. */
-static char *value_shape(const tort_model *model, const tort_info *info) {
+static char *value_shape(const facts *k, const tort_info *info) {
     if (info->kind != TORT_TENSOR) return cli_format("%s", "");
     if (info->rank <= 0) return cli_format(info->rank < 0 ? "of any rank" : "scalar");
     char *text = cli_copy_text("", 0);
@@ -53,7 +55,7 @@ static char *value_shape(const tort_model *model, const tort_info *info) {
     for (int pass = 0; pass < 2; pass++)
         for (int32_t d = 0; d < info->rank; d++) {
             char dim[100];
-            tort_dim_text(&model->dims, info->dims[d], dim, sizeof dim);
+            tort_dim_text(k->dims, info->dims[d], dim, sizeof dim);
             const bool known = tort_dim_known(info->dims[d]), unknown = !known && *dim == '?';
             if (pass == 0)
                 named = named || (!known && !unknown);
@@ -66,28 +68,16 @@ static char *value_shape(const tort_model *model, const tort_info *info) {
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 typedef struct op_count {
-    const tort_node *node; /* the first of its kind */
-    int32_t nodes, unknown_flops;
+    const tort_node *node;        /* the first of its kind */
+    int32_t nodes, unknown_flops; /* nodes in bodies are among them */
     double flops;
 } op_count;
 
 typedef struct summary {
     op_count *ops;
-    int32_t op_kinds, nodes, unknown_flops;
+    int32_t op_kinds, nodes, unknown_flops, in_bodies; /* of the unknown ones */
     double flops, parameters, parameter_bytes;
 } summary;
-
-/* What is known of a value; false: it is there, and its shape is not known. */
-static bool known_info(const tort_model *model, const known_sizes *sizes, int32_t value, tort_info *info) {
-    tort_tensor tensor;
-    *info = (tort_info){.nest = -1, .rank = -1};
-    if (value < 0) return true;
-    if (!concrete(model, sizes, value, &tensor)) return false;
-    info->type = tensor.type;
-    info->rank = tensor.rank;
-    memcpy(info->dims, tensor.dims, sizeof info->dims);
-    return true;
-}
 
 static double resolved_flops(const tort_node_view *view, const tort_node *node) {
     size_t bytes, scratch;
@@ -99,16 +89,23 @@ static double resolved_flops(const tort_node_view *view, const tort_node *node) 
     return flops;
 }
 
-/* FLOPs of a node; 0 for one that is not counted, negative where its shapes are not known. */
-static double node_flops(const tort_model *model, const known_sizes *sizes, const tort_node *node) {
-    if (!node->op || !tort_op_is_counted(node->op)) return 0;
+static bool all_known(const facts *k, const int32_t *values, int32_t count, tort_info *infos) {
+    bool all = true;
+    for (int32_t i = 0; i < count; i++) {
+        infos[i] = values[i] < 0 ? (tort_info){.nest = -1, .rank = -1} : k->infos[values[i]];
+        all = all && (values[i] < 0 || tort_shape_known(&infos[i]));
+    }
+    return all;
+}
+
+/* FLOPs of a node of the main graph; 0 for one that is not counted, negative where its shapes are not known. */
+static double node_flops(const facts *k, const tort_node *node) {
     tort_info *infos = cli_alloc((size_t)node->input_count + (size_t)node->output_count, sizeof *infos);
     tort_info *outputs = infos + node->input_count;
-    bool known = true;
-    for (int32_t i = 0; i < node->input_count; i++) known &= known_info(model, sizes, node->inputs[i], &infos[i]);
-    for (int32_t i = 0; i < node->output_count; i++) known &= known_info(model, sizes, node->outputs[i], &outputs[i]);
-    const tort_node_view view = tort_view_of_node(node, model, infos, outputs);
-    const double flops = known ? resolved_flops(&view, node) : -1;
+    const bool in = all_known(k, node->inputs, node->input_count, infos);
+    const bool out = all_known(k, node->outputs, node->output_count, outputs);
+    const tort_node_view view = tort_view_of_node(node, k->model, infos, outputs);
+    const double flops = in && out ? resolved_flops(&view, node) : -1;
     free(infos);
     return flops;
 }
@@ -131,7 +128,19 @@ static bool in_main_graph(const tort_model *model, const tort_node *node) {
     return node >= graph->nodes && node < graph->nodes + graph->node_count;
 }
 
-static void count_operators(summary *s, const tort_model *model, const known_sizes *sizes) {
+static void add_node(summary *s, op_count *count, const facts *k, const tort_node *node) {
+    const bool in_body = !in_main_graph(k->model, node);
+    double flops = 0;
+    if (node->op && tort_op_is_counted(node->op)) flops = in_body ? -1 : node_flops(k, node);
+    count->nodes++;
+    count->unknown_flops += flops < 0;
+    s->unknown_flops += flops < 0;
+    s->in_bodies += flops < 0 && in_body;
+    count->flops += flops > 0 ? flops : 0;
+}
+
+static void count_operators(summary *s, const facts *k) {
+    const tort_model *model = k->model;
     for (int32_t g = 0; g < model->graph_count; g++) s->nodes += model->graphs[g].node_count;
     const tort_node **sorted = cli_alloc((size_t)s->nodes, sizeof *sorted);
     int32_t filled = 0;
@@ -143,12 +152,7 @@ static void count_operators(summary *s, const tort_model *model, const known_siz
         const tort_node *node = sorted[i], *before = i ? sorted[i - 1] : NULL;
         if (!before || strcmp(before->op_type, node->op_type) != 0 || strcmp(before->domain, node->domain) != 0)
             s->ops[s->op_kinds++] = (op_count){.node = node};
-        op_count *count = &s->ops[s->op_kinds - 1];
-        double flops = in_main_graph(model, node) ? node_flops(model, sizes, node) : 0;
-        count->nodes++;
-        count->unknown_flops += flops < 0;
-        s->unknown_flops += flops < 0;
-        count->flops += flops > 0 ? flops : 0;
+        add_node(s, &s->ops[s->op_kinds - 1], k, node);
     }
     free(sorted);
     qsort(s->ops, (size_t)s->op_kinds, sizeof *s->ops, most_nodes_first);
@@ -175,13 +179,13 @@ static const char *type_text(const tort_info *info, char *buffer, size_t size) {
     return buffer;
 }
 
-static void print_ports(const tort_model *model, const char *title, const int32_t *values, int32_t count, int width) {
+static void print_ports(const facts *k, const char *title, const int32_t *values, int32_t count, int width) {
     cli_table *table = cli_table_new("~||", 2);
     for (int32_t i = 0; i < count; i++) {
-        const tort_graph_value *value = &model->graphs[0].values[values[i]];
-        char type[80], *shape = value_shape(model, &value->info);
-        cli_cell(table, CLI_BOLD, "%s", value->name);
-        cli_cell(table, CLI_PLAIN, "%s", type_text(&value->info, type, sizeof type));
+        const tort_info *info = &k->infos[values[i]];
+        char type[80], *shape = value_shape(k, info);
+        cli_cell(table, CLI_BOLD, "%s", k->model->graphs[0].values[values[i]].name);
+        cli_cell(table, CLI_PLAIN, "%s", type_text(info, type, sizeof type));
         cli_cell(table, CLI_PLAIN, "%s", shape);
         free(shape);
     }
@@ -211,9 +215,11 @@ static void print_head(const tort_model *model, const summary *s, int width) {
     add_line(table, "parameters",
              cli_format("%s in %s", cli_count_text(s->parameters, parameters, sizeof parameters),
                         cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes)));
-    char *work = cli_format("%s", cli_count_text(s->flops, flops, sizeof flops));
-    if (s->unknown_flops) cli_append(&work, " and those of %d nodes whose shapes need --shape", s->unknown_flops);
-    cli_append(&work, " (convolutions and matrix products, 2 a multiply-add)");
+    char *work = cli_format("%s of convolutions and matrix products, 2 a multiply-add",
+                            cli_count_text(s->flops, flops, sizeof flops));
+    const int32_t open = s->unknown_flops - s->in_bodies;
+    if (open) cli_append(&work, "; without %d nodes of unknown shape (give --shape)", open);
+    if (s->in_bodies) cli_append(&work, "; without %d nodes in bodies, which run as often as data says", s->in_bodies);
     add_line(table, "FLOPs", work);
     cli_table_print(table, stdout, width);
 }
@@ -253,14 +259,15 @@ static int32_t *optional_inputs(const tort_model *model, int32_t *count) {
     return values;
 }
 
-static void print_text(const tort_model *model, const summary *s, int width) {
+static void print_text(const facts *k, const summary *s, int width) {
+    const tort_model *model = k->model;
     const tort_graph *graph = &model->graphs[0];
     print_head(model, s, width);
-    print_ports(model, "inputs", graph->inputs, graph->input_count, width);
+    print_ports(k, "inputs", graph->inputs, graph->input_count, width);
     int32_t count, *optional = optional_inputs(model, &count);
-    if (count) print_ports(model, "inputs with a default (--input NAME=FILE gives another)", optional, count, width);
+    if (count) print_ports(k, "inputs with a default (--input NAME=FILE gives another)", optional, count, width);
     free(optional);
-    print_ports(model, "outputs", graph->outputs, graph->output_count, width);
+    print_ports(k, "outputs", graph->outputs, graph->output_count, width);
     print_operators(model, s, width);
     if (!model->metadata_count) return;
     cli_print(stdout, "metadata\n");
@@ -274,21 +281,20 @@ static void print_text(const tort_model *model, const summary *s, int width) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t count) {
+static cJSON *ports_json(const facts *k, const int32_t *values, int32_t count) {
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; i < count; i++) {
-        const tort_graph_value *value = &model->graphs[0].values[values[i]];
+        const tort_info *info = &k->infos[values[i]];
         char type[80], dim[100];
         cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "name", value->name);
-        cJSON_AddStringToObject(item, "type", type_text(&value->info, type, sizeof type));
-        cJSON *shape =
-            value->info.rank < 0 ? cJSON_AddNullToObject(item, "shape") : cJSON_AddArrayToObject(item, "shape");
-        for (int32_t d = 0; d < value->info.rank; d++) {
-            tort_dim size = value->info.dims[d];
+        cJSON_AddStringToObject(item, "name", k->model->graphs[0].values[values[i]].name);
+        cJSON_AddStringToObject(item, "type", type_text(info, type, sizeof type));
+        cJSON *shape = info->rank < 0 ? cJSON_AddNullToObject(item, "shape") : cJSON_AddArrayToObject(item, "shape");
+        for (int32_t d = 0; d < info->rank; d++) {
+            tort_dim size = info->dims[d];
             cJSON_AddItemToArray(shape, tort_dim_known(size)
                                             ? cJSON_CreateNumber((double)size)
-                                            : cJSON_CreateString(tort_dim_text(&model->dims, size, dim, sizeof dim)));
+                                            : cJSON_CreateString(tort_dim_text(k->dims, size, dim, sizeof dim)));
         }
         cJSON_AddItemToArray(list, item);
     }
@@ -319,17 +325,18 @@ static cJSON *operators_json(const summary *s) {
     return operators;
 }
 
-static void fill_json(const tort_model *model, const char *path, const summary *s, cJSON *root) {
+static void fill_json(const facts *k, const char *path, const summary *s, cJSON *root) {
+    const tort_model *model = k->model;
     const tort_graph *graph = &model->graphs[0];
     cli_json_model(root, model, path);
     cli_json_text(root, "name", model->graph_name);
     cli_json_text(root, "producer", model->producer);
     cli_json_text(root, "producer_version", model->producer_version);
-    cJSON_AddItemToObject(root, "inputs", ports_json(model, graph->inputs, graph->input_count));
+    cJSON_AddItemToObject(root, "inputs", ports_json(k, graph->inputs, graph->input_count));
     int32_t count, *optional = optional_inputs(model, &count);
-    cJSON_AddItemToObject(root, "optional_inputs", ports_json(model, optional, count));
+    cJSON_AddItemToObject(root, "optional_inputs", ports_json(k, optional, count));
     free(optional);
-    cJSON_AddItemToObject(root, "outputs", ports_json(model, graph->outputs, graph->output_count));
+    cJSON_AddItemToObject(root, "outputs", ports_json(k, graph->outputs, graph->output_count));
     cJSON_AddNumberToObject(root, "parameters", s->parameters);
     cJSON_AddNumberToObject(root, "parameter_bytes", s->parameter_bytes);
     add_flops(root, s->flops, s->unknown_flops);
@@ -346,16 +353,16 @@ int cli_inspect(cli_options *options) {
     tort_status status = cli_open_model(options, options->operands[0], &model, &error);
     if (!status) status = cli_check_names(options, model, &error);
     if (!status) {
-        known_sizes sizes = read_sizes(options, model);
+        facts k = find_facts(options, model);
         summary s = {0};
-        count_operators(&s, model, &sizes);
+        count_operators(&s, &k);
         count_parameters(&s, model);
         if (json)
-            fill_json(model, options->operands[0], &s, json);
+            fill_json(&k, options->operands[0], &s, json);
         else
-            print_text(model, &s, cli_width(stdout, options->width));
-        free(sizes.bindings);
+            print_text(&k, &s, cli_width(stdout, options->width));
         free(s.ops);
+        forget(&k);
     }
     tort_model_free(model);
     return cli_end_plain(options, &error, json);

@@ -14,6 +14,15 @@
 
 /* ---- providers and memory ---------------------------------------------------------------------------------------- */
 
+static int32_t count_unread(const tort_report *report) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = report->nodes[i];
+        count += node->provider && !strcmp(node->provider, "folded") && !strcmp(node->kernel, "unread");
+    }
+    return count;
+}
+
 static void print_providers(const tort_report *report, int width) {
     cli_table *table = cli_table_new("provider|nodes>|copies in>|weights>|arena>|", 0);
     for (int32_t i = 0; i < report->provider_count; i++) {
@@ -42,6 +51,9 @@ static void print_providers(const tort_report *report, int width) {
         if (!others[i].nodes) continue;
         cli_cell(table, i == 3 ? CLI_RED : CLI_PLAIN, "%s", others[i].name);
         cli_cell(table, CLI_PLAIN, "%d", others[i].nodes);
+        const int32_t unread = i == 1 ? count_unread(report) : 0;
+        for (int blank = 0; unread && blank < 3; blank++) cli_cell(table, CLI_PLAIN, "%s", "");
+        if (unread) cli_cell(table, CLI_DIM, "%d unread: no output needs %s", unread, unread == 1 ? "it" : "them");
         cli_row_end(table);
     }
     cli_table_print(table, stdout, width);

@@ -104,3 +104,11 @@ def test_cast_to_the_same_type(suite, folder):
     for chain in ("cpu", "cudasim,cpu"):
         kernels = {node["name"]: node["kernel"] for node in suite.run("plan", folder / "m.onnx", "--json", "--ep", chain).json()["nodes"]}
         suite.check(kernels["same"] == "view" and kernels["other"] != "view", f"{chain}: {kernels}")
+
+
+def test_unread(suite, folder):
+    """A node that no output needs does not run, and is told apart from what is computed while planning."""
+    nodes = [helper.make_node("Abs", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["z"], "lonely")]
+    save_model(folder / "m.onnx", nodes, [floats("x", [4])], [floats("y", [4])])
+    suite.expect(0, "1 unread: no output needs it", "plan", folder / "m.onnx")
+    suite.expect(2, "no output of the model needs it", "plan", folder / "m.onnx", "--pin", "lonely=cpu")

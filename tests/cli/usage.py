@@ -4,9 +4,10 @@ import os
 import re
 import subprocess
 
+import numpy as np
 from onnx import TensorProto, helper
 
-from suite import DIGITS, SEVEN, floats, save_model
+from suite import DIGITS, SEVEN, floats, save_model, tensor, weight
 
 COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "version")
 
@@ -94,6 +95,24 @@ def test_inspect_and_ops(suite, folder):
     suite.check(len(suite.run("ops", "--json").json()["operators"]) > 400, "ops --json")
     suite.expect(0, "operators", "ops")
     suite.expect(0, ["Conv", "? FLOPs"], "inspect", DIGITS)
+
+
+def test_inspect_knows_what_a_plan_knows(suite, folder):
+    """Shapes that constants decide, by way of nodes that the file says nothing of; products in bodies are not forgotten."""
+    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Slice", ["s", "zero", "one"], ["n"]),
+             helper.make_node("Concat", ["n", "rest"], ["to"], axis=0), helper.make_node("Reshape", ["x", "to"], ["r"]),
+             helper.make_node("MatMul", ["r", "w"], ["y"])]
+    held = [weight("zero", np.array([0])), weight("one", np.array([1])), weight("rest", np.array([6])), weight("w", np.ones((6, 5), np.float32))]
+    save_model(folder / "m.onnx", nodes, [floats("x", [4, 2, 3])], [floats("y", None)], weights=held)
+    told = suite.run("inspect", folder / "m.onnx", "--json").json()
+    suite.check(told["outputs"][0]["shape"] == [4, 5] and told["flops"] == 2 * 4 * 6 * 5, f"of a fixed shape: {told['outputs']}, {told['flops']}")
+    branches = {name: helper.make_graph([helper.make_node("MatMul", ["x", "w"], [name])], name, [], [floats(name, None)])
+                for name in ("then_branch", "else_branch")}
+    save_model(folder / "m.onnx", [helper.make_node("If", ["c"], ["y"], **branches)], [floats("x", [4, 6]), tensor("c", TensorProto.BOOL, [])],
+               [floats("y", None)], weights=held[3:])
+    suite.expect(0, "without 2 nodes in bodies", "inspect", folder / "m.onnx")
+    told = suite.run("inspect", folder / "m.onnx", "--json").json()
+    suite.check(told["flops"] is None and told["nodes_of_unknown_flops"] == 2, f"of bodies: {told['flops']}")
 
 
 def test_weights_in_constant_nodes(suite, folder):
