@@ -246,9 +246,9 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' all test-unit
 
 .PHONY: check-layers
-## Prove from the #include lines that dependencies point one way: loader -> runtime <- ops <- kernels.
-check-layers:
-	@.ci/check_layers.sh .
+## Prove from #include lines, and from the symbols of the objects, that dependencies point one way: loader -> runtime <- ops <- kernels.
+check-layers: $(filter $(OBJ)/runtime/%,$(LIBRARY_OBJECTS))
+	@.ci/check_layers.sh . $(OBJ)
 
 .PHONY: check-sizes
 ## Show how long functions are, and fail where they, or files, get too long. LONGEST=20 names the 20 longest.

@@ -3,16 +3,41 @@
 #   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/providers/providers.c are outside this rule
 #   loader/    includes runtime/ and loader/        ops/   includes runtime/ and ops/
 #   kernels/   includes runtime/, ops/ and kernels/
-#   the rooms of runtime/ (base graph plan providers saved passes run) include themselves and those before them; the headers at
-#   its top, which others include, are above none of them
+#   the rooms of runtime/ (base graph lowered providers plan passes saved run session) include themselves and those before them;
+#   the headers at its top, which others include, are above none of them
 # and, with no exception: protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
-# string in a table of ops/. Usage: check_layers.sh ROOT. Names every violation; exit status 1 if there is one.
+# string in a table of ops/. Where the objects are given, their symbols prove that calls between the rooms go the same way, too.
+# Usage: check_layers.sh ROOT [OBJECTS]. Names every violation; exit status 1 if there is one.
 set -eu
 cd "$1"
 sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
-awk '
+# A line for each call of a room that comes later: "runtime/plan/plan.o: calls tort_fold of runtime/passes/fold.o".
+climbs() {
+    (cd "$1" && nm -A -g runtime/*/*.o 2>/dev/null) | awk '
+    { file = $1; sub(/:.*/, "", file); symbol = $NF }
+    $(NF - 1) == "U" { user[++uses] = file; used[uses] = symbol; next }
+    { owner[symbol] = file }
+    function room_of(path,   parts) {
+        split(path, parts, "/")
+        return index(" base graph lowered providers plan passes saved run session cli ", " " parts[2] " ")
+    }
+    function is_list(path) { return path == "runtime/providers/providers.o" } # the list of this build stands above all
+    END {
+        for (i = 1; i <= uses; i++) {
+            file = owner[used[i]]
+            if (file == "" || is_list(file) || is_list(user[i]) || room_of(file) <= room_of(user[i])) continue
+            printf "%s: calls %s of %s\n", user[i], used[i], file
+        }
+        if (!uses) print "no objects of runtime/"
+    }'
+}
+climbs=
+[ $# -lt 2 ] || climbs=$(climbs "$2")
+[ -z "$climbs" ] || echo "$climbs"
+
+awk -v violations="$(printf '%s' "$climbs" | grep -c '')" '
 function report(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; violations++ }
 
 function allowed_folders(layer) {
@@ -25,7 +50,7 @@ function allowed_folders(layer) {
 # The place of a room of runtime/ in their order; 0: no such room.
 function room_of(path,   parts) {
     split(path, parts, "/")
-    return index(" base graph plan providers saved passes run cli ", " " parts[2] " ")
+    return index(" base graph lowered providers plan passes saved run session cli ", " " parts[2] " ")
 }
 
 function check_include(header,   folder) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
-#include "runtime/base/varints.h"
+#include "runtime/graph/varints.h"
 
 /* The number of the field that holds the data, 0: none; and the note of where it is. */
 static uint32_t data_of(const TortOnnx__TensorProto *proto, tort_data_note *note) {

@@ -11,7 +11,7 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/graph/check.h"
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 

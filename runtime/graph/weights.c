@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/base/varints.h"
+#include "runtime/graph/varints.h"
 
 typedef struct weight_home {
     const void *data; /* NULL: not resident */

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/passes/passes.h"
 
 /* The names of the model's outputs, for a reader; into buffer, which is returned. */
 static const char *list_outputs(const tort_graph *graph, char *buffer, size_t size) {

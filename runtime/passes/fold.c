@@ -5,7 +5,9 @@
  * ask for any amount (ConstantOfShape). It must not know operators or providers. Read next: place.c. */
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/passes/passes.h"
 
 #define BULKY_LIMIT (1u << 16) /* bytes that a TORT_OP_BULKY node may be folded to */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)

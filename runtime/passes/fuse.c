@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "runtime/passes/fuse.h"
+#include "runtime/passes/passes.h"
+#include "runtime/providers/chain.h"
 
 /* ---- who reads what ---------------------------------------------------------------------------------------------- */
 
@@ -353,18 +355,4 @@ tort_status tort_fuse(tort_session *session, tort_error *error) {
         if (session->graphs[g].lowered) status = fuse_graph(&f, &session->graphs[g]);
     tort_free(&session->env, f.patterns, count * sizeof *f.patterns);
     return status;
-}
-
-/* ---- in words ---------------------------------------------------------------------------------------------------- */
-
-void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t index) {
-    const tort_unit *unit = &lowered->units[index];
-    const tort_node *nodes = lowered->session->model->graphs[lowered - lowered->session->graphs].nodes;
-    char words[200] = "";
-    size_t used = 0;
-    for (int32_t i = 0; i < unit->from_count && used < sizeof words; i++)
-        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : ", made of ",
-                                 nodes[unit->from[i]].name);
-    if (used >= sizeof words) memcpy(words + sizeof words - 4, "...", 4);
-    tort_error_at_made_node(error, &lowered->graph, index, tort_unit_node(lowered, index), words);
 }

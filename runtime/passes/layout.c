@@ -15,6 +15,9 @@
 #include <string.h>
 
 #include "runtime/providers/claim.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/passes/passes.h"
+#include "runtime/providers/layouts.h"
 
 #define MOST_SWEEPS 8 /* a limit for graphs made to need more; others need two or three */
 

@@ -3,6 +3,7 @@
  * From the last node back along the operands; where an operator commutes, either order is tried. It must not know
  * operators, nor decide whether a provider takes what is made: fuse.c asks. Read next: fuse.c. */
 #include "runtime/passes/match.h"
+#include "runtime/lowered/constants.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/check.h"
 #include "runtime/graph/infer.h"
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 
 enum {
     TORT_PATTERN_NODES = 12,

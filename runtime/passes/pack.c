@@ -6,15 +6,14 @@
  * prepare.c. */
 #include <pthread.h>
 #include <string.h>
+#include "runtime/lowered/constants.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/passes/passes.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
-#include "runtime/saved/saved_format.h"
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
-
-size_t tort_packed_place(size_t bytes) {
-    size_t place;
-    return tort_align_size(bytes, TORT_HOST_ALIGN, &place) ? place : SIZE_MAX;
-}
 
 static bool is_in_block(const tort_session *session, const tort_unit *unit) {
     return unit->packed_bytes && !unit->mapped && unit->provider >= 0 && !session->chain[unit->provider].memory;
@@ -159,7 +158,7 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
     tort_unit *unit = &lowered->units[index];
     const struct tort_in_file in_file = {lowered, tort_unit_node(lowered, index)};
     const tort_link *link = &session->chain[unit->provider];
-    if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
+    if (session->unpack && unit->packed_bytes) return session->unpack(session, lowered, index, error);
     tort_status status = TORT_OK;
     if (unit->packed_bytes && !unit->packed)
         status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",

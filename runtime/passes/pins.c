@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/passes/passes.h"
+#include "runtime/providers/chain.h"
 
 typedef struct named_node {
     const char *name; /* its path: "Loop_3/body/Add_1" for one of a body */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "runtime/providers/claim.h"
+#include "runtime/passes/passes.h"
+#include "runtime/providers/chain.h"
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,12 @@
-/* prepare.c - the live part of planning: packs weights, brings constants to where they are read, fits kernels to plans.
+/* prepare.c - the live part of opening a session: packs weights, and brings constants to where they are read.
  *
  * What some kernel still reads as it is, after others have packed it, stays: in host memory, or uploaded once to a
  * device. It must not decide where a node runs. Read next: pack.c, run.c. */
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/passes/passes.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
@@ -116,65 +120,6 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     if (!status) drop_unread(session);
     session->prepared = !status;
     return status;
-}
-
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
-
-static tort_status fit_step(tort_planned *planned, const tort_unit_view *view, int32_t index, tort_error *error) {
-    const tort_lowered *lowered = planned->lowered;
-    const tort_step *step = &planned->plan.steps[index];
-    const tort_link *link = &lowered->session->chain[step->provider];
-    tort_fit fit = {.node = &view->node,
-                    .target = &link->target,
-                    .scratch = (size_t)step->scratch_bytes,
-                    .device = link->device,
-                    .env = &lowered->session->env,
-                    .error = error};
-    const int32_t before = tort_link_enter(link);
-    tort_status status = tort_link_noted(link, lowered->units[step->node].kernel->fit(&fit));
-    tort_link_leave(link, before);
-    planned->fitted[index] = fit.fitted;
-    if (status) {
-        tort_error_at_unit(error, lowered, step->node);
-        if (error) error->provider = link->provider->name;
-    }
-    return status;
-}
-
-static tort_status view_and_fit(tort_planned *planned, int32_t index, tort_error *error) {
-    const tort_step *step = &planned->plan.steps[index];
-    const void *params = planned->params + step->params;
-    tort_unit_view view;
-    tort_status status = tort_unit_view_open(&view, planned->lowered, &planned->pass, step->node, params, error);
-    if (!status) status = fit_step(planned, &view, index, error);
-    tort_unit_view_close(&view, planned->lowered);
-    return status;
-}
-
-static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
-    return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
-}
-
-tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
-    const tort_plan *plan = &planned->plan;
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && planned->outline->fits && i < plan->step_count; i++)
-        if (is_fitted(planned->lowered, &plan->steps[i])) status = view_and_fit(planned, i, error);
-    return status;
-}
-
-void tort_unfit_plan(tort_planned *planned) {
-    const tort_lowered *lowered = planned->lowered;
-    const tort_plan *plan = &planned->plan;
-    for (int32_t i = 0; planned->fitted && i < plan->step_count; i++) {
-        if (!planned->fitted[i]) continue;
-        const tort_step *step = &plan->steps[i];
-        const tort_link *link = &lowered->session->chain[step->provider];
-        const int32_t before = tort_link_enter(link);
-        lowered->units[step->node].kernel->unfit(link->device, &lowered->session->env, planned->fitted[i]);
-        tort_link_leave(link, before);
-        planned->fitted[i] = NULL;
-    }
 }
 
 /* ---- the end of a session ---------------------------------------------------------------------------------------- */

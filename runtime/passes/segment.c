@@ -13,6 +13,8 @@
 
 #include "runtime/providers/claim.h"
 #include "runtime/passes/convex.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/passes/passes.h"
 
 typedef struct segmenter {
     tort_session *session;

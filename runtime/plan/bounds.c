@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/plan/bounds.h"
+#include "runtime/plan/planned.h"
 
 /* A dimension of an input: input * TORT_MAX_RANK + dimension. */
 static tort_dim dim_at(const tort_lowered *lowered, int32_t at) {

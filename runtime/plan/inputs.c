@@ -5,8 +5,10 @@
  * is refused. It must not know what becomes of an input. Read next: session.c, bind.c. */
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/graph/value.h"
+#include "runtime/plan/bounds.h"
+#include "runtime/plan/inputs.h"
 
 static const char *input_name(const tort_session *session, int32_t input) {
     return tort_main_graph(session)->graph.values[tort_main_graph(session)->graph.inputs[input]].name;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/plan/planned.h"
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/plan/planned.h"
 
 /* ---- offsets ----------------------------------------------------------------------------------------------------- */
 

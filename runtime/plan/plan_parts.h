@@ -3,9 +3,8 @@
 #ifndef TORT_RUNTIME_PLAN_PLAN_PARTS_H
 #define TORT_RUNTIME_PLAN_PLAN_PARTS_H
 
-#include "runtime/plan/session_state.h"
-
-#define TORT_PARAMS_ALIGN 16 /* of params and literals */
+#include "runtime/lowered/lowered.h"
+#include "runtime/plan/planned.h"
 
 /* What a plan knows of a value: bits of tort_outline.known. Steps depend on nothing else of its shapes. */
 enum {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/plan/planned.h"
 
 typedef struct sharer {
     tort_planned *planned;

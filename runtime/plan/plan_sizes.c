@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/plan/planned.h"
+#include "runtime/providers/layouts.h"
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/lowered/bodies.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/plan/planned.h"
 
 typedef struct builder {
     tort_session *session;

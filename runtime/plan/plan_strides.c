@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/plan/planned.h"
 
 /* Where the elements of a tensor lie: neighbours along axis i are strides[i] elements apart, the first `start` elements
  * behind the first of the value that has the bytes. */

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/plan/inputs.h"
+#include "runtime/plan/planned.h"
+#include "runtime/providers/link.h"
 
 bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     const tort_graph *graph = &planned->lowered->graph;

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/base/suggest.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,8 @@
  *
  * It must not decide who is asked, nor know operators or providers by name. Read next: place.c, fuse.c. */
 #include "runtime/providers/claim.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/layouts.h"
 
 #include <string.h>
 

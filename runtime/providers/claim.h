@@ -5,7 +5,7 @@
 #define TORT_RUNTIME_PROVIDERS_CLAIM_H
 
 #include "runtime/graph/check.h"
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 
 #define TORT_MOST_SAID 64 /* refusals kept of one node */
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "runtime/graph/check.h"
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/providers/layouts.h"
+#include "runtime/providers/link.h"
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 

@@ -3,8 +3,9 @@
  *
  * Here and nowhere else the device is made current and given back (enter, leave), and a lost device is noted for good.
  * It must not decide anything. Read next: provider.h, chain.c. */
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/tinyort_profile.h"
+#include "runtime/providers/link.h"
 
 int32_t tort_link_enter(const tort_link *link) {
     return link->opened && link->provider->enter ? link->provider->enter(link->device) : 0;

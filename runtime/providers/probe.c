@@ -3,7 +3,8 @@
  * A probe is the chain of a session without the rest of it. Read next: chain.c. */
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/providers/chain.h"
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 

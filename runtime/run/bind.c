@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "runtime/run/context.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
+#include "runtime/run/bind.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 

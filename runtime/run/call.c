@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "runtime/run/call.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/providers/link.h"
 
 /* ---- what goes from trip to trip --------------------------------------------------------------------------------- */
 

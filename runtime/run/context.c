@@ -2,6 +2,11 @@
  *
  * A context belongs to one thread at a time; contexts share nothing but the session. Read next: frame.c, run.c. */
 #include "runtime/run/context.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/plan/inputs.h"
+#include "runtime/plan/planned.h"
+#include "runtime/providers/link.h"
+#include "runtime/run/bind.h"
 
 /* ---- create, free ------------------------------------------------------------------------------------------------ */
 

@@ -2,10 +2,11 @@
 #ifndef TORT_RUNTIME_RUN_CONTEXT_H
 #define TORT_RUNTIME_RUN_CONTEXT_H
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/graph/text.h"
 #include "runtime/graph/value.h"
 #include "runtime/tinyort_profile.h"
+#include "runtime/plan/planned.h"
 
 typedef struct tort_region {
     uint8_t *base;

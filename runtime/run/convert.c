@@ -2,6 +2,7 @@
  *
  * Which values are converted, and where, is the plan's. Read next: runtime/providers/layouts.c. */
 #include "runtime/run/context.h"
+#include "runtime/providers/layouts.h"
 
 tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
                                const tort_tensor *to, int32_t node, tort_error *error) {

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "runtime/run/context.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/layouts.h"
+#include "runtime/providers/link.h"
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 

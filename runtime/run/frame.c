@@ -5,6 +5,11 @@
 #include <string.h>
 
 #include "runtime/run/context.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/plan/bounds.h"
+#include "runtime/plan/planned.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
 static void free_arena(tort_frame *frame, int32_t memory) {
     tort_region *region = &frame->arenas[memory];

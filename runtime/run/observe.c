@@ -2,6 +2,8 @@
  *
  * For debugging: it allocates what it needs for each value. It must not change what it shows. Read next: run.c. */
 #include "runtime/run/context.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
 /* The node that makes a value, which in a segment need not be the last. */
 static int32_t maker_of(const tort_frame *frame, const tort_step *step, const tort_slot *slot) {

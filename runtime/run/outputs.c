@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/run/context.h"
+#include "runtime/providers/link.h"
 
 static const char *output_name(const tort_frame *frame, int32_t port) {
     return frame->lowered->graph.values[frame->lowered->graph.outputs[port]].name;

@@ -8,6 +8,8 @@
 
 #include "runtime/graph/check.h"
 #include "runtime/run/context.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
 int64_t tort_profile_now(void) {
     struct timespec now;

@@ -7,6 +7,10 @@
 
 #include "runtime/run/context.h"
 #include "runtime/graph/weights.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/passes/passes.h"
+#include "runtime/plan/bounds.h"
+#include "runtime/plan/planned.h"
 
 /* What tort_session_report hands out is the first member. */
 typedef struct report_store {

@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "runtime/run/context.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/plan/planned.h"
+#include "runtime/providers/layouts.h"
+#include "runtime/providers/link.h"
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 

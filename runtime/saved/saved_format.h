@@ -25,7 +25,7 @@
 #ifndef TORT_RUNTIME_SAVED_SAVED_FORMAT_H
 #define TORT_RUNTIME_SAVED_SAVED_FORMAT_H
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"

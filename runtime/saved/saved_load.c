@@ -8,6 +8,10 @@
 
 #include "runtime/providers/claim.h"
 #include "runtime/saved/saved_format.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/link.h"
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/lowered/unit_view.h"
+#include "runtime/providers/link.h"
 
 /* A constant as WGHT has it. */
 typedef struct entry {

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "tests/clock.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
+#include "runtime/plan/bounds.h"
+#include "runtime/plan/planned.h"
 
 enum { TOKENS = 500, ROUNDS = 5, PORTS = 1 + 2 * DECODER_MOST_LAYERS };
 

@@ -62,6 +62,22 @@ plant kernels/cpu/conv.c '#include <cuda_runtime.h>'
 plant kernels/cpu/conv.c '#include "loader/onnx.pb-c.h"'
 plant kernels/cuda/conv.cu '#include "loader/wire.h"'
 
+# Calls, from the symbols of objects: room_object FILE TEXT compiles one of a clean tree.
+room_object() {
+    mkdir -p "$root/obj/$(dirname "$1")"
+    printf '%s\n' "$2" | cc -x c -c -o "$root/obj/$1.o" -
+}
+clean_tree
+room_object runtime/base/memory 'void take(void) {}'
+room_object runtime/passes/fold 'void take(void); void fold(void) { take(); }'
+output=$("$checker" "$root" "$root/obj" 2>&1)
+result $? "a call of an earlier room is refused: $output"
+room_object runtime/plan/plan 'void fold(void); void plan(void) { fold(); }'
+output=$("$checker" "$root" "$root/obj" 2>&1) && result 1 "a call of a later room passes: $output"
+case $output in *"runtime/plan/plan.o: calls fold of runtime/passes/fold.o"*) result 0 ;; *) result 1 "a climb is not named: $output" ;; esac
+rm -rf "$root/obj"
+output=$("$checker" "$root" "$root/obj" 2>&1) && result 1 "no objects at all pass: $output"
+
 rm -rf "${root:?}"/*
 if "$checker" "$root" > /dev/null 2>&1; then result 1 "an empty tree passes"; else result 0; fi
 

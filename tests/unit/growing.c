@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
 #include "tests/report_of.h"
+#include "runtime/plan/planned.h"
 
 enum { TOKENS = 500, MOST_PLANS = 16 };
 

@@ -8,6 +8,7 @@
 #include "tests/report_of.h"
 #include "tests/same_plan.h"
 #include "tests/unit/loading.h"
+#include "runtime/plan/planned.h"
 
 enum { MOST_INPUTS = 4 };
 

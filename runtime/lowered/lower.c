@@ -5,7 +5,7 @@
  * passes do. Read next: fold.c. */
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 
 static bool allocate_tables(tort_lowered *lowered) {
     tort_arena *arena = &lowered->session->arena;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
+#include "runtime/session/session.h"
 
 /* The source goes with the model, the model with the session, from the moment that there is one. */
 static tort_status load(const tort_env *env, tort_saved_source *source, const tort_plan_options *options,

@@ -5,7 +5,8 @@
  * tort_trips says all. Read next: ops/control_flow.c, call.c. */
 #include <string.h>
 
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
+#include "runtime/lowered/bodies.h"
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 

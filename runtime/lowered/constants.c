@@ -3,8 +3,10 @@
  *
  * What is counted here is what prepare.c allocates, and it is known as soon as nodes are placed: so a plan tells it
  * without a weight being read. It must not know kernels but by what their rows say. Read next: prepare.c. */
-#include "runtime/plan/session_state.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/graph/weights.h"
+#include "runtime/lowered/bodies.h"
+#include "runtime/lowered/constants.h"
 
 /* Made for the first who asks, and gone with the last. Its source is held for that moment alone. */
 static tort_status make_derived(const tort_session *session, tort_constant *constant, tort_error *error) {
@@ -186,6 +188,11 @@ tort_status tort_count_weights(tort_session *session, tort_error *error) {
     if (there) count_all(&c);
     tort_free(&session->env, c.seen, entries);
     return there ? TORT_OK : tort_out_of_memory(error, entries);
+}
+
+size_t tort_packed_place(size_t bytes) {
+    size_t place;
+    return tort_align_size(bytes, TORT_HOST_ALIGN, &place) ? place : SIZE_MAX;
 }
 
 /* ---- against what there is --------------------------------------------------------------------------------------- */

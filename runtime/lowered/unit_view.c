@@ -1,9 +1,11 @@
-/* unit_view.c - a unit as its kernel sees it: one node, or the nodes of a segment with what is known of their values.
+/* unit_view.c - a unit as its kernel sees it: one node, or the nodes of a segment with what is known of their values;
+ * or as an error names it.
  *
  * It must not decide what is a segment. Read next: segment.c, plan_sizes.c. */
+#include <stdio.h>
 #include <string.h>
 
-#include "runtime/plan/plan_parts.h"
+#include "runtime/lowered/unit_view.h"
 
 /* ---- params of a segment: those of its parts, one behind another ------------------------------------------------- */
 
@@ -124,4 +126,18 @@ tort_status tort_unit_view_open(tort_unit_view *view, const tort_lowered *lowere
 
 void tort_unit_view_close(tort_unit_view *view, const tort_lowered *lowered) {
     tort_free(&lowered->session->env, view->block, view->bytes);
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t index) {
+    const tort_unit *unit = &lowered->units[index];
+    const tort_node *nodes = lowered->session->model->graphs[lowered - lowered->session->graphs].nodes;
+    char words[200] = "";
+    size_t used = 0;
+    for (int32_t i = 0; i < unit->from_count && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : ", made of ",
+                                 nodes[unit->from[i]].name);
+    if (used >= sizeof words) memcpy(words + sizeof words - 4, "...", 4);
+    tort_error_at_made_node(error, &lowered->graph, index, tort_unit_node(lowered, index), words);
 }

@@ -1,5 +1,5 @@
 /* varints.c - see varints.h. Little-endian: the low bytes of a number are its first. */
-#include "runtime/base/varints.h"
+#include "runtime/graph/varints.h"
 
 #include <string.h>
 

@@ -8,6 +8,16 @@
 
 #include "runtime/saved/saved_format.h"
 #include "runtime/graph/text.h"
+#include "runtime/lowered/bodies.h"
+#include "runtime/lowered/constants.h"
+#include "runtime/passes/passes.h"
+#include "runtime/plan/bounds.h"
+#include "runtime/plan/inputs.h"
+#include "runtime/plan/planned.h"
+#include "runtime/providers/chain.h"
+#include "runtime/providers/layouts.h"
+#include "runtime/run/bind.h"
+#include "runtime/session/session.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -145,6 +155,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     session->env = tort_account_open(&session->account, &complete, sizeof *session);
     session->model = model;
     session->saved = saved;
+    session->unpack = saved ? tort_saved_unpack : NULL;
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->fitting, NULL);
     tort_arena_init(&session->arena, &session->env);
@@ -157,6 +168,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     session->options.most_symbols = NULL;
     session->options.outputs = NULL;
     session->saved = NULL;
+    session->unpack = NULL;
     *out = session;
     return status;
 }
