@@ -15,7 +15,8 @@ sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -nam
 
 # A line for each call of a room that comes later: "runtime/plan/plan.o: calls tort_fold of runtime/passes/fold.o".
 climbs() {
-    (cd "$1" && nm -A -g runtime/*/*.o 2>/dev/null) | awk '
+    objects=$(ls runtime/*/*.c | sed 's/c$/o/')
+    (cd "$1" && nm -A -g $objects 2>/dev/null) | awk '
     { file = $1; sub(/:.*/, "", file); symbol = $NF }
     $(NF - 1) == "U" { user[++uses] = file; used[uses] = symbol; next }
     { owner[symbol] = file }

@@ -64,7 +64,8 @@ plant kernels/cuda/conv.cu '#include "loader/wire.h"'
 
 # Calls, from the symbols of objects: room_object FILE TEXT compiles one of a clean tree.
 room_object() {
-    mkdir -p "$root/obj/$(dirname "$1")"
+    mkdir -p "$root/obj/$(dirname "$1")" "$root/$(dirname "$1")"
+    touch "$root/$1.c"
     printf '%s\n' "$2" | cc -x c -c -o "$root/obj/$1.o" -
 }
 clean_tree
