@@ -73,7 +73,9 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
 CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
-CLI_SOURCES := $(wildcard runtime/cli/*.c)
+CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c)
+# Of these: tensors and values in files, which need nothing but the library.
+VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c)) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
@@ -166,6 +168,7 @@ SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o)
 FORMAT := $(OBJ)/loader/onnx.pb-c
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(FORMAT).o $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
+VALUE_FILE_OBJECTS := $(VALUE_FILE_SOURCES:%.c=$(OBJ)/%.o)
 EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))
 TEST_HELPER_OBJECTS := $(TEST_HELPER_SOURCES:%.c=$(OBJ)/%.o)
 UNIT_OBJECTS := $(UNIT_SOURCES:%.c=$(OBJ)/%.o)
@@ -346,7 +349,7 @@ endif
 test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 	$(if $(UNIT_SOURCES),$(BUILD)/tests/unit --jobs 2)
 
-$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(VALUE_FILE_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(CRITERION) $(LIBRARY_LIBS) $(CUDA_LIBS)
@@ -401,7 +404,7 @@ $(FORMAT).c: loader/onnx.proto | $(BUILD)/prerequisites
 	@echo "  PROTO $<"
 	$(Q)protoc-c --c_out=$(OBJ) $<
 $(FORMAT).h: $(FORMAT).c ;
-$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)): | $(FORMAT).h
+$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)) $(VALUE_FILE_OBJECTS): | $(FORMAT).h
 $(FORMAT).o: $(FORMAT).c $(OBJ)/flags
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) -w -ffunction-sections -c -o $@ $<

@@ -6,17 +6,17 @@
 #include <string.h>
 #include <strings.h>
 
-#include "loader/npy.h"
-#include "loader/tensor_file.h"
-#include "loader/value_file.h"
+#include "runtime/cli/files/npy.h"
+#include "runtime/cli/files/tensor_file.h"
+#include "runtime/cli/files/value_file.h"
 #include "runtime/op.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
-#include "runtime/cli/images.h"
+#include "runtime/cli/files/whole_file.h"
+#include "runtime/cli/files/images.h"
 #include "runtime/cli/input_ranges.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
-#include "runtime/cli/npz.h"
+#include "runtime/cli/files/npz.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/random.h"

@@ -4,7 +4,7 @@
 
 #include "runtime/graph/check.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/base/memory.h"
 #include "runtime/provider.h"

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/value_file.h"
-#include "loader/npy.h"
+#include "runtime/cli/files/value_file.h"
+#include "runtime/cli/files/npy.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/profile.h"
 
 /* ---- the object "profile" ---------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"

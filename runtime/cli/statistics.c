@@ -5,7 +5,7 @@
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/json.h"
 #include "runtime/cli/opening.h"

@@ -176,8 +176,8 @@ struct tort_session {
     tort_account account;
     tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
-    tort_model *own_model;        /* of a saved plan: owned; NULL */
-    struct tort_saved *saved;     /* while it is made out of a saved plan, see saved_format.h; NULL */
+    tort_model *own_model;    /* of a saved plan: owned; NULL */
+    struct tort_saved *saved; /* while it is made out of a saved plan, see saved_format.h; NULL */
     /* Gives a unit the packed weights that the saved plan has of it; NULL: kernels pack. */
     tort_status (*unpack)(struct tort_session *session, const struct tort_lowered *lowered, int32_t unit,
                           tort_error *error);

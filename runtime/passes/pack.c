@@ -12,7 +12,6 @@
 #include "runtime/providers/chain.h"
 #include "runtime/providers/link.h"
 
-
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static bool is_in_block(const tort_session *session, const tort_unit *unit) {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "loader/npy.h"
-#include "loader/tensor_file.h"
-#include "loader/value_file.h"
+#include "runtime/cli/files/npy.h"
+#include "runtime/cli/files/tensor_file.h"
+#include "runtime/cli/files/value_file.h"
 #include "tests/counting_env.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -8,7 +8,7 @@ SECONDS ?= 600
 FUZZ := $(BUILD)/fuzz
 FUZZ_SANITIZE := address,undefined
 FUZZ_OBJECTS := $(addprefix $(FUZZ)/obj/tests/,counting_env.o onnx_bytes.o saved_plan.o \
-    $(addprefix fuzz/,load_and_plan.o load_and_run.o tensor_file.o saved_plan.o pictures.o write_sample.o write_plans.o))
+    $(addprefix fuzz/,load_and_plan.o load_and_run.o tensor_file.o saved_plan.o pictures.o write_sample.o write_plans.o)) $(VALUE_FILE_OBJECTS:$(OBJ)/%=$(FUZZ)/obj/%)
 FUZZ_LIMITS := -max_total_time=$(SECONDS) -max_len=8192 -timeout=30 -rss_limit_mb=3072 -print_final_stats=1
 
 .PHONY: fuzz fuzz-runs fuzz-tensors fuzz-plans fuzz-pictures fuzz-onnx fuzz-build test-with-onnx
@@ -39,10 +39,12 @@ fuzz-build:
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CXX=clang++ CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link \
 	    OPT='-O1 -g -Wno-pass-failed' CFLAGS=-fno-sanitize=float-cast-overflow $(FUZZ)/libtinyort.a \
 	    $(FUZZ)/libtinyort_extra.a $(FUZZ_OBJECTS)
-	@for entry in load_and_plan load_and_run tensor_file saved_plan; do \
+	@for entry in load_and_plan load_and_run saved_plan; do \
 	    clang -fsanitize=fuzzer,$(FUZZ_SANITIZE) -o $(FUZZ)/$$entry $(FUZZ)/obj/tests/fuzz/$$entry.o \
 	        $(FUZZ)/obj/tests/counting_env.o $(FUZZ)/obj/tests/saved_plan.o $(FUZZ)/libtinyort.a $(LIBRARY_LIBS) || exit 1; \
 	done
+	@clang -fsanitize=fuzzer,$(FUZZ_SANITIZE) -o $(FUZZ)/tensor_file $(FUZZ)/obj/tests/fuzz/tensor_file.o $(FUZZ)/obj/tests/counting_env.o \
+	    $(VALUE_FILE_OBJECTS:$(OBJ)/%=$(FUZZ)/obj/%) $(FUZZ)/libtinyort.a $(LIBRARY_LIBS)
 	@clang -fsanitize=fuzzer,$(FUZZ_SANITIZE) -o $(FUZZ)/pictures $(FUZZ)/obj/tests/fuzz/pictures.o $(FUZZ)/libtinyort_extra.a \
 	    $(FUZZ)/libtinyort.a $(EXTRA_LIBS) $(LIBRARY_LIBS)
 	@clang -fsanitize=$(FUZZ_SANITIZE) -o $(FUZZ)/write_sample $(FUZZ)/obj/tests/fuzz/write_sample.o \

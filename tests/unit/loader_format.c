@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "loader/limits.h"
-#include "loader/tensor_file.h"
-#include "loader/value_file.h"
+#include "runtime/cli/files/tensor_file.h"
+#include "runtime/cli/files/value_file.h"
 #include "runtime/base/utf8.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"

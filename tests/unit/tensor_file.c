@@ -1,12 +1,13 @@
-/* Tests of loader/tensor_file.c and npy.c: every type there and back, what NumPy writes, and files that lie. */
+/* Tests of runtime/cli/files/tensor_file.c and npy.c: every type there and back, what NumPy writes, and files that lie.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/npy.h"
-#include "loader/tensor_file.h"
+#include "runtime/cli/files/npy.h"
+#include "runtime/cli/files/tensor_file.h"
 #include "tests/counting_env.h"
 
 static char path[64];

@@ -1,11 +1,11 @@
-/* Tests of loader/value_file.c: values of every kind there and back, what ONNX's own writers leave open, and files that
- * lie. */
+/* Tests of runtime/cli/files/value_file.c: values of every kind there and back, what ONNX's own writers leave open, and
+ * files that lie. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/value_file.h"
+#include "runtime/cli/files/value_file.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"
 #include "tests/value_text.h"

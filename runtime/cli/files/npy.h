@@ -1,10 +1,10 @@
 /* npy.h - NumPy's .npy format: one tensor, as a file or as .npz archives have it. */
-#ifndef TORT_LOADER_NPY_H
-#define TORT_LOADER_NPY_H
+#ifndef TORT_CLI_FILES_NPY_H
+#define TORT_CLI_FILES_NPY_H
 
 #include <stdio.h>
 
-#include "loader/tensor_memory.h"
+#include "runtime/cli/files/tensor_memory.h"
 
 /* Reads the tensor of the bytes of a file, which are untrusted. Borrows nothing; the caller frees it with
  * tort_tensor_file_free. TORT_E_UNSUPPORTED where they hold no tensor (an object array). */

@@ -1,5 +1,5 @@
 /* tensor_memory.c - see tensor_memory.h. */
-#include "loader/tensor_memory.h"
+#include "runtime/cli/files/tensor_memory.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* pb_file.c - see pb_file.h: opening, and errors of files. Read next: pb_write.c. */
-#include "loader/pb_file.h"
+#include "runtime/cli/files/pb_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* files.c - reads whole files, asks back when a name is misspelt, and leaves no half of a file behind. */
+/* whole_file.c - reads whole files, asks back when a name is misspelt, and leaves no half of a file behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/base/suggest.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
-/* pb_file.h - what reading and writing of single tensors and values in files share. Private to loader/.
+/* pb_file.h - what reading and writing of single tensors and values in files share. Private to this folder.
  *
  * A .pb goes the way of a model: it is parsed without its data, which is then read straight to where it belongs. */
-#ifndef TORT_LOADER_PB_FILE_H
-#define TORT_LOADER_PB_FILE_H
+#ifndef TORT_CLI_FILES_PB_FILE_H
+#define TORT_CLI_FILES_PB_FILE_H
 
 #include <stdio.h>
 

@@ -14,8 +14,8 @@
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
-#include "loader/tensor_file.h"
-#include "runtime/cli/images.h"
+#include "runtime/cli/files/tensor_file.h"
+#include "runtime/cli/files/images.h"
 
 #define MOST_PIXELS ((size_t)1 << 28)
 

@@ -1,7 +1,7 @@
 /* value_file.h - values of any kind in .pb files: ONNX's TensorProto, SequenceProto, OptionalProto and MapProto, as its
  * test data has them. For the command line and tests; a file is untrusted. */
-#ifndef TORT_LOADER_VALUE_FILE_H
-#define TORT_LOADER_VALUE_FILE_H
+#ifndef TORT_CLI_FILES_VALUE_FILE_H
+#define TORT_CLI_FILES_VALUE_FILE_H
 
 #include "runtime/base/error.h"
 

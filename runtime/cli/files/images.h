@@ -1,6 +1,6 @@
 /* images.h - a PNG or JPEG picture as an input tensor. */
-#ifndef TORT_CLI_IMAGES_H
-#define TORT_CLI_IMAGES_H
+#ifndef TORT_CLI_FILES_IMAGES_H
+#define TORT_CLI_FILES_IMAGES_H
 
 #include "runtime/cli/options.h"
 

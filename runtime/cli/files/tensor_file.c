@@ -1,11 +1,11 @@
 /* tensor_file.c - single tensors in files: the choice by the path's ending, and reading .pb. See npy.c for the other
  * side, pb_write.c for writing, value_file.c for what is no tensor. */
-#include "loader/tensor_file.h"
+#include "runtime/cli/files/tensor_file.h"
 
 #include <string.h>
 
-#include "loader/npy.h"
-#include "loader/pb_file.h"
+#include "runtime/cli/files/npy.h"
+#include "runtime/cli/files/pb_file.h"
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 

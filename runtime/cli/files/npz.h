@@ -1,6 +1,6 @@
 /* npz.h - the arrays of a NumPy .npz archive. */
-#ifndef TORT_CLI_NPZ_H
-#define TORT_CLI_NPZ_H
+#ifndef TORT_CLI_FILES_NPZ_H
+#define TORT_CLI_FILES_NPZ_H
 
 #include "runtime/base/error.h"
 

@@ -1,6 +1,6 @@
 /* tensor_memory.h - memory of a tensor that comes from a file: one block, with the bytes of its strings. */
-#ifndef TORT_LOADER_TENSOR_MEMORY_H
-#define TORT_LOADER_TENSOR_MEMORY_H
+#ifndef TORT_CLI_FILES_TENSOR_MEMORY_H
+#define TORT_CLI_FILES_TENSOR_MEMORY_H
 
 #include "runtime/base/error.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/npy.h"
+#include "runtime/cli/files/npy.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/utf8.h"
 

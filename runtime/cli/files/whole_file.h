@@ -1,6 +1,6 @@
-/* files.h - whole files, names that are not there, and files that are there whole or not at all. */
-#ifndef TORT_CLI_FILES_H
-#define TORT_CLI_FILES_H
+/* whole_file.h - whole files, names that are not there, and files that are there whole or not at all. */
+#ifndef TORT_CLI_FILES_WHOLE_FILE_H
+#define TORT_CLI_FILES_WHOLE_FILE_H
 
 #include "runtime/base/error.h"
 

@@ -1,11 +1,11 @@
 /* value_file.c - see value_file.h. Reading goes as deep as the type that is asked for, and every value must be of it.
  */
-#include "loader/value_file.h"
+#include "runtime/cli/files/value_file.h"
 
 #include <string.h>
 
-#include "loader/pb_file.h"
-#include "loader/tensor_file.h"
+#include "runtime/cli/files/pb_file.h"
+#include "runtime/cli/files/tensor_file.h"
 #include "runtime/graph/value.h"
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "loader/pb_file.h"
+#include "runtime/cli/files/pb_file.h"
 #include "runtime/graph/value.h"
 
 /* ---- a message to a file ----------------------------------------------------------------------------------------- */

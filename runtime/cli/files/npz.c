@@ -6,10 +6,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "loader/npy.h"
+#include "runtime/cli/files/npy.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/files.h"
-#include "runtime/cli/npz.h"
+#include "runtime/cli/files/whole_file.h"
+#include "runtime/cli/files/npz.h"
 #include "runtime/base/memory.h"
 
 enum { END_SIZE = 22, ENTRY_SIZE = 46, LOCAL_SIZE = 30, LONGEST_COMMENT = 65535 };

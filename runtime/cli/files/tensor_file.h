@@ -2,10 +2,10 @@
  *
  * For the command line and tests; models do not come this way. A file is untrusted: every size is checked. A .raw file
  * has no header and is read by who knows its type and shape. */
-#ifndef TORT_LOADER_TENSOR_FILE_H
-#define TORT_LOADER_TENSOR_FILE_H
+#ifndef TORT_CLI_FILES_TENSOR_FILE_H
+#define TORT_CLI_FILES_TENSOR_FILE_H
 
-#include "loader/tensor_memory.h"
+#include "runtime/cli/files/tensor_memory.h"
 
 /* Reads a tensor; the ending of the path tells the format. The caller frees it with tort_tensor_file_free.
  * TORT_E_UNSUPPORTED where the file holds no tensor (a SequenceProto, an object array). */
