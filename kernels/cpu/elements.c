@@ -147,59 +147,31 @@ static tort_tensor single(tort_type type, const void *element) {
 
 /* ---- operators of chains ----------------------------------------------------------------------------------------- */
 
-static tort_status run_pair(const tort_call *call, tort_pair_kind kind) {
+/* The variant of these rows is the tort_pair_kind of their loop. */
+static tort_status run_pair(const tort_call *call) {
     const tort_binary *params = call->params;
     chain c = {0};
     join(&c, NULL, &call->inputs[0]);
-    join(&c, pair_loop(call, kind), &call->inputs[1]);
+    join(&c, pair_loop(call, (tort_pair_kind)call->kernel->variant), &call->inputs[1]);
     tort_tensor *b = &c.operands[1];
     for (int32_t i = 0; i < params->trailing && b->rank < call->outputs[0].rank; i++) b->dims[b->rank++] = 1;
     return run_chain(call, &c);
 }
 
-static tort_status run_add(const tort_call *call) {
-    return run_pair(call, TORT_PAIR_ADD);
-}
-
-static tort_status run_sub(const tort_call *call) {
-    return run_pair(call, TORT_PAIR_SUB);
-}
-
-static tort_status run_mul(const tort_call *call) {
-    return run_pair(call, TORT_PAIR_MUL);
-}
-
-static tort_status run_div(const tort_call *call) {
-    return run_pair(call, TORT_PAIR_DIV);
-}
-
-static tort_status run_prelu(const tort_call *call) {
-    return run_pair(call, TORT_PAIR_PRELU);
-}
-
-static chain chain_of_inputs(const tort_call *call, tort_pair_kind kind) {
+static chain chain_of_inputs(const tort_call *call) {
     chain c = {0};
-    for (int32_t k = 0; k < call->input_count; k++) join(&c, pair_loop(call, kind), &call->inputs[k]);
+    for (int32_t k = 0; k < call->input_count; k++)
+        join(&c, pair_loop(call, (tort_pair_kind)call->kernel->variant), &call->inputs[k]);
     return c;
 }
 
-static tort_status run_max(const tort_call *call) {
-    chain c = chain_of_inputs(call, TORT_PAIR_MAX);
-    return run_chain(call, &c);
-}
-
-static tort_status run_min(const tort_call *call) {
-    chain c = chain_of_inputs(call, TORT_PAIR_MIN);
-    return run_chain(call, &c);
-}
-
-static tort_status run_sum(const tort_call *call) {
-    chain c = chain_of_inputs(call, TORT_PAIR_ADD);
+static tort_status run_all(const tort_call *call) {
+    chain c = chain_of_inputs(call);
     return run_chain(call, &c);
 }
 
 static tort_status run_mean(const tort_call *call) {
-    chain c = chain_of_inputs(call, TORT_PAIR_ADD);
+    chain c = chain_of_inputs(call);
     const float count = (float)call->input_count;
     const double wide_count = call->input_count;
     const tort_type type = call->inputs[0].type;
@@ -427,29 +399,32 @@ static tort_verdict claim_neg(const tort_target *target, const tort_node_view *n
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Floats of one shape, or beside single numbers, are taken in any layout. */
-#define PAIR_ROW(op_, name_, run_)                                                                                     \
+#define PAIR(op_, name_, variant_)                                                                                     \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 3,             \
-        .layout = TORT_ANY_LAYOUT, .layout_inputs = 3, .layout_outputs = 1                                             \
+        .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_pair, .variant = variant_,   \
+        .in_place = 3, .layout = TORT_ANY_LAYOUT, .layout_inputs = 3, .layout_outputs = 1                              \
     }
-#define ROW(op_, name_, claim_, run_)                                                                                  \
-    { .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .in_place = UINT32_MAX }
+#define ROW(op_, name_, claim_, run_, variant_)                                                                        \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .variant = variant_,                     \
+        .in_place = UINT32_MAX                                                                                         \
+    }
 
 const tort_kernel tort_cpu_elements[] = {
-    PAIR_ROW("Add", "add_vectors", run_add),
-    PAIR_ROW("Sub", "sub_vectors", run_sub),
-    PAIR_ROW("Mul", "mul_vectors", run_mul),
-    PAIR_ROW("Div", "div_vectors", run_div),
-    PAIR_ROW("PRelu", "prelu_vectors", run_prelu),
-    ROW("Max", "max_vectors", claim_max, run_max),
-    ROW("Min", "min_vectors", claim_max, run_min),
-    ROW("Sum", "sum_vectors", claim_sum, run_sum),
-    ROW("Mean", "mean_vectors", claim_mean, run_mean),
-    ROW("Relu", "relu_integers", claim_clip, run_relu),
-    ROW("Clip", "clip_integers", claim_clip, run_clip),
-    ROW("Neg", "neg_integers", claim_neg, run_neg),
-    ROW("Abs", "abs_integers", claim_neg, run_abs),
-    ROW("Where", "where_vectors", claim_where, run_where),
+    PAIR("Add", "add_vectors", TORT_PAIR_ADD),
+    PAIR("Sub", "sub_vectors", TORT_PAIR_SUB),
+    PAIR("Mul", "mul_vectors", TORT_PAIR_MUL),
+    PAIR("Div", "div_vectors", TORT_PAIR_DIV),
+    PAIR("PRelu", "prelu_vectors", TORT_PAIR_PRELU),
+    ROW("Max", "max_vectors", claim_max, run_all, TORT_PAIR_MAX),
+    ROW("Min", "min_vectors", claim_max, run_all, TORT_PAIR_MIN),
+    ROW("Sum", "sum_vectors", claim_sum, run_all, TORT_PAIR_ADD),
+    ROW("Mean", "mean_vectors", claim_mean, run_mean, TORT_PAIR_ADD),
+    ROW("Relu", "relu_integers", claim_clip, run_relu, 0),
+    ROW("Clip", "clip_integers", claim_clip, run_clip, 0),
+    ROW("Neg", "neg_integers", claim_neg, run_neg, 0),
+    ROW("Abs", "abs_integers", claim_neg, run_abs, 0),
+    ROW("Where", "where_vectors", claim_where, run_where, 0),
     {.domain = "", .op = "Cast", .name = "cast_vectors", .claim = claim_cast, .run = run_cast},
     {.domain = "", .op = "CastLike", .name = "cast_vectors", .claim = claim_cast, .run = run_cast},
     {.op = NULL},

@@ -8,7 +8,9 @@ static tort_status prepare_bias(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_bias(gpu_type_of(p->node->inputs[0].type)));
 }
 
-static tort_status run_bias(const tort_call *call, gpu_bias_function function, const void *skip, uint8_t *mask) {
+/* The variant of the rows is a gpu_bias_function. Only sums have a third input. */
+static tort_status run_bias(const tort_call *call, uint8_t *mask) {
+    const gpu_bias_function function = (gpu_bias_function)call->kernel->variant;
     const tort_bias_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const gpu_bias bias = {.function = function,
@@ -16,40 +18,34 @@ static tort_status run_bias(const tort_call *call, gpu_bias_function function, c
                            .columns = (size_t)params->columns,
                            .x = x->data,
                            .bias = call->inputs[1].data,
-                           .skip = skip,
+                           .skip = function == GPU_BIAS_SUM ? cuda_input(call, 2) : NULL,
                            .y = y->data,
                            .mask = mask};
     return cuda_launched(call, gpu_run_bias(cuda_stream_of(call), gpu_type_of(x->type), &bias));
 }
 
-static tort_status run_add(const tort_call *call) {
-    return run_bias(call, GPU_BIAS_SUM, cuda_input(call, 2), NULL);
-}
-static tort_status run_gelu(const tort_call *call) {
-    return run_bias(call, GPU_BIAS_GELU, NULL, NULL);
-}
-static tort_status run_split(const tort_call *call) {
-    return run_bias(call, GPU_BIAS_SPLIT, NULL, NULL);
+static tort_status run(const tort_call *call) {
+    return run_bias(call, NULL);
 }
 
 static tort_status run_dropout(const tort_call *call) {
     const tort_tensor *training = tort_call_input(call, 4), *mask = tort_call_output(call, 1);
     if (training && *(const bool *)training->data)
         return tort_fail(call->error, TORT_E_UNSUPPORTED, "training_mode is true; tinyort drops nothing");
-    return run_bias(call, GPU_BIAS_SUM, cuda_input(call, 2), mask ? mask->data : NULL);
+    return run_bias(call, mask ? mask->data : NULL);
 }
 #endif
 
-#define ROW(op_name, function, host, places)                                                                           \
+#define ROW(op_name, function, variant_, host, places)                                                                 \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_name, .name = "bias", .host_inputs = host, .claim = tort_cuda_claim_real,  \
-        .prepare = CUDA_ONLY(prepare_bias), .run = CUDA_ONLY(function), .in_place = places                             \
+        .prepare = CUDA_ONLY(prepare_bias), .run = CUDA_ONLY(function), .variant = variant_, .in_place = places        \
     }
 
 const tort_kernel tort_cuda_bias_kernels[] = {
-    ROW("BiasAdd", run_add, 0, 1u << 0 | 1u << 2),
-    ROW("BiasDropout", run_dropout, 1u << 4, 1u << 0 | 1u << 2),
-    ROW("BiasGelu", run_gelu, 0, 1u << 0),
-    ROW("BiasSplitGelu", run_split, 0, 0),
+    ROW("BiasAdd", run, GPU_BIAS_SUM, 0, 1u << 0 | 1u << 2),
+    ROW("BiasDropout", run_dropout, GPU_BIAS_SUM, 1u << 4, 1u << 0 | 1u << 2),
+    ROW("BiasGelu", run, GPU_BIAS_GELU, 0, 1u << 0),
+    ROW("BiasSplitGelu", run, GPU_BIAS_SPLIT, 0, 0),
     {.op = NULL},
 };

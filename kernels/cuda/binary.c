@@ -54,8 +54,18 @@ static tort_verdict claim_sum(const tort_target *target, const tort_node_view *n
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
+/* What the rows say in `variant`: a gpu_binary; this besides, which depends on an attribute. */
+enum { ANY_MODULO = GPU_BINARY_COUNT };
+
 #ifdef CUDA_DEVICE
-static tort_status prepare(tort_prepare *p, gpu_binary function) {
+static gpu_binary function_of(const tort_kernel *row, const void *params) {
+    const tort_modulo *modulo = params;
+    if (row->variant == ANY_MODULO) return modulo->c_like ? GPU_REMAINDER : GPU_MODULO;
+    return (gpu_binary)row->variant;
+}
+
+static tort_status prepare(tort_prepare *p) {
+    const gpu_binary function = function_of(p->node->kernel, p->node->params);
     return cuda_loaded(p, gpu_load_binary(function, gpu_number_of(p->node->inputs[0].type)));
 }
 
@@ -78,18 +88,31 @@ static tort_status launch_power(const tort_call *call, const tort_tensor pair[2]
                                              gpu_number_of(pair[1].type), &loop, pair[0].data, pair[1].data, y->data));
 }
 
-/* `first` is the index of the input that is the function's a: 1 makes Greater of Less. */
-static tort_status run_pair(const tort_call *call, gpu_binary function, int32_t first) {
+/* The two inputs, of which one may have been broadcast by an old rule. */
+static void pair_of(const tort_call *call, tort_tensor pair[2]) {
     const tort_binary *params = call->params;
-    tort_tensor a = call->inputs[0], b = call->inputs[1];
-    for (int32_t i = 0; i < params->trailing; i++) b.dims[b.rank++] = 1;
-    const tort_tensor pair[2] = {first ? b : a, first ? a : b};
-    if (function == GPU_POW && !is_plain_power(a.type, b.type)) return launch_power(call, pair);
-    return launch_pair(call, function, pair);
+    pair[0] = call->inputs[0];
+    pair[1] = call->inputs[1];
+    for (int32_t i = 0; i < params->trailing; i++) pair[1].dims[pair[1].rank++] = 1;
+}
+
+static tort_status run_pair(const tort_call *call) {
+    tort_tensor pair[2];
+    pair_of(call, pair);
+    return launch_pair(call, function_of(call->kernel, call->params), pair);
+}
+
+/* Greater is Less of the inputs in the other order. */
+static tort_status run_swapped(const tort_call *call) {
+    tort_tensor pair[2];
+    pair_of(call, pair);
+    const tort_tensor swapped[2] = {pair[1], pair[0]};
+    return launch_pair(call, function_of(call->kernel, call->params), swapped);
 }
 
 /* Joins one input after the other to the output. */
-static tort_status run_all(const tort_call *call, gpu_binary function) {
+static tort_status run_all(const tort_call *call) {
+    const gpu_binary function = (gpu_binary)call->kernel->variant;
     const tort_tensor *y = &call->outputs[0];
     size_t bytes = 0;
     if (call->input_count == 1) {
@@ -114,87 +137,51 @@ static tort_status run_not(const tort_call *call) {
                                            (size_t)tort_count(&call->outputs[0])));
 }
 
-#define RUN(name, function, body)                                                                                      \
-    static tort_status prepare_##name(tort_prepare *p) {                                                               \
-        return prepare(p, function);                                                                                   \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        return body;                                                                                                   \
-    }
-RUN(add, GPU_ADD, run_pair(call, GPU_ADD, 0))
-RUN(sub, GPU_SUB, run_pair(call, GPU_SUB, 0))
-RUN(mul, GPU_MUL, run_pair(call, GPU_MUL, 0))
-RUN(div, GPU_DIV, run_pair(call, GPU_DIV, 0))
-RUN(prelu, GPU_PRELU, run_pair(call, GPU_PRELU, 0))
-RUN(bit_and, GPU_BIT_AND, run_pair(call, GPU_BIT_AND, 0))
-RUN(bit_or, GPU_BIT_OR, run_pair(call, GPU_BIT_OR, 0))
-RUN(bit_xor, GPU_BIT_XOR, run_pair(call, GPU_BIT_XOR, 0))
-RUN(equal, GPU_EQUAL, run_pair(call, GPU_EQUAL, 0))
-RUN(less, GPU_LESS, run_pair(call, GPU_LESS, 0))
-RUN(less_or_equal, GPU_LESS_OR_EQUAL, run_pair(call, GPU_LESS_OR_EQUAL, 0))
-RUN(greater, GPU_LESS, run_pair(call, GPU_LESS, 1))
-RUN(greater_or_equal, GPU_LESS_OR_EQUAL, run_pair(call, GPU_LESS_OR_EQUAL, 1))
-RUN(and, GPU_AND, run_pair(call, GPU_AND, 0))
-RUN(or, GPU_OR, run_pair(call, GPU_OR, 0))
-RUN(xor, GPU_XOR, run_pair(call, GPU_XOR, 0))
-RUN(max, GPU_MAX, run_all(call, GPU_MAX))
-RUN(min, GPU_MIN, run_all(call, GPU_MIN))
-RUN(sum, GPU_ADD, run_all(call, GPU_ADD))
-
 static tort_status prepare_pow(tort_prepare *p) {
     const tort_info *in = p->node->inputs;
-    if (is_plain_power(in[0].type, in[1].type)) return prepare(p, GPU_POW);
+    if (is_plain_power(in[0].type, in[1].type)) return prepare(p);
     return cuda_loaded(p, gpu_load_power(gpu_number_of(in[0].type)));
 }
 
 static tort_status run_pow(const tort_call *call) {
-    return run_pair(call, GPU_POW, 0);
-}
-
-static gpu_binary mod_of(const tort_modulo *params) {
-    return params->c_like ? GPU_REMAINDER : GPU_MODULO;
-}
-
-static tort_status prepare_mod(tort_prepare *p) {
-    return prepare(p, mod_of(p->node->params));
-}
-
-static tort_status run_mod(const tort_call *call) {
-    return run_pair(call, mod_of(call->params), 0);
+    tort_tensor pair[2];
+    pair_of(call, pair);
+    if (!is_plain_power(pair[0].type, pair[1].type)) return launch_power(call, pair);
+    return launch_pair(call, GPU_POW, pair);
 }
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, claims, function)                                                                                 \
+#define ROW(op_, claim_, prepare_, run_, variant_)                                                                     \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "binary", .claim = claims, .prepare = CUDA_ONLY(prepare_##function),      \
-        .run = CUDA_ONLY(run_##function), .in_place = 3, .layout = TORT_ANY_LAYOUT, .layout_inputs = 3,                \
+        .domain = "", .op = op_, .name = "binary", .claim = claim_, .prepare = CUDA_ONLY(prepare_),                    \
+        .run = CUDA_ONLY(run_), .variant = variant_, .in_place = 3, .layout = TORT_ANY_LAYOUT, .layout_inputs = 3,     \
         .layout_outputs = 1                                                                                            \
     }
 
 const tort_kernel tort_cuda_binary_kernels[] = {
-    ROW("Add", claim_numbers, add),
-    ROW("Sub", claim_numbers, sub),
-    ROW("Mul", claim_numbers, mul),
-    ROW("Div", claim_numbers, div),
-    ROW("Pow", claim_pow, pow),
-    ROW("PRelu", claim_numbers, prelu),
-    ROW("Mod", claim_numbers, mod),
-    ROW("BitwiseAnd", claim_integers, bit_and),
-    ROW("BitwiseOr", claim_integers, bit_or),
-    ROW("BitwiseXor", claim_integers, bit_xor),
-    ROW("Equal", claim_equal, equal),
-    ROW("Less", claim_numbers, less),
-    ROW("LessOrEqual", claim_numbers, less_or_equal),
-    ROW("Greater", claim_numbers, greater),
-    ROW("GreaterOrEqual", claim_numbers, greater_or_equal),
-    ROW("And", claim_bools, and),
-    ROW("Or", claim_bools, or),
-    ROW("Xor", claim_bools, xor),
-    ROW("Max", claim_numbers, max),
-    ROW("Min", claim_numbers, min),
-    ROW("Sum", claim_sum, sum),
+    ROW("Add", claim_numbers, prepare, run_pair, GPU_ADD),
+    ROW("Sub", claim_numbers, prepare, run_pair, GPU_SUB),
+    ROW("Mul", claim_numbers, prepare, run_pair, GPU_MUL),
+    ROW("Div", claim_numbers, prepare, run_pair, GPU_DIV),
+    ROW("Pow", claim_pow, prepare_pow, run_pow, GPU_POW),
+    ROW("PRelu", claim_numbers, prepare, run_pair, GPU_PRELU),
+    ROW("Mod", claim_numbers, prepare, run_pair, ANY_MODULO),
+    ROW("BitwiseAnd", claim_integers, prepare, run_pair, GPU_BIT_AND),
+    ROW("BitwiseOr", claim_integers, prepare, run_pair, GPU_BIT_OR),
+    ROW("BitwiseXor", claim_integers, prepare, run_pair, GPU_BIT_XOR),
+    ROW("Equal", claim_equal, prepare, run_pair, GPU_EQUAL),
+    ROW("Less", claim_numbers, prepare, run_pair, GPU_LESS),
+    ROW("LessOrEqual", claim_numbers, prepare, run_pair, GPU_LESS_OR_EQUAL),
+    ROW("Greater", claim_numbers, prepare, run_swapped, GPU_LESS),
+    ROW("GreaterOrEqual", claim_numbers, prepare, run_swapped, GPU_LESS_OR_EQUAL),
+    ROW("And", claim_bools, prepare, run_pair, GPU_AND),
+    ROW("Or", claim_bools, prepare, run_pair, GPU_OR),
+    ROW("Xor", claim_bools, prepare, run_pair, GPU_XOR),
+    ROW("Max", claim_numbers, prepare, run_all, GPU_MAX),
+    ROW("Min", claim_numbers, prepare, run_all, GPU_MIN),
+    ROW("Sum", claim_sum, prepare, run_all, GPU_ADD),
     {.domain = "",
      .op = "Not",
      .name = "not",

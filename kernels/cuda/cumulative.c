@@ -4,12 +4,14 @@
 
 #include "ops/cumulative.h"
 
+enum { SUM, PRODUCT }; /* variants */
+
 #ifdef CUDA_DEVICE
 static tort_status prepare(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_cumulative(gpu_number_of(p->node->inputs[0].type)));
 }
 
-static tort_status run(const tort_call *call, bool product) {
+static tort_status run(const tort_call *call) {
     const tort_cumulative_params *params = call->params;
     tort_cumulative_view view;
     tort_status status = tort_cumulative_view_of(call, &view);
@@ -17,29 +19,22 @@ static tort_status run(const tort_call *call, bool product) {
     const gpu_cumulative cumulative = {.outer = (size_t)view.outer,
                                        .length = (size_t)view.length,
                                        .inner = (size_t)view.inner,
-                                       .product = product,
+                                       .product = call->kernel->variant == PRODUCT,
                                        .exclusive = params->exclusive,
                                        .reverse = params->reverse};
     return cuda_launched(call, gpu_run_cumulative(cuda_stream_of(call), gpu_number_of(call->inputs[0].type),
                                                   &cumulative, call->inputs[0].data, call->outputs[0].data));
 }
-
-static tort_status run_sum(const tort_call *call) {
-    return run(call, false);
-}
-static tort_status run_product(const tort_call *call) {
-    return run(call, true);
-}
 #endif
 
-#define ROW(op_name, function)                                                                                         \
+#define ROW(op_name, variant_)                                                                                         \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = "cumulative", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number,    \
-        .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function)                                                      \
+        .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run), .variant = variant_                                      \
     }
 
 const tort_kernel tort_cuda_cumulative_kernels[] = {
-    ROW("CumSum", run_sum),
-    ROW("CumProd", run_product),
+    ROW("CumSum", SUM),
+    ROW("CumProd", PRODUCT),
     {.op = NULL},
 };

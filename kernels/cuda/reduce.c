@@ -26,55 +26,40 @@ static gpu_reduce reduce_of(const tort_reduce_params *params) {
     return reduce;
 }
 
-static tort_status prepare(tort_prepare *p, gpu_reduction kind) {
+/* The variant of the rows is a gpu_reduction. */
+static tort_status prepare(tort_prepare *p) {
+    const gpu_reduction kind = (gpu_reduction)p->node->kernel->variant;
     return cuda_loaded(p, gpu_load_reduce(kind, gpu_number_of(p->node->inputs[0].type)));
 }
 
-static tort_status run(const tort_call *call, gpu_reduction kind) {
+static tort_status run(const tort_call *call) {
+    const gpu_reduction kind = (gpu_reduction)call->kernel->variant;
     const tort_tensor *x = &call->inputs[0];
     const gpu_reduce reduce = reduce_of(call->params);
     return cuda_launched(call, gpu_run_reduce(cuda_stream_of(call), kind, gpu_number_of(x->type), &reduce, x->data,
                                               call->outputs[0].data));
 }
-
-#define RUN(name, kind)                                                                                                \
-    static tort_status prepare_##name(tort_prepare *p) {                                                               \
-        return prepare(p, kind);                                                                                       \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        return run(call, kind);                                                                                        \
-    }
-RUN(sum, GPU_REDUCE_SUM)
-RUN(mean, GPU_REDUCE_MEAN)
-RUN(max, GPU_REDUCE_MAX)
-RUN(min, GPU_REDUCE_MIN)
-RUN(prod, GPU_REDUCE_PROD)
-RUN(l1, GPU_REDUCE_L1)
-RUN(l2, GPU_REDUCE_L2)
-RUN(log_sum, GPU_REDUCE_LOG_SUM)
-RUN(log_sum_exp, GPU_REDUCE_LOG_SUM_EXP)
-RUN(sum_square, GPU_REDUCE_SUM_SQUARE)
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* The axes, where they are an input, are read by resolve alone: they stay in host memory. */
-#define ROW(op_name, claims, function)                                                                                 \
+#define ROW(op_, claim_, variant_)                                                                                     \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "reduce", .host_inputs = 1u << 1, .claim = claims,                        \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+        .domain = "", .op = op_, .name = "reduce", .host_inputs = 1u << 1, .claim = claim_,                            \
+        .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run), .variant = variant_                                      \
     }
 
 const tort_kernel tort_cuda_reduce_kernels[] = {
-    ROW("ReduceSum", tort_cuda_claim_number, sum),
-    ROW("ReduceMean", tort_cuda_claim_number, mean),
-    ROW("ReduceMax", claim_extreme, max),
-    ROW("ReduceMin", claim_extreme, min),
-    ROW("ReduceProd", tort_cuda_claim_number, prod),
-    ROW("ReduceL1", tort_cuda_claim_number, l1),
-    ROW("ReduceL2", tort_cuda_claim_number, l2),
-    ROW("ReduceLogSum", tort_cuda_claim_number, log_sum),
-    ROW("ReduceLogSumExp", tort_cuda_claim_number, log_sum_exp),
-    ROW("ReduceSumSquare", tort_cuda_claim_number, sum_square),
+    ROW("ReduceSum", tort_cuda_claim_number, GPU_REDUCE_SUM),
+    ROW("ReduceMean", tort_cuda_claim_number, GPU_REDUCE_MEAN),
+    ROW("ReduceMax", claim_extreme, GPU_REDUCE_MAX),
+    ROW("ReduceMin", claim_extreme, GPU_REDUCE_MIN),
+    ROW("ReduceProd", tort_cuda_claim_number, GPU_REDUCE_PROD),
+    ROW("ReduceL1", tort_cuda_claim_number, GPU_REDUCE_L1),
+    ROW("ReduceL2", tort_cuda_claim_number, GPU_REDUCE_L2),
+    ROW("ReduceLogSum", tort_cuda_claim_number, GPU_REDUCE_LOG_SUM),
+    ROW("ReduceLogSumExp", tort_cuda_claim_number, GPU_REDUCE_LOG_SUM_EXP),
+    ROW("ReduceSumSquare", tort_cuda_claim_number, GPU_REDUCE_SUM_SQUARE),
     {.op = NULL},
 };

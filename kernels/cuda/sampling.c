@@ -58,11 +58,14 @@ static tort_status run_affine(const tort_call *call) {
     return cuda_launched(call, gpu_run_affine(cuda_stream_of(call), gpu_type_of(y->type), &affine));
 }
 
-static tort_status prepare_roi(tort_prepare *p, gpu_roi_kind kind) {
+/* The variant of these rows is a gpu_roi_kind. */
+static tort_status prepare_roi(tort_prepare *p) {
+    const gpu_roi_kind kind = (gpu_roi_kind)p->node->kernel->variant;
     return cuda_loaded(p, gpu_load_roi(kind, gpu_type_of(p->node->inputs[0].type)));
 }
 
-static tort_status run_roi(const tort_call *call, gpu_roi_kind kind) {
+static tort_status run_roi(const tort_call *call) {
+    const gpu_roi_kind kind = (gpu_roi_kind)call->kernel->variant;
     const tort_roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *batches = tort_call_input(call, 2);
     const gpu_roi roi = {.params = *params,
@@ -78,41 +81,22 @@ static tort_status run_roi(const tort_call *call, gpu_roi_kind kind) {
         return tort_fail(call->error, TORT_E_RUN, "X is an empty image: there is nothing to sample");
     return cuda_launched(call, gpu_run_roi(cuda_stream_of(call), kind, gpu_type_of(x->type), &roi));
 }
-
-static tort_status prepare_align(tort_prepare *p) {
-    return prepare_roi(p, GPU_ROI_ALIGN);
-}
-static tort_status prepare_crop(tort_prepare *p) {
-    return prepare_roi(p, GPU_ROI_CROP);
-}
-static tort_status prepare_pool(tort_prepare *p) {
-    return prepare_roi(p, GPU_ROI_POOL);
-}
-static tort_status run_align(const tort_call *call) {
-    return run_roi(call, GPU_ROI_ALIGN);
-}
-static tort_status run_crop(const tort_call *call) {
-    return run_roi(call, GPU_ROI_CROP);
-}
-static tort_status run_pool(const tort_call *call) {
-    return run_roi(call, GPU_ROI_POOL);
-}
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_domain, op_name, row_name, function, claims, host)                                                      \
+#define ROW(op_domain, op_name, row_name, function, variant_, claims, host)                                            \
     {                                                                                                                  \
         .domain = op_domain, .op = op_name, .name = row_name, .host_inputs = host, .claim = claims,                    \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .variant = variant_                \
     }
 
 const tort_kernel tort_cuda_sampling_kernels[] = {
-    ROW("", "GridSample", "grid_sample", grid, claim_grid, 0),
-    ROW("com.microsoft", "GridSample", "grid_sample", grid, claim_grid, 0),
-    ROW("", "AffineGrid", "affine_grid", affine, tort_cuda_claim_real, 1u << 1),
-    ROW("", "RoiAlign", "roi_align", align, tort_cuda_claim_real, 0),
-    ROW("com.microsoft", "CropAndResize", "crop_and_resize", crop, tort_cuda_claim_real, 1u << 3),
-    ROW("", "MaxRoiPool", "roi_pool", pool, tort_cuda_claim_real, 0),
+    ROW("", "GridSample", "grid_sample", grid, 0, claim_grid, 0),
+    ROW("com.microsoft", "GridSample", "grid_sample", grid, 0, claim_grid, 0),
+    ROW("", "AffineGrid", "affine_grid", affine, 0, tort_cuda_claim_real, 1u << 1),
+    ROW("", "RoiAlign", "roi_align", roi, GPU_ROI_ALIGN, tort_cuda_claim_real, 0),
+    ROW("com.microsoft", "CropAndResize", "crop_and_resize", roi, GPU_ROI_CROP, tort_cuda_claim_real, 1u << 3),
+    ROW("", "MaxRoiPool", "roi_pool", roi, GPU_ROI_POOL, tort_cuda_claim_real, 0),
     {.op = NULL},
 };

@@ -4,6 +4,8 @@
 #include "ops/reduce.h"
 #include "ops/topk.h"
 
+enum { SMALLEST, LARGEST }; /* variants of ArgMin and ArgMax */
+
 /* The plain loop of TopK has heaps in scratch memory; the kernels need none. */
 static tort_status size_topk(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
@@ -38,37 +40,30 @@ static tort_status run_topk(const tort_call *call) {
 }
 
 /* NaN counts as the largest of ArgMax and the smallest of ArgMin. */
-static tort_status run_arg(const tort_call *call, bool largest) {
+static tort_status run_arg(const tort_call *call) {
     const tort_arg_reduce_params *params = call->params;
     const gpu_topk topk = {.outer = (size_t)params->outer,
                            .length = (size_t)params->length,
                            .inner = (size_t)params->inner,
                            .k = 1,
-                           .largest = largest,
+                           .largest = call->kernel->variant == LARGEST,
                            .nan_first = true,
                            .last = params->select_last,
                            .x = call->inputs[0].data,
                            .indices = call->outputs[0].data};
     return run(call, &topk);
 }
-
-static tort_status run_arg_max(const tort_call *call) {
-    return run_arg(call, true);
-}
-static tort_status run_arg_min(const tort_call *call) {
-    return run_arg(call, false);
-}
 #endif
 
-#define ROW(op_name, row_name, host, function)                                                                         \
+#define ROW(op_name, row_name, host, function, variant_)                                                               \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = row_name, .host_inputs = host, .claim = tort_cuda_claim_number,           \
-        .size = size_topk, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function)                                   \
+        .size = size_topk, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function), .variant = variant_              \
     }
 
 const tort_kernel tort_cuda_topk_kernels[] = {
-    ROW("TopK", "topk", 1u << 1, run_topk),
-    ROW("ArgMax", "arg_reduce", 0, run_arg_max),
-    ROW("ArgMin", "arg_reduce", 0, run_arg_min),
+    ROW("TopK", "topk", 1u << 1, run_topk, 0),
+    ROW("ArgMax", "arg_reduce", 0, run_arg, LARGEST),
+    ROW("ArgMin", "arg_reduce", 0, run_arg, SMALLEST),
     {.op = NULL},
 };

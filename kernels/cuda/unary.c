@@ -1,7 +1,8 @@
 /* unary.c - rows and claims of functions of one tensor; the family to read first.
  *
- * A family is this: rows at the end, each with the claim and the run that belong together; claims are plain C and in
- * every build; run hands the tensors to a launcher of unary.cu. Params are those that ops/ decoded (activation.h). */
+ * A family is this: rows at the end, each with the claim and the run that belong together, and the variant of what they
+ * share; claims are plain C and in every build; run hands the tensors to a launcher of unary.cu. Params are those that
+ * ops/ decoded (activation.h). */
 #include "kernels/cuda/unary.h"
 
 #include <string.h>
@@ -9,81 +10,36 @@
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 
+/* What the rows say in `variant`: a gpu_unary; these two besides, which depend on attributes. */
+enum { ANY_GELU = GPU_UNARY_COUNT, ANY_INFINITY };
+
 #ifdef CUDA_DEVICE
+static gpu_unary function_of(const tort_kernel *row, const void *params) {
+    const tort_activation_params *activation = params;
+    if (row->variant == ANY_GELU) return activation->tanh ? GPU_GELU_TANH : GPU_GELU;
+    return (gpu_unary)row->variant;
+}
+
 /* Loads the kernel's code, so that the first run does not. */
-static tort_status prepare(tort_prepare *p, gpu_unary function) {
+static tort_status prepare(tort_prepare *p) {
+    const gpu_unary function = function_of(p->node->kernel, p->node->params);
     return cuda_loaded(p, gpu_load_unary(function, gpu_number_of(p->node->inputs[0].type)));
 }
 
-static tort_status run(const tort_call *call, gpu_unary function, float alpha, float beta) {
+static tort_status run_with(const tort_call *call, float alpha, float beta) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const gpu_unary function = function_of(call->kernel, call->params);
     return cuda_launched(call, gpu_run_unary(cuda_stream_of(call), function, gpu_number_of(x->type), x->data, y->data,
                                              (size_t)tort_count(x), alpha, beta));
 }
 
-#define PLAIN(name, function)                                                                                          \
-    static tort_status prepare_##name(tort_prepare *p) {                                                               \
-        return prepare(p, function);                                                                                   \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        return run(call, function, 0.0f, 0.0f);                                                                        \
-    }
-#define WITH_PARAMS(name, function)                                                                                    \
-    static tort_status prepare_##name(tort_prepare *p) {                                                               \
-        return prepare(p, function);                                                                                   \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        const tort_activation_params *params = call->params;                                                           \
-        return run(call, function, params->alpha, params->beta);                                                       \
-    }
-PLAIN(acos, GPU_ACOS)
-PLAIN(acosh, GPU_ACOSH)
-PLAIN(asin, GPU_ASIN)
-PLAIN(asinh, GPU_ASINH)
-PLAIN(atan, GPU_ATAN)
-PLAIN(atanh, GPU_ATANH)
-PLAIN(ceil, GPU_CEIL)
-PLAIN(cos, GPU_COS)
-PLAIN(cosh, GPU_COSH)
-PLAIN(erf, GPU_ERF)
-PLAIN(exp, GPU_EXP)
-PLAIN(floor, GPU_FLOOR)
-PLAIN(hard_swish, GPU_HARD_SWISH)
-PLAIN(log, GPU_LOG)
-PLAIN(mish, GPU_MISH)
-PLAIN(reciprocal, GPU_RECIPROCAL)
-PLAIN(round, GPU_ROUND)
-PLAIN(sigmoid, GPU_SIGMOID)
-PLAIN(sin, GPU_SIN)
-PLAIN(sinh, GPU_SINH)
-PLAIN(softplus, GPU_SOFTPLUS)
-PLAIN(softsign, GPU_SOFTSIGN)
-PLAIN(sqrt, GPU_SQRT)
-PLAIN(tan, GPU_TAN)
-PLAIN(tanh, GPU_TANH)
-PLAIN(abs, GPU_ABS)
-PLAIN(neg, GPU_NEG)
-PLAIN(relu, GPU_RELU)
-PLAIN(sign, GPU_SIGN)
-WITH_PARAMS(celu, GPU_CELU)
-WITH_PARAMS(elu, GPU_ELU)
-WITH_PARAMS(hard_sigmoid, GPU_HARD_SIGMOID)
-WITH_PARAMS(leaky_relu, GPU_LEAKY_RELU)
-WITH_PARAMS(selu, GPU_SELU)
-WITH_PARAMS(shrink, GPU_SHRINK)
-WITH_PARAMS(swish, GPU_SWISH)
-WITH_PARAMS(thresholded_relu, GPU_THRESHOLDED_RELU)
-
-static gpu_unary gelu_of(const tort_activation_params *params) {
-    return params->tanh ? GPU_GELU_TANH : GPU_GELU;
+static tort_status run(const tort_call *call) {
+    return run_with(call, 0, 0);
 }
 
-static tort_status prepare_gelu(tort_prepare *p) {
-    return prepare(p, gelu_of(p->node->params));
-}
-
-static tort_status run_gelu(const tort_call *call) {
-    return run(call, gelu_of(call->params), 0.0f, 0.0f);
+static tort_status run_with_attributes(const tort_call *call) {
+    const tort_activation_params *params = call->params;
+    return run_with(call, params->alpha, params->beta);
 }
 
 /* Infinities of the sign that the node asks for. */
@@ -96,18 +52,12 @@ static tort_status prepare_predicate(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_predicate(gpu_type_of(p->node->inputs[0].type)));
 }
 
-static tort_status run_predicate(const tort_call *call, gpu_predicate predicate) {
+static tort_status run_predicate(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const int32_t variant = call->kernel->variant;
+    const gpu_predicate predicate = variant == ANY_INFINITY ? predicate_of(call->params) : (gpu_predicate)variant;
     return cuda_launched(call, gpu_run_predicate(cuda_stream_of(call), predicate, gpu_type_of(x->type), x->data,
                                                  y->data, (size_t)tort_count(x)));
-}
-
-static tort_status run_is_nan(const tort_call *call) {
-    return run_predicate(call, GPU_IS_NAN);
-}
-
-static tort_status run_is_inf(const tort_call *call) {
-    return run_predicate(call, predicate_of(call->params));
 }
 #endif
 
@@ -117,64 +67,64 @@ static tort_verdict claim_no_bias(const tort_target *target, const tort_node_vie
     return tort_cuda_claim_real(target, node);
 }
 
-#define ROW(op_name, function, claims) ROW_OF("", op_name, function, claims)
-#define ROW_OF(domain_name, op_name, function, claims)                                                                 \
+#define ROW(domain_, op_, claim_, run_, variant_)                                                                      \
     {                                                                                                                  \
-        .domain = domain_name, .op = op_name, .name = "unary", .claim = claims,                                        \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1,                     \
-        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                                             \
+        .domain = domain_, .op = op_, .name = "unary", .claim = claim_, .prepare = CUDA_ONLY(prepare),                 \
+        .run = CUDA_ONLY(run_), .variant = variant_, .in_place = 1, .layout = TORT_ANY_LAYOUT, .layout_inputs = 1,     \
+        .layout_outputs = 1                                                                                            \
     }
-#define FLOATS(op_name, function) ROW(op_name, function, tort_cuda_claim_real)
-#define NUMBERS(op_name, function) ROW(op_name, function, tort_cuda_claim_number)
-#define PREDICATE(op_name, function)                                                                                   \
+#define FLOATS(op_, variant_) ROW("", op_, tort_cuda_claim_real, run, variant_)
+#define NUMBERS(op_, variant_) ROW("", op_, tort_cuda_claim_number, run, variant_)
+#define WITH_ATTRIBUTES(op_, variant_) ROW("", op_, tort_cuda_claim_real, run_with_attributes, variant_)
+#define PREDICATE(op_, variant_)                                                                                       \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "predicate", .claim = tort_cuda_claim_real,                               \
-        .prepare = CUDA_ONLY(prepare_predicate), .run = CUDA_ONLY(run_##function)                                      \
+        .domain = "", .op = op_, .name = "predicate", .claim = tort_cuda_claim_real,                                   \
+        .prepare = CUDA_ONLY(prepare_predicate), .run = CUDA_ONLY(run_predicate), .variant = variant_                  \
     }
 
 const tort_kernel tort_cuda_unary_kernels[] = {
-    NUMBERS("Abs", abs),
-    FLOATS("Acos", acos),
-    FLOATS("Acosh", acosh),
-    FLOATS("Asin", asin),
-    FLOATS("Asinh", asinh),
-    FLOATS("Atan", atan),
-    FLOATS("Atanh", atanh),
-    FLOATS("Ceil", ceil),
-    FLOATS("Celu", celu),
-    FLOATS("Cos", cos),
-    FLOATS("Cosh", cosh),
-    FLOATS("Elu", elu),
-    FLOATS("Erf", erf),
-    FLOATS("Exp", exp),
-    FLOATS("Floor", floor),
-    FLOATS("Gelu", gelu),
-    FLOATS("HardSigmoid", hard_sigmoid),
-    FLOATS("HardSwish", hard_swish),
-    FLOATS("LeakyRelu", leaky_relu),
-    FLOATS("Log", log),
-    FLOATS("Mish", mish),
-    NUMBERS("Neg", neg),
-    FLOATS("Reciprocal", reciprocal),
-    NUMBERS("Relu", relu),
-    FLOATS("Round", round),
-    FLOATS("Selu", selu),
-    FLOATS("Shrink", shrink),
-    FLOATS("Sigmoid", sigmoid),
-    NUMBERS("Sign", sign),
-    FLOATS("Sin", sin),
-    FLOATS("Sinh", sinh),
-    FLOATS("Softplus", softplus),
-    FLOATS("Softsign", softsign),
-    FLOATS("Sqrt", sqrt),
-    FLOATS("Swish", swish),
-    FLOATS("Tan", tan),
-    FLOATS("Tanh", tanh),
-    FLOATS("ThresholdedRelu", thresholded_relu),
-    PREDICATE("IsInf", is_inf),
-    PREDICATE("IsNaN", is_nan),
-    ROW_OF("com.microsoft", "FastGelu", gelu, claim_no_bias),
-    ROW_OF("com.microsoft", "Gelu", gelu, tort_cuda_claim_real),
-    ROW_OF("com.microsoft", "QuickGelu", swish, tort_cuda_claim_real),
+    NUMBERS("Abs", GPU_ABS),
+    FLOATS("Acos", GPU_ACOS),
+    FLOATS("Acosh", GPU_ACOSH),
+    FLOATS("Asin", GPU_ASIN),
+    FLOATS("Asinh", GPU_ASINH),
+    FLOATS("Atan", GPU_ATAN),
+    FLOATS("Atanh", GPU_ATANH),
+    FLOATS("Ceil", GPU_CEIL),
+    WITH_ATTRIBUTES("Celu", GPU_CELU),
+    FLOATS("Cos", GPU_COS),
+    FLOATS("Cosh", GPU_COSH),
+    WITH_ATTRIBUTES("Elu", GPU_ELU),
+    FLOATS("Erf", GPU_ERF),
+    FLOATS("Exp", GPU_EXP),
+    FLOATS("Floor", GPU_FLOOR),
+    FLOATS("Gelu", ANY_GELU),
+    WITH_ATTRIBUTES("HardSigmoid", GPU_HARD_SIGMOID),
+    FLOATS("HardSwish", GPU_HARD_SWISH),
+    WITH_ATTRIBUTES("LeakyRelu", GPU_LEAKY_RELU),
+    FLOATS("Log", GPU_LOG),
+    FLOATS("Mish", GPU_MISH),
+    NUMBERS("Neg", GPU_NEG),
+    FLOATS("Reciprocal", GPU_RECIPROCAL),
+    NUMBERS("Relu", GPU_RELU),
+    FLOATS("Round", GPU_ROUND),
+    WITH_ATTRIBUTES("Selu", GPU_SELU),
+    WITH_ATTRIBUTES("Shrink", GPU_SHRINK),
+    FLOATS("Sigmoid", GPU_SIGMOID),
+    NUMBERS("Sign", GPU_SIGN),
+    FLOATS("Sin", GPU_SIN),
+    FLOATS("Sinh", GPU_SINH),
+    FLOATS("Softplus", GPU_SOFTPLUS),
+    FLOATS("Softsign", GPU_SOFTSIGN),
+    FLOATS("Sqrt", GPU_SQRT),
+    WITH_ATTRIBUTES("Swish", GPU_SWISH),
+    FLOATS("Tan", GPU_TAN),
+    FLOATS("Tanh", GPU_TANH),
+    WITH_ATTRIBUTES("ThresholdedRelu", GPU_THRESHOLDED_RELU),
+    PREDICATE("IsInf", ANY_INFINITY),
+    PREDICATE("IsNaN", GPU_IS_NAN),
+    ROW("com.microsoft", "FastGelu", claim_no_bias, run, ANY_GELU),
+    ROW("com.microsoft", "Gelu", tort_cuda_claim_real, run, ANY_GELU),
+    ROW("com.microsoft", "QuickGelu", tort_cuda_claim_real, run_with_attributes, GPU_SWISH),
     {.op = NULL},
 };

@@ -286,6 +286,17 @@ static int compare_ranges(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+/* Is the slot what the view shows: does an output lie in it, or it in an output? CastLike has another input. */
+static bool is_shown(const tort_plan *plan, const tort_step *step, int32_t slot) {
+    bool shown = false;
+    for (int32_t i = 0; !shown && slot >= 0 && i < step->output_count; i++) {
+        const int32_t output = plan->operands[step->operands + step->input_count + i];
+        shown = output >= 0 && (lies_in(&plan->slots[output], &plan->slots[slot]) ||
+                                lies_in(&plan->slots[slot], &plan->slots[output]));
+    }
+    return shown;
+}
+
 /* A view writes nothing: what it shows lives for as long as its outputs do. */
 static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slots) {
     int32_t last = -1;
@@ -297,7 +308,7 @@ static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slo
     }
     for (int32_t i = 0; i < step->input_count; i++) {
         const int32_t slot = source_of(plan, step->operands + i);
-        if (slot >= 0 && slots[slot].last < last) slots[slot].last = last;
+        if (is_shown(plan, step, slot) && slots[slot].last < last) slots[slot].last = last;
     }
 }
 

@@ -201,7 +201,7 @@ static void find_views(sharer *s) {
     for (int32_t i = plan->step_count - 1; s->ways & TORT_SHARE_JOINS && i >= 0; i--) try_join(s, &plan->steps[i]);
 }
 
-/* Bytes of a view's inputs are read for as long as those of its outputs are. */
+/* Bytes that a view shows are read for as long as its outputs are: those of input 0, or of all that are joined. */
 static void hold(const sharer *s) {
     const tort_plan *plan = s->plan;
     for (int32_t i = 0; i < plan->slot_count; i++) s->held[i] = plan->slots[i].last_step;
@@ -213,7 +213,8 @@ static void hold(const sharer *s) {
             const int32_t slot = operand(s, step, step->input_count + i);
             if (slot >= 0 && s->held[slot] > last) last = s->held[slot];
         }
-        for (int32_t i = 0; i < step->input_count; i++) {
+        const bool joins = tort_unit_node(s->lowered, step->node)->op->flags & TORT_OP_JOINS;
+        for (int32_t i = 0; i < (joins ? step->input_count : 1); i++) {
             const int32_t slot = source_of(plan, operand(s, step, i));
             if (slot >= 0 && s->held[slot] < last) s->held[slot] = last;
         }
