@@ -32,6 +32,18 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# ---- what is in the build ---------------------------------------------------------------------------------------------
+
+# What is in the build. OPS: lists of operators (ops/ops.c), of which onnx always is. CPU=plain: the provider cpu with nothing but the
+# plain loops of ops/, no other provider, and all of it as small as it gets. SIMD=v3: of the instruction sets only this one.
+OPS ?= onnx ml microsoft
+CPU ?= fast
+SIMD ?= all
+$(if $(filter-out onnx ml microsoft,$(OPS)),$(error OPS=$(OPS): the lists are onnx, ml and microsoft))
+$(if $(filter-out fast plain,$(CPU)),$(error CPU=$(CPU): expected fast or plain))
+OPS_DEFINES := $(if $(filter ml,$(OPS)),-DTORT_OPS_ML) $(if $(filter microsoft,$(OPS)),-DTORT_OPS_MICROSOFT)
+PLAIN := $(filter plain,$(CPU))
+
 # ---- flags ------------------------------------------------------------------------------------------------------------
 # ISO semantics of floating point everywhere but in kernels/cpu/simd, which may contract a*b+c. No kernel reads errno or the
 # floating-point exception flags, which frees the compiler to vectorize the plain loops.
@@ -43,7 +55,7 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-LEVEL = $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops)
+LEVEL = $(OPT:-O3=$(if $(PLAIN),-Os -ffunction-sections -fdata-sections,-O2 -ftree-vectorize -fno-unroll-loops))
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph passes plan providers saved)
 SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
@@ -53,7 +65,7 @@ PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 # Packed addresses, where the linker can: a tenth of the library is pointers in its tables.
 RELOCATIONS := -Wl,-z,pack-relative-relocs
-LINK_SHARED = $(LINK) -Wl,--gc-sections $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
+LINK_SHARED = $(LINK) -Wl,--gc-sections -Wl,-Bsymbolic-functions $(if $(PLAIN),-Wl$(comma)-z$(comma)noseparate-code) $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
 COMPILE = $(CCACHE) $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
@@ -72,11 +84,12 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
-CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
+CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard kernels/cpu/*.c))
+CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
 CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
-LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c)) $(CUDA_C_SOURCES)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
@@ -95,6 +108,14 @@ else ifeq ($(MACHINE),aarch64)
 SIMD_SETS := neon
 SIMD_DOT_SETS := neon_dot
 endif
+ifneq ($(SIMD)$(PLAIN),all)
+SIMD_SETS := $(if $(PLAIN),,$(filter $(SIMD),$(SIMD_SETS)))
+SIMD_DOT_SETS := $(if $(PLAIN),,$(filter $(SIMD)_%,$(SIMD_DOT_SETS)))
+$(if $(PLAIN)$(SIMD_SETS),,$(error SIMD=$(SIMD): no instruction set of this architecture))
+endif
+CPU_SETS := $(strip $(SIMD_SETS) $(SIMD_DOT_SETS))
+CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"plain$(CPU_SETS:%=, %)"' \
+    -DTORT_CPU_BUILT_FOR='"$(strip $(patsubst neon,aarch64-neon,$(SIMD_SETS:v%=x86-64-v%)))"')
 SIMD_FLAGS_v2 := -march=x86-64-v2
 SIMD_FLAGS_v3 := -march=x86-64-v3
 SIMD_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
@@ -248,6 +269,11 @@ run-tests:
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' all test-unit
 
+.PHONY: size
+## Print what each part of the library takes; with OPS, CPU and SIMD (see the top of the Makefile) that of a smaller build.
+size: $(SHARED)
+	@.ci/size.sh $(SHARED) $(LIBRARY_OBJECTS)
+
 .PHONY: check-layers
 ## Prove from #include lines, and from the symbols of the objects, that dependencies point one way: loader -> runtime <- ops <- kernels.
 check-layers: $(filter $(OBJ)/runtime/%,$(LIBRARY_OBJECTS))
@@ -364,7 +390,7 @@ endif
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(SMALLEST_FILES)
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(SMALLEST_FILES) $(CPU_DEFINES) $(OPS_DEFINES)
 $(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
@@ -424,8 +450,10 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
+ifeq ($(PLAIN),)
 $(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os)
 $(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) # through which every byte of a model goes but its weights
+endif
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
@@ -434,6 +462,8 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
+$(OBJ)/ops/ops.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
+$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(OBJ)/runtime/providers/providers.o: private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
 # With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
 SEEN ?=
 SEEN_BITS_v2 := TORT_CPU_V2

@@ -3,21 +3,49 @@
 
 #include <math.h>
 
-#if defined(__x86_64__)
+/* The inner loops of this build, best first: those of the make variable SIMD. */
 extern const tort_bytes tort_bytes_v2, tort_bytes_v3, tort_bytes_v3_vnni, tort_bytes_v4, tort_bytes_v4_vnni;
-static const tort_bytes *const byte_tables[] = {&tort_bytes_v4_vnni, &tort_bytes_v4, &tort_bytes_v3_vnni,
-                                                &tort_bytes_v3,      &tort_bytes_v2, NULL};
-extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4;
-static const tort_simd *const tables[] = {&tort_simd_v4, &tort_simd_v3, &tort_simd_v2, NULL}; /* best first */
-#elif defined(__aarch64__)
 extern const tort_bytes tort_bytes_neon, tort_bytes_neon_dot;
-static const tort_bytes *const byte_tables[] = {&tort_bytes_neon_dot, &tort_bytes_neon, NULL};
-extern const tort_simd tort_simd_neon;
-static const tort_simd *const tables[] = {&tort_simd_neon, NULL};
-#else
-static const tort_bytes *const byte_tables[] = {NULL};
-static const tort_simd *const tables[] = {NULL};
+extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4, tort_simd_neon;
+
+static const tort_bytes *const byte_tables[] = {
+#ifdef TORT_HAS_v4_vnni
+    &tort_bytes_v4_vnni,
 #endif
+#ifdef TORT_HAS_v4
+    &tort_bytes_v4,
+#endif
+#ifdef TORT_HAS_v3_vnni
+    &tort_bytes_v3_vnni,
+#endif
+#ifdef TORT_HAS_v3
+    &tort_bytes_v3,
+#endif
+#ifdef TORT_HAS_v2
+    &tort_bytes_v2,
+#endif
+#ifdef TORT_HAS_neon_dot
+    &tort_bytes_neon_dot,
+#endif
+#ifdef TORT_HAS_neon
+    &tort_bytes_neon,
+#endif
+    NULL};
+
+static const tort_simd *const tables[] = {
+#ifdef TORT_HAS_v4
+    &tort_simd_v4,
+#endif
+#ifdef TORT_HAS_v3
+    &tort_simd_v3,
+#endif
+#ifdef TORT_HAS_v2
+    &tort_simd_v2,
+#endif
+#ifdef TORT_HAS_neon
+    &tort_simd_neon,
+#endif
+    NULL};
 
 const tort_simd *tort_simd_choose(uint32_t instructions) {
     for (int i = 0; tables[i]; i++)

@@ -66,6 +66,7 @@ void *tort_cpu_take(char **scratch, size_t bytes);
 void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak);
 
 extern const tort_kernel tort_cpu_blocked_conv[];
+extern const tort_kernel *const tort_cpu_kernels[]; /* of the provider; these are its tables */
 extern const tort_kernel tort_cpu_blocked_window[];
 extern const tort_kernel tort_cpu_blocked_channels[];
 extern const tort_kernel tort_cpu_blocked_winograd[];

@@ -1,8 +1,6 @@
-/* cpu_provider.c - the provider `cpu`: host memory, the best instruction set the machine has, and the tables of its
- * kernels.
+/* cpu_provider.c - the provider `cpu`: host memory, and the best instruction set that the machine and the build have.
+ * The tables of its kernels are in cpu_kernels.c.
  *
- * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
- * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
  * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must
  * not know files, models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the
  * inner loops. */
@@ -33,29 +31,37 @@ typedef struct instruction_set {
     uint32_t bits;      /* all that it has, those of smaller sets too */
 } instruction_set;
 
+#ifndef TORT_CPU_SETS /* the make variable SIMD: what stands in the table below, and for what the provider is built */
+#define TORT_CPU_SETS "plain"
+#define TORT_CPU_BUILT_FOR "plain C"
+#endif
 #define V3_BITS (TORT_CPU_V2 | TORT_CPU_V3)
 #define V4_BITS (V3_BITS | TORT_CPU_V4)
 
-/* Best last. With `plain` no fast row finds its inner loops: all that is left are the plain loops, which tell whether a
- * fast row is at fault. */
+/* Those of this build, best last. With `plain` no fast row finds its inner loops: all that is left are the plain loops,
+ * which tell whether a fast row is at fault. */
 static const instruction_set instruction_sets[] = {
     {"plain", "plain C", 0},
-#if defined(__x86_64__)
-#define BUILT_FOR "x86-64-v2 x86-64-v3 x86-64-v4"
-#define SETS "plain, v2, v3, v3_vnni, v4, v4_vnni"
+#ifdef TORT_HAS_v2
     {"v2", "x86-64-v2", TORT_CPU_V2},
+#endif
+#ifdef TORT_HAS_v3
     {"v3", "x86-64-v3", V3_BITS},
+#endif
+#ifdef TORT_HAS_v3_vnni
     {"v3_vnni", "x86-64-v3 with VNNI", V3_BITS | TORT_CPU_AVX_VNNI},
+#endif
+#ifdef TORT_HAS_v4
     {"v4", "x86-64-v4", V4_BITS},
+#endif
+#ifdef TORT_HAS_v4_vnni
     {"v4_vnni", "x86-64-v4 with VNNI", V4_BITS | TORT_CPU_AVX512_VNNI},
-#elif defined(__aarch64__)
-#define BUILT_FOR "aarch64-neon"
-#define SETS "plain, neon, neon_dot"
+#endif
+#ifdef TORT_HAS_neon
     {"neon", "aarch64 NEON", TORT_CPU_NEON},
+#endif
+#ifdef TORT_HAS_neon_dot
     {"neon_dot", "aarch64 NEON with DOT", TORT_CPU_NEON | TORT_CPU_NEON_DOT},
-#else
-#define BUILT_FOR "plain C"
-#define SETS "plain"
 #endif
     {NULL, NULL, 0},
 };
@@ -66,7 +72,7 @@ static const instruction_set instruction_sets[] = {
 #define TORT_CPU_SEEN UINT32_MAX
 #endif
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(TORT_CPU_PLAIN)
 /* Each CPUID takes some ten microseconds in a virtual machine: those below ask only for leaves that every processor
  * with AVX2 has.
  *
@@ -122,7 +128,7 @@ static void processor_name(char *name, size_t size) {
 }
 #else
 static uint32_t detect_instructions(void) {
-#if defined(__aarch64__)
+#if defined(__aarch64__) && !defined(TORT_CPU_PLAIN)
     return TORT_CPU_NEON | (getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? TORT_CPU_NEON_DOT : 0);
 #else
     return 0;
@@ -132,6 +138,8 @@ static uint32_t detect_instructions(void) {
 static void processor_name(char *name, size_t size) {
 #if defined(__aarch64__)
     snprintf(name, size, "aarch64");
+#elif defined(__x86_64__)
+    snprintf(name, size, "x86-64");
 #else
     snprintf(name, size, "generic processor");
 #endif
@@ -226,7 +234,7 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         const instruction_set *set = find_set(isa);
         if (!set) {
             refuse(condition, "option isa is not the name of an instruction set of this architecture",
-                   "write isa=auto, or isa= with one of " SETS);
+                   "write isa=auto, or isa= with one of " TORT_CPU_SETS);
             return;
         }
         if (set->bits & ~target->instructions) {
@@ -265,7 +273,8 @@ static tort_status cpu_describe(const tort_provider_config *config, const char *
     if (!set)
         return tort_fail(
             error, TORT_E_USAGE,
-            "target cpu:%s is not known; this build plans for instruction sets of its own architecture: " SETS, text);
+            "target cpu:%s is not known; this build plans for instruction sets of its own architecture: " TORT_CPU_SETS,
+            text);
     if (!read_threads(config, &target->threads))
         return tort_fail(error, TORT_E_USAGE, "option threads of cpu is not a number from 1 to %d", MAX_THREADS);
     if (!read_memory(config, target))
@@ -282,68 +291,7 @@ static void cpu_close(void *device) {
     tort_free(&env, made, sizeof *made);
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------------------- */
-
-static tort_verdict claim_reference(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (node->op && node->op->reference) return tort_yes();
-    return tort_no(TORT_NO_OP, "", "this operator has no plain loop in this build");
-}
-
-static const tort_kernel reference_kernels[] = {
-    {.domain = "", .op = "*", .name = "reference", .claim = claim_reference},
-    {.op = NULL},
-};
-
-/* What no fast row takes goes to the last. */
-// clang-format off: a line a table
-static const tort_kernel *const kernels[] = {
-    tort_cpu_blocked_window,
-    tort_cpu_blocked_channels,
-    tort_cpu_blocked_winograd,
-    tort_cpu_blocked_conv,
-    tort_cpu_conv,
-    tort_cpu_point_transpose,
-    tort_cpu_blocked_transpose,
-    tort_cpu_conv_transpose,
-    tort_cpu_blocked_byte_conv,
-    tort_cpu_blocked_byte_window,
-    tort_cpu_byte_depthwise,
-    tort_cpu_byte_conv,
-    tort_cpu_gemm,
-    tort_cpu_matmul,
-    tort_cpu_pool,
-    tort_cpu_byte_pool,
-    tort_cpu_map,
-    tort_cpu_rows,
-    tort_cpu_qlinear_matmul,
-    tort_cpu_attention,
-    tort_cpu_onnx_attention,
-    tort_cpu_einsum,
-    tort_cpu_channels,
-    tort_cpu_resize,
-    tort_cpu_rotary,
-    tort_cpu_grid_sample,
-    tort_cpu_roi_align,
-    tort_cpu_topk,
-    tort_cpu_deform_conv,
-    tort_cpu_heads,
-    tort_cpu_matmul_nbits,
-    tort_cpu_trees,
-    tort_cpu_qgemm,
-    tort_cpu_qlinear_binary,
-    tort_cpu_byte_table,
-    tort_cpu_elements,
-    tort_cpu_reduce,
-    tort_cpu_move,
-    tort_cpu_halves,
-    tort_cpu_rnn,
-    tort_cpu_quantized_lstm,
-    tort_cpu_quantize,
-    reference_kernels,
-    NULL,
-};
-// clang-format on
+/* ---- the provider ------------------------------------------------------------------------------------------------ */
 
 static const char *const option_keys[] = {"threads", "spin", "isa", "mem_limit", NULL};
 
@@ -351,15 +299,17 @@ const tort_provider tort_provider_cpu = {
     .abi = TORT_PROVIDER_ABI,
     .name = "cpu",
     .summary = "the host's processor: plain loops for every operator, fast kernels for the dear ones",
-    .built_for = BUILT_FOR,
+    .built_for = TORT_CPU_BUILT_FOR,
     .host_memory = true,
-    .kernels = kernels,
-    .layouts = tort_cpu_layouts,
+    .kernels = tort_cpu_kernels,
     .option_keys = option_keys,
     .describe = cpu_describe,
     .open = cpu_open,
     .close = cpu_close,
+#ifndef TORT_CPU_PLAIN
+    .layouts = tort_cpu_layouts,
     .peak = tort_cpu_peak,
     .widening = &tort_cpu_widening,
     .prepares_in_parallel = true,
+#endif
 };

@@ -5,6 +5,7 @@
 
 extern const tort_provider tort_provider_cpu;
 
+#ifndef TORT_CPU_PLAIN
 /* This file is compiled twice where there is a CUDA compiler: see the Makefile. */
 #ifdef TORT_CUDA
 extern const tort_provider tort_provider_cuda;
@@ -24,10 +25,15 @@ static const tort_provider cudasim = {
     .summary = "a SIMULATION of a CUDA device on the CPU: for tests, never for speed",
     .load = load_cudasim,
 };
+#endif
 
 const tort_provider *const tort_providers[] = {
+#ifdef TORT_CPU_PLAIN /* the reference backend alone */
+    &tort_provider_cpu,
+#else
     &CUDA_PROVIDER,
     &tort_provider_cpu,
     &cudasim,
+#endif
     NULL,
 };
