@@ -1,19 +1,23 @@
-"""Runs the commands that README.md shows and holds what they print against what it shows; and the words and figures of README.md
+"""Runs the commands that the pages show and holds what they print against what is shown; and the words and figures of the pages
 that a machine can look up.
 
-What differs from machine to machine is put out of the way first, on both sides: the processor's name and threads, bytes of host
-memory that follow from the sizes of structs, and whatever a provider says that did not open. A command on the simulated device is
-skipped where there is none beside TINYORT, and that is counted.
+What differs from machine to machine is put out of the way first, on both sides: the processor's name and threads, and whatever a
+provider says that did not open. Bytes of host memory, which follow from the sizes of structs and the number of threads, are right
+within a quarter. A command on the simulated device is skipped where there is none beside TINYORT, and that is counted.
 
 Usage: commands.py TINYORT, from the root of the tree. Prints `readme-commands: N passed, N failed, N skipped`.
 """
 
 import json
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+PAGES = ("README.md", "runtime/README.md", "runtime/cli/README.md", "kernels/cpu/README.md")
+LONGEST = 170  # lines of README.md
 WIDTH = 120  # characters: the examples are as a terminal of this width shows them
 
 
@@ -29,14 +33,22 @@ def settled(text):
     text = re.sub(r"\s*- cuda did not open: .*", " - cuda did not open", text, flags=re.S)
     text = re.sub(r"\d\.\d{4,}(?:e-?\d+)?", lambda number: f"{float(number[0]):.3g}", text)  # sums are rounded by instruction set
     text = re.sub(r"(cpu .*?\s)(\S.*), x86-64-v\d(?: with \w+)?, \d+ threads?", r"\1PROCESSOR", text)
-    text = re.sub(r"host memory: .*", "host memory", text)
-    text = re.sub(r"(cpu +\d+ +\d+ +)\S+ \S*B +\S+ \S*B", r"\1BYTES", text)  # scratch for as many threads
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-def told(tinyort, command):
-    import shlex
+def is_alike(found, shown):
+    """Equal lines; of the host's memory bytes may differ by a quarter, or 2 kB."""
+    if found == shown:
+        return True
+    bytes_of = r"(\d[\d.]*) ([kMG]?B)\b"
+    if not re.match(r"host memory: |cpu ", shown) or re.sub(bytes_of, "BYTES", found) != re.sub(bytes_of, "BYTES", shown):
+        return False
+    unit = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+    sizes = [[float(number) * unit[name] for number, name in re.findall(bytes_of, line)] for line in (found, shown)]
+    return all(abs(a - b) <= max(b / 4, 2048) for a, b in zip(*sizes))
 
+
+def told(tinyort, command):
     arguments = shlex.split(command)
     if arguments[0] == "plan":
         arguments += ["--width", str(WIDTH)]
@@ -56,7 +68,7 @@ class Checks:
             print(f"FAILED {text}")
 
 
-def check_examples(checks, tinyort, readme):
+def check_examples(checks, tinyort, page, readme):
     simulated = Path(tinyort).with_name("libtinyort-cudasim.so").exists()
     for command, shown in examples(readme):
         if "cudasim" in command and not simulated:
@@ -64,14 +76,27 @@ def check_examples(checks, tinyort, readme):
             print(f"skipped (no simulated device in this build): tinyort {command}")
             continue
         found, expected = settled(told(tinyort, command)), settled(shown)
-        same = found == expected
-        checks.check(same, f"README.md shows something else for: tinyort {command}")
+        same = len(found) == len(expected) and all(map(is_alike, found, expected))
+        checks.check(same, f"{page} shows something else for: tinyort {command}")
         for line in [] if same else [f"-{a}" for a in expected if a not in found] + [f"+{b}" for b in found if b not in expected]:
             print(line)
 
 
+def check_lesson(checks, tinyort, page, text):
+    """Commands that stand for themselves: each ends with 0, one after the other in a folder that has the models."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "models").symlink_to(Path("models").resolve())
+        for command in re.findall(r"^tinyort (.*)$", "".join(re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)), re.M):
+            if "cudasim" in command and not Path(tinyort).with_name("libtinyort-cudasim.so").exists():
+                checks.skipped += 1
+                print(f"skipped (no simulated device in this build): tinyort {command}")
+                continue
+            done = subprocess.run([Path(tinyort).resolve(), *shlex.split(command)], capture_output=True, text=True, cwd=folder)
+            checks.check(done.returncode == 0, f"{page}: tinyort {command} ends with {done.returncode}: {done.stderr}")
+
+
 def check_words(checks, tinyort, readme):
-    """Targets, files, codes and options that README.md names exist."""
+    """Targets, files, codes and options that the pages name exist."""
     makefile = "".join(path.read_text() for path in [Path("Makefile"), *Path("tests").glob("*/*.mk"), *Path("kernels").glob("*/*.mk")])
     for target in sorted(set(re.findall(r"(?:`|^)make ([a-z][a-z-]+)", readme, re.M))):
         checks.check(re.search(rf"^(\.PHONY:.*\b)?{target}\b.*", makefile, re.M), f"make {target} is no target")
@@ -94,7 +119,7 @@ def check_words(checks, tinyort, readme):
         checks.check(key in keys[name], f"{name} has no option {key}")
     for name in ("cuda", "cpu"):
         shown = set(re.findall(rf"^\| `{name}:(\w+)=", readme, re.M))
-        checks.check(keys[name] <= shown, f"options of {name} that README.md does not tell of: {keys[name] - shown}")
+        checks.check(keys[name] <= shown, f"options of {name} that no page tells of: {keys[name] - shown}")
 
 
 def lines_of_code(path):
@@ -107,15 +132,26 @@ def check_figures(checks, readme):
     """Figures of lines: "about N lines (`a.c`, `b.c`)" is right within a tenth."""
     for figure, files in re.findall(r"about (\d+)\s+lines(?: of code)?\s+\(([^)]*)\)", readme):
         found = sum(lines_of_code(path) for path in re.findall(r"`([\w/.]+)`", files))
-        checks.check(abs(found - int(figure)) <= int(figure) / 10, f"{files}: {found} lines, README.md says about {figure}")
+        checks.check(abs(found - int(figure)) <= int(figure) / 10, f"{files}: {found} lines, a page says about {figure}")
+
+
+def check_links(checks, page, text):
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        checks.check((Path(page).parent / link).exists(), f"{page} links to {link}, which is not there")
 
 
 def main():
-    readme = Path("README.md").read_text()
     checks = Checks()
-    check_examples(checks, sys.argv[1], readme)
-    check_words(checks, sys.argv[1], readme)
-    check_figures(checks, readme)
+    texts = {page: Path(page).read_text() for page in PAGES}
+    for page, text in texts.items():
+        check_examples(checks, sys.argv[1], page, text)
+        check_lesson(checks, sys.argv[1], page, text)
+        check_links(checks, page, text)
+    everything = "\n".join(texts.values())
+    check_words(checks, sys.argv[1], everything)
+    check_figures(checks, everything)
+    lines = len(texts["README.md"].splitlines())
+    checks.check(lines <= LONGEST, f"README.md has {lines} lines, at most {LONGEST} are read")
     print(f"readme-commands: {checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
     return checks.failed != 0
 
