@@ -141,16 +141,16 @@ static tort_status arg_min(const tort_call *call) {
 
 #define AXIS "axis:int=0 keepdims:int=1"
 #define AXIS_AND_LAST "axis:int=0 keepdims:int=1 select_last_index:int=0"
-#define BY(reference) 0, 0, sizeof(tort_arg_reduce_params), infer_arg, resolve_arg, reference
+#define BY(reference) .params_size = sizeof(tort_arg_reduce_params), infer_arg, resolve_arg, reference
 
 const tort_op tort_ops_arg_reduce[] = {
     {"", "ArgMax", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_max)},
     {"", "ArgMax", 11, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_max)},
     {"", "ArgMax", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(arg_max)},
-    {"", "ArgMax", 13, 28, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_max)},
+    {"", "ArgMax", 13, TORT_NEWEST_OPSET, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_max)},
     {"", "ArgMin", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_min)},
     {"", "ArgMin", 11, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_min)},
     {"", "ArgMin", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(arg_min)},
-    {"", "ArgMin", 13, 28, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_min)},
+    {"", "ArgMin", 13, TORT_NEWEST_OPSET, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_min)},
     {0},
 };

@@ -8,15 +8,15 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-#define INFER(name)                                                                                                    \
-    static tort_status infer_##name(tort_infer *infer) {                                                               \
-        tort_status status = tort_infer_binary(infer);                                                                 \
-        return status != TORT_OK ? status : tort_infer_elements(infer, tort_scalar_##name);                            \
-    }
-INFER(add)
-INFER(sub)
-INFER(mul)
-INFER(div)
+/* Variants of the rows. */
+enum { PAIR_ADD, PAIR_SUB, PAIR_MUL, PAIR_DIV };
+
+static tort_status infer_pair(tort_infer *infer) {
+    static tort_scalar (*const combine[])(tort_dims *, tort_scalar, tort_scalar) = {tort_scalar_add, tort_scalar_sub,
+                                                                                    tort_scalar_mul, tort_scalar_div};
+    tort_status status = tort_infer_binary(infer);
+    return status != TORT_OK ? status : tort_infer_elements(infer, combine[infer->node->op->variant]);
+}
 
 /* ---- Add, Sub, Mul ----------------------------------------------------------------------------------------------- */
 
@@ -76,26 +76,18 @@ static tort_status resolve_mod(tort_resolve *resolve) {
 #define DIV(enumerator, ctype, type) [enumerator] = div_##type,
 #define MOD(enumerator, ctype, type) [enumerator] = mod_##type,
 #define REM(enumerator, ctype, type) [enumerator] = rem_##type,
-static const tort_pair add_pair = {{TORT_FOR_NATIVE(ADD)}, 6};
-static const tort_pair sub_pair = {{TORT_FOR_NATIVE(SUB)}, 6};
-static const tort_pair mul_pair = {{TORT_FOR_NATIVE(MUL)}, 6};
-static const tort_pair div_pair = {{TORT_FOR_NATIVE(DIV)}, 16};
+static const tort_pair pairs[] = {[PAIR_ADD] = {{TORT_FOR_NATIVE(ADD)}, 6},
+                                  [PAIR_SUB] = {{TORT_FOR_NATIVE(SUB)}, 6},
+                                  [PAIR_MUL] = {{TORT_FOR_NATIVE(MUL)}, 6},
+                                  [PAIR_DIV] = {{TORT_FOR_NATIVE(DIV)}, 16}};
 static const tort_pair mod_pair = {{TORT_FOR_NATIVE(MOD)}, 64};
 static const tort_pair rem_pair = {
     {TORT_FOR_SIGNED(REM) TORT_FOR_UNSIGNED(MOD) REM(TORT_FLOAT, float, float) REM(TORT_DOUBLE, double, double)}, 64};
 
-static tort_status run_add(const tort_call *call) {
-    return tort_run_pair(call, &add_pair);
+static tort_status run_pair(const tort_call *call) {
+    return tort_run_pair(call, &pairs[call->op->variant]);
 }
-static tort_status run_sub(const tort_call *call) {
-    return tort_run_pair(call, &sub_pair);
-}
-static tort_status run_mul(const tort_call *call) {
-    return tort_run_pair(call, &mul_pair);
-}
-static tort_status run_div(const tort_call *call) {
-    return tort_run_pair(call, &div_pair);
-}
+
 static tort_status run_mod(const tort_call *call) {
     const tort_modulo *params = call->params;
     return tort_run_pair(call, params->c_like ? &rem_pair : &mod_pair);
@@ -104,51 +96,67 @@ static tort_status run_mod(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_arithmetic[] = {
-    {"", "Add", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints", 0,
-     TORT_OP_IN_PLACE, sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_add},
-    {"", "Add", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary_old, tort_resolve_binary, run_add},
-    {"", "Add", 7, 12, "A:T B:T", "C:T", "T=high", "", 0, TORT_OP_COMMUTES | TORT_OP_IN_PLACE, sizeof(tort_binary),
-     infer_add, tort_resolve_binary, run_add},
-    {"", "Add", 13, 13, "A:T B:T", "C:T", "T=high13", "", 0, TORT_OP_COMMUTES | TORT_OP_IN_PLACE, sizeof(tort_binary),
-     infer_add, tort_resolve_binary, run_add},
-    {"", "Add", 14, 28, "A:T B:T", "C:T", "T=numeric13", "", 0, TORT_OP_COMMUTES | TORT_OP_IN_PLACE,
-     sizeof(tort_binary), infer_add, tort_resolve_binary, run_add},
-    {"", "Sub", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints", 0,
-     TORT_OP_IN_PLACE, sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_sub},
-    {"", "Sub", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary_old, tort_resolve_binary, run_sub},
-    {"", "Sub", 7, 12, "A:T B:T", "C:T", "T=high", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), infer_sub,
-     tort_resolve_binary, run_sub},
-    {"", "Sub", 13, 13, "A:T B:T", "C:T", "T=high13", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), infer_sub,
-     tort_resolve_binary, run_sub},
-    {"", "Sub", 14, 28, "A:T B:T", "C:T", "T=numeric13", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), infer_sub,
-     tort_resolve_binary, run_sub},
-    {"", "Mul", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints", 0,
-     TORT_OP_IN_PLACE, sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_mul},
-    {"", "Mul", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary_old, tort_resolve_binary, run_mul},
-    {"", "Mul", 7, 12, "A:T B:T", "C:T", "T=high", "", 0, TORT_OP_COMMUTES | TORT_OP_IN_PLACE, sizeof(tort_binary),
-     infer_mul, tort_resolve_binary, run_mul},
-    {"", "Mul", 13, 13, "A:T B:T", "C:T", "T=high13", "", 0, TORT_OP_COMMUTES | TORT_OP_IN_PLACE, sizeof(tort_binary),
-     infer_mul, tort_resolve_binary, run_mul},
-    {"", "Mul", 14, 28, "A:T B:T", "C:T", "T=numeric13", "", 0, TORT_OP_COMMUTES | TORT_OP_IN_PLACE,
-     sizeof(tort_binary), infer_mul, tort_resolve_binary, run_mul},
-    {"", "Div", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints", 0,
-     TORT_OP_IN_PLACE, sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_div},
-    {"", "Div", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary_old, tort_resolve_binary, run_div},
-    {"", "Div", 7, 12, "A:T B:T", "C:T", "T=high", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), infer_div,
-     tort_resolve_binary, run_div},
-    {"", "Div", 13, 13, "A:T B:T", "C:T", "T=high13", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), infer_div,
-     tort_resolve_binary, run_div},
-    {"", "Div", 14, 28, "A:T B:T", "C:T", "T=numeric13", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), infer_div,
-     tort_resolve_binary, run_div},
-    {"", "Mod", 10, 12, "A:T B:T", "C:T", "T=numeric", "fmod:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_modulo),
-     tort_infer_binary, resolve_mod, run_mod},
-    {"", "Mod", 13, 27, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_modulo),
-     tort_infer_binary, resolve_mod, run_mod},
-    {"", "Mod", 28, 28, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, TORT_OP_IN_PLACE, sizeof(tort_modulo),
-     tort_infer_binary, resolve_mod, run_mod},
+    {"", "Add", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old,
+     .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_ADD},
+    {"", "Add", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_ADD},
+    {"", "Add", 7, 12, "A:T B:T", "C:T", "T=high", "", .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_ADD},
+    {"", "Add", 13, 13, "A:T B:T", "C:T", "T=high13", "", .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_ADD},
+    {"", "Add", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "",
+     .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = infer_pair,
+     .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_ADD},
+    {"", "Sub", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old,
+     .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_SUB},
+    {"", "Sub", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_SUB},
+    {"", "Sub", 7, 12, "A:T B:T", "C:T", "T=high", "", .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_SUB},
+    {"", "Sub", 13, 13, "A:T B:T", "C:T", "T=high13", "", .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_SUB},
+    {"", "Sub", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_SUB},
+    {"", "Mul", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old,
+     .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_MUL},
+    {"", "Mul", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_MUL},
+    {"", "Mul", 7, 12, "A:T B:T", "C:T", "T=high", "", .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_MUL},
+    {"", "Mul", 13, 13, "A:T B:T", "C:T", "T=high13", "", .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_MUL},
+    {"", "Mul", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "",
+     .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = infer_pair,
+     .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_MUL},
+    {"", "Div", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old,
+     .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_DIV},
+    {"", "Div", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_DIV},
+    {"", "Div", 7, 12, "A:T B:T", "C:T", "T=high", "", .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_DIV},
+    {"", "Div", 13, 13, "A:T B:T", "C:T", "T=high13", "", .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_DIV},
+    {"", "Div", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_DIV},
+    {"", "Mod", 10, 12, "A:T B:T", "C:T", "T=numeric", "fmod:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_modulo), .infer = tort_infer_binary, .resolve = resolve_mod, .reference = run_mod},
+    {"", "Mod", 13, 27, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_modulo), .infer = tort_infer_binary, .resolve = resolve_mod, .reference = run_mod},
+    {"", "Mod", 28, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_modulo), .infer = tort_infer_binary, .resolve = resolve_mod, .reference = run_mod},
     {0},
 };

@@ -382,12 +382,12 @@ static tort_status attention(const tort_call *call) {
 #define ATTRIBUTES                                                                                                     \
     "is_causal:int=0 kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int=0 scale:float softcap:float=0 "        \
     "softmax_precision:int(floats13)"
-#define BY 0, 0, sizeof(tort_attention_params), infer_attention, resolve_attention, attention
+#define BY .params_size = sizeof(tort_attention_params), infer_attention, resolve_attention, attention
 
 const tort_op tort_ops_attention[] = {
     {"", "Attention", 23, 23, INPUTS, OUTPUTS, TYPES, ATTRIBUTES, BY},
     {"", "Attention", 24, 24, INPUTS " nonpad_kv_seqlen?:int64", OUTPUTS, TYPES, ATTRIBUTES, BY},
-    {"", "Attention", 25, 28, INPUTS " nonpad_kv_seqlen?:int64", OUTPUTS, TYPES,
+    {"", "Attention", 25, TORT_NEWEST_OPSET, INPUTS " nonpad_kv_seqlen?:int64", OUTPUTS, TYPES,
      ATTRIBUTES " left_window_size:int=-1 right_window_size:int=-1", BY},
     {"ai.onnx.preview", "FlexAttention", 1, 1, "Q:T1 K:T1 V:T1", "Y:T1", "T1=floats13",
      "prob_mod:graph scale:float score_mod:graph softmax_precision:int(floats13)", BY}, /* see flex_attention.c */

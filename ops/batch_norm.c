@@ -125,7 +125,7 @@ static tort_status batch_norm(const tort_call *call) {
     return TORT_OK;
 }
 
-#define BY 0, 0, sizeof(tort_batch_norm_params), infer_batch_norm, resolve_batch_norm, batch_norm
+#define BY .params_size = sizeof(tort_batch_norm_params), infer_batch_norm, resolve_batch_norm, batch_norm
 #define INPUTS "X:T scale:T B:T mean:T var:T"
 #define FIVE_OUTPUTS "Y:T mean?:T var?:T saved_mean?:T saved_var?:T"
 
@@ -139,7 +139,7 @@ const tort_op tort_ops_batch_norm[] = {
     {"", "BatchNormalization", 9, 13, INPUTS, FIVE_OUTPUTS, "T=floats", "epsilon:float=1e-05 momentum:float=0.9", BY},
     {"", "BatchNormalization", 14, 14, "X:T scale:T B:T input_mean:U input_var:U", "Y:T running_mean?:U running_var?:U",
      "T=floats13 U=floats13", "epsilon:float=1e-05 momentum:float=0.9 training_mode:int=0", BY},
-    {"", "BatchNormalization", 15, 28, "X:T scale:T1 B:T1 input_mean:T2 input_var:T2",
+    {"", "BatchNormalization", 15, TORT_NEWEST_OPSET, "X:T scale:T1 B:T1 input_mean:T2 input_var:T2",
      "Y:T running_mean?:T2 running_var?:T2", "T=floats13 T1=floats13 T2=floats13",
      "epsilon:float=1e-05 momentum:float=0.9 training_mode:int=0", BY},
     {0},

@@ -22,7 +22,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_op tort_ops_byte_table[] = {
-    {"tinyort", "ByteTable", 1, 1, "X:T1 Table:T2", "Y:T2", "T1=uint8|int8 T2=uint8|int8", "", 0, 0, 0, infer, NULL,
-     run},
+    {"tinyort", "ByteTable", 1, 1, "X:T1 Table:T2", "Y:T2", "T1=uint8|int8 T2=uint8|int8", "", .infer = infer,
+     .reference = run},
     {0},
 };

@@ -203,13 +203,15 @@ static tort_status run_bit_cast(const tort_call *call) {
 /* `to` is an attribute that names a type of T2. */
 #define CAST(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
-        "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, TORT_OP_PARTS,     \
-            sizeof(tort_cast), infer_cast, resolve_cast, run_cast                                                      \
+        "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,                       \
+            .flags = TORT_OP_PARTS, .params_size = sizeof(tort_cast), .infer = infer_cast, .resolve = resolve_cast,    \
+            .reference = run_cast                                                                                      \
     }
 #define CAST_LIKE(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                     \
     {                                                                                                                  \
-        "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, \
-            TORT_OP_LIKE | TORT_OP_PARTS, sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast                   \
+        "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,    \
+            .flags = TORT_OP_LIKE | TORT_OP_PARTS, .params_size = sizeof(tort_cast), .infer = infer_cast_like,         \
+            .resolve = resolve_cast, .reference = run_cast                                                             \
     }
 #define TO "to:int(T2)!"
 #define SATURATE "saturate:int=1"
@@ -225,14 +227,14 @@ const tort_op tort_ops_cast[] = {
     CAST(23, 23, "all23|-complex", SATURATE " " TO),
     CAST(24, 24, "all24|-complex", ROUNDS " " TO),
     CAST(25, 27, "all25|-complex", ROUNDS " " TO),
-    CAST(28, 28, "all28|-complex", ROUNDS " " TO),
+    CAST(28, TORT_NEWEST_OPSET, "all28|-complex", ROUNDS " " TO),
     CAST_LIKE(15, 18, "numeric13|bool|string", ""),
     CAST_LIKE(19, 20, "all19|-complex", SATURATE),
     CAST_LIKE(21, 22, "all21|-complex", SATURATE),
     CAST_LIKE(23, 23, "all23|-complex", SATURATE),
     CAST_LIKE(24, 24, "all24|-complex", ROUNDS),
-    CAST_LIKE(25, 28, "all25|-complex", ROUNDS),
-    {"", "BitCast", 26, 28, "input:T1", "output:T2", "T1=all25|-string T2=all25|-string", TO, 0, 0, 0, infer_bit_cast,
-     NULL, run_bit_cast},
+    CAST_LIKE(25, TORT_NEWEST_OPSET, "all25|-complex", ROUNDS),
+    {"", "BitCast", 26, TORT_NEWEST_OPSET, "input:T1", "output:T2", "T1=all25|-string T2=all25|-string", TO,
+     .infer = infer_bit_cast, .reference = run_bit_cast},
     {0},
 };

@@ -58,7 +58,7 @@ static tort_status crop_reference(const tort_call *call) {
 }
 
 const tort_op tort_ops_center_crop_pad[] = {
-    {"", "CenterCropPad", 18, 28, "input_data:T shape:Tind", "output_data:T", "T=all13 Tind=int32|int64", "axes:ints",
-     1u << 1, 0, 0, crop_infer, NULL, crop_reference},
+    {"", "CenterCropPad", 18, TORT_NEWEST_OPSET, "input_data:T shape:Tind", "output_data:T", "T=all13 Tind=int32|int64",
+     "axes:ints", .shape_inputs = 1u << 1, .infer = crop_infer, .reference = crop_reference},
     {0},
 };

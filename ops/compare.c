@@ -66,57 +66,73 @@ TORT_FOR_NATIVE(DEFINE)
 #define GREATER(enumerator, ctype, type) [enumerator] = greater_##type,
 #define GREATER_OR_EQUAL(enumerator, ctype, type) [enumerator] = greater_or_equal_##type,
 
-#define OPERATOR(name, ...)                                                                                            \
-    static tort_status infer_##name(tort_infer *infer) {                                                               \
-        tort_status status = tort_infer_compare(infer);                                                                \
-        return status != TORT_OK ? status : tort_infer_elements(infer, scalar_##name);                                 \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        static const tort_pair pair = {{__VA_ARGS__}, 6};                                                              \
-        return tort_run_pair(call, &pair);                                                                             \
-    }
-OPERATOR(equal, TORT_FOR_NATIVE(EQUAL)[TORT_BOOL] = equal_bool, [TORT_STRING] = equal_string)
-OPERATOR(less, TORT_FOR_NATIVE(LESS))
-OPERATOR(less_or_equal, TORT_FOR_NATIVE(LESS_OR_EQUAL))
-OPERATOR(greater, TORT_FOR_NATIVE(GREATER))
-OPERATOR(greater_or_equal, TORT_FOR_NATIVE(GREATER_OR_EQUAL))
+/* Variants of the rows. */
+enum { PAIR_EQUAL, PAIR_LESS, PAIR_LESS_OR_EQUAL, PAIR_GREATER, PAIR_GREATER_OR_EQUAL };
+
+static const struct {
+    tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar);
+    tort_pair pair;
+} comparisons[] = {
+    [PAIR_EQUAL] = {scalar_equal, {{TORT_FOR_NATIVE(EQUAL)[TORT_BOOL] = equal_bool, [TORT_STRING] = equal_string}, 6}},
+    [PAIR_LESS] = {scalar_less, {{TORT_FOR_NATIVE(LESS)}, 6}},
+    [PAIR_LESS_OR_EQUAL] = {scalar_less_or_equal, {{TORT_FOR_NATIVE(LESS_OR_EQUAL)}, 6}},
+    [PAIR_GREATER] = {scalar_greater, {{TORT_FOR_NATIVE(GREATER)}, 6}},
+    [PAIR_GREATER_OR_EQUAL] = {scalar_greater_or_equal, {{TORT_FOR_NATIVE(GREATER_OR_EQUAL)}, 6}},
+};
+
+static tort_status infer_pair(tort_infer *infer) {
+    tort_status status = tort_infer_compare(infer);
+    return status ? status : tort_infer_elements(infer, comparisons[infer->node->op->variant].combine);
+}
+
+static tort_status run_pair(const tort_call *call) {
+    return tort_run_pair(call, &comparisons[call->op->variant].pair);
+}
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_compare[] = {
-    {"", "Equal", 1, 6, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "axis:int broadcast:int=0", 0, 0,
-     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_equal},
-    {"", "Equal", 7, 10, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "", 0, 0, sizeof(tort_binary), infer_equal,
-     tort_resolve_binary, run_equal},
-    {"", "Equal", 11, 12, "A:T B:T", "C:T1", "T=numeric|bool T1=bool", "", 0, 0, sizeof(tort_binary), infer_equal,
-     tort_resolve_binary, run_equal},
-    {"", "Equal", 13, 18, "A:T B:T", "C:T1", "T=numeric13|bool T1=bool", "", 0, 0, sizeof(tort_binary), infer_equal,
-     tort_resolve_binary, run_equal},
-    {"", "Equal", 19, 28, "A:T B:T", "C:T1", "T=numeric13|bool|string T1=bool", "", 0, 0, sizeof(tort_binary),
-     infer_equal, tort_resolve_binary, run_equal},
-    {"", "Greater", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", 0, 0, sizeof(tort_binary),
-     tort_infer_compare_old, tort_resolve_binary, run_greater},
-    {"", "Greater", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", 0, 0, sizeof(tort_binary), infer_greater,
-     tort_resolve_binary, run_greater},
-    {"", "Greater", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary), infer_greater,
-     tort_resolve_binary, run_greater},
-    {"", "Greater", 13, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary), infer_greater,
-     tort_resolve_binary, run_greater},
-    {"", "GreaterOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary),
-     infer_greater_or_equal, tort_resolve_binary, run_greater_or_equal},
-    {"", "GreaterOrEqual", 16, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary),
-     infer_greater_or_equal, tort_resolve_binary, run_greater_or_equal},
-    {"", "Less", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", 0, 0, sizeof(tort_binary),
-     tort_infer_compare_old, tort_resolve_binary, run_less},
-    {"", "Less", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", 0, 0, sizeof(tort_binary), infer_less,
-     tort_resolve_binary, run_less},
-    {"", "Less", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary), infer_less,
-     tort_resolve_binary, run_less},
-    {"", "Less", 13, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary), infer_less,
-     tort_resolve_binary, run_less},
-    {"", "LessOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary),
-     infer_less_or_equal, tort_resolve_binary, run_less_or_equal},
-    {"", "LessOrEqual", 16, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary),
-     infer_less_or_equal, tort_resolve_binary, run_less_or_equal},
+    {"", "Equal", 1, 6, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "axis:int broadcast:int=0",
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_EQUAL},
+    {"", "Equal", 7, 10, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_EQUAL},
+    {"", "Equal", 11, 12, "A:T B:T", "C:T1", "T=numeric|bool T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_EQUAL},
+    {"", "Equal", 13, 18, "A:T B:T", "C:T1", "T=numeric13|bool T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_EQUAL},
+    {"", "Equal", 19, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13|bool|string T1=bool", "",
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_EQUAL},
+    {"", "Greater", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0",
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_GREATER},
+    {"", "Greater", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_GREATER},
+    {"", "Greater", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_GREATER},
+    {"", "Greater", 13, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "",
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_GREATER},
+    {"", "GreaterOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_GREATER_OR_EQUAL},
+    {"", "GreaterOrEqual", 16, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "",
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_GREATER_OR_EQUAL},
+    {"", "Less", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0",
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_LESS},
+    {"", "Less", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_LESS},
+    {"", "Less", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_LESS},
+    {"", "Less", 13, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "",
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_LESS},
+    {"", "LessOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", .params_size = sizeof(tort_binary),
+     .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair, .variant = PAIR_LESS_OR_EQUAL},
+    {"", "LessOrEqual", 16, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "",
+     .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary, .reference = run_pair,
+     .variant = PAIR_LESS_OR_EQUAL},
     {0},
 };

@@ -286,24 +286,27 @@ static tort_status split_reference(const tort_call *call) {
 
 #define CONCAT(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
-        "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES, 0, TORT_OP_JOINS,            \
-            sizeof(tort_concat_params), concat_infer, concat_resolve, concat_reference                                 \
+        "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES,                              \
+            .flags = TORT_OP_JOINS, .params_size = sizeof(tort_concat_params), .infer = concat_infer,                  \
+            .resolve = concat_resolve, .reference = concat_reference                                                   \
     }
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
     {                                                                                                                  \
-        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS,                           \
-            TORT_OP_LISTS | TORT_OP_PARTS, sizeof(tort_split_params), split_infer, split_resolve, split_reference      \
+        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES,                                         \
+            .shape_inputs = SHAPE_INPUTS, .flags = TORT_OP_LISTS | TORT_OP_PARTS,                                      \
+            .params_size = sizeof(tort_split_params), .infer = split_infer, .resolve = split_resolve,                  \
+            .reference = split_reference                                                                               \
     }
 
 const tort_op tort_ops_concat[] = {
     CONCAT(1, 3, "floats", "axis:int"),
     CONCAT(4, 10, "all", "axis:int!"),
     CONCAT(11, 12, "all", "axis:int!"),
-    CONCAT(13, 28, "all13", "axis:int!"),
+    CONCAT(13, TORT_NEWEST_OPSET, "all13", "axis:int!"),
     SPLIT(1, 1, "input:T split?:T", "floats", "axis:int split:ints", 1u << 1),
     SPLIT(2, 10, "input:T", "all", "axis:int=0 split:ints", 0),
     SPLIT(11, 12, "input:T", "all", "axis:int=0 split:ints", 0),
     SPLIT(13, 17, "input:T split?:int64", "all13", "axis:int=0", 1u << 1),
-    SPLIT(18, 28, "input:T split?:int64", "all13", "axis:int=0 num_outputs:int", 1u << 1),
+    SPLIT(18, TORT_NEWEST_OPSET, "input:T split?:int64", "all13", "axis:int=0 num_outputs:int", 1u << 1),
     {0},
 };

@@ -170,8 +170,9 @@ static tort_status fill_reference(const tort_call *call) {
 
 #define CONSTANT(SINCE, UNTIL, T, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
-        "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES, 0, TORT_OP_CONSTANT | TORT_OP_LISTS,         \
-            sizeof(constant_params), constant_infer, constant_resolve, constant_reference                              \
+        "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES,                                              \
+            .flags = TORT_OP_CONSTANT | TORT_OP_LISTS, .params_size = sizeof(constant_params),                         \
+            .infer = constant_infer, .resolve = constant_resolve, .reference = constant_reference                      \
     }
 #define CONSTANT_FORMS                                                                                                 \
     "value:tensor sparse_value:sparse_tensor value_int:int value_ints:ints value_float:float value_floats:floats "     \
@@ -179,7 +180,8 @@ static tort_status fill_reference(const tort_call *call) {
 #define FILL(SINCE, UNTIL, T)                                                                                          \
     {                                                                                                                  \
         "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2", "T1=int64 T2=" T "|-string|-complex",            \
-            "value:tensor", 1u << 0, TORT_OP_BULKY, sizeof(tort_fill_params), fill_infer, fill_resolve, fill_reference \
+            "value:tensor", .shape_inputs = 1u << 0, .flags = TORT_OP_BULKY, .params_size = sizeof(tort_fill_params),  \
+                            .infer = fill_infer, .resolve = fill_resolve, .reference = fill_reference                  \
     }
 
 const tort_op tort_ops_constant[] = {
@@ -192,12 +194,12 @@ const tort_op tort_ops_constant[] = {
     CONSTANT(21, 22, "all21", CONSTANT_FORMS),
     CONSTANT(23, 23, "all23", CONSTANT_FORMS),
     CONSTANT(24, 24, "all24", CONSTANT_FORMS),
-    CONSTANT(25, 28, "all25", CONSTANT_FORMS),
+    CONSTANT(25, TORT_NEWEST_OPSET, "all25", CONSTANT_FORMS),
     FILL(9, 19, "all"),
     FILL(20, 20, "all19"),
     FILL(21, 22, "all21"),
     FILL(23, 23, "all23"),
     FILL(24, 24, "all24"),
-    FILL(25, 28, "all25"),
+    FILL(25, TORT_NEWEST_OPSET, "all25"),
     {0},
 };

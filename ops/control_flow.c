@@ -476,20 +476,22 @@ static tort_status map_resolve(tort_resolve *resolve) {
 
 #define IF_ROW(SINCE, UNTIL, V)                                                                                        \
     {                                                                                                                  \
-        "", "If", SINCE, UNTIL, "cond:bool", "outputs+:V", "V=" V, "then_branch:graph! else_branch:graph!", 0,         \
-            TORT_OP_CONTROL, sizeof(tort_trips), if_infer, if_resolve, NULL                                            \
+        "", "If", SINCE, UNTIL, "cond:bool", "outputs+:V", "V=" V, "then_branch:graph! else_branch:graph!",            \
+            .flags = TORT_OP_CONTROL, .params_size = sizeof(tort_trips), .infer = if_infer, .resolve = if_resolve      \
     }
 #define LOOP_ROW(SINCE, UNTIL, V)                                                                                      \
     {                                                                                                                  \
         "", "Loop", SINCE, UNTIL, "M?:int64 cond?:bool v_initial+:V", "v_final_and_scan_outputs+:V", "V=" V,           \
-            "body:graph!", 0, TORT_OP_CONTROL, sizeof(tort_trips), loop_infer, loop_resolve, NULL                      \
+            "body:graph!", .flags = TORT_OP_CONTROL, .params_size = sizeof(tort_trips), .infer = loop_infer,           \
+                           .resolve = loop_resolve                                                                     \
     }
 #define SCAN_ROW(SINCE, UNTIL, V)                                                                                      \
     {                                                                                                                  \
         "", "Scan", SINCE, UNTIL, "initial_state_and_scan_inputs+:V", "final_state_and_scan_outputs+:V", "V=" V,       \
             "body:graph! num_scan_inputs:int! scan_input_axes:ints scan_input_directions:ints scan_output_axes:ints "  \
             "scan_output_directions:ints",                                                                             \
-            0, TORT_OP_CONTROL | TORT_OP_LISTS, sizeof(tort_trips), scan_infer, scan_resolve, NULL                     \
+            .flags = TORT_OP_CONTROL | TORT_OP_LISTS, .params_size = sizeof(tort_trips), .infer = scan_infer,          \
+            .resolve = scan_resolve                                                                                    \
     }
 
 #define VALUES13 "all|seq(all)"
@@ -505,9 +507,9 @@ const tort_op tort_ops_control_flow[] = {
     IF_ROW(21, 22, VALUES19("all21")),
     IF_ROW(23, 23, VALUES19("all23")),
     IF_ROW(24, 24, VALUES19("all24")),
-    IF_ROW(25, 28, VALUES19("all25")),
-    {"tinyort", "Call", 1, 1, "", "outputs+:V", "V=" VALUES19("all28"), "body:graph!", 0, TORT_OP_CONTROL,
-     sizeof(tort_trips), call_infer, call_resolve, NULL},
+    IF_ROW(25, TORT_NEWEST_OPSET, VALUES19("all25")),
+    {"tinyort", "Call", 1, 1, "", "outputs+:V", "V=" VALUES19("all28"), "body:graph!", .flags = TORT_OP_CONTROL,
+     .params_size = sizeof(tort_trips), .infer = call_infer, .resolve = call_resolve},
     LOOP_ROW(1, 10, "all"),
     LOOP_ROW(11, 12, "all"),
     LOOP_ROW(13, 15, VALUES13),
@@ -516,10 +518,10 @@ const tort_op tort_ops_control_flow[] = {
     LOOP_ROW(21, 22, VALUES19("all21")),
     LOOP_ROW(23, 23, VALUES19("all23")),
     LOOP_ROW(24, 24, VALUES19("all24")),
-    LOOP_ROW(25, 28, VALUES19("all25")),
+    LOOP_ROW(25, TORT_NEWEST_OPSET, VALUES19("all25")),
     {"", "Scan", 8, 8, "sequence_lens?:int64 initial_state_and_scan_inputs+:V", "final_state_and_scan_outputs+:V",
-     "V=all", "body:graph! num_scan_inputs:int! directions:ints", 0, TORT_OP_CONTROL | TORT_OP_LISTS,
-     sizeof(tort_trips), batched_scan_infer, batched_scan_resolve, NULL},
+     "V=all", "body:graph! num_scan_inputs:int! directions:ints", .flags = TORT_OP_CONTROL | TORT_OP_LISTS,
+     .params_size = sizeof(tort_trips), .infer = batched_scan_infer, .resolve = batched_scan_resolve},
     SCAN_ROW(9, 10, "all"),
     SCAN_ROW(11, 15, "all"),
     SCAN_ROW(16, 18, "all13"),
@@ -527,8 +529,9 @@ const tort_op tort_ops_control_flow[] = {
     SCAN_ROW(21, 22, "all21"),
     SCAN_ROW(23, 23, "all23"),
     SCAN_ROW(24, 24, "all24"),
-    SCAN_ROW(25, 28, "all25"),
-    {"", "SequenceMap", 17, 28, "input_sequence:S additional_inputs+:V", "out_sequence+:S", "S=seq(all) V=all|seq(all)",
-     "body:graph!", 0, TORT_OP_CONTROL, sizeof(tort_trips), map_infer, map_resolve, NULL},
+    SCAN_ROW(25, TORT_NEWEST_OPSET, "all25"),
+    {"", "SequenceMap", 17, TORT_NEWEST_OPSET, "input_sequence:S additional_inputs+:V", "out_sequence+:S",
+     "S=seq(all) V=all|seq(all)", "body:graph!", .flags = TORT_OP_CONTROL, .params_size = sizeof(tort_trips),
+     .infer = map_infer, .resolve = map_resolve},
     {0},
 };

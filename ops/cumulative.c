@@ -168,11 +168,14 @@ static tort_status run_product(const tort_call *call) {
 }
 
 const tort_op tort_ops_cumulative[] = {
-    {"", "CumProd", 26, 28, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0, 0,
-     sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run_product},
-    {"", "CumSum", 11, 13, "x:T axis:T2", "y:T", "T=high|-float16 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0,
-     0, sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run_sum},
-    {"", "CumSum", 14, 28, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0, 0,
-     sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run_sum},
+    {"", "CumProd", 26, TORT_NEWEST_OPSET, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64",
+     "exclusive:int=0 reverse:int=0", .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative,
+     .resolve = resolve_cumulative, .reference = run_product},
+    {"", "CumSum", 11, 13, "x:T axis:T2", "y:T", "T=high|-float16 T2=int32|int64", "exclusive:int=0 reverse:int=0",
+     .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative, .resolve = resolve_cumulative,
+     .reference = run_sum},
+    {"", "CumSum", 14, TORT_NEWEST_OPSET, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64",
+     "exclusive:int=0 reverse:int=0", .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative,
+     .resolve = resolve_cumulative, .reference = run_sum},
     {0},
 };

@@ -440,10 +440,10 @@ static tort_status einsum(const tort_call *call) {
     return TORT_OK;
 }
 
-#define BY 0, 0, sizeof(tort_einsum_params), infer_einsum, resolve_einsum, einsum
+#define BY .params_size = sizeof(tort_einsum_params), infer_einsum, resolve_einsum, einsum
 
 const tort_op tort_ops_einsum[] = {
     {"", "Einsum", 12, 27, "Inputs*:T", "Output:T", "T=numeric", "equation:string!", BY},
-    {"", "Einsum", 28, 28, "Inputs*:T", "Output:T", "T=numeric13", "equation:string!", BY},
+    {"", "Einsum", 28, TORT_NEWEST_OPSET, "Inputs*:T", "Output:T", "T=numeric13", "equation:string!", BY},
     {0},
 };

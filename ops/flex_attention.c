@@ -162,9 +162,9 @@ static tort_status output_reference(const tort_call *call) {
 
 const tort_op tort_ops_flex_attention[] = {
     {"tinyort", "AttentionScores", 1, 1, "Q:T K:T", "scores:P", "T=floats13 P=floats13",
-     "scale:float softmax_precision:int(floats13)", 0, 0, sizeof(flex_params), scores_infer, flex_resolve,
-     scores_reference},
-    {"tinyort", "AttentionOutput", 1, 1, "probabilities:P V:T", "Y:T", "T=floats13 P=floats13", "", 0, 0,
-     sizeof(flex_params), output_infer, flex_resolve, output_reference},
+     "scale:float softmax_precision:int(floats13)", .params_size = sizeof(flex_params), .infer = scores_infer,
+     .resolve = flex_resolve, .reference = scores_reference},
+    {"tinyort", "AttentionOutput", 1, 1, "probabilities:P V:T", "Y:T", "T=floats13 P=floats13", "",
+     .params_size = sizeof(flex_params), .infer = output_infer, .resolve = flex_resolve, .reference = output_reference},
     {0},
 };

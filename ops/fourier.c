@@ -342,10 +342,13 @@ static tort_status stft(const tort_call *call) {
 
 const tort_op tort_ops_fourier[] = {
     {"", "DFT", 17, 19, "input:T1 dft_length?:T2", "output:T1", TYPES, "axis:int=1 inverse:int=0 onesided:int=0",
-     1u << 1, 0, sizeof(fourier_params), infer_dft, resolve_dft, dft},
-    {"", "DFT", 20, 28, "input:T1 dft_length?:T2 axis?:int64", "output:T1", TYPES, "inverse:int=0 onesided:int=0",
-     1u << 1 | 1u << 2, 0, sizeof(fourier_params), infer_dft, resolve_dft, dft},
-    {"", "STFT", 17, 28, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2", "output:T1", TYPES, "onesided:int=1",
-     1u << 1 | 1u << 3, 0, sizeof(fourier_params), infer_stft, resolve_stft, stft},
+     .shape_inputs = 1u << 1, .params_size = sizeof(fourier_params), .infer = infer_dft, .resolve = resolve_dft,
+     .reference = dft},
+    {"", "DFT", 20, TORT_NEWEST_OPSET, "input:T1 dft_length?:T2 axis?:int64", "output:T1", TYPES,
+     "inverse:int=0 onesided:int=0", .shape_inputs = 1u << 1 | 1u << 2, .params_size = sizeof(fourier_params),
+     .infer = infer_dft, .resolve = resolve_dft, .reference = dft},
+    {"", "STFT", 17, TORT_NEWEST_OPSET, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2", "output:T1", TYPES,
+     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .params_size = sizeof(fourier_params), .infer = infer_stft,
+     .resolve = resolve_stft, .reference = stft},
     {0},
 };

@@ -208,29 +208,33 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define EYE_LIKE(SINCE, UNTIL, NUMBERS)                                                                                \
     {                                                                                                                  \
         "", "EyeLike", SINCE, UNTIL, "input:T1", "output:T2", "T1=" NUMBERS "|bool T2=" NUMBERS "|bool",               \
-            "dtype:int(T2) k:int=0", 0, 0, sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference              \
+            "dtype:int(T2) k:int=0", .params_size = sizeof(tort_eye_params), .infer = eye_infer,                       \
+                                     .resolve = eye_resolve, .reference = eye_reference                                \
     }
 #define RANGE(SINCE, UNTIL, T, ATTRIBUTES)                                                                             \
     {                                                                                                                  \
         "", "Range", SINCE, UNTIL, "start:T limit:T delta:T", "output:T", "T=int16|int32|int64|" T, ATTRIBUTES,        \
-            1u << 0 | 1u << 1 | 1u << 2, TORT_OP_BULKY, 0, range_infer, NULL, range_reference                          \
+            .shape_inputs = 1u << 0 | 1u << 1 | 1u << 2, .flags = TORT_OP_BULKY, .infer = range_infer,                 \
+            .reference = range_reference                                                                               \
     }
 #define ONE_HOT(SINCE, UNTIL, ALL)                                                                                     \
     {                                                                                                                  \
         "", "OneHot", SINCE, UNTIL, "indices:T1 depth:T2 values:T3", "output:T3", "T1=numeric T2=numeric T3=" ALL,     \
-            "axis:int=-1", 1u << 1, TORT_OP_BULKY, sizeof(tort_one_hot_params), one_hot_infer, one_hot_resolve,        \
-            one_hot_reference                                                                                          \
+            "axis:int=-1", .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY,                                            \
+                           .params_size = sizeof(tort_one_hot_params), .infer = one_hot_infer,                         \
+                           .resolve = one_hot_resolve, .reference = one_hot_reference                                  \
     }
 
 const tort_op tort_ops_generate[] = {
     {"com.microsoft", "Range", 1, 1, "start:T limit:T delta?:T", "Y:T", "T=float|double|int16|int32|int64", "",
-     1u << 0 | 1u << 1 | 1u << 2, TORT_OP_BULKY, 0, range_infer, NULL, range_reference},
+     .shape_inputs = 1u << 0 | 1u << 1 | 1u << 2, .flags = TORT_OP_BULKY, .infer = range_infer,
+     .reference = range_reference},
     EYE_LIKE(9, 21, "numeric"),
-    EYE_LIKE(22, 28, "numeric13"),
+    EYE_LIKE(22, TORT_NEWEST_OPSET, "numeric13"),
     RANGE(11, 26, "float|double", ""),
-    RANGE(27, 28, "floats13", "stash_type:int(floats13)=1"),
+    RANGE(27, TORT_NEWEST_OPSET, "floats13", "stash_type:int(floats13)=1"),
     ONE_HOT(9, 10, "all"),
     ONE_HOT(11, 27, "all"),
-    ONE_HOT(28, 28, "all13"),
+    ONE_HOT(28, TORT_NEWEST_OPSET, "all13"),
     {0},
 };

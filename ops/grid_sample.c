@@ -236,14 +236,14 @@ static tort_status grid_sample(const tort_call *call) {
     return TORT_OK;
 }
 
-#define BY 0, 0, sizeof(tort_grid_params), infer_grid_sample, resolve_grid_sample, grid_sample
+#define BY .params_size = sizeof(tort_grid_params), infer_grid_sample, resolve_grid_sample, grid_sample
 
 const tort_op tort_ops_grid_sample[] = {
     {"", "GridSample", 16, 19, "X:T1 grid:T2", "Y:T1", "T1=all T2=floats",
      "align_corners:int=0 mode:string=bilinear padding_mode:string=zeros", BY},
     {"", "GridSample", 20, 21, "X:T1 grid:T2", "Y:T1", "T1=all T2=floats",
      "align_corners:int=0 mode:string=linear padding_mode:string=zeros", BY},
-    {"", "GridSample", 22, 28, "X:T1 grid:T2", "Y:T1", "T1=all13 T2=floats13",
+    {"", "GridSample", 22, TORT_NEWEST_OPSET, "X:T1 grid:T2", "Y:T1", "T1=all13 T2=floats13",
      "align_corners:int=0 mode:string=linear padding_mode:string=zeros", BY},
     {"com.microsoft", "GridSample", 1, 1, "X:T1 Grid:T1", "Y:T2", "T1=all T2=floats",
      "align_corners:int=0 mode:string=bilinear padding_mode:string=zeros", BY},

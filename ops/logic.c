@@ -32,17 +32,19 @@ TORT_FOR_UNSIGNED(DEFINE)
 #define LEFT(enumerator, ctype, type) [enumerator] = left_##type,
 #define RIGHT(enumerator, ctype, type) [enumerator] = right_##type,
 
-#define OPERATOR(name, ...)                                                                                            \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        static const tort_pair pair = {{__VA_ARGS__}, 6};                                                              \
-        return tort_run_pair(call, &pair);                                                                             \
-    }
-OPERATOR(and, [TORT_BOOL] = and_bool)
-OPERATOR(or, [TORT_BOOL] = or_bool)
-OPERATOR(xor, [TORT_BOOL] = xor_bool)
-OPERATOR(bitwise_and, TORT_FOR_INTEGERS(BITWISE_AND))
-OPERATOR(bitwise_or, TORT_FOR_INTEGERS(BITWISE_OR))
-OPERATOR(bitwise_xor, TORT_FOR_INTEGERS(BITWISE_XOR))
+/* Variants of the rows. */
+enum { PAIR_AND, PAIR_OR, PAIR_XOR, PAIR_BITWISE_AND, PAIR_BITWISE_OR, PAIR_BITWISE_XOR };
+
+static const tort_pair pairs[] = {[PAIR_AND] = {{[TORT_BOOL] = and_bool}, 6},
+                                  [PAIR_OR] = {{[TORT_BOOL] = or_bool}, 6},
+                                  [PAIR_XOR] = {{[TORT_BOOL] = xor_bool}, 6},
+                                  [PAIR_BITWISE_AND] = {{TORT_FOR_INTEGERS(BITWISE_AND)}, 6},
+                                  [PAIR_BITWISE_OR] = {{TORT_FOR_INTEGERS(BITWISE_OR)}, 6},
+                                  [PAIR_BITWISE_XOR] = {{TORT_FOR_INTEGERS(BITWISE_XOR)}, 6}};
+
+static tort_status run_pair(const tort_call *call) {
+    return tort_run_pair(call, &pairs[call->op->variant]);
+}
 
 /* ---- BitShift ---------------------------------------------------------------------------------------------------- */
 
@@ -68,27 +70,38 @@ static tort_status run_shift(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_logic[] = {
-    {"", "And", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE,
-     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_and},
-    {"", "And", 7, 28, "A:T B:T", "C:T1", "T=bool T1=bool", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_compare, tort_resolve_binary, run_and},
-    {"", "Or", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE,
-     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_or},
-    {"", "Or", 7, 28, "A:T B:T", "C:T1", "T=bool T1=bool", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_compare, tort_resolve_binary, run_or},
-    {"", "Xor", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE,
-     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_xor},
-    {"", "Xor", 7, 28, "A:T B:T", "C:T1", "T=bool T1=bool", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_compare, tort_resolve_binary, run_xor},
-    {"", "BitwiseAnd", 18, 28, "A:T B:T", "C:T", "T=integers", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_bitwise_and},
-    {"", "BitwiseOr", 18, 28, "A:T B:T", "C:T", "T=integers", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_bitwise_or},
-    {"", "BitwiseXor", 18, 28, "A:T B:T", "C:T", "T=integers", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_bitwise_xor},
-    {"", "BitShift", 11, 27, "X:T Y:T", "Z:T", "T=uint8|uint16|uint32|uint64", "direction:string!", 0, TORT_OP_IN_PLACE,
-     sizeof(shift), tort_infer_binary, resolve_shift, run_shift},
-    {"", "BitShift", 28, 28, "X:T Y:T", "Z:T", "T=integers", "direction:string!", 0, TORT_OP_IN_PLACE, sizeof(shift),
-     tort_infer_binary, resolve_shift, run_shift},
+    {"", "And", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_AND},
+    {"", "And", 7, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=bool T1=bool", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_AND},
+    {"", "Or", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_OR},
+    {"", "Or", 7, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=bool T1=bool", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_OR},
+    {"", "Xor", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_XOR},
+    {"", "Xor", 7, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=bool T1=bool", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_compare, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_XOR},
+    {"", "BitwiseAnd", 18, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=integers", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_BITWISE_AND},
+    {"", "BitwiseOr", 18, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=integers", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_BITWISE_OR},
+    {"", "BitwiseXor", 18, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=integers", "", .flags = TORT_OP_IN_PLACE,
+     .params_size = sizeof(tort_binary), .infer = tort_infer_binary, .resolve = tort_resolve_binary,
+     .reference = run_pair, .variant = PAIR_BITWISE_XOR},
+    {"", "BitShift", 11, 27, "X:T Y:T", "Z:T", "T=uint8|uint16|uint32|uint64", "direction:string!",
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(shift), .infer = tort_infer_binary, .resolve = resolve_shift,
+     .reference = run_shift},
+    {"", "BitShift", 28, TORT_NEWEST_OPSET, "X:T Y:T", "Z:T", "T=integers", "direction:string!",
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(shift), .infer = tort_infer_binary, .resolve = resolve_shift,
+     .reference = run_shift},
     {0},
 };

@@ -120,15 +120,17 @@ static tort_status softmax_cross_entropy(const tort_call *call) {
 }
 
 #define BY(reference)                                                                                                  \
-    "ignore_index:int reduction:string=mean", 0, 0, sizeof(loss_params), infer_loss, resolve_loss, reference
+    "ignore_index:int reduction:string=mean", .params_size = sizeof(loss_params), infer_loss, resolve_loss, reference
 #define NLL "input:T target:Tind weight?:T", "loss:T"
 #define SCE "scores:T labels:Tind weights?:T", "output:T log_prob?:T"
 
 const tort_op tort_ops_loss[] = {
     {"", "NegativeLogLikelihoodLoss", 12, 12, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
     {"", "NegativeLogLikelihoodLoss", 13, 21, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
-    {"", "NegativeLogLikelihoodLoss", 22, 28, NLL, "T=floats13 Tind=int32|int64", BY(negative_log_likelihood)},
+    {"", "NegativeLogLikelihoodLoss", 22, TORT_NEWEST_OPSET, NLL, "T=floats13 Tind=int32|int64",
+     BY(negative_log_likelihood)},
     {"", "SoftmaxCrossEntropyLoss", 12, 12, SCE, "T=floats Tind=int32|int64", BY(softmax_cross_entropy)},
-    {"", "SoftmaxCrossEntropyLoss", 13, 28, SCE, "T=floats13 Tind=int32|int64", BY(softmax_cross_entropy)},
+    {"", "SoftmaxCrossEntropyLoss", 13, TORT_NEWEST_OPSET, SCE, "T=floats13 Tind=int32|int64",
+     BY(softmax_cross_entropy)},
     {0},
 };

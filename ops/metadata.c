@@ -275,8 +275,8 @@ static tort_status identity_infer(tort_infer *infer) {
     }
 #define IDENTITY(SINCE, UNTIL, T, TYPES, FLAGS)                                                                        \
     {                                                                                                                  \
-        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "", 0,                                     \
-            TORT_OP_ALIAS | TORT_OP_SAME | FLAGS, 0, identity_infer, NULL, tort_give_input                             \
+        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "",                                        \
+            .flags = TORT_OP_ALIAS | TORT_OP_SAME | FLAGS, .infer = identity_infer, .reference = tort_give_input       \
     }
 #define OPTIONALS "|seq(all)|optional(all)|optional(seq(all))"
 
@@ -288,14 +288,14 @@ const tort_op tort_ops_metadata[] = {
     SHAPE(21, 22, "all21", "start:int=0 end:int"),
     SHAPE(23, 23, "all23", "start:int=0 end:int"),
     SHAPE(24, 24, "all24", "start:int=0 end:int"),
-    SHAPE(25, 28, "all25", "start:int=0 end:int"),
+    SHAPE(25, TORT_NEWEST_OPSET, "all25", "start:int=0 end:int"),
     SIZE(1, 12, "all"),
     SIZE(13, 18, "all13"),
     SIZE(19, 20, "all19"),
     SIZE(21, 22, "all21"),
     SIZE(23, 23, "all23"),
     SIZE(24, 24, "all24"),
-    SIZE(25, 28, "all25"),
+    SIZE(25, TORT_NEWEST_OPSET, "all25"),
     {"", "Reshape", 1, 4, "data:T", "reshaped:T", "T=floats", "shape:ints consumed_inputs:ints", .flags = TORT_OP_ALIAS,
      .infer = reshape_attribute_infer},
     RESHAPE(5, 12, "all", ""),
@@ -305,7 +305,7 @@ const tort_op tort_ops_metadata[] = {
     RESHAPE(21, 22, "all21", "allowzero:int=0"),
     RESHAPE(23, 23, "all23", "allowzero:int=0"),
     RESHAPE(24, 24, "all24", "allowzero:int=0"),
-    RESHAPE(25, 28, "all25", "allowzero:int=0"),
+    RESHAPE(25, TORT_NEWEST_OPSET, "all25", "allowzero:int=0"),
     FLATTEN(1, 8, "floats"),
     FLATTEN(9, 10, "all"),
     FLATTEN(11, 12, "all"),
@@ -313,7 +313,7 @@ const tort_op tort_ops_metadata[] = {
     FLATTEN(21, 22, "all21"),
     FLATTEN(23, 23, "all23"),
     FLATTEN(24, 24, "all24"),
-    FLATTEN(25, 28, "all25"),
+    FLATTEN(25, TORT_NEWEST_OPSET, "all25"),
     {"", "Squeeze", 1, 10, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS,
      .infer = squeeze_infer},
     {"", "Squeeze", 11, 12, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS,
@@ -322,7 +322,7 @@ const tort_op tort_ops_metadata[] = {
     SQUEEZE(21, 22, "all21"),
     SQUEEZE(23, 23, "all23"),
     SQUEEZE(24, 24, "all24"),
-    SQUEEZE(25, 28, "all25"),
+    SQUEEZE(25, TORT_NEWEST_OPSET, "all25"),
     {"", "Unsqueeze", 1, 10, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS,
      .infer = unsqueeze_infer},
     {"", "Unsqueeze", 11, 12, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS,
@@ -331,7 +331,7 @@ const tort_op tort_ops_metadata[] = {
     UNSQUEEZE(21, 22, "all21"),
     UNSQUEEZE(23, 23, "all23"),
     UNSQUEEZE(24, 24, "all24"),
-    UNSQUEEZE(25, 28, "all25"),
+    UNSQUEEZE(25, TORT_NEWEST_OPSET, "all25"),
     {"com.microsoft", "ExpandDims", 1, 1, "X:T axis:int32", "Y:T", "T=all", "", .shape_inputs = 1u << 1,
      .flags = TORT_OP_ALIAS, .infer = expand_infer},
     IDENTITY(1, 12, "T", "all", 0),
@@ -342,6 +342,6 @@ const tort_op tort_ops_metadata[] = {
     IDENTITY(21, 22, "V", "all21" OPTIONALS, TORT_OP_VALUES),
     IDENTITY(23, 23, "V", "all23" OPTIONALS, TORT_OP_VALUES),
     IDENTITY(24, 24, "V", "all24" OPTIONALS, TORT_OP_VALUES),
-    IDENTITY(25, 28, "V", "all25" OPTIONALS, TORT_OP_VALUES),
+    IDENTITY(25, TORT_NEWEST_OPSET, "V", "all25" OPTIONALS, TORT_OP_VALUES),
     {0},
 };

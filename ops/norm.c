@@ -247,7 +247,7 @@ static tort_status normalize_simplified(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define PARAMS 0, 0, sizeof(tort_norm_params)
+#define PARAMS .params_size = sizeof(tort_norm_params)
 #define INSTANCE PARAMS, tort_infer_elementwise, resolve_instance, normalize
 #define GROUP PARAMS, tort_infer_elementwise, resolve_group, normalize
 
@@ -256,18 +256,18 @@ const tort_op tort_ops_norm[] = {
      "consumed_inputs:ints epsilon:float=1e-05", INSTANCE},
     {"", "InstanceNormalization", 6, 21, "input:T scale:T B:T", "output:T", "T=floats", "epsilon:float=1e-05",
      INSTANCE},
-    {"", "InstanceNormalization", 22, 28, "input:T scale:T B:T", "output:T", "T=floats13", "epsilon:float=1e-05",
-     INSTANCE},
-    {"", "LayerNormalization", 17, 28, "X:T Scale:T B?:T", "Y:T Mean?:U InvStdDev?:U", "T=floats13 U=bfloat16|float",
-     "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", 0, TORT_OP_EARLY, sizeof(tort_norm_params), infer_layer,
-     resolve_layer, normalize},
+    {"", "InstanceNormalization", 22, TORT_NEWEST_OPSET, "input:T scale:T B:T", "output:T", "T=floats13",
+     "epsilon:float=1e-05", INSTANCE},
+    {"", "LayerNormalization", 17, TORT_NEWEST_OPSET, "X:T Scale:T B?:T", "Y:T Mean?:U InvStdDev?:U",
+     "T=floats13 U=bfloat16|float", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", .flags = TORT_OP_EARLY,
+     .params_size = sizeof(tort_norm_params), .infer = infer_layer, .resolve = resolve_layer, .reference = normalize},
     {"", "GroupNormalization", 18, 20, "X:T scale:T bias:T", "Y:T", "T=floats13", "epsilon:float=1e-05 num_groups:int!",
      GROUP},
-    {"", "GroupNormalization", 21, 28, "X:T scale:T bias:T", "Y:T", "T=floats13",
+    {"", "GroupNormalization", 21, TORT_NEWEST_OPSET, "X:T scale:T bias:T", "Y:T", "T=floats13",
      "epsilon:float=1e-05 num_groups:int! stash_type:int(floats13)=1", GROUP},
-    {"", "RMSNormalization", 23, 28, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
+    {"", "RMSNormalization", 23, TORT_NEWEST_OPSET, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
      "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", PARAMS, infer_rms, resolve_rms, normalize},
-    {"", "SimplifiedLayerNormalization", 1, 28, "X:T scale:V", "Y:V inv_std_var?:U",
+    {"", "SimplifiedLayerNormalization", 1, TORT_NEWEST_OPSET, "X:T scale:V", "Y:V inv_std_var?:U",
      "T=floats13 V=floats13 U=float|double", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", PARAMS,
      infer_simplified, resolve_rms, normalize_simplified},
     {0},

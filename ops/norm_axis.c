@@ -212,17 +212,19 @@ static tort_status mean_variance_norm(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define LP 0, 0, sizeof(tort_lp_norm_params), tort_infer_elementwise, resolve_lp, lp_norm
-#define LRN 0, 0, sizeof(tort_lrn_params), tort_infer_elementwise, resolve_lrn, lrn
+#define LP .params_size = sizeof(tort_lp_norm_params), tort_infer_elementwise, resolve_lp, lp_norm
+#define LRN .params_size = sizeof(tort_lrn_params), tort_infer_elementwise, resolve_lrn, lrn
 #define MEAN_VARIANCE                                                                                                  \
-    0, 0, sizeof(tort_reduce_params), tort_infer_elementwise, resolve_mean_variance, mean_variance_norm
+    .params_size = sizeof(tort_reduce_params), tort_infer_elementwise, resolve_mean_variance, mean_variance_norm
 
 const tort_op tort_ops_norm_axis[] = {
     {"", "LpNormalization", 1, 21, "input:T", "output:T", "T=floats", "axis:int=-1 p:int=2", LP},
-    {"", "LpNormalization", 22, 28, "input:T", "output:T", "T=floats13", "axis:int=-1 p:int=2", LP},
+    {"", "LpNormalization", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1 p:int=2", LP},
     {"", "LRN", 1, 12, "X:T", "Y:T", "T=floats", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int!", LRN},
-    {"", "LRN", 13, 28, "X:T", "Y:T", "T=floats13", "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int!", LRN},
+    {"", "LRN", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13",
+     "alpha:float=0.0001 beta:float=0.75 bias:float=1 size:int!", LRN},
     {"", "MeanVarianceNormalization", 9, 12, "X:T", "Y:T", "T=floats", "axes:ints=0,2,3", MEAN_VARIANCE},
-    {"", "MeanVarianceNormalization", 13, 28, "X:T", "Y:T", "T=floats13", "axes:ints=0,2,3", MEAN_VARIANCE},
+    {"", "MeanVarianceNormalization", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "axes:ints=0,2,3",
+     MEAN_VARIANCE},
     {0},
 };

@@ -102,28 +102,29 @@ static tort_status get_reference(const tort_call *call) {
 #define OPTIONAL(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
         "", "Optional", SINCE, UNTIL, "input?:V", "output:O", "V=" ALL "|seq(" ALL ") O=" OPTIONALS(ALL), "type:type", \
-            0, TORT_OP_VALUES, sizeof(optional_params), optional_infer, optional_resolve, optional_reference           \
+            .flags = TORT_OP_VALUES, .params_size = sizeof(optional_params), .infer = optional_infer,                  \
+            .resolve = optional_resolve, .reference = optional_reference                                               \
     }
 #define HAS(SINCE, UNTIL, INPUTS, TYPES)                                                                               \
     {                                                                                                                  \
-        "", "OptionalHasElement", SINCE, UNTIL, INPUTS, "output:B", "O=" TYPES " B=bool", "", 0, TORT_OP_VALUES, 0,    \
-            has_infer, NULL, has_reference                                                                             \
+        "", "OptionalHasElement", SINCE, UNTIL, INPUTS, "output:B", "O=" TYPES " B=bool", "",                          \
+            .flags = TORT_OP_VALUES, .infer = has_infer, .reference = has_reference                                    \
     }
 #define GET(SINCE, UNTIL, ALL, TYPES)                                                                                  \
     {                                                                                                                  \
-        "", "OptionalGetElement", SINCE, UNTIL, "input:O", "output:V", "O=" TYPES " V=" ALL "|seq(" ALL ")", "", 0,    \
-            TORT_OP_ALIAS | TORT_OP_VALUES, 0, get_infer, NULL, get_reference                                          \
+        "", "OptionalGetElement", SINCE, UNTIL, "input:O", "output:V", "O=" TYPES " V=" ALL "|seq(" ALL ")", "",       \
+            .flags = TORT_OP_ALIAS | TORT_OP_VALUES, .infer = get_infer, .reference = get_reference                    \
     }
 #define ANYTHING(ALL) ALL "|seq(" ALL ")|" OPTIONALS(ALL)
 
 const tort_op tort_ops_optional[] = {
     OPTIONAL(15, 27, "all"),
-    OPTIONAL(28, 28, "all28"),
+    OPTIONAL(28, TORT_NEWEST_OPSET, "all28"),
     HAS(15, 17, "input:O", OPTIONALS("all")),
     HAS(18, 27, "input?:O", ANYTHING("all")),
-    HAS(28, 28, "input?:O", ANYTHING("all28")),
+    HAS(28, TORT_NEWEST_OPSET, "input?:O", ANYTHING("all28")),
     GET(15, 17, "all", OPTIONALS("all")),
     GET(18, 27, "all", ANYTHING("all")),
-    GET(28, 28, "all28", ANYTHING("all28")),
+    GET(28, TORT_NEWEST_OPSET, "all28", ANYTHING("all28")),
     {0},
 };

@@ -256,7 +256,7 @@ static tort_status pad_reference(const tort_call *call) {
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-#define PAD_FUNCTIONS sizeof(tort_pad_params), pad_infer, pad_resolve, pad_reference
+#define PAD_FUNCTIONS .params_size = sizeof(tort_pad_params), pad_infer, pad_resolve, pad_reference
 #define PAD(SINCE, UNTIL, ALL)                                                                                         \
     {                                                                                                                  \
         "", "Pad", SINCE, UNTIL, "data:T pads:int64 constant_value?:T axes?:Tind", "output:T",                         \
@@ -277,7 +277,7 @@ const tort_op tort_ops_pad[] = {
     PAD(21, 22, "all21"),
     PAD(23, 23, "all23"),
     PAD(24, 24, "all24"),
-    PAD(25, 28, "all25"),
+    PAD(25, TORT_NEWEST_OPSET, "all25"),
     {"com.microsoft", "Pad", 1, 1, "data:T pads:int64 value?:T", "output:T", "T=floats", "mode:string=constant",
      1u << 1, 0, PAD_FUNCTIONS},
     {0},

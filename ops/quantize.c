@@ -367,13 +367,14 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
 
 #define QUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                             \
     {                                                                                                                  \
-        "", "QuantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, 0, sizeof(tort_quantize), infer_quantize,   \
-            resolve_quantize, run_quantize                                                                             \
+        "", "QuantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, .params_size = sizeof(tort_quantize),          \
+                                                                        infer_quantize, resolve_quantize, run_quantize \
     }
 #define DEQUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                           \
     {                                                                                                                  \
-        "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, TORT_OP_LATE, sizeof(tort_quantize),      \
-            infer_dequantize, resolve_quantize, run_dequantize                                                         \
+        "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES,                                              \
+            .flags = TORT_OP_LATE, .params_size = sizeof(tort_quantize), infer_dequantize, resolve_quantize,           \
+            run_dequantize                                                                                             \
     }
 #define Q_FLOAT_SCALE "x:T1 y_scale:float y_zero_point?:T2", "y:T2"
 #define Q_SAME_SCALE "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2"
@@ -394,7 +395,8 @@ const tort_op tort_ops_quantize[] = {
     QUANTIZE(23, 23, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|" FLOATS " T3=quantized23", PRECISE),
     QUANTIZE(24, 24, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized23", PRECISE),
     QUANTIZE(25, 27, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized25", PRECISE),
-    QUANTIZE(28, 28, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized28", PRECISE),
+    QUANTIZE(28, TORT_NEWEST_OPSET, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized28",
+             PRECISE),
     DEQUANTIZE(10, 12, DQ_FLOAT_SCALE, "T=int8|int32|uint8", ""),
     DEQUANTIZE(13, 18, DQ_FLOAT_SCALE, "T=int8|int32|uint8", "axis:int=1"),
     DEQUANTIZE(19, 20, DQ_SCALE_OUT, "T1=int32|quantized19 T2=" FLOATS, "axis:int=1"),
@@ -404,14 +406,14 @@ const tort_op tort_ops_quantize[] = {
                BLOCKED " output_dtype:int(T3)=0"),
     DEQUANTIZE(25, 27, DQ_ANY_OUT, "T1=int32|quantized25 T2=float8e8m0|" FLOATS " T3=" FLOATS,
                BLOCKED " output_dtype:int(T3)=0"),
-    DEQUANTIZE(28, 28, DQ_ANY_OUT, "T1=int32|quantized28 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+    DEQUANTIZE(28, TORT_NEWEST_OPSET, DQ_ANY_OUT, "T1=int32|quantized28 T2=float8e8m0|" FLOATS " T3=" FLOATS,
                BLOCKED " output_dtype:int(T3)=0"),
-    {"", "DynamicQuantizeLinear", 11, 28, "x:T1", "y:T2 y_scale:float y_zero_point:T2", "T1=float T2=uint8", "", 0, 0,
-     0, infer_dynamic_quantize, NULL, run_dynamic_quantize},
+    {"", "DynamicQuantizeLinear", 11, TORT_NEWEST_OPSET, "x:T1", "y:T2 y_scale:float y_zero_point:T2",
+     "T1=float T2=uint8", "", .infer = infer_dynamic_quantize, .reference = run_dynamic_quantize},
     {"com.microsoft", "QuantizeLinear", 1, 1, Q_SAME_SCALE, "T1=float16|float T2=int8|uint8|int16|uint16|int4|uint4",
-     "axis:int", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
+     "axis:int", .params_size = sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
     {"com.microsoft", "DequantizeLinear", 1, 1, DQ_SCALE_OUT,
-     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", 0, TORT_OP_LATE, sizeof(tort_quantize),
-     infer_dequantize, resolve_quantize, run_dequantize},
+     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", .flags = TORT_OP_LATE,
+     .params_size = sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
     {0},
 };

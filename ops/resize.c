@@ -348,7 +348,7 @@ static tort_status resolve_resize(tort_resolve *resolve) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define BY 0, sizeof(tort_resize_params), infer_resize, resolve_resize, tort_resize_reference
+#define BY .params_size = sizeof(tort_resize_params), infer_resize, resolve_resize, tort_resize_reference
 #define ATTRIBUTES_11                                                                                                  \
     "coordinate_transformation_mode:string=half_pixel cubic_coeff_a:float=-0.75 exclude_outside:int=0 "                \
     "extrapolation_value:float=0 mode:string=nearest nearest_mode:string=round_prefer_floor"
@@ -363,12 +363,12 @@ const tort_op tort_ops_resize[] = {
      ROI_SCALES_SIZES, BY},
     {"", "Resize", 18, 18, "X:T1 roi?:T2 scales?:float sizes?:int64", "Y:T1", "T1=all13 T2=floats", ATTRIBUTES_18,
      ROI_SCALES_SIZES, BY},
-    {"", "Resize", 19, 28, "X:T1 roi?:T2 scales?:float sizes?:int64", "Y:T1", "T1=all13 T2=floats", ATTRIBUTES_18,
-     ROI_SCALES_SIZES, BY},
+    {"", "Resize", 19, TORT_NEWEST_OPSET, "X:T1 roi?:T2 scales?:float sizes?:int64", "Y:T1", "T1=all13 T2=floats",
+     ATTRIBUTES_18, ROI_SCALES_SIZES, BY},
     {"", "Upsample", 1, 6, "X:T", "Y:T", "T=floats|bool|int32|int64",
      "height_scale:float! mode:string=nearest width_scale:float!", 0, BY},
     {"", "Upsample", 7, 8, "X:T", "Y:T", "T=all", "mode:string=nearest scales:floats!", 0, BY},
     /* Deprecated from 10 on, and still what it was. */
-    {"", "Upsample", 9, 28, "X:T scales:float", "Y:T", "T=all", "mode:string=nearest", 1u << 1, BY},
+    {"", "Upsample", 9, TORT_NEWEST_OPSET, "X:T scales:float", "Y:T", "T=all", "mode:string=nearest", 1u << 1, BY},
     {0},
 };

@@ -423,21 +423,21 @@ static tort_status rnn(const tort_call *call) {
 #define GRU_1                                                                                                          \
     "activation_alpha:floats activation_beta:floats activations:strings clip:float direction:string=foward "           \
     "hidden_size:int output_sequence:int=0"
-#define BY 0, 0, sizeof(tort_rnn_params), infer_rnn, resolve_rnn, rnn
+#define BY .params_size = sizeof(tort_rnn_params), infer_rnn, resolve_rnn, rnn
 
 const tort_op tort_ops_rnn[] = {
     {"", "RNN", 1, 6, INPUTS, "Y?:T Y_h?:T", FLOATS, RNN " output_sequence:int=0", BY},
     {"", "RNN", 7, 13, INPUTS, "Y?:T Y_h?:T", FLOATS, RNN, BY},
     {"", "RNN", 14, 21, INPUTS, "Y?:T Y_h?:T", FLOATS, RNN " layout:int=0", BY},
-    {"", "RNN", 22, 28, INPUTS, "Y?:T Y_h?:T", FLOATS_13, RNN " layout:int=0", BY},
+    {"", "RNN", 22, TORT_NEWEST_OPSET, INPUTS, "Y?:T Y_h?:T", FLOATS_13, RNN " layout:int=0", BY},
     {"", "LSTM", 1, 6, LSTM_INPUTS, "Y?:T Y_h?:T Y_c?:T", FLOATS, LSTM " output_sequence:int=0", BY},
     {"", "LSTM", 7, 13, LSTM_INPUTS, "Y?:T Y_h?:T Y_c?:T", FLOATS, LSTM, BY},
     {"", "LSTM", 14, 21, LSTM_INPUTS, "Y?:T Y_h?:T Y_c?:T", FLOATS, LSTM " layout:int=0", BY},
-    {"", "LSTM", 22, 28, LSTM_INPUTS, "Y?:T Y_h?:T Y_c?:T", FLOATS_13, LSTM " layout:int=0", BY},
+    {"", "LSTM", 22, TORT_NEWEST_OPSET, LSTM_INPUTS, "Y?:T Y_h?:T Y_c?:T", FLOATS_13, LSTM " layout:int=0", BY},
     {"", "GRU", 1, 2, INPUTS, "Y?:T Y_h:T", FLOATS, GRU_1, BY},
     {"", "GRU", 3, 6, INPUTS, "Y?:T Y_h?:T", FLOATS, GRU " output_sequence:int=0", BY},
     {"", "GRU", 7, 13, INPUTS, "Y?:T Y_h?:T", FLOATS, GRU, BY},
     {"", "GRU", 14, 21, INPUTS, "Y?:T Y_h?:T", FLOATS, GRU " layout:int=0", BY},
-    {"", "GRU", 22, 28, INPUTS, "Y?:T Y_h?:T", FLOATS_13, GRU " layout:int=0", BY},
+    {"", "GRU", 22, TORT_NEWEST_OPSET, INPUTS, "Y?:T Y_h?:T", FLOATS_13, GRU " layout:int=0", BY},
     {0},
 };

@@ -407,8 +407,8 @@ static tort_status max_roi_pool(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ALIGN 0, 0, sizeof(tort_roi_params), infer_align, resolve_align, roi_align
-#define POOL 0, 0, sizeof(tort_roi_params), infer_pool, resolve_pool, max_roi_pool
+#define ALIGN .params_size = sizeof(tort_roi_params), infer_align, resolve_align, roi_align
+#define POOL .params_size = sizeof(tort_roi_params), infer_pool, resolve_pool, max_roi_pool
 #define ALIGN_INPUTS "X:T1 rois:T1 batch_indices:T2", "Y:T1"
 #define ALIGN_ATTRIBUTES                                                                                               \
     "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
@@ -417,11 +417,13 @@ static tort_status max_roi_pool(const tort_call *call) {
 const tort_op tort_ops_roi[] = {
     {"", "RoiAlign", 10, 15, ALIGN_INPUTS, "T1=floats T2=int64", ALIGN_ATTRIBUTES, ALIGN},
     {"", "RoiAlign", 16, 21, ALIGN_INPUTS, "T1=floats T2=int64", ALIGN_ATTRIBUTES TRANSFORM, ALIGN},
-    {"", "RoiAlign", 22, 28, ALIGN_INPUTS, "T1=floats13 T2=int64", ALIGN_ATTRIBUTES TRANSFORM, ALIGN},
+    {"", "RoiAlign", 22, TORT_NEWEST_OPSET, ALIGN_INPUTS, "T1=floats13 T2=int64", ALIGN_ATTRIBUTES TRANSFORM, ALIGN},
     {"", "MaxRoiPool", 1, 21, "X:T rois:T", "Y:T", "T=floats", "pooled_shape:ints! spatial_scale:float=1", POOL},
-    {"", "MaxRoiPool", 22, 28, "X:T rois:T", "Y:T", "T=floats13", "pooled_shape:ints! spatial_scale:float=1", POOL},
+    {"", "MaxRoiPool", 22, TORT_NEWEST_OPSET, "X:T rois:T", "Y:T", "T=floats13",
+     "pooled_shape:ints! spatial_scale:float=1", POOL},
     {"com.microsoft", "CropAndResize", 1, 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2", "Y:T1", "T1=floats T2=int32",
-     "mode:string=bilinear extrapolation_value:float=0", 1u << 3, 0, sizeof(tort_roi_params), infer_crop, resolve_crop,
-     crop_and_resize},
+     "mode:string=bilinear extrapolation_value:float=0", .shape_inputs = 1u << 3,
+     .params_size = sizeof(tort_roi_params), .infer = infer_crop, .resolve = resolve_crop,
+     .reference = crop_and_resize},
     {0},
 };

@@ -219,23 +219,23 @@ static tort_status scatter_nd(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ELEMENTS 0, 0, sizeof(tort_scatter_params), infer_elements, resolve_elements, scatter_elements
-#define ND 0, 0, sizeof(tort_scatter_params), infer_nd, resolve_nd, scatter_nd
+#define ELEMENTS .params_size = sizeof(tort_scatter_params), infer_elements, resolve_elements, scatter_elements
+#define ND .params_size = sizeof(tort_scatter_params), infer_nd, resolve_nd, scatter_nd
 #define ELEMENT_INPUTS "data:T indices:Tind updates:T", "output:T"
 #define ND_INPUTS "data:T indices:int64 updates:T", "output:T"
 
 const tort_op tort_ops_scatter[] = {
     /* Deprecated from 11 on, under another name, and still what it was. */
-    {"", "Scatter", 9, 28, ELEMENT_INPUTS, "T=all Tind=int32|int64", "axis:int=0", ELEMENTS},
+    {"", "Scatter", 9, TORT_NEWEST_OPSET, ELEMENT_INPUTS, "T=all Tind=int32|int64", "axis:int=0", ELEMENTS},
     {"", "ScatterElements", 11, 12, ELEMENT_INPUTS, "T=all Tind=int32|int64", "axis:int=0", ELEMENTS},
     {"", "ScatterElements", 13, 15, ELEMENT_INPUTS, "T=all13 Tind=int32|int64", "axis:int=0", ELEMENTS},
     {"", "ScatterElements", 16, 17, ELEMENT_INPUTS, "T=all13 Tind=int32|int64", "axis:int=0 reduction:string=none",
      ELEMENTS},
-    {"", "ScatterElements", 18, 28, ELEMENT_INPUTS, "T=all13 Tind=int32|int64", "axis:int=0 reduction:string=none",
-     ELEMENTS},
+    {"", "ScatterElements", 18, TORT_NEWEST_OPSET, ELEMENT_INPUTS, "T=all13 Tind=int32|int64",
+     "axis:int=0 reduction:string=none", ELEMENTS},
     {"", "ScatterND", 11, 12, ND_INPUTS, "T=all", "", ND},
     {"", "ScatterND", 13, 15, ND_INPUTS, "T=all13", "", ND},
     {"", "ScatterND", 16, 17, ND_INPUTS, "T=all13", "reduction:string=none", ND},
-    {"", "ScatterND", 18, 28, ND_INPUTS, "T=all13", "reduction:string=none", ND},
+    {"", "ScatterND", 18, TORT_NEWEST_OPSET, ND_INPUTS, "T=all13", "reduction:string=none", ND},
     {0},
 };

@@ -203,24 +203,27 @@ static tort_status trilu_reference(const tort_call *call) {
 
 #define NON_ZERO(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
-        "", "NonZero", SINCE, UNTIL, "X:T", "Y:int64", "T=" ALL, "", 1u << 0, 0, 0, nonzero_infer, NULL,               \
-            nonzero_reference                                                                                          \
+        "", "NonZero", SINCE, UNTIL, "X:T", "Y:int64", "T=" ALL, "", .shape_inputs = 1u << 0, .infer = nonzero_infer,  \
+                                                                     .reference = nonzero_reference                    \
     }
 #define COMPRESS(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
-        "", "Compress", SINCE, UNTIL, "input:T condition:T1", "output:T", "T=" ALL " T1=bool", "axis:int", 1u << 1, 0, \
-            sizeof(tort_compress_params), compress_infer, compress_resolve, compress_reference                         \
+        "", "Compress", SINCE, UNTIL, "input:T condition:T1", "output:T", "T=" ALL " T1=bool", "axis:int",             \
+            .shape_inputs = 1u << 1, .params_size = sizeof(tort_compress_params), .infer = compress_infer,             \
+            .resolve = compress_resolve, .reference = compress_reference                                               \
     }
 
 const tort_op tort_ops_select[] = {
     NON_ZERO(9, 12, "all"),
-    NON_ZERO(13, 28, "all13"),
+    NON_ZERO(13, TORT_NEWEST_OPSET, "all13"),
     COMPRESS(9, 10, "all"),
     COMPRESS(11, 27, "all"),
-    COMPRESS(28, 28, "all13"),
-    {"", "Trilu", 14, 28, "input:T k?:int64", "output:T", "T=all13", "upper:int=1", 0, 0, sizeof(tort_trilu_params),
-     trilu_infer, trilu_resolve, trilu_reference},
-    {"com.microsoft", "Trilu", 1, 1, "X:T k?:int64", "Y:T", "T=numeric13|bool", "upper:int=1", 0, 0,
-     sizeof(tort_trilu_params), trilu_infer, trilu_resolve, trilu_reference},
+    COMPRESS(28, TORT_NEWEST_OPSET, "all13"),
+    {"", "Trilu", 14, TORT_NEWEST_OPSET, "input:T k?:int64", "output:T", "T=all13", "upper:int=1",
+     .params_size = sizeof(tort_trilu_params), .infer = trilu_infer, .resolve = trilu_resolve,
+     .reference = trilu_reference},
+    {"com.microsoft", "Trilu", 1, 1, "X:T k?:int64", "Y:T", "T=numeric13|bool", "upper:int=1",
+     .params_size = sizeof(tort_trilu_params), .infer = trilu_infer, .resolve = trilu_resolve,
+     .reference = trilu_reference},
     {0},
 };

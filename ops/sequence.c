@@ -373,26 +373,30 @@ static tort_status join_reference(const tort_call *call) {
 #define SPLIT(SINCE, UNTIL, ALL)                                                                                       \
     {                                                                                                                  \
         "", "SplitToSequence", SINCE, UNTIL, "input:T split?:I", "output_sequence:S",                                  \
-            "T=" ALL " I=int32|int64 S=seq(" ALL ")", "axis:int=0 keepdims:int=1", 0, TORT_OP_VALUES,                  \
-            sizeof(split_params), split_infer, split_resolve, split_reference                                          \
+            "T=" ALL " I=int32|int64 S=seq(" ALL ")", "axis:int=0 keepdims:int=1",                                     \
+            .flags = TORT_OP_VALUES, .params_size = sizeof(split_params), .infer = split_infer,                        \
+            .resolve = split_resolve, .reference = split_reference                                                     \
     }
 
 const tort_op tort_ops_sequence[] = {
-    {"", "SequenceEmpty", 11, 28, "", "output:S", "S=seq(all)", "dtype:int(all)", 0, TORT_OP_VALUES,
-     sizeof(empty_params), empty_infer, empty_resolve, empty_reference},
-    {"", "SequenceConstruct", 11, 28, "inputs*:T", "output_sequence:S", "T=all S=seq(all)", "", 0, TORT_OP_VALUES, 0,
-     construct_infer, NULL, construct_reference},
-    {"", "SequenceAt", 11, 28, "input_sequence:S position:I", "tensor:T", "S=seq(all) T=all I=int32|int64", "", 0,
-     TORT_OP_VALUES, 0, at_infer, NULL, at_reference},
-    {"", "SequenceInsert", 11, 28, "input_sequence:S tensor:T position?:I", "output_sequence:S",
-     "T=all S=seq(all) I=int32|int64", "", 0, TORT_OP_VALUES, 0, insert_infer, NULL, insert_reference},
-    {"", "SequenceErase", 11, 28, "input_sequence:S position?:I", "output_sequence:S", "S=seq(all) I=int32|int64", "",
-     0, TORT_OP_VALUES, 0, erase_infer, NULL, erase_reference},
-    {"", "SequenceLength", 11, 28, "input_sequence:S", "length:I", "S=seq(all) I=int64", "", 0, TORT_OP_VALUES, 0,
-     length_infer, NULL, length_reference},
+    {"", "SequenceEmpty", 11, TORT_NEWEST_OPSET, "", "output:S", "S=seq(all)", "dtype:int(all)",
+     .flags = TORT_OP_VALUES, .params_size = sizeof(empty_params), .infer = empty_infer, .resolve = empty_resolve,
+     .reference = empty_reference},
+    {"", "SequenceConstruct", 11, TORT_NEWEST_OPSET, "inputs*:T", "output_sequence:S", "T=all S=seq(all)", "",
+     .flags = TORT_OP_VALUES, .infer = construct_infer, .reference = construct_reference},
+    {"", "SequenceAt", 11, TORT_NEWEST_OPSET, "input_sequence:S position:I", "tensor:T",
+     "S=seq(all) T=all I=int32|int64", "", .flags = TORT_OP_VALUES, .infer = at_infer, .reference = at_reference},
+    {"", "SequenceInsert", 11, TORT_NEWEST_OPSET, "input_sequence:S tensor:T position?:I", "output_sequence:S",
+     "T=all S=seq(all) I=int32|int64", "", .flags = TORT_OP_VALUES, .infer = insert_infer,
+     .reference = insert_reference},
+    {"", "SequenceErase", 11, TORT_NEWEST_OPSET, "input_sequence:S position?:I", "output_sequence:S",
+     "S=seq(all) I=int32|int64", "", .flags = TORT_OP_VALUES, .infer = erase_infer, .reference = erase_reference},
+    {"", "SequenceLength", 11, TORT_NEWEST_OPSET, "input_sequence:S", "length:I", "S=seq(all) I=int64", "",
+     .flags = TORT_OP_VALUES, .infer = length_infer, .reference = length_reference},
     SPLIT(11, 23, "all"),
-    SPLIT(24, 28, "all13"),
-    {"", "ConcatFromSequence", 11, 28, "input_sequence:S", "concat_result:T", "S=seq(all) T=all",
-     "axis:int! new_axis:int=0", 0, TORT_OP_VALUES, sizeof(join_params), join_infer, join_resolve, join_reference},
+    SPLIT(24, TORT_NEWEST_OPSET, "all13"),
+    {"", "ConcatFromSequence", 11, TORT_NEWEST_OPSET, "input_sequence:S", "concat_result:T", "S=seq(all) T=all",
+     "axis:int! new_axis:int=0", .flags = TORT_OP_VALUES, .params_size = sizeof(join_params), .infer = join_infer,
+     .resolve = join_resolve, .reference = join_reference},
     {0},
 };

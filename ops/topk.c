@@ -173,7 +173,7 @@ static tort_status topk(const tort_call *call) {
     return TORT_OK;
 }
 
-#define BY sizeof(tort_topk_params), infer_topk, resolve_topk, topk
+#define BY .params_size = sizeof(tort_topk_params), infer_topk, resolve_topk, topk
 #define OUTPUTS "Values:T Indices:I"
 
 const tort_op tort_ops_topk[] = {
@@ -181,7 +181,7 @@ const tort_op tort_ops_topk[] = {
     {"", "TopK", 10, 10, "X:T K:int64", OUTPUTS, "T=floats I=int64", "axis:int=-1", 1u << 1, 0, BY},
     {"", "TopK", 11, 23, "X:T K:int64", OUTPUTS, "T=numeric I=int64", "axis:int=-1 largest:int=1 sorted:int=1", 1u << 1,
      0, BY},
-    {"", "TopK", 24, 28, "X:T K:int64", OUTPUTS, "T=numeric13 I=int64", "axis:int=-1 largest:int=1 sorted:int=1",
-     1u << 1, 0, BY},
+    {"", "TopK", 24, TORT_NEWEST_OPSET, "X:T K:int64", OUTPUTS, "T=numeric13 I=int64",
+     "axis:int=-1 largest:int=1 sorted:int=1", 1u << 1, 0, BY},
     {0},
 };

@@ -198,19 +198,21 @@ static tort_status space_to_depth_reference(const tort_call *call) {
 
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
-        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0,                             \
-            TORT_OP_PARTS | TORT_OP_PERMUTES, sizeof(tort_permutation), transpose_infer, transpose_resolve,            \
-            transpose_reference                                                                                        \
+        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints",                                \
+            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES, .params_size = sizeof(tort_permutation),                        \
+            .infer = transpose_infer, .resolve = transpose_resolve, .reference = transpose_reference                   \
     }
 #define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \
-        "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0,                           \
-            sizeof(tort_depth_space_params), depth_to_space_infer, depth_space_resolve, depth_to_space_reference       \
+        "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES,                                 \
+            .params_size = sizeof(tort_depth_space_params), .infer = depth_to_space_infer,                             \
+            .resolve = depth_space_resolve, .reference = depth_to_space_reference                                      \
     }
 #define SPACE_TO_DEPTH(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \
-        "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0,                           \
-            sizeof(tort_depth_space_params), space_to_depth_infer, depth_space_resolve, space_to_depth_reference       \
+        "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES,                                 \
+            .params_size = sizeof(tort_depth_space_params), .infer = space_to_depth_infer,                             \
+            .resolve = depth_space_resolve, .reference = space_to_depth_reference                                      \
     }
 
 const tort_op tort_ops_transpose[] = {
@@ -219,13 +221,13 @@ const tort_op tort_ops_transpose[] = {
     TRANSPOSE(21, 22, "all21"),
     TRANSPOSE(23, 23, "all23"),
     TRANSPOSE(24, 24, "all24"),
-    TRANSPOSE(25, 28, "all25"),
+    TRANSPOSE(25, TORT_NEWEST_OPSET, "all25"),
     DEPTH_TO_SPACE(1, 10, "all", "blocksize:int!"),
     DEPTH_TO_SPACE(11, 12, "all", "blocksize:int! mode:string=DCR"),
     DEPTH_TO_SPACE(13, 27, "all13", "blocksize:int! mode:string=DCR"),
-    DEPTH_TO_SPACE(28, 28, "all13", "blocksize:int! mode:string=DCR"),
+    DEPTH_TO_SPACE(28, TORT_NEWEST_OPSET, "all13", "blocksize:int! mode:string=DCR"),
     SPACE_TO_DEPTH(1, 12, "all", "blocksize:int!"),
     SPACE_TO_DEPTH(13, 27, "all13", "blocksize:int!"),
-    SPACE_TO_DEPTH(28, 28, "all13", "blocksize:int! mode:string=DCR"),
+    SPACE_TO_DEPTH(28, TORT_NEWEST_OPSET, "all13", "blocksize:int! mode:string=DCR"),
     {0},
 };

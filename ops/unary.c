@@ -34,11 +34,7 @@
 
 #define DEFINE(name, of_float, of_double, cost)                                                                        \
     TORT_MAP_LOOP(name##_floats, float, void, of_float)                                                                \
-    TORT_MAP_LOOP(name##_doubles, double, void, of_double)                                                             \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        static const tort_map map = {.floats = name##_floats, .doubles = name##_doubles, .work = cost};                \
-        return tort_run_map(call, &map, NULL);                                                                         \
-    }
+    TORT_MAP_LOOP(name##_doubles, double, void, of_double)
 FLOAT_FUNCTIONS(DEFINE)
 
 /* ---- functions of integers too ----------------------------------------------------------------------------------- */
@@ -54,30 +50,32 @@ FLOAT_FUNCTIONS(DEFINE)
     TORT_MAP_LOOP(name##_integers, int64_t, void, of_integer)                                                          \
     TORT_MAP_LOOP(name##_naturals, uint64_t, void, of_natural)                                                         \
     TORT_MAP_LOOP(name##_floats, float, void, of_float)                                                                \
-    TORT_MAP_LOOP(name##_doubles, double, void, of_double)                                                             \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        static const tort_map map = {name##_floats, name##_doubles, name##_integers, name##_naturals, cost};           \
-        return tort_run_map(call, &map, NULL);                                                                         \
-    }
+    TORT_MAP_LOOP(name##_doubles, double, void, of_double)
 NUMBER_FUNCTIONS(DEFINE_NUMBERS)
+
+/* The variant of the rows is one of these. */
+#define NAME(name, ...) MAP_##name,
+enum { FLOAT_FUNCTIONS(NAME) NUMBER_FUNCTIONS(NAME) };
+#define MAP(name, of_float, of_double, cost) {name##_floats, name##_doubles, NULL, NULL, cost},
+#define MAP_NUMBERS(name, of_float, of_double, of_integer, of_natural, cost)                                           \
+    {name##_floats, name##_doubles, name##_integers, name##_naturals, cost},
+static const tort_map maps[] = {FLOAT_FUNCTIONS(MAP) NUMBER_FUNCTIONS(MAP_NUMBERS)};
+
+static tort_status run_map(const tort_call *call) {
+    return tort_run_map(call, &maps[call->op->variant], NULL);
+}
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-/* `flip` is applied to bytes: 0xff for all bits, 1 for bools. */
-static tort_status run_flipped(const tort_call *call, uint8_t flip) {
+/* The variant of the rows is what flips in a byte: 0xff for all bits, 1 for bools. */
+static tort_status run_flipped(const tort_call *call) {
+    const uint8_t flip = (uint8_t)call->op->variant;
     const tort_tensor *x = &call->inputs[0];
     const uint8_t *in = x->data;
     uint8_t *out = call->outputs[0].data;
     int64_t bytes = tort_count(x) * (tort_type_bits(x->type) / 8);
     for (int64_t i = 0; i < bytes; i++) out[i] = in[i] ^ flip;
     return TORT_OK;
-}
-
-static tort_status run_not(const tort_call *call) {
-    return run_flipped(call, 1);
-}
-static tort_status run_bitwise_not(const tort_call *call) {
-    return run_flipped(call, 0xff);
 }
 
 /* ---- IsInf, IsNaN ------------------------------------------------------------------------------------------------ */
@@ -132,120 +130,128 @@ static tort_status run_is_nan(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_unary[] = {
-    {"", "Abs", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise,
-     NULL, run_abs},
-    {"", "Abs", 6, 12, "X:T", "Y:T", "T=numeric", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL, run_abs},
-    {"", "Abs", 13, 28, "X:T", "Y:T", "T=numeric13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL, run_abs},
-    {"", "Acos", 7, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_acos},
-    {"", "Acos", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_acos},
-    {"", "Acosh", 9, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_acosh},
-    {"", "Acosh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_acosh},
-    {"", "Asin", 7, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_asin},
-    {"", "Asin", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_asin},
-    {"", "Asinh", 9, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_asinh},
-    {"", "Asinh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_asinh},
-    {"", "Atan", 7, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_atan},
-    {"", "Atan", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_atan},
-    {"", "Atanh", 9, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_atanh},
-    {"", "Atanh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_atanh},
-    {"", "Ceil", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise,
-     NULL, run_ceil},
-    {"", "Ceil", 6, 12, "X:T", "Y:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL, run_ceil},
-    {"", "Ceil", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_ceil},
-    {"", "Cos", 7, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_cos},
-    {"", "Cos", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_cos},
-    {"", "Cosh", 9, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_cosh},
-    {"", "Cosh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_cosh},
-    {"", "Erf", 9, 12, "input:T", "output:T", "T=numeric", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_erf},
-    {"", "Erf", 13, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_erf},
-    {"", "Exp", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_exp},
-    {"", "Exp", 6, 12, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_exp},
-    {"", "Exp", 13, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_exp},
-    {"", "Floor", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_floor},
-    {"", "Floor", 6, 12, "X:T", "Y:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL, run_floor},
-    {"", "Floor", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_floor},
-    {"", "IsInf", 10, 19, "X:T1", "Y:T2", "T1=float|double T2=bool", "detect_negative:int=1 detect_positive:int=1", 0,
-     0, sizeof(tort_infinities), infer_bool, resolve_is_inf, run_is_inf},
-    {"", "IsInf", 20, 28, "X:T1", "Y:T2", "T1=floats13|float8 T2=bool", "detect_negative:int=1 detect_positive:int=1",
-     0, 0, sizeof(tort_infinities), infer_bool, resolve_is_inf, run_is_inf},
-    {"", "IsNaN", 9, 12, "X:T1", "Y:T2", "T1=floats T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
-    {"", "IsNaN", 13, 19, "X:T1", "Y:T2", "T1=floats13 T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
-    {"", "IsNaN", 20, 28, "X:T1", "Y:T2", "T1=floats13|float8 T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
-    {"", "Log", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_log},
-    {"", "Log", 6, 12, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_log},
-    {"", "Log", 13, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_log},
-    {"", "Neg", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise,
-     NULL, run_neg},
-    {"", "Neg", 6, 12, "X:T", "Y:T", "T=floats|int8|int16|int32|int64", "", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_neg},
-    {"", "Neg", 13, 28, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_neg},
-    {"", "Not", 1, 28, "X:T", "Y:T", "T=bool", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL, run_not},
-    {"", "BitwiseNot", 18, 28, "X:T", "Y:T", "T=integers", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_bitwise_not},
-    {"", "Reciprocal", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_reciprocal},
-    {"", "Reciprocal", 6, 12, "X:T", "Y:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_reciprocal},
-    {"", "Reciprocal", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_reciprocal},
-    {"", "Round", 11, 21, "X:T", "Y:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_round},
-    {"", "Round", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_round},
-    {"", "Sign", 9, 12, "input:T", "output:T", "T=numeric", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sign},
-    {"", "Sign", 13, 28, "input:T", "output:T", "T=numeric13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sign},
-    {"", "Sin", 7, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sin},
-    {"", "Sin", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sin},
-    {"", "Sinh", 9, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sinh},
-    {"", "Sinh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sinh},
-    {"", "Sqrt", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise,
-     NULL, run_sqrt},
-    {"", "Sqrt", 6, 12, "X:T", "Y:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL, run_sqrt},
-    {"", "Sqrt", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_sqrt},
-    {"", "Tan", 7, 21, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_tan},
-    {"", "Tan", 22, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_tan},
-    {"", "Tanh", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", 0, TORT_OP_IN_PLACE, 0,
-     tort_infer_elementwise, NULL, run_tanh},
-    {"", "Tanh", 6, 12, "input:T", "output:T", "T=floats", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_tanh},
-    {"", "Tanh", 13, 28, "input:T", "output:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, 0, tort_infer_elementwise, NULL,
-     run_tanh},
+    {"", "Abs", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_abs},
+    {"", "Abs", 6, 12, "X:T", "Y:T", "T=numeric", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
+     .reference = run_map, .variant = MAP_abs},
+    {"", "Abs", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=numeric13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_abs},
+    {"", "Acos", 7, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_acos},
+    {"", "Acos", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_acos},
+    {"", "Acosh", 9, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_acosh},
+    {"", "Acosh", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_acosh},
+    {"", "Asin", 7, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_asin},
+    {"", "Asin", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_asin},
+    {"", "Asinh", 9, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_asinh},
+    {"", "Asinh", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_asinh},
+    {"", "Atan", 7, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_atan},
+    {"", "Atan", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_atan},
+    {"", "Atanh", 9, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_atanh},
+    {"", "Atanh", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_atanh},
+    {"", "Ceil", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_ceil},
+    {"", "Ceil", 6, 12, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
+     .reference = run_map, .variant = MAP_ceil},
+    {"", "Ceil", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_ceil},
+    {"", "Cos", 7, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_cos},
+    {"", "Cos", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_cos},
+    {"", "Cosh", 9, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_cosh},
+    {"", "Cosh", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_cosh},
+    {"", "Erf", 9, 12, "input:T", "output:T", "T=numeric", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_erf},
+    {"", "Erf", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_erf},
+    {"", "Exp", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_exp},
+    {"", "Exp", 6, 12, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_exp},
+    {"", "Exp", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_exp},
+    {"", "Floor", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_floor},
+    {"", "Floor", 6, 12, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
+     .reference = run_map, .variant = MAP_floor},
+    {"", "Floor", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_floor},
+    {"", "IsInf", 10, 19, "X:T1", "Y:T2", "T1=float|double T2=bool", "detect_negative:int=1 detect_positive:int=1",
+     .params_size = sizeof(tort_infinities), .infer = infer_bool, .resolve = resolve_is_inf, .reference = run_is_inf},
+    {"", "IsInf", 20, TORT_NEWEST_OPSET, "X:T1", "Y:T2", "T1=floats13|float8 T2=bool",
+     "detect_negative:int=1 detect_positive:int=1", .params_size = sizeof(tort_infinities), .infer = infer_bool,
+     .resolve = resolve_is_inf, .reference = run_is_inf},
+    {"", "IsNaN", 9, 12, "X:T1", "Y:T2", "T1=floats T2=bool", "", .infer = infer_bool, .reference = run_is_nan},
+    {"", "IsNaN", 13, 19, "X:T1", "Y:T2", "T1=floats13 T2=bool", "", .infer = infer_bool, .reference = run_is_nan},
+    {"", "IsNaN", 20, TORT_NEWEST_OPSET, "X:T1", "Y:T2", "T1=floats13|float8 T2=bool", "", .infer = infer_bool,
+     .reference = run_is_nan},
+    {"", "Log", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_log},
+    {"", "Log", 6, 12, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_log},
+    {"", "Log", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_log},
+    {"", "Neg", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_neg},
+    {"", "Neg", 6, 12, "X:T", "Y:T", "T=floats|int8|int16|int32|int64", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_neg},
+    {"", "Neg", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_neg},
+    {"", "Not", 1, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=bool", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_flipped, .variant = 1},
+    {"", "BitwiseNot", 18, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=integers", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_flipped, .variant = 0xff},
+    {"", "Reciprocal", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_reciprocal},
+    {"", "Reciprocal", 6, 12, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
+     .reference = run_map, .variant = MAP_reciprocal},
+    {"", "Reciprocal", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_reciprocal},
+    {"", "Round", 11, 21, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
+     .reference = run_map, .variant = MAP_round},
+    {"", "Round", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_round},
+    {"", "Sign", 9, 12, "input:T", "output:T", "T=numeric", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sign},
+    {"", "Sign", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=numeric13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sign},
+    {"", "Sin", 7, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sin},
+    {"", "Sin", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sin},
+    {"", "Sinh", 9, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sinh},
+    {"", "Sinh", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sinh},
+    {"", "Sqrt", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sqrt},
+    {"", "Sqrt", 6, 12, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
+     .reference = run_map, .variant = MAP_sqrt},
+    {"", "Sqrt", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sqrt},
+    {"", "Tan", 7, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_tan},
+    {"", "Tan", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_tan},
+    {"", "Tanh", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_tanh},
+    {"", "Tanh", 6, 12, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_tanh},
+    {"", "Tanh", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
+     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_tanh},
     {0},
 };

@@ -79,9 +79,9 @@ static tort_status run_where(const tort_call *call) {
 }
 
 const tort_op tort_ops_where[] = {
-    {"", "Where", 9, 15, "condition:B X:T Y:T", "output:T", "B=bool T=all", "", 0, TORT_OP_IN_PLACE, 0, infer_where,
-     NULL, run_where},
-    {"", "Where", 16, 28, "condition:B X:T Y:T", "output:T", "B=bool T=all13", "", 0, TORT_OP_IN_PLACE, 0, infer_where,
-     NULL, run_where},
+    {"", "Where", 9, 15, "condition:B X:T Y:T", "output:T", "B=bool T=all", "", .flags = TORT_OP_IN_PLACE,
+     .infer = infer_where, .reference = run_where},
+    {"", "Where", 16, TORT_NEWEST_OPSET, "condition:B X:T Y:T", "output:T", "B=bool T=all13", "",
+     .flags = TORT_OP_IN_PLACE, .infer = infer_where, .reference = run_where},
     {0},
 };

@@ -132,14 +132,18 @@ static tort_status run_mel(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_window[] = {
-    {"", "BlackmanWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_blackman},
-    {"", "HammingWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hamming},
-    {"", "HannWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hann},
-    {"", "MelWeightMatrix", 17, 28,
+    {"", "BlackmanWindow", 17, TORT_NEWEST_OPSET, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
+     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .params_size = sizeof(window),
+     .infer = infer_window, .resolve = resolve_window, .reference = run_blackman},
+    {"", "HammingWindow", 17, TORT_NEWEST_OPSET, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
+     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .params_size = sizeof(window),
+     .infer = infer_window, .resolve = resolve_window, .reference = run_hamming},
+    {"", "HannWindow", 17, TORT_NEWEST_OPSET, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
+     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .params_size = sizeof(window),
+     .infer = infer_window, .resolve = resolve_window, .reference = run_hann},
+    {"", "MelWeightMatrix", 17, TORT_NEWEST_OPSET,
      "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2", "output:T3",
-     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int(T3)=1", 3u, 0, 0, infer_mel, NULL, run_mel},
+     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int(T3)=1", .shape_inputs = 3u, .infer = infer_mel,
+     .reference = run_mel},
     {0},
 };

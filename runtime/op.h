@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
-#define TORT_PROVIDER_ABI 12u
+#define TORT_PROVIDER_ABI 13u
 
 #ifdef __cplusplus
 extern "C" {
@@ -137,6 +137,7 @@ TORT_API tort_string tort_list_string(const void *params, tort_list strings, int
  * range), never shapes or types. Tensors that are absent have type TORT_UNDEFINED. Empty tensors have data that must
  * not be read. Outputs never overlap inputs, but where the row says that they may: tort_kernel.in_place. */
 typedef struct tort_call {
+    const struct tort_op *op; /* the node's row */
     const void *params;
     const tort_tensor *inputs;
     const tort_tensor *outputs; /* the kernel writes to outputs[i].data */
@@ -283,6 +284,8 @@ typedef struct tort_op {
     tort_status (*infer)(tort_infer *infer);
     tort_status (*resolve)(tort_resolve *resolve);   /* NULL: nothing to decode */
     tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */
+    int32_t variant; /* of rows that share functions: which of them this is; they read node->op->variant or
+                        call->op->variant */
 } tort_op;
 
 /* The floating-point operations of a node of such an operator, in all its versions, whose params were made for known

@@ -153,7 +153,9 @@ static void set_lists(channel_op op, int32_t list, const float *numbers, int64_t
     }
 }
 
-static tort_status run_channels(const tort_call *call, channel_op op) {
+/* The variant of the rows is a channel_op. */
+static tort_status run_channels(const tort_call *call) {
+    const channel_op op = (channel_op)call->kernel->variant;
     const int32_t list = list_of(call);
     const tort_tensor *numbers = &call->inputs[list], *x = &call->inputs[1 - list];
     const int64_t count = numbers->dims[0] * tort_blocks(numbers->dims[1]) * TORT_LANES;
@@ -163,18 +165,6 @@ static tort_status run_channels(const tort_call *call, channel_op op) {
     scale_job job = {.scale = scale, .shift = shift, .one_batch = numbers->dims[0] == 1};
     run_scale(call, &job, x);
     return TORT_OK;
-}
-
-static tort_status run_mul(const tort_call *call) {
-    return run_channels(call, CHANNEL_MUL);
-}
-
-static tort_status run_add(const tort_call *call) {
-    return run_channels(call, CHANNEL_ADD);
-}
-
-static tort_status run_sub(const tort_call *call) {
-    return run_channels(call, CHANNEL_SUB);
 }
 
 /* ---- averages of pictures ---------------------------------------------------------------------------------------- */
@@ -359,11 +349,11 @@ static tort_status run_concat(const tort_call *call) {
     return TORT_OK;
 }
 
-#define CHANNELS(op_, run_)                                                                                            \
+#define CHANNELS(op_, variant_)                                                                                        \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "channels_blocked", .claim = claim_channels, .size = size_channels,           \
-        .run = run_, .in_place = 3, .layout = TORT_BLOCKED, .layout_inputs = 3, .layout_outputs = 1,                   \
-        .layout_follows = true                                                                                         \
+        .run = run_channels, .variant = variant_, .in_place = 3, .layout = TORT_BLOCKED, .layout_inputs = 3,           \
+        .layout_outputs = 1, .layout_follows = true                                                                    \
     }
 #define AVERAGE(op_, name_, claim_, run_, outputs_)                                                                    \
     {                                                                                                                  \
@@ -383,9 +373,9 @@ const tort_kernel tort_cpu_blocked_channels[] = {
      .layout_inputs = 1,
      .layout_outputs = 1,
      .layout_follows = true},
-    CHANNELS("Mul", run_mul),
-    CHANNELS("Add", run_add),
-    CHANNELS("Sub", run_sub),
+    CHANNELS("Mul", CHANNEL_MUL),
+    CHANNELS("Add", CHANNEL_ADD),
+    CHANNELS("Sub", CHANNEL_SUB),
     AVERAGE("GlobalAveragePool", "global_average_pool_blocked", claim_average, run_kept_average, 1),
     AVERAGE("ReduceMean", "mean_blocked", claim_kept_mean, run_kept_average, 1),
     AVERAGE("ReduceMean", "mean_blocked_to_list", claim_dropped_mean, run_dropped_average, 0),

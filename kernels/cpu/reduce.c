@@ -227,36 +227,22 @@ static tort_status reduce_view(const tort_call *call, const tort_reduce_params *
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-static tort_status run_sum(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_SUM, FINISH_NOT);
-}
+/* Variants of the rows. */
+enum { SUM, MEAN, MAX, MIN, L1, L2, LOG_SUM, SUM_SQUARE, GLOBAL };
 
-static tort_status run_mean(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_SUM, FINISH_MEAN);
-}
+static const struct {
+    tort_fold_kind fold;
+    finishing finish;
+} reductions[] = {
+    [SUM] = {TORT_FOLD_SUM, FINISH_NOT},       [MEAN] = {TORT_FOLD_SUM, FINISH_MEAN},
+    [MAX] = {TORT_FOLD_LARGEST, FINISH_NOT},   [MIN] = {TORT_FOLD_SMALLEST, FINISH_NOT},
+    [L1] = {TORT_FOLD_MAGNITUDES, FINISH_NOT}, [L2] = {TORT_FOLD_SQUARES, FINISH_ROOT},
+    [LOG_SUM] = {TORT_FOLD_SUM, FINISH_LOG},   [SUM_SQUARE] = {TORT_FOLD_SQUARES, FINISH_NOT},
+};
 
-static tort_status run_max(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_LARGEST, FINISH_NOT);
-}
-
-static tort_status run_min(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_SMALLEST, FINISH_NOT);
-}
-
-static tort_status run_l1(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_MAGNITUDES, FINISH_NOT);
-}
-
-static tort_status run_l2(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_SQUARES, FINISH_ROOT);
-}
-
-static tort_status run_log_sum(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_SUM, FINISH_LOG);
-}
-
-static tort_status run_sum_square(const tort_call *call) {
-    return reduce_view(call, call->params, TORT_FOLD_SQUARES, FINISH_NOT);
+static tort_status run(const tort_call *call) {
+    const int32_t variant = call->kernel->variant;
+    return reduce_view(call, call->params, reductions[variant].fold, reductions[variant].finish);
 }
 
 /* Of [N, C, spatial...] all but N and C. */
@@ -270,19 +256,22 @@ static tort_status run_global(const tort_call *call) {
     return reduce_view(call, &view, average ? TORT_FOLD_SUM : TORT_FOLD_LARGEST, average ? FINISH_MEAN : FINISH_NOT);
 }
 
-#define REDUCE_ROW(op_, run_)                                                                                          \
-    { .domain = "", .op = op_, .name = "reduce_vectors", .claim = tort_cpu_claim_float, .run = run_ }
+#define ROW(op_, run_, variant_)                                                                                       \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = "reduce_vectors", .claim = tort_cpu_claim_float, .run = run_,                 \
+        .variant = variant_                                                                                            \
+    }
 
 const tort_kernel tort_cpu_reduce[] = {
-    REDUCE_ROW("ReduceSum", run_sum),
-    REDUCE_ROW("ReduceMean", run_mean),
-    REDUCE_ROW("ReduceMax", run_max),
-    REDUCE_ROW("ReduceMin", run_min),
-    REDUCE_ROW("ReduceL1", run_l1),
-    REDUCE_ROW("ReduceL2", run_l2),
-    REDUCE_ROW("ReduceLogSum", run_log_sum),
-    REDUCE_ROW("ReduceSumSquare", run_sum_square),
-    REDUCE_ROW("GlobalAveragePool", run_global),
-    REDUCE_ROW("GlobalMaxPool", run_global),
+    ROW("ReduceSum", run, SUM),
+    ROW("ReduceMean", run, MEAN),
+    ROW("ReduceMax", run, MAX),
+    ROW("ReduceMin", run, MIN),
+    ROW("ReduceL1", run, L1),
+    ROW("ReduceL2", run, L2),
+    ROW("ReduceLogSum", run, LOG_SUM),
+    ROW("ReduceSumSquare", run, SUM_SQUARE),
+    ROW("GlobalAveragePool", run_global, GLOBAL),
+    ROW("GlobalMaxPool", run_global, GLOBAL),
     {.op = NULL},
 };

@@ -20,7 +20,9 @@ static int32_t bytes_of(tort_type type) {
     return tort_type_bits(type) / 8;
 }
 
-static tort_status prepare(tort_prepare *p, gpu_gather_kind kind) {
+/* The variant of the rows is a gpu_gather_kind. */
+static tort_status prepare(tort_prepare *p) {
+    const gpu_gather_kind kind = (gpu_gather_kind)p->node->kernel->variant;
     const tort_info *in = p->node->inputs;
     return cuda_loaded(p, gpu_load_gather(kind, bytes_of(in[0].type), bytes_of(in[1].type)));
 }
@@ -45,17 +47,9 @@ gpu_elements gpu_elements_of(const tort_tensor *data, const tort_tensor *indices
     return elements;
 }
 
-static tort_status prepare_gather(tort_prepare *p) {
-    return prepare(p, GPU_GATHER);
-}
-
 static tort_status run_gather(const tort_call *call) {
     const gpu_indexing indexing = gpu_indexing_of(call);
     return cuda_launched(call, gpu_run_gather(cuda_stream_of(call), &indexing, call->params));
-}
-
-static tort_status prepare_gather_elements(tort_prepare *p) {
-    return prepare(p, GPU_GATHER_ELEMENTS);
 }
 
 static tort_status run_gather_elements(const tort_call *call) {
@@ -63,10 +57,6 @@ static tort_status run_gather_elements(const tort_call *call) {
     const gpu_indexing indexing = gpu_indexing_of(call);
     const gpu_elements elements = gpu_elements_of(&call->inputs[0], &call->inputs[1], params->axis);
     return cuda_launched(call, gpu_run_gather_elements(cuda_stream_of(call), &indexing, &elements));
-}
-
-static tort_status prepare_gather_nd(tort_prepare *p) {
-    return prepare(p, GPU_GATHER_ND);
 }
 
 static tort_status run_gather_nd(const tort_call *call) {
@@ -77,21 +67,16 @@ static tort_status run_gather_nd(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, function)                                                                                         \
+#define ROW(domain_, op_, claim_, function, variant_)                                                                  \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #function, .claim = tort_cuda_claim_movable,                              \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+        .domain = domain_, .op = op_, .name = #function, .claim = claim_, .prepare = CUDA_ONLY(prepare),               \
+        .run = CUDA_ONLY(run_##function), .variant = variant_                                                          \
     }
 
 const tort_kernel tort_cuda_gather_kernels[] = {
-    ROW("Gather", gather),
-    ROW("GatherElements", gather_elements),
-    ROW("GatherND", gather_nd),
-    {.domain = "com.microsoft",
-     .op = "GatherND",
-     .name = "gather_nd",
-     .claim = claim_nd,
-     .prepare = CUDA_ONLY(prepare_gather_nd),
-     .run = CUDA_ONLY(run_gather_nd)},
+    ROW("", "Gather", tort_cuda_claim_movable, gather, GPU_GATHER),
+    ROW("", "GatherElements", tort_cuda_claim_movable, gather_elements, GPU_GATHER_ELEMENTS),
+    ROW("", "GatherND", tort_cuda_claim_movable, gather_nd, GPU_GATHER_ND),
+    ROW("com.microsoft", "GatherND", claim_nd, gather_nd, GPU_GATHER_ND),
     {.op = NULL},
 };

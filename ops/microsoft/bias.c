@@ -249,7 +249,7 @@ static tort_status run_softmax(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define MICROSOFT(name_) "com.microsoft", name_, 1, 1
-#define PARAMS(flags) 0, flags, sizeof(tort_bias_params)
+#define PARAMS(flags_) .flags = flags_, sizeof(tort_bias_params)
 
 const tort_op tort_ops_microsoft_bias[] = {
     {MICROSOFT("BiasAdd"), "X:T bias:T skip:T", "Y:T", "T=float16|float", "", PARAMS(0), infer_add, resolve_rows,
@@ -257,8 +257,8 @@ const tort_op tort_ops_microsoft_bias[] = {
     {MICROSOFT("BiasDropout"), "data:T bias:T residual?:T ratio?:T1 training_mode?:T2", "output:T mask?:T2",
      "T=floats13 T1=floats13 T2=bool", "seed:int", PARAMS(0), infer_dropout, resolve_dropout, run_dropout},
     {MICROSOFT("BiasGelu"), "A:T B:T", "C:T", "T=floats13", "", PARAMS(0), infer_gelu, resolve_rows, run_gelu},
-    {MICROSOFT("BiasSoftmax"), "data:T bias:T", "output:T", "T=floats", "axis:int=1 is_inner_broadcast:int!", 0, 0,
-     sizeof(bias_softmax_params), tort_infer_elementwise, resolve_softmax, run_softmax},
+    {MICROSOFT("BiasSoftmax"), "data:T bias:T", "output:T", "T=floats", "axis:int=1 is_inner_broadcast:int!",
+     .params_size = sizeof(bias_softmax_params), tort_infer_elementwise, resolve_softmax, run_softmax},
     {MICROSOFT("BiasSplitGelu"), "X:T bias:T", "Y:T", "T=float16|float", "", PARAMS(0), infer_split, resolve_rows,
      run_split},
     {MICROSOFT("FastGelu"), "X:T bias?:T", "Y:T", "T=floats13", "", PARAMS(0), infer_gelu, resolve_tanh, run_gelu},

@@ -186,7 +186,7 @@ static tort_status run_group_norm(const tort_call *call) {
     return TORT_OK;
 }
 
-#define BY 0, 0, sizeof(group_norm_params), infer_group_norm, resolve_group_norm, run_group_norm
+#define BY .params_size = sizeof(group_norm_params), infer_group_norm, resolve_group_norm, run_group_norm
 #define ATTRIBUTES "activation:int! channels_last:int=1 epsilon:float=1e-05 groups:int!"
 
 const tort_op tort_ops_microsoft_group_norm[] = {

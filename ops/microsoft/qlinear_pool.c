@@ -128,8 +128,9 @@ const tort_op tort_ops_qlinear_pool[] = {
      "Y:T", "T=uint8|int8",
      "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints! pads:ints "
      "strides:ints",
-     0, 0, sizeof(qlinear_pool), infer_average, resolve_average, run},
+     .params_size = sizeof(qlinear_pool), .infer = infer_average, .resolve = resolve_average, .reference = run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
-     "Y:T", "T=uint8|int8", "channels_last:int=0", 0, 0, sizeof(qlinear_pool), infer_global, resolve_global, run},
+     "Y:T", "T=uint8|int8", "channels_last:int=0", .params_size = sizeof(qlinear_pool), .infer = infer_global,
+     .resolve = resolve_global, .reference = run},
     {0},
 };

@@ -127,9 +127,10 @@ static tort_status vectorizer_reference(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_ml_vectorize[] = {
-    {"ai.onnx.ml", "ArrayFeatureExtractor", 1, 5, "X:T Y:int64", "Z:T", "T=" NUMBERS "|string", "", 0, 0, 0,
-     extractor_infer, NULL, extractor_reference},
-    {"ai.onnx.ml", "FeatureVectorizer", 1, 5, "X*:T1", "Y:float", "T1=" NUMBERS, "inputdimensions:ints", 0,
-     TORT_OP_LISTS, sizeof(vectorizer_params), vectorizer_infer, vectorizer_resolve, vectorizer_reference},
+    {"ai.onnx.ml", "ArrayFeatureExtractor", 1, 5, "X:T Y:int64", "Z:T", "T=" NUMBERS "|string", "",
+     .infer = extractor_infer, .reference = extractor_reference},
+    {"ai.onnx.ml", "FeatureVectorizer", 1, 5, "X*:T1", "Y:float", "T1=" NUMBERS, "inputdimensions:ints",
+     .flags = TORT_OP_LISTS, .params_size = sizeof(vectorizer_params), .infer = vectorizer_infer,
+     .resolve = vectorizer_resolve, .reference = vectorizer_reference},
     {0},
 };

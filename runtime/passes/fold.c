@@ -141,7 +141,8 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
     bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);
     void *scratch = done ? take_aligned(f, scratch_bytes) : NULL;
     if (scratch && allocate_outputs(f, node)) {
-        tort_call call = {.params = params,
+        tort_call call = {.op = node->op,
+                          .params = params,
                           .inputs = f->inputs,
                           .outputs = f->outputs,
                           .input_count = node->input_count,
@@ -183,7 +184,8 @@ static void evaluate_late(const void *arg, const void *source, void *out) {
     memcpy(inputs, late->inputs, sizeof inputs);
     memcpy(&inputs[0].data, &source, sizeof source); /* drops const: kernels do not write inputs */
     output.data = out;
-    const tort_call call = {.params = late->params,
+    const tort_call call = {.op = late->op,
+                            .params = late->params,
                             .inputs = inputs,
                             .outputs = &output,
                             .input_count = late->input_count,

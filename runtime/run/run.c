@@ -60,7 +60,8 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
         if (status) return status;
     }
     uint8_t *arena = frame->arenas[link->memory].base;
-    tort_call call = {.params = tort_frame_params(frame, step),
+    tort_call call = {.op = tort_unit_node(frame->lowered, step->node)->op,
+                      .params = tort_frame_params(frame, step),
                       .inputs = frame->operands,
                       .outputs = frame->operands + step->input_count,
                       .input_count = step->input_count,

@@ -9,7 +9,7 @@ smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tiny
 
 .PHONY: test-plain test-builds
 ## Build the reference backend alone (CPU=plain OPS=onnx), below 700 kB, and run the digits and ONNX's backend cases of its own domain on it.
-test-plain: $(NODE_CASES)/cases.json
+test-plain: $(BUILD)/node-cases/cases.json
 	@$(call smaller_build,$(PLAIN_BUILD),CPU=plain OPS=onnx)
 	@sh tests/builds/test.sh $(PLAIN_BUILD) $(if $(filter -O3 -g1x86_64,$(OPT)$(SANITIZE)$(MACHINE)),$(PLAIN_SIZE))
 	@$(VENV)/bin/python tests/node/run.py $(PLAIN_BUILD)/tinyort $(NODE_CASES) tests/node/expected.txt --without ai_onnx_ml

@@ -301,6 +301,7 @@ static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort
         expected[0].data = guarded(bytes);
         tort_call call;
         fill_call(&call, &random, inputs, expected, cpu);
+        call.op = view.op;
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);

@@ -202,7 +202,8 @@ static void run_loop(const operator_case *c, const tort_op *op, const void *para
         outputs[i].data = made[i].data;
     }
     const tort_env env = tort_env_complete(&spoiling_env);
-    tort_call call = {.params = params,
+    tort_call call = {.op = op,
+                      .params = params,
                       .inputs = inputs,
                       .outputs = outputs,
                       .input_count = c->input_count,

@@ -88,7 +88,8 @@ static tort_status call_reference(const value_case *c, const tort_op *row, const
         else
             values[i] = c->inputs[i];
     }
-    const tort_call call = {.params = params,
+    const tort_call call = {.op = row,
+                            .params = params,
                             .inputs = tensors,
                             .outputs = &none,
                             .input_count = c->input_count,
