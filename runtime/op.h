@@ -280,12 +280,11 @@ typedef struct tort_op {
     const char *inputs, *outputs, *types, *attributes;
     uint32_t shape_inputs; /* bit i: the VALUES of input i determine output shapes (Reshape's shape, TopK's k) */
     uint32_t flags;
-    size_t params_size; /* of the struct; 0 if resolve is NULL */
+    int32_t variant; /* of rows that share functions: which of them this is, node->op->variant and call->op->variant */
+    uint32_t params_size; /* of the struct; 0 if resolve is NULL */
     tort_status (*infer)(tort_infer *infer);
     tort_status (*resolve)(tort_resolve *resolve);   /* NULL: nothing to decode */
     tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */
-    int32_t variant; /* of rows that share functions: which of them this is; they read node->op->variant or
-                        call->op->variant */
 } tort_op;
 
 /* The floating-point operations of a node of such an operator, in all its versions, whose params were made for known

@@ -249,7 +249,7 @@ static tort_status run_softmax(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define MICROSOFT(name_) "com.microsoft", name_, 1, 1
-#define PARAMS(flags_) .flags = flags_, sizeof(tort_bias_params)
+#define PARAMS(flags_) .flags = flags_, .params_size = sizeof(tort_bias_params)
 
 const tort_op tort_ops_microsoft_bias[] = {
     {MICROSOFT("BiasAdd"), "X:T bias:T skip:T", "Y:T", "T=float16|float", "", PARAMS(0), infer_add, resolve_rows,

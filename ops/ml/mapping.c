@@ -260,7 +260,7 @@ static tort_status mapping_reference(const tort_call *call) {
 #define LISTS                                                                                                          \
     "keys_floats:floats keys_int64s:ints keys_strings:strings values_floats:floats values_int64s:ints "                \
     "values_strings:strings"
-#define PARAMS .flags = TORT_OP_LISTS, sizeof(mapping_params)
+#define PARAMS .flags = TORT_OP_LISTS, .params_size = sizeof(mapping_params)
 
 const tort_op tort_ops_ml_mapping[] = {
     {"ai.onnx.ml", "CategoryMapper", 1, 5, "X:T1", "Y:T2", "T1=string|int64 T2=string|int64",

@@ -198,9 +198,9 @@ static tort_status check_functions(const tort_op *row, tort_error *error) {
         return tort_fail(error, TORT_E_USAGE,
                          "flags has TORT_OP_ONCE, but no resolve tells of how many bytes params are");
     if (row->params_size && !row->resolve)
-        return tort_fail(error, TORT_E_USAGE, "params_size is %zu, but no resolve fills them", row->params_size);
+        return tort_fail(error, TORT_E_USAGE, "params_size is %u, but no resolve fills them", row->params_size);
     if (row->params_size > LARGEST_PARAMS)
-        return tort_fail(error, TORT_E_USAGE, "params_size is %zu, more than %d bytes", row->params_size,
+        return tort_fail(error, TORT_E_USAGE, "params_size is %u, more than %d bytes", row->params_size,
                          LARGEST_PARAMS);
     return TORT_OK;
 }

@@ -30,8 +30,8 @@ static tort_status scale_loop(const tort_call *call) {
 
 /* The output has the type and shape of the input. */
 static const tort_op scale[] = {
-    {"com.example", "Scale", 1, 1, "X:T", "Y:T", "T=float", "factor:float=2", 0, 0, sizeof(scale_params),
-     tort_infer_elementwise, scale_resolve, scale_loop},
+    {"com.example", "Scale", 1, 1, "X:T", "Y:T", "T=float", "factor:float=2", .params_size = sizeof(scale_params),
+     .infer = tort_infer_elementwise, .resolve = scale_resolve, .reference = scale_loop},
     {0},
 };
 static const tort_op *const operators[] = {scale, NULL};

@@ -89,7 +89,7 @@ static const struct {
     {ROW(.flags = 1u << 30), "flags: 0x40000000 is not"},
     {ROW(.infer = NULL), "infer is NULL"},
     {ROW(.params_size = 8), "params_size is 8, but no resolve fills them"},
-    {ROW(.params_size = SIZE_MAX, .resolve = no_resolve), "more than 1048576 bytes"},
+    {ROW(.params_size = UINT32_MAX, .resolve = no_resolve), "more than 1048576 bytes"},
 };
 #pragma GCC diagnostic pop
 
