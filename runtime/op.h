@@ -242,28 +242,32 @@ typedef struct tort_permutation {
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
 enum {
-    TORT_OP_ALIAS = 1u << 0,     /* output 0 is input 0's bytes under another shape: metadata, a step of the executor */
-    TORT_OP_SAME = 1u << 18,     /* of an alias: under the same shape, too */
-    TORT_OP_RANDOM = 1u << 1,    /* never folded */
-    TORT_OP_CONTROL = 1u << 2,   /* has bodies: a step of the executor; its params begin with a tort_trips */
-    TORT_OP_METADATA = 1u << 3,  /* reads only the shape of its inputs (Shape, Size): a step of the executor */
-    TORT_OP_CONSTANT = 1u << 5,  /* its output is its TENSOR attribute, where it has one: never copied */
-    TORT_OP_BULKY = 1u << 4,     /* makes large values of small ones: folded only below a small size */
-    TORT_OP_EARLY = 1u << 6,     /* of an operator's first row: files of opsets before `since` have it, and mean this */
-    TORT_OP_LISTS = 1u << 7,     /* its params are followed by room for the lists and strings of the node */
-    TORT_OP_COMMUTES = 1u << 9,  /* of two inputs, whose order means nothing */
+    /* Done by the executor, not by a kernel. */
+    TORT_OP_ALIAS = 1u << 0,    /* output 0 is input 0's bytes under another shape */
+    TORT_OP_SAME = 1u << 1,     /* of an alias: under the same shape, too */
+    TORT_OP_METADATA = 1u << 2, /* reads only the shape of its inputs (Shape, Size) */
+    TORT_OP_CONTROL = 1u << 3,  /* has bodies: its params begin with a tort_trips */
+    /* Folding. */
+    TORT_OP_CONSTANT = 1u << 4, /* its output is its TENSOR attribute, where it has one: never copied */
+    TORT_OP_RANDOM = 1u << 5,   /* never folded */
+    TORT_OP_BULKY = 1u << 6,    /* makes large values of small ones: folded only below a small size */
+    TORT_OP_LATE = 1u << 7,     /* unpacks a large input 0, and cannot fail: folded, but evaluated for whoever asks */
+    TORT_OP_LIKE = 1u << 8,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
+    /* Memory: what a plan need not copy. */
+    TORT_OP_IN_PLACE = 1u << 9,  /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
     TORT_OP_PARTS = 1u << 10,    /* its outputs are parts of input 0: its params begin with a tort_parts */
     TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
-    TORT_OP_PERMUTES = 1u << 17, /* only moves axes: its params begin with a tort_permutation */
-    TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
-    TORT_OP_LIKE = 1u << 13,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
-    TORT_OP_ONCE = 1u << 14,  /* its params depend on attributes alone, and may be large: all plans of a session share
-                               * them. resolve is first called with params NULL, to tell how many bytes they are */
-    TORT_OP_PICKS = 1u << 15, /* of input 0 it reads no more than its outputs take */
-    TORT_OP_LATE =
-        1u << 16, /* unpacks a large input 0, and cannot fail at it: folded, but evaluated for whoever asks */
-    TORT_OP_VALUES = 1u << 8 /* takes or makes sequences, optionals or maps: `reference` does so too, by
-                              * tort_call.output_values; a node whose operands are all tensors runs as any other */
+    TORT_OP_PERMUTES = 1u << 12, /* only moves axes: its params begin with a tort_permutation */
+    TORT_OP_PICKS = 1u << 13,    /* of input 0 it reads no more than its outputs take */
+    /* Params. */
+    TORT_OP_LISTS = 1u << 14, /* are followed by room for the lists and strings of the node */
+    TORT_OP_ONCE = 1u << 15,  /* depend on attributes alone, and may be large: all plans of a session share them.
+                               * resolve is first called with params NULL, to tell how many bytes they are */
+    /* The rest. */
+    TORT_OP_COMMUTES = 1u << 16, /* of two inputs, whose order means nothing */
+    TORT_OP_EARLY = 1u << 17,    /* of an operator's first row: files of opsets before `since` have it, and mean this */
+    TORT_OP_VALUES = 1u << 18    /* takes or makes sequences, optionals or maps: `reference` does so too, by
+                                  * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:

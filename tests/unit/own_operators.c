@@ -85,7 +85,7 @@ static const struct {
     {ROW(.attributes = "t:tensor=1"), "\"t\" cannot have the default \"1\""},
     {ROW(.attributes = "axis:int!=1"), "attributes: \"axis\": \"=1\" is not understood"},
     {ROW(.attributes = "axis:int=1 k:int axis:int=2"), "attributes: \"axis\" is there twice"},
-    {ROW(.flags = TORT_OP_CONTROL), "flags: 0x4 is not for operators of an application"},
+    {ROW(.flags = TORT_OP_CONTROL), "flags: 0x8 is not for operators of an application"},
     {ROW(.flags = 1u << 30), "flags: 0x40000000 is not"},
     {ROW(.infer = NULL), "infer is NULL"},
     {ROW(.params_size = 8), "params_size is 8, but no resolve fills them"},
