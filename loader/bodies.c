@@ -8,8 +8,8 @@
 
 tort_status tort_load_body(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto,
                            tort_bodies *bodies, int32_t *graph) {
-    if (bodies->count == TORT_MOST_BODIES)
-        return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a node of more than %d bodies", TORT_MOST_BODIES);
+    if (bodies->count == TORT_MAX_BODIES)
+        return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a node of more than %d bodies", TORT_MAX_BODIES);
     tort_scope *body = &bodies->scopes[bodies->count++];
     *body = (tort_scope){.outer = scope, .call = scope->call};
     return tort_load_graph(loader, proto, body, graph);

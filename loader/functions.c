@@ -18,9 +18,9 @@ enum {
 /* What a call copies counts as if it stood in the file in place of the call, and may take as much memory. */
 static tort_status charge(tort_loader *loader, uint64_t cost) {
     loader->expanded += cost;
-    if (loader->expanded > TORT_MOST_EXPANDED)
+    if (loader->expanded > TORT_MAX_EXPANDED)
         return tort_fail(loader->error, TORT_E_MODEL, "the calls of functions expand to more than %zu MiB",
-                         TORT_MOST_EXPANDED >> 20);
+                         TORT_MAX_EXPANDED >> 20);
     tort_allow_more(loader, (size_t)cost);
     return TORT_OK;
 }

@@ -103,11 +103,11 @@ tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, TortOnnx__No
 
 /* ---- bodies.c */
 
-enum { TORT_MOST_BODIES = 4 }; /* of a node, each of which lists what any of them captures; ONNX's have two at most */
+enum { TORT_MAX_BODIES = 4 }; /* of a node, each of which lists what any of them captures; ONNX's have two at most */
 
 /* The bodies of a node while it is loaded. */
 typedef struct tort_bodies {
-    tort_scope scopes[TORT_MOST_BODIES];
+    tort_scope scopes[TORT_MAX_BODIES];
     int32_t count;
 } tort_bodies;
 

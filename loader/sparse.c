@@ -27,7 +27,7 @@ static bool measure(const tort_loader *loader, sparse_parts *parts) {
     return tort_tensor_bytes(&parts->dense, &parts->dense_bytes) &&
            tort_add_size(parts->dense_bytes, parts->values.bytes, &parts->cost) &&
            tort_add_size(parts->cost, parts->indices.bytes, &parts->cost) &&
-           parts->cost <= TORT_MOST_SPARSE - loader->sparse_bytes;
+           parts->cost <= TORT_MAX_SPARSE - loader->sparse_bytes;
 }
 
 static tort_status load_parts(tort_loader *loader, sparse_parts *parts) {
@@ -43,7 +43,7 @@ static tort_status load_parts(tort_loader *loader, sparse_parts *parts) {
     parts->element_size = (size_t)bits / 8;
     if (!measure(loader, parts))
         return tort_fail(loader->error, TORT_E_MODEL, "the sparse tensors take more than %zu MiB once they are dense",
-                         TORT_MOST_SPARSE >> 20);
+                         TORT_MAX_SPARSE >> 20);
     const tort_weight *values = &parts->values, *indices = &parts->indices;
     if (values->rank != 1) return tort_fail(loader->error, TORT_E_MODEL, "values have rank %d, not 1", values->rank);
     parts->count = (size_t)values->dims[0];

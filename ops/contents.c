@@ -36,25 +36,25 @@ tort_status tort_check_entries(tort_error *error, const char *name, int32_t coun
     return tort_fail(error, TORT_E_MODEL, "%s has %d entries, expected %d", name, (int)count, (int)wanted);
 }
 
-static tort_status check_most(tort_error *error, const char *name, int64_t count, int32_t most) {
-    if (count <= most) return TORT_OK;
-    return tort_fail(error, TORT_E_MODEL, "%s has %" PRId64 " entries, expected at most %d", name, count, (int)most);
+static tort_status check_max(tort_error *error, const char *name, int64_t count, int32_t max) {
+    if (count <= max) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "%s has %" PRId64 " entries, expected at most %d", name, count, (int)max);
 }
 
 /* The number of entries of a list that is an input; -1: not known yet. */
-static tort_status list_length(const tort_info *info, const char *name, int32_t most, int32_t *count,
+static tort_status list_length(const tort_info *info, const char *name, int32_t max, int32_t *count,
                                tort_error *error) {
     *count = -1;
     if (info->rank > 1)
         return tort_fail(error, TORT_E_MODEL, "%s has rank %d, expected a list (rank 1)", name, (int)info->rank);
     int64_t length = vector_count(info);
-    tort_status status = check_most(error, name, length, most);
+    tort_status status = check_max(error, name, length, max);
     if (!status) *count = (int32_t)length;
     return status;
 }
 
 tort_status tort_read_long_list(const tort_node_view *node, tort_dims *dims, int32_t input, const char *name,
-                                int32_t most, tort_scalar *values, int32_t *count, tort_known *known,
+                                int32_t max, tort_scalar *values, int32_t *count, tort_known *known,
                                 tort_error *error) {
     tort_status status;
     *known = TORT_ABSENT;
@@ -62,13 +62,13 @@ tort_status tort_read_long_list(const tort_node_view *node, tort_dims *dims, int
     if (input < 0 || !tort_has_input(node, input)) {
         if (!tort_attr(node, name)) return TORT_OK;
         const int64_t *list = tort_attr_ints(node, name, count);
-        status = check_most(error, name, *count, most);
+        status = check_max(error, name, *count, max);
         for (int32_t k = 0; !status && k < *count; k++) values[k] = tort_scalar_known(list[k]);
         *known = TORT_KNOWN;
         return status;
     }
     const tort_info *info = &node->inputs[input];
-    status = list_length(info, name, most, count, error);
+    status = list_length(info, name, max, count, error);
     *known = *count < 0 ? TORT_UNKNOWN : TORT_KNOWN;
     for (int32_t k = 0; !status && k < *count; k++) {
         bool there = entry_at(info, k, &values[k]);
@@ -83,8 +83,7 @@ tort_status tort_read_long_list(const tort_node_view *node, tort_dims *dims, int
 
 tort_status tort_read_symbols(const tort_node_view *node, tort_dims *dims, int32_t input, const char *name,
                               tort_symbols *out, tort_error *error) {
-    return tort_read_long_list(node, dims, input, name, TORT_MOST_ENTRIES, out->values, &out->count, &out->known,
-                               error);
+    return tort_read_long_list(node, dims, input, name, TORT_MAX_ENTRIES, out->values, &out->count, &out->known, error);
 }
 
 tort_status tort_read_numbers(const tort_node_view *node, int32_t input, const char *name, tort_numbers *out,
@@ -106,30 +105,29 @@ tort_status tort_read_floats(const tort_node_view *node, int32_t input, const ch
     if (input < 0 || !tort_has_input(node, input)) {
         if (!tort_attr(node, name)) return TORT_OK;
         const float *list = tort_attr_floats(node, name, &out->count);
-        status = check_most(error, name, out->count, TORT_MOST_ENTRIES);
+        status = check_max(error, name, out->count, TORT_MAX_ENTRIES);
         if (!status && out->count > 0) memcpy(out->values, list, (size_t)out->count * sizeof *list);
         out->known = TORT_KNOWN;
         return status;
     }
     const tort_info *info = &node->inputs[input];
-    status = list_length(info, name, TORT_MOST_ENTRIES, &out->count, error);
+    status = list_length(info, name, TORT_MAX_ENTRIES, &out->count, error);
     out->known = out->count == 0 || (out->count > 0 && info->data) ? TORT_KNOWN : TORT_UNKNOWN;
     if (!status && out->known == TORT_KNOWN && out->count > 0)
         tort_load_floats(info->type, info->data, 0, out->count, out->values);
     return status;
 }
 
-tort_status tort_read_shape(const tort_infer *infer, int32_t input, const char *name, int64_t least,
-                            tort_symbols *out) {
+tort_status tort_read_shape(const tort_infer *infer, int32_t input, const char *name, int64_t min, tort_symbols *out) {
     const tort_info *info = input >= 0 ? &infer->node->inputs[input] : NULL;
     tort_status status = TORT_OK;
     if (info && info->rank == 1) status = tort_check_rank(infer->error, info->dims[0]);
     if (!status) status = tort_read_symbols(infer->node, infer->dims, input, name, out, infer->error);
     if (!status) status = tort_check_rank(infer->error, out->count);
     for (int32_t k = 0; !status && k < out->count; k++) {
-        if (out->values[k].symbolic || out->values[k].value >= least) continue;
+        if (out->values[k].symbolic || out->values[k].value >= min) continue;
         status = tort_fail(infer->error, TORT_E_MODEL, "%s has %" PRId64 " at place %d, expected %" PRId64 " or more",
-                           name, out->values[k].value, (int)k, least);
+                           name, out->values[k].value, (int)k, min);
     }
     return status;
 }
@@ -165,7 +163,7 @@ tort_status tort_read_number(const tort_node_view *node, int32_t input, const ch
 
 /* ---- attributes with a number an axis ---------------------------------------------------------------------------- */
 
-tort_status tort_read_sizes(const tort_node_view *node, const char *name, int32_t count, int64_t least, int64_t absent,
+tort_status tort_read_sizes(const tort_node_view *node, const char *name, int32_t count, int64_t min, int64_t absent,
                             int64_t *out, tort_error *error) {
     int32_t given;
     const int64_t *values = tort_attr_ints(node, name, &given);
@@ -173,9 +171,9 @@ tort_status tort_read_sizes(const tort_node_view *node, const char *name, int32_
         return tort_fail(error, TORT_E_MODEL, "attribute %s has %d entries, expected %d", name, (int)given, (int)count);
     for (int32_t i = 0; i < count; i++) {
         out[i] = given ? values[i] : absent;
-        if (given && (out[i] < least || out[i] > INT32_MAX))
+        if (given && (out[i] < min || out[i] > INT32_MAX))
             return tort_fail(error, TORT_E_MODEL, "attribute %s[%d] is %" PRId64 ", expected %" PRId64 " to 2147483647",
-                             name, (int)i, out[i], least);
+                             name, (int)i, out[i], min);
     }
     return TORT_OK;
 }

@@ -16,24 +16,24 @@ typedef enum tort_known {
     TORT_KNOWN
 } tort_known;
 
-enum { TORT_MOST_ENTRIES = 2 * TORT_MAX_RANK }; /* of a list: pads have two an axis */
+enum { TORT_MAX_ENTRIES = 2 * TORT_MAX_RANK }; /* of a list: pads have two an axis */
 
 typedef struct tort_numbers {
     tort_known known;
     int32_t count;
-    int64_t values[TORT_MOST_ENTRIES];
+    int64_t values[TORT_MAX_ENTRIES];
 } tort_numbers;
 
 typedef struct tort_floats {
     tort_known known;
     int32_t count;
-    float values[TORT_MOST_ENTRIES];
+    float values[TORT_MAX_ENTRIES];
 } tort_floats;
 
 typedef struct tort_symbols {
     tort_known known;
     int32_t count;
-    tort_scalar values[TORT_MOST_ENTRIES];
+    tort_scalar values[TORT_MAX_ENTRIES];
 } tort_symbols;
 
 /* The list of input `input`; where that is < 0 or absent, of the attribute `name`, which is also what messages call it.
@@ -48,10 +48,9 @@ tort_status tort_read_symbols(const tort_node_view *node, tort_dims *dims, int32
                               tort_symbols *out, tort_error *error);
 /* The same for a list of any length up to `most`. */
 tort_status tort_read_long_list(const tort_node_view *node, tort_dims *dims, int32_t input, const char *name,
-                                int32_t most, tort_scalar *values, int32_t *count, tort_known *known,
-                                tort_error *error);
+                                int32_t max, tort_scalar *values, int32_t *count, tort_known *known, tort_error *error);
 /* A shape of at most TORT_MAX_RANK dimensions (else TORT_E_UNSUPPORTED), none below `least`. */
-tort_status tort_read_shape(const tort_infer *infer, int32_t input, const char *name, int64_t least, tort_symbols *out);
+tort_status tort_read_shape(const tort_infer *infer, int32_t input, const char *name, int64_t min, tort_symbols *out);
 
 /* The one number of an input of any rank, which is present: an unknown of its own where it is not at hand. */
 tort_status tort_read_symbol(const tort_infer *infer, int32_t input, const char *name, tort_scalar *out);
@@ -60,7 +59,7 @@ tort_status tort_read_number(const tort_node_view *node, int32_t input, const ch
                              tort_error *error);
 
 /* An attribute with `count` numbers from `least` to 2^31-1; `absent` for each where it is missing or empty. */
-tort_status tort_read_sizes(const tort_node_view *node, const char *name, int32_t count, int64_t least, int64_t absent,
+tort_status tort_read_sizes(const tort_node_view *node, const char *name, int32_t count, int64_t min, int64_t absent,
                             int64_t *out, tort_error *error);
 
 /* TORT_E_MODEL if a list has another number of entries; count -1 (not known) passes. */

@@ -72,7 +72,7 @@ static void imply_output(einsum_equation *equation, int32_t hidden) {
 
 /* The terms of the inputs, of which all ranks are known; hidden: the most dimensions that an ellipsis stands for. */
 static tort_status read_operands(const tort_node_view *node, tort_error *error, const char **cursor,
-                                 einsum_equation *equation, int32_t *most_hidden) {
+                                 einsum_equation *equation, int32_t *max_hidden) {
     for (int32_t i = 0; i < node->input_count; i++) {
         einsum_term *term = &equation->operands[i];
         int32_t hidden = -1, rank = node->inputs[i].rank;
@@ -81,7 +81,7 @@ static tort_status read_operands(const tort_node_view *node, tort_error *error, 
         if (term->rank != rank)
             return tort_fail(error, TORT_E_MODEL, "term %d of the equation has %d labels; its input has rank %d", i,
                              term->rank, rank);
-        if (hidden > *most_hidden) *most_hidden = hidden;
+        if (hidden > *max_hidden) *max_hidden = hidden;
         if (i + 1 < node->input_count && *(*cursor)++ != ',')
             return tort_fail(error, TORT_E_MODEL, "the equation has fewer terms than the node has inputs (%d)",
                              node->input_count);

@@ -138,10 +138,10 @@ typedef struct dynamic_job {
 
 static void round_block(void *arg, int64_t begin, int64_t end) {
     const dynamic_job *job = arg;
-    const float least = -job->zero, most = 255 - job->zero, scale = job->scale > 0 ? job->scale : 1, round = 0x1.8p23f;
+    const float min = -job->zero, max = 255 - job->zero, scale = job->scale > 0 ? job->scale : 1, round = 0x1.8p23f;
     for (int64_t i = begin; i < end; i++) {
-        const float x = job->a[i] / scale, above = x > least ? x : least;
-        job->out[i] = ((above < most ? above : most) + round) - round;
+        const float x = job->a[i] / scale, above = x > min ? x : min;
+        job->out[i] = ((above < max ? above : max) + round) - round;
     }
 }
 

@@ -216,9 +216,9 @@ void tort_quantize_block(const tort_quantize *params, tort_type type, void *out,
     int32_t integers[TORT_BLOCK];
     integer_range(type, &low, &high);
     for (int64_t i = 0; i < count; i++) {
-        float least = low - zero_point[i], most = high - zero_point[i];
-        float q = x[i] > least ? x[i] : least;
-        q = q < most ? q : most;
+        float min = low - zero_point[i], max = high - zero_point[i];
+        float q = x[i] > min ? x[i] : min;
+        q = q < max ? q : max;
         integers[i] = (int32_t)((q + round) - round + zero_point[i]);
     }
     if (type == TORT_UINT8) {
@@ -298,22 +298,22 @@ static tort_status run_dequantize(const tort_call *call) {
 /* The range of x, widened to hold 0. Several lanes side by side become vector code. NaN is passed over. */
 static void range_with_zero(const float *x, int64_t count, float *low, float *high) {
     enum { LANES = 16 };
-    float least[LANES] = {0}, most[LANES] = {0};
+    float min[LANES] = {0}, max[LANES] = {0};
     int64_t i = 0;
     for (; i + LANES <= count; i += LANES) {
         for (int l = 0; l < LANES; l++) {
-            least[l] = x[i + l] < least[l] ? x[i + l] : least[l];
-            most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+            min[l] = x[i + l] < min[l] ? x[i + l] : min[l];
+            max[l] = x[i + l] > max[l] ? x[i + l] : max[l];
         }
     }
     for (; i < count; i++) {
-        least[0] = x[i] < least[0] ? x[i] : least[0];
-        most[0] = x[i] > most[0] ? x[i] : most[0];
+        min[0] = x[i] < min[0] ? x[i] : min[0];
+        max[0] = x[i] > max[0] ? x[i] : max[0];
     }
     *low = *high = 0;
     for (int l = 0; l < LANES; l++) {
-        *low = least[l] < *low ? least[l] : *low;
-        *high = most[l] > *high ? most[l] : *high;
+        *low = min[l] < *low ? min[l] : *low;
+        *high = max[l] > *high ? max[l] : *high;
     }
 }
 

@@ -7,12 +7,12 @@
 
 #include "ops/broadcast.h"
 
-enum { TORT_MOST_OPERANDS = 5 };
+enum { TORT_MAX_OPERANDS = 5 };
 
 /* The node as one of a few inputs, those with the numbers `from`, as the family has it that infers and resolves it. */
 typedef struct tort_operands {
     tort_node_view view;
-    tort_info inputs[TORT_MOST_OPERANDS];
+    tort_info inputs[TORT_MAX_OPERANDS];
 } tort_operands;
 
 void tort_operands_of(const tort_node_view *node, int32_t count, const int32_t *from, tort_operands *operands);

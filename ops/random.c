@@ -112,18 +112,18 @@ static tort_status run_bernoulli(const tort_call *call) {
 
 /* Class of a row of `classes` logarithms: the first whose share, summed up, passes u in [0, 1). */
 static int64_t pick(const tort_tensor *x, int64_t first, int64_t classes, double u) {
-    double most = -INFINITY, total = 0, sum = 0, value;
+    double max = -INFINITY, total = 0, sum = 0, value;
     for (int64_t c = 0; c < classes; c++) {
         tort_load_doubles(x->type, x->data, first + c, 1, &value);
-        most = value > most ? value : most;
+        max = value > max ? value : max;
     }
     for (int64_t c = 0; c < classes; c++) {
         tort_load_doubles(x->type, x->data, first + c, 1, &value);
-        total += exp(value - most);
+        total += exp(value - max);
     }
     for (int64_t c = 0; c < classes; c++) {
         tort_load_doubles(x->type, x->data, first + c, 1, &value);
-        sum += exp(value - most);
+        sum += exp(value - max);
         if (sum > u * total) return c;
     }
     return classes - 1;

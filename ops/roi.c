@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#define MOST_SAMPLES 1024 /* that sampling_ratio may ask for */
+#define MAX_SAMPLES 1024 /* that sampling_ratio may ask for */
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
@@ -103,9 +103,9 @@ static tort_status resolve_align(tort_resolve *resolve) {
     if (params->sampling_ratio < 0)
         return tort_fail(resolve->error, TORT_E_MODEL, "sampling_ratio is %lld, expected 0 or more",
                          (long long)params->sampling_ratio);
-    if (params->sampling_ratio > MOST_SAMPLES)
+    if (params->sampling_ratio > MAX_SAMPLES)
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "sampling_ratio is %lld; at most %d is supported",
-                         (long long)params->sampling_ratio, MOST_SAMPLES);
+                         (long long)params->sampling_ratio, MAX_SAMPLES);
     tort_status status = check_batch_indices(resolve);
     return status ? status : resolve_roi(resolve, 4);
 }
@@ -172,7 +172,7 @@ typedef struct roi_span {
 
 static roi_span samples_inside(double start, double bin, double samples, int64_t size) {
     const double step = bin / samples;
-    if (samples <= MOST_SAMPLES) return (roi_span){0, (int64_t)samples};
+    if (samples <= MAX_SAMPLES) return (roi_span){0, (int64_t)samples};
     if (!isfinite(start) || !isfinite(step)) return (roi_span){0, 0};
     double first = fmax(floor((-1 - start) / step) - 1, 0);
     double last = fmin(ceil(((double)size - start) / step) + 1, samples);

@@ -38,8 +38,8 @@ typedef struct topk_entry {
 
 /* Lanes are divided among this many items of work, each with a heap of its own in scratch. */
 static int64_t worker_count(const tort_topk_params *params) {
-    const int64_t most = 64, lanes = params->outer * params->inner;
-    return lanes < most ? lanes : most;
+    const int64_t max = 64, lanes = params->outer * params->inner;
+    return lanes < max ? lanes : max;
 }
 
 static tort_status resolve_topk(tort_resolve *resolve) {

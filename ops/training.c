@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { RATE, STEPS, TENSORS, MOST_STATES = 2 }; /* inputs */
+enum { RATE, STEPS, TENSORS, MAX_STATES = 2 }; /* inputs */
 
 typedef struct training_params {
     int32_t tensors, states; /* in each group; groups of states */
@@ -128,14 +128,14 @@ static void store(const update *u, int32_t group, int64_t first, int64_t count, 
 static void update_blocks(void *arg, int64_t begin, int64_t end) {
     const update *u = arg;
     const int64_t total = tort_count(&u->call->inputs[TENSORS + u->tensor]);
-    double x[TORT_BLOCK], gradients[TORT_BLOCK], states[MOST_STATES][TORT_BLOCK];
+    double x[TORT_BLOCK], gradients[TORT_BLOCK], states[MAX_STATES][TORT_BLOCK];
     for (int64_t b = begin; b < end; b++) {
         const int64_t first = b * TORT_BLOCK, count = tort_block_count(total, first);
         load(u, 0, first, count, x);
         load(u, 1, first, count, gradients);
         for (int32_t s = 0; s < u->params->states; s++) load(u, 2 + s, first, count, states[s]);
         for (int64_t i = 0; i < count; i++) {
-            double of_element[MOST_STATES] = {0};
+            double of_element[MAX_STATES] = {0};
             for (int32_t s = 0; s < u->params->states; s++) of_element[s] = states[s][i];
             u->apply(u, u->params->norm * x[i] + gradients[i], &x[i], of_element);
             for (int32_t s = 0; s < u->params->states; s++) states[s][i] = of_element[s];

@@ -168,7 +168,7 @@ typedef struct tort_env {
 TORT_API tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error);
 /* The most bytes of its block that were needed at once: in a block of as many the same happens again; in a smaller one
  * something does not fit. 0: env is in no block. */
-TORT_API size_t tort_block_most(const tort_env *env);
+TORT_API size_t tort_block_max(const tort_env *env);
 
 /* ---- values: what a run carries beside tensors ------------------------------------------------------------------- */
 
@@ -401,9 +401,9 @@ typedef struct tort_session_options {
     /* Upper bounds of dimensions, and of inputs (-1: none here); with one, all that is open needs one. A context takes
      * the memory for the largest shapes once; runs of smaller ones allocate nothing, but for bodies of control flow,
      * shapes that depend on data, and what is made for a shape (cuDNN, segments); larger ones are TORT_E_INPUT. */
-    const tort_symbol_size *most_symbols;
-    const tort_input_shape *most_shapes;
-    int32_t most_symbol_count, most_shape_count;
+    const tort_symbol_size *max_symbols;
+    const tort_input_shape *max_shapes;
+    int32_t max_symbol_count, max_shape_count;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On

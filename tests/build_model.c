@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OUTPUTS 8 /* of a node */
+#define MAX_OUTPUTS 8 /* of a node */
 
 model_builder build_begin(const tort_env *env) {
     model_builder b = {.model = tort_model_new(env)};
@@ -74,7 +74,7 @@ int32_t build_weight(model_builder *b, const char *name, const tort_tensor *tens
 void build_wide_node(model_builder *b, const char *op, const char *name, const int32_t *inputs, const char *wanted,
                      int32_t *outputs) {
     int32_t input_count = 0, output_count = 0;
-    for (; wanted[output_count] && output_count < MOST_OUTPUTS; output_count++) {
+    for (; wanted[output_count] && output_count < MAX_OUTPUTS; output_count++) {
         char output_name[64];
         snprintf(output_name, sizeof output_name, output_count ? "%s_out%d" : "%s_out", name, output_count);
         outputs[output_count] = wanted[output_count] == '1' ? add_value(b, output_name) : -1;

@@ -28,8 +28,8 @@ static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         counting->live_blocks -= block != NULL;
     }
     const size_t grown = new_size - had, now = atomic_fetch_add(&counting->live_bytes, grown) + grown;
-    size_t most = counting->most_bytes;
-    while (now > most && !atomic_compare_exchange_weak(&counting->most_bytes, &most, now)) continue;
+    size_t max = counting->max_bytes;
+    while (now > max && !atomic_compare_exchange_weak(&counting->max_bytes, &max, now)) continue;
     return new_size ? block + HEADER : NULL;
 }
 

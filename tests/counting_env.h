@@ -11,7 +11,7 @@ typedef struct tort_counting_env {
     int64_t fail_at; /* the allocation of this number (from 1) and all after it fail; 0: none */
     bool fail_once;  /* only the allocation of that number fails */
     _Atomic int64_t live_blocks;
-    _Atomic size_t live_bytes, most_bytes;
+    _Atomic size_t live_bytes, max_bytes;
     _Atomic int64_t wrong_sizes; /* frees and growths with a size that was not the block's */
 } tort_counting_env;
 

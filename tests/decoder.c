@@ -9,7 +9,7 @@
 #include "runtime/graph/graph.h"
 #include "tests/onnx_bytes.h"
 
-enum { PORTS = 1 + 2 * DECODER_MOST_LAYERS };
+enum { PORTS = 1 + 2 * DECODER_MAX_LAYERS };
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -127,7 +127,7 @@ static void embedding(onnx_bytes *b, const decoder_form *form) {
     integers(b, "by_head", 4, by_head);
     integers(b, "whole", 3, whole);
     weight(b, "words", form->words, form->width, 1.0f);
-    weight(b, "positions", form->most, form->width, 0.5f);
+    weight(b, "positions", form->max, form->width, 0.5f);
     weight(b, "choices", form->width, form->words, 1.0f);
     onnx_node(b, "Gather", "word", "words token", "word");
     onnx_node(b, "Shape", "shape", "past_k0", "shape");
@@ -156,7 +156,7 @@ void decoder_write(onnx_bytes *b, const decoder_form *form) {
 /* ---- a sequence -------------------------------------------------------------------------------------------------- */
 
 static size_t cache_bytes(const decoder_form *form) {
-    return (size_t)form->most * (size_t)form->width * sizeof(float);
+    return (size_t)form->max * (size_t)form->width * sizeof(float);
 }
 
 static void *bytes_for(size_t bytes) {
@@ -172,7 +172,7 @@ void decoder_begin(decoder_sequence *s, const decoder_form *form) {
 }
 
 void decoder_end(decoder_sequence *s) {
-    for (int i = 0; i < 2 * DECODER_MOST_LAYERS; i++)
+    for (int i = 0; i < 2 * DECODER_MAX_LAYERS; i++)
         for (int which = 0; which < 2; which++) free(s->cache[which][i]);
     free(s->logits);
 }

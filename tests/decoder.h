@@ -5,13 +5,13 @@
 
 #include "tests/onnx_bytes.h"
 
-enum { DECODER_MOST_LAYERS = 8 };
+enum { DECODER_MAX_LAYERS = 8 };
 
 /* Inputs: "token" int64 [1, 1]; "past_k0", "past_v0", "past_k1" ... float [1, heads, N, width / heads]. Outputs:
  * "logits" float [1, 1, words]; "present_k0", "present_v0" ... with N + 1 in place of N. */
 typedef struct decoder_form {
     int32_t layers, heads, width, words;
-    int32_t most; /* tokens that it has positions for */
+    int32_t max; /* tokens that it has positions for */
 } decoder_form;
 
 /* Writes it, with weights that depend on the form alone. */
@@ -21,7 +21,7 @@ void decoder_write(onnx_bytes *b, const decoder_form *form);
 typedef struct decoder_sequence {
     const decoder_form *form;
     int64_t past, token;
-    float *cache[2][2 * DECODER_MOST_LAYERS];
+    float *cache[2][2 * DECODER_MAX_LAYERS];
     float *logits;
 } decoder_sequence;
 

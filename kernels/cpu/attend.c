@@ -24,15 +24,15 @@ int64_t tort_attend_stride(int64_t keys) {
 
 int64_t tort_attend_block_rows(const tort_simd *simd, int64_t keys) {
     const int64_t fit = BLOCK_FLOATS / tort_attend_stride(keys), tile = simd->tile_rows;
-    const int64_t rows = fit < TORT_ATTEND_MOST_ROWS ? fit / tile * tile : TORT_ATTEND_MOST_ROWS;
+    const int64_t rows = fit < TORT_ATTEND_MAX_ROWS ? fit / tile * tile : TORT_ATTEND_MAX_ROWS;
     return rows > tile ? rows : tile;
 }
 
 int64_t tort_attend_score_floats(const tort_simd *simd, int64_t keys) {
-    if (keys > INT64_MAX / TORT_ATTEND_MOST_ROWS - TORT_ATTEND_STEP) return INT64_MAX;
-    const int64_t stride = tort_attend_stride(keys), most = TORT_ATTEND_MOST_ROWS * stride,
-                  least = simd->tile_rows * stride;
-    return most < BLOCK_FLOATS ? most : least > BLOCK_FLOATS ? least : BLOCK_FLOATS;
+    if (keys > INT64_MAX / TORT_ATTEND_MAX_ROWS - TORT_ATTEND_STEP) return INT64_MAX;
+    const int64_t stride = tort_attend_stride(keys), max = TORT_ATTEND_MAX_ROWS * stride,
+                  min = simd->tile_rows * stride;
+    return max < BLOCK_FLOATS ? max : min > BLOCK_FLOATS ? min : BLOCK_FLOATS;
 }
 
 static bool round_up(size_t count, size_t unit, size_t *rounded) {
@@ -52,7 +52,7 @@ size_t tort_attend_buffer(const tort_simd *simd, int64_t keys, int64_t key_size,
     size_t floats, part, bytes;
     if (panel_floats((size_t)keys, columns, (size_t)key_size, &floats) &&
         panel_floats((size_t)value_size, columns, (size_t)keys, &part) && tort_add_size(floats, part, &floats) &&
-        panel_floats(TORT_ATTEND_MOST_ROWS, (size_t)simd->tile_rows, depth, &part) &&
+        panel_floats(TORT_ATTEND_MAX_ROWS, (size_t)simd->tile_rows, depth, &part) &&
         tort_add_size(floats, part, &floats) && tort_mul_size(floats, sizeof(float), &bytes))
         return bytes;
     return TOO_MANY;
@@ -73,7 +73,7 @@ static void pack_values(const tort_attend *a, int64_t first, int32_t columns, fl
     for (int64_t i = 0; i < DEPTH && i < a->count; i++) offsets[i] = i * v->row;
     for (int64_t k = 0; k < a->count; k += DEPTH)
         a->simd->pack_runs(panel + k * a->simd->tile_columns, source + k * v->row, offsets,
-                           tort_least(DEPTH, a->count - k), &run, 1, false);
+                           tort_min(DEPTH, a->count - k), &run, 1, false);
 }
 
 void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
@@ -88,9 +88,9 @@ void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
     a->left = a->packed_values + floats;
     for (int64_t j = 0; j < a->count; j += lanes)
         a->simd->pack_lanes(a->packed_keys + j * a->key_size, lanes, a->keys.data + j * a->keys.row, a->keys.row,
-                            a->keys.column, (int32_t)tort_least(lanes, a->count - j), a->key_size, 1);
+                            a->keys.column, (int32_t)tort_min(lanes, a->count - j), a->key_size, 1);
     for (int64_t j = 0; j < a->value_size; j += lanes)
-        pack_values(a, j, (int32_t)tort_least(lanes, a->value_size - j), a->packed_values + j * a->count);
+        pack_values(a, j, (int32_t)tort_min(lanes, a->value_size - j), a->packed_values + j * a->count);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void pack_left(const tort_attend *a, const tort_attend_matrix *matrix, in
     const int32_t lanes = a->simd->tile_rows;
     for (int64_t i = 0; i < rows; i += lanes)
         a->simd->pack_lanes(a->left + i * depth, lanes, matrix->data + i * matrix->row, matrix->row, matrix->column,
-                            (int32_t)tort_least(lanes, rows - i), depth, scale);
+                            (int32_t)tort_min(lanes, rows - i), depth, scale);
 }
 
 /* One panel of the right side against all rows of the left one. */
@@ -109,7 +109,7 @@ static void multiply_panel(const tort_attend *a, int64_t rows, tort_tile *tile, 
     for (int64_t i = 0; i < rows; i += a->simd->tile_rows) {
         tile->a = a->left + i * tile->k;
         tile->c = c + i * tile->c_stride;
-        tile->rows = (int32_t)tort_least(a->simd->tile_rows, rows - i);
+        tile->rows = (int32_t)tort_min(a->simd->tile_rows, rows - i);
         if (tile->add) tile->add = tile->c;
         a->simd->tile(tile);
     }
@@ -149,11 +149,11 @@ void tort_attend_sum(const tort_attend *a, const float *weights, int64_t stride,
     }
     for (int64_t k = first; k == first || k < last; k += DEPTH) {
         const tort_attend_matrix part = {.data = weights + (k - first), .row = stride, .column = 1};
-        tort_tile tile = unbounded(a, tort_least(DEPTH, last - k), y_stride);
+        tort_tile tile = unbounded(a, tort_min(DEPTH, last - k), y_stride);
         pack_left(a, &part, rows, tile.k, 1);
         for (int64_t j = 0; j < a->value_size; j += lanes) {
             tile.b = a->packed_values + j * a->count + k * lanes;
-            tile.columns = (int32_t)tort_least(lanes, a->value_size - j);
+            tile.columns = (int32_t)tort_min(lanes, a->value_size - j);
             tile.add = k > first ? y : NULL;
             multiply_panel(a, rows, &tile, y + j);
         }

@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-#define TORT_ATTEND_MOST_ROWS 168 /* queries of a block */
-#define TORT_ATTEND_STEP 32       /* a range of keys begins at a multiple of it, rows of scores are one apart */
+#define TORT_ATTEND_MAX_ROWS 168 /* queries of a block */
+#define TORT_ATTEND_STEP 32      /* a range of keys begins at a multiple of it, rows of scores are one apart */
 
 /* A matrix, elements `row` and `column` apart. */
 typedef struct tort_attend_matrix {

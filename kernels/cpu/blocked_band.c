@@ -21,7 +21,7 @@ static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
 /* An empty picture is laid out as if there was one output; nothing will run. */
 static void set_rows(tort_bands *b, int64_t pixels) {
     const tort_blocked_shape *s = &b->shape;
-    const int64_t columns = tort_most(1, s->output[2]);
+    const int64_t columns = tort_max(1, s->output[2]);
     if (b->flat) {
         b->row_length = 1;
         b->together = FLAT_TILES * pixels;
@@ -39,23 +39,23 @@ static void set_rows(tort_bands *b, int64_t pixels) {
 static int64_t planes_at_once(const tort_bands *b) {
     const int64_t weights = b->lanes * b->shape.positions;
     if (b->planes * weights < WORTH_A_CUT) return b->planes;
-    return tort_least(b->planes, tort_most(1, CUT / weights));
+    return tort_min(b->planes, tort_max(1, CUT / weights));
 }
 
 static bool set_band(tort_bands *b, const tort_band_source *source) {
     const tort_blocked_shape *s = &b->shape;
     const int64_t at_once = source->at_once, depth = b->copied ? s->kernel[0] : 1;
-    const int64_t whole = tort_most(1, b->flat ? b->rows : s->output[1]);
+    const int64_t whole = tort_max(1, b->flat ? b->rows : s->output[1]);
     int64_t row;
     if (__builtin_mul_overflow(b->band_columns, b->planes * b->lanes * depth, &row) ||
         row > INT64_MAX / 64 / (rows_under(s, whole) + 1))
         return false;
     if (source->cut) b->planes_at_once = planes_at_once(b);
-    row = row / tort_most(1, b->planes) * b->planes_at_once;
+    row = row / tort_max(1, b->planes) * b->planes_at_once;
     const int64_t extra = rows_under(s, 1) - s->strides[1];
-    b->band = (at_once / tort_most(1, row) - extra) / s->strides[1];
-    b->band = tort_most(b->together, b->band / b->together * b->together);
-    b->band = tort_least(b->band, whole);
+    b->band = (at_once / tort_max(1, row) - extra) / s->strides[1];
+    b->band = tort_max(b->together, b->band / b->together * b->together);
+    b->band = tort_min(b->band, whole);
     b->band_rows = rows_under(s, b->band);
     return true;
 }
@@ -87,7 +87,7 @@ void tort_bands_spans(const tort_bands *b, int64_t unit, tort_span *span) {
         for (int64_t d = 0; d < s->kernel[0]; d++)
             for (int64_t h = 0; h < s->kernel[1]; h++)
                 for (int64_t w = 0; w < s->kernel[2]; w++) {
-                    const int64_t left = tort_least(b->lanes, b->channels - plane * b->lanes);
+                    const int64_t left = tort_min(b->lanes, b->channels - plane * b->lanes);
                     const int64_t place = b->copied ? plane % b->planes_at_once : plane;
                     *span++ = (tort_span){.offset = place * b->plane + d * slices * b->slice +
                                                     h * s->dilations[1] * b->pitch + w * s->dilations[2] * b->lanes,
@@ -113,8 +113,8 @@ static void copy_pixels(const tort_bands *b, const void *image, int64_t plane, i
 
 /* A row of the input from number `pixel` on, with padding around it. */
 static void copy_row(const tort_bands *b, const void *image, int64_t plane, int64_t pixel, uint8_t *to) {
-    const int64_t width = b->band_columns, begin = tort_least(b->shape.begin[2], width);
-    const int64_t inside = tort_most(0, tort_least(b->shape.input[2], width - begin));
+    const int64_t width = b->band_columns, begin = tort_min(b->shape.begin[2], width);
+    const int64_t inside = tort_max(0, tort_min(b->shape.input[2], width - begin));
     const size_t step = (size_t)b->lanes * b->element;
     memset(to, b->fill, (size_t)begin * step);
     copy_pixels(b, image, plane, pixel, inside, to + (size_t)begin * step);
@@ -165,7 +165,7 @@ bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer
     if (at >= last) return false;
     *band = (tort_band){.n = at / b->rows, .row = at % b->rows, .planes = b->planes_at_once};
     const int64_t of_slice = b->flat ? b->rows : b->shape.output[1];
-    band->rows = tort_least(tort_least(b->band, of_slice - band->row % of_slice), last - at);
+    band->rows = tort_min(tort_min(b->band, of_slice - band->row % of_slice), last - at);
     band->row_step = b->flat ? b->lanes : b->shape.strides[1] * b->pitch;
     band->x = buffer;
     if (b->copied)
@@ -177,12 +177,12 @@ bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer
 
 bool tort_bands_next_planes(const tort_bands *b, void *buffer, tort_band *band) {
     band->first_plane += band->planes;
-    band->planes = tort_least(b->planes_at_once, b->planes - band->first_plane);
+    band->planes = tort_min(b->planes_at_once, b->planes - band->first_plane);
     if (band->planes <= 0) return false;
     if (b->copied) copy_band(b, band, buffer);
     return true;
 }
 
 int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row) {
-    return tort_least(bands->together, band->rows - row);
+    return tort_min(bands->together, band->rows - row);
 }

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define BAND_BYTES 262144 /* of input, for a band: half of a second cache of 512 KiB */
-#define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
-#define MOST_SUMS 512     /* of a tile */
+#define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
+#define MAX_SUMS 512      /* of a tile */
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ static void pack_four(const int8_t *weights, int64_t positions, int64_t step, ui
  * channels are filled with 0. */
 static void order_words(const shape *s, const int8_t *weights, int64_t together, uint8_t *words) {
     for (int64_t block = 0; block < s->channels; block += together) {
-        const int64_t last = tort_least(block + together, s->channels), step = (last - block + 3) / 4 * 4;
+        const int64_t last = tort_min(block + together, s->channels), step = (last - block + 3) / 4 * 4;
         for (int64_t c = block; c < last; c += 4, words += 4) {
             if (c + 4 <= last) {
                 pack_four(weights + c * s->positions, s->positions, step, words);
@@ -102,7 +102,7 @@ static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
     uint8_t *ordered = tort_alloc(prepare->env, bytes);
     if (!ordered) return tort_out_of_memory(prepare->error, bytes);
     for (int64_t first = 0; first < p->filters; first += s.tile) {
-        const int64_t lanes = tort_least(s.tile, s.filters - first), count = tort_least(lanes, p->filters - first);
+        const int64_t lanes = tort_min(s.tile, s.filters - first), count = tort_min(lanes, p->filters - first);
         pack_tile(device->simd, &s, weights + first * size, together, lanes, count, ordered,
                   packed + first * s.words * 4);
     }
@@ -131,9 +131,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
         return tort_no(TORT_NO_TYPE, "", "W must be constant, and int8");
     const int64_t positions = tort_positions(&p->window);
     if (positions < 1 || p->channels < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
-    if (p->filters < LEAST_FILTERS)
-        return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", LEAST_FILTERS,
-                       (long long)p->filters);
+    if (p->filters < MIN_FILTERS)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", MIN_FILTERS, (long long)p->filters);
     if (p->channels > TORT_USUAL_PRODUCTS / positions)
         return tort_no(TORT_NO_SHAPE, "", "is for sums of at most %d products", TORT_USUAL_PRODUCTS);
     return tort_byte_claim(target, node, 0, w);
@@ -224,7 +223,7 @@ static void copy_words(const tort_bands *bands, const void *image, int64_t plane
     const conv_job *job = bands->copy_arg;
     const uint8_t *rows[4];
     for (int64_t r = 0; r < 4; r++) {
-        const int64_t channel = tort_least(4 * plane + r, bands->channels - 1);
+        const int64_t channel = tort_min(4 * plane + r, bands->channels - 1);
         rows[r] = (const uint8_t *)image + channel * bands->shape.pixels + pixel;
     }
     job->device->simd->byte_words(to, rows, count, bands->flip);
@@ -246,7 +245,7 @@ static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
     for (int64_t s = 0; s < job->bands.planes * positions; s++) {
         const int64_t left = job->shape.channels - s / positions * job->bands.lanes;
         const uint8_t *from = x + job->spans[s].offset;
-        for (int64_t c = 0; c < tort_least(job->bands.lanes, left); c++)
+        for (int64_t c = 0; c < tort_min(job->bands.lanes, left); c++)
             sum += (is_signed ? (int8_t)from[c] : from[c]) - job->x_zero;
     }
     return sum;
@@ -255,7 +254,7 @@ static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
 /* One pixel of a tile whose sums are there. */
 static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int32_t pixel, int64_t first) {
     const int64_t seen = job->has_zero_points ? sum_pixels(job, t->x + pixel * t->x_step) : 0;
-    for (int64_t i = 0; i < tort_least(t->blocks * TORT_LANES, job->params->filters - first); i++) {
+    for (int64_t i = 0; i < tort_min(t->blocks * TORT_LANES, job->params->filters - first); i++) {
         const int64_t block = i / TORT_LANES, lane = i % TORT_LANES, f = first + i;
         const int64_t zero = job->has_zero_points ? (int64_t)number_of(job->w_zero, f) : 0;
         const int64_t sum = t->sums[(block * t->pixels + pixel) * TORT_LANES + lane] - zero * seen;
@@ -269,7 +268,7 @@ static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, 
 }
 
 static void make_slowly(const conv_job *job, const tort_blocked_byte_tile *tile, int64_t first) {
-    int32_t sums[MOST_SUMS];
+    int32_t sums[MAX_SUMS];
     tort_blocked_byte_tile t = *tile;
     t.sums = sums;
     job->device->bytes->blocked_tile(&t);
@@ -305,7 +304,7 @@ static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pix
 static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
     const int64_t outputs = job->bands.shape.outputs, filters = job->shape.filters;
     const int64_t length = job->bands.row_length, words = job->shape.words * 4;
-    const int64_t blocks = tort_least(job->shape.tile, filters - filter) / TORT_LANES;
+    const int64_t blocks = tort_min(job->shape.tile, filters - filter) / TORT_LANES;
     const uint8_t *weights = job->packed + filter * words;
     tort_blocked_byte_tile t = {.x_step = job->bands.shape.strides[2] * job->bands.lanes,
                                 .spans = job->spans,
@@ -350,7 +349,7 @@ static void fill_bias(const conv_job *job, const int32_t *bias, int32_t *to) {
     const int32_t *sums = (const int32_t *)(const void *)(job->packed + job->shape.words * job->shape.filters * 4);
     for (int64_t f = 0; f < job->shape.filters; f++) {
         const int64_t given = bias && f < job->params->filters ? bias[f] : 0;
-        const int64_t usual = tort_least(tort_most(given, -(1 << 30)), 1 << 30);
+        const int64_t usual = tort_min(tort_max(given, -(1 << 30)), 1 << 30);
         to[f] = (int32_t)(uint32_t)(uint64_t)(usual - (int64_t)job->x_zero * sums[f]);
     }
 }

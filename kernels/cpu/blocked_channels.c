@@ -36,7 +36,7 @@ static void scale_pixels(void *arg, int64_t begin, int64_t end) {
     const scale_job *job = arg;
     for (int64_t last; begin < end; begin = last) {
         const int64_t n = begin / job->pixels, first = begin % job->pixels;
-        last = tort_least(end, begin - first + job->pixels);
+        last = tort_min(end, begin - first + job->pixels);
         for (int64_t block = 0; block < job->blocks; block++) {
             const int64_t at = ((n * job->blocks + block) * job->pixels + first) * TORT_LANES;
             const int64_t of = (job->one_batch ? block : n * job->blocks + block) * TORT_LANES;
@@ -253,7 +253,7 @@ static void sum_stretches(void *arg, int64_t begin, int64_t end) {
     const int64_t length = job->pixels / STRETCHES;
     for (int64_t last; begin < end; begin = last) {
         const int64_t n = begin / STRETCHES, first = begin % STRETCHES;
-        last = tort_least(end, (n + 1) * STRETCHES);
+        last = tort_min(end, (n + 1) * STRETCHES);
         for (int64_t block = n * job->blocks; block < (n + 1) * job->blocks; block++)
             sum_pixels(job, job->x + (block * job->pixels + first * length) * TORT_LANES, last - begin, length, 1,
                        sums_of(job, block) + first * TORT_LANES);
@@ -270,7 +270,7 @@ static void finish_average(const average_job *job, int64_t block) {
                job->plain ? averages : job->y + block * TORT_LANES);
     if (job->plain)
         memcpy(job->y + block / job->blocks * job->channels + first, averages,
-               (size_t)tort_least(TORT_LANES, job->channels - first) * sizeof *averages);
+               (size_t)tort_min(TORT_LANES, job->channels - first) * sizeof *averages);
 }
 
 static tort_status run_average(const tort_call *call, bool plain) {
@@ -337,7 +337,7 @@ static void concat_pixels(void *arg, int64_t begin, int64_t end) {
     const concat_job *job = arg;
     for (int64_t last; begin < end; begin = last) {
         const int64_t n = begin / job->pixels, first = begin % job->pixels;
-        last = tort_least(end, begin - first + job->pixels);
+        last = tort_min(end, begin - first + job->pixels);
         join_pixels(job, n, first, last - begin);
     }
 }

@@ -12,7 +12,7 @@
 
 #define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
 #define BLOCK_FLOATS 4608 /* of 16 channels, 32 filters and 9 positions */
-#define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
+#define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
 #define ALONE_CHANNELS 32 /* fewer do not pay for the conversions around one convolution */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -43,7 +43,7 @@ static int64_t whole_filters(const grouping *g) {
 }
 
 static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t group) {
-    return tort_least(g->channels, p->channels - group * g->channels);
+    return tort_min(g->channels, p->channels - group * g->channels);
 }
 
 /* Groups that are joined: each filter reads the channels of its own group, and what it has for others stays 0. */
@@ -79,7 +79,7 @@ static void pack_tile(const tort_simd *simd, const float *weights, int64_t chann
         return;
     }
     for (int64_t block = 0; block < channels; block += TORT_LANES) {
-        const int64_t together = tort_least(TORT_LANES, channels - block);
+        const int64_t together = tort_min(TORT_LANES, channels - block);
         if (positions > 1 && together * positions * lanes <= BLOCK_FLOATS) {
             pack_block(simd, weights + block * positions, stride, positions, together, lanes, count, packed);
             packed += positions * together * lanes;
@@ -99,9 +99,9 @@ static void pack_group(const tort_simd *simd, const tort_conv_params *p, const g
         return;
     }
     for (int64_t f = 0; f < g->filters; f += g->tile) {
-        const int64_t lanes = tort_least(g->tile, whole_filters(g) - f);
+        const int64_t lanes = tort_min(g->tile, whole_filters(g) - f);
         pack_tile(simd, weights + (group * g->filters + f) * size, g->channels, positions, plain, lanes,
-                  tort_least(lanes, g->filters - f), packed + f * size);
+                  tort_min(lanes, g->filters - f), packed + f * size);
     }
 }
 
@@ -152,9 +152,8 @@ static tort_verdict claim_window(const tort_target *target, const tort_node_view
     if (tort_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (!node->inputs[1].constant)
         return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
-    if (p->filters < LEAST_FILTERS)
-        return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", LEAST_FILTERS,
-                       (long long)p->filters);
+    if (p->filters < MIN_FILTERS)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", MIN_FILTERS, (long long)p->filters);
     return tort_cpu_claim_float(target, node);
 }
 
@@ -265,12 +264,12 @@ static filters filters_of(const conv_job *job, int64_t tile) {
     const int64_t positions = job->bands.shape.positions, full = g->channels * positions;
     const int64_t planes = job->plain ? g->channels : tort_blocks(g->channels);
     return (filters){.first_block = (group * whole_filters(g) + first) / TORT_LANES,
-                     .blocks = tort_least(g->tile, whole_filters(g) - first) / TORT_LANES,
+                     .blocks = tort_min(g->tile, whole_filters(g) - first) / TORT_LANES,
                      .weights = job->packed + group * whole_filters(g) * full +
                                 first * channels_of(job->params, g, group) * positions,
                      .channels = channels_of(job->params, g, group) * positions,
                      .spans = job->spans + group * planes * positions,
-                     .span_count = tort_least(planes, job->bands.planes - group * planes) * positions};
+                     .span_count = tort_min(planes, job->bands.planes - group * planes) * positions};
 }
 
 /* What the planes of a band meet of them. */
@@ -278,7 +277,7 @@ static filters beside(const conv_job *job, const tort_band *b, filters f) {
     const int64_t positions = job->bands.shape.positions, before = b->first_plane * TORT_LANES * positions;
     if (b->planes == job->bands.planes) return f;
     f.weights += before * f.blocks * TORT_LANES;
-    f.channels = tort_least(b->planes * TORT_LANES * positions, f.channels - before);
+    f.channels = tort_min(b->planes * TORT_LANES * positions, f.channels - before);
     f.spans += b->first_plane * positions;
     f.span_count = b->planes * positions;
     return f;

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
-#define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
-#define MOST_STRIDE 16    /* along an axis: more make phases of hardly any work */
-#define MOST_WASTE 2      /* places for each input element: where windows are larger than the input, most see zeros */
-#define MOST_TILE 448     /* floats of a tile of outputs, of any instruction set */
+#define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
+#define MAX_STRIDE 16     /* along an axis: more make phases of hardly any work */
+#define MAX_WASTE 2       /* places for each input element: where windows are larger than the input, most see zeros */
+#define MAX_TILE 448      /* floats of a tile of outputs, of any instruction set */
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
@@ -88,7 +88,7 @@ static int64_t whole_filters(const tort_conv_params *p) {
 
 /* Filters of a tile. */
 static int64_t tile_filters(const tort_simd *simd, const tort_conv_params *p) {
-    return tort_least(whole_filters(p), TORT_LANES * simd->blocked_blocks);
+    return tort_min(whole_filters(p), TORT_LANES * simd->blocked_blocks);
 }
 
 /* The taps of a phase of one channel, `step` floats apart. */
@@ -109,7 +109,7 @@ static void pack_taps(const tort_blocked_shape *s, const phase *of, const float 
 static void pack_phase(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t channel_stride,
                        int64_t channels, int64_t lanes, int64_t count, float *packed) {
     for (int64_t c = 0; c < channels; c++, weights += channel_stride) {
-        const int64_t block = c / TORT_LANES * TORT_LANES, together = tort_least(TORT_LANES, channels - block);
+        const int64_t block = c / TORT_LANES * TORT_LANES, together = tort_min(TORT_LANES, channels - block);
         pack_taps(s, of, weights, count, together * lanes, packed + (block * of->taps + c - block) * lanes);
     }
 }
@@ -122,7 +122,7 @@ static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const
     const int64_t channel_stride = filters * s.positions;
     for (int64_t g = 0; g < p->group; g++, weights += channels * channel_stride)
         for (int64_t f = 0; f < filters; f += step) {
-            const int64_t lanes = tort_least(step, whole_filters(p) - f), count = tort_least(lanes, filters - f);
+            const int64_t lanes = tort_min(step, whole_filters(p) - f), count = tort_min(lanes, filters - f);
             for (int64_t number = 0; number < phases_of(&s); number++) {
                 const phase of = phase_at(&s, number);
                 pack_phase(&s, &of, weights + f * s.positions, channel_stride, channels, lanes, count, packed);
@@ -160,22 +160,22 @@ static bool is_dense(const tort_sliding *window) {
         inputs *= (double)window->input[i];
         places *= (double)((window->output[i] + window->strides[i] - 1) / window->strides[i]);
     }
-    return places <= MOST_WASTE * inputs;
+    return places <= MAX_WASTE * inputs;
 }
 
 static tort_verdict claim_sizes(const tort_conv_params *p) {
-    const int64_t channels = p->channels / tort_most(1, p->group), filters = p->filters / tort_most(1, p->group);
+    const int64_t channels = p->channels / tort_max(1, p->group), filters = p->filters / tort_max(1, p->group);
     if (tort_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
-    if (p->channels < TORT_LANES || p->filters < LEAST_FILTERS)
+    if (p->channels < TORT_LANES || p->filters < MIN_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and %d filters and more, W has %lld and %lld", TORT_LANES,
-                       LEAST_FILTERS, (long long)p->channels, (long long)p->filters);
+                       MIN_FILTERS, (long long)p->channels, (long long)p->filters);
     if (p->group != 1 && (channels % TORT_LANES != 0 || filters % TORT_LANES != 0))
         return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are no blocks of %d",
                        (long long)channels, (long long)filters, TORT_LANES);
     for (int32_t i = 0; i < p->window.axes; i++)
-        if (p->window.strides[i] > MOST_STRIDE || tort_sliding_extent(&p->window, i) > MOST_STRIDE * MOST_STRIDE)
-            return tort_no(TORT_NO_SHAPE, "", "is for strides of at most %d and windows of at most %d", MOST_STRIDE,
-                           MOST_STRIDE * MOST_STRIDE);
+        if (p->window.strides[i] > MAX_STRIDE || tort_sliding_extent(&p->window, i) > MAX_STRIDE * MAX_STRIDE)
+            return tort_no(TORT_NO_SHAPE, "", "is for strides of at most %d and windows of at most %d", MAX_STRIDE,
+                           MAX_STRIDE * MAX_STRIDE);
     if (!is_dense(&p->window)) return tort_no(TORT_NO_SHAPE, "", "most outputs see no input, but through some taps");
     return tort_yes();
 }
@@ -221,18 +221,18 @@ static int64_t see_input(transpose_job *job) {
         for (int64_t k = 0; k < s->kernel[i]; k++) {
             const int64_t seen = seen_through(s, i, k);
             const int64_t first = first_output(s, i, k * s->dilations[i] % s->strides[i]);
-            job->low[i] = tort_least(job->low[i], seen);
-            high = tort_most(high, seen);
-            last = tort_most(last, seen + places_along(s, i, first) - 1);
+            job->low[i] = tort_min(job->low[i], seen);
+            high = tort_max(high, seen);
+            last = tort_max(last, seen + places_along(s, i, first) - 1);
         }
         job->grid[i] = places_along(s, i, 0);
         job->reach[i] = high - job->low[i];
-        before = tort_most(0, -job->low[i]);
-        behind = tort_most(0, last - s->input[i] + 1);
+        before = tort_max(0, -job->low[i]);
+        behind = tort_max(0, last - s->input[i] + 1);
         job->padded = job->padded || before > 0 || behind > 0;
     }
     job->lead = before;
-    return tort_most(before, behind);
+    return tort_max(before, behind);
 }
 
 /* Floats of a band of so many rows of places; -1: too many. */
@@ -257,7 +257,7 @@ static bool start_job(transpose_job *job, const tort_conv_params *p, const tort_
     job->group_tiles = (whole_filters(p) + tile_filters(simd, p) - 1) / tile_filters(simd, p);
     job->row_pixels = s->input[2] + (job->padded ? zeros : 0);
     if (!job->padded) job->lead = 0;
-    job->band = tort_most(1, job->grid[1]);
+    job->band = tort_max(1, job->grid[1]);
     while (job->band > 1 && (band_floats(job, job->band) < 0 || band_floats(job, job->band) > BAND_FLOATS))
         job->band = (job->band + 1) / 2;
     const int64_t size = band_floats(job, job->band);
@@ -296,7 +296,7 @@ static tort_span *fill_spans(const transpose_job *job, const phase *of, tort_spa
         const int64_t slice = seen_through(s, 0, k[0]) - first_slice, row = seen_through(s, 1, k[1]) - first_row;
         const int64_t pixel = row * job->row_pixels + seen_through(s, 2, k[2]) + job->lead;
         *span++ = (tort_span){.offset = plane * job->plane + slice * job->slice + pixel * TORT_LANES,
-                              .count = tort_least(TORT_LANES, job->params->channels - plane * TORT_LANES)};
+                              .count = tort_min(TORT_LANES, job->params->channels - plane * TORT_LANES)};
     }
     return span;
 }
@@ -334,7 +334,7 @@ static bool next_band(const transpose_job *job, int64_t at, int64_t last, float 
     const int64_t rows = job->grid[1], slices = job->grid[0];
     if (at >= last) return false;
     *b = (band){.n = at / rows / slices, .depth = at / rows % slices, .row = at % rows};
-    b->rows = tort_least(tort_least(job->band, rows - b->row), last - at);
+    b->rows = tort_min(tort_min(job->band, rows - b->row), last - at);
     if (job->padded) {
         copy_band(job, b, buffer);
         b->x = buffer;
@@ -365,7 +365,7 @@ static void place_outputs(const transpose_job *job, const band *b, const phase *
 
 /* All places of a band in a phase, in tiles of about one size. */
 static void make_phase(const transpose_job *job, const band *b, const phase *of, tort_blocked_tile *tile, float *y) {
-    const int64_t rows = tort_least(b->rows, of->places[1] - b->row);
+    const int64_t rows = tort_min(b->rows, of->places[1] - b->row);
     if (b->depth >= of->places[0] || rows <= 0 || of->places[2] == 0) return;
     const int64_t pixels = (rows - 1) * job->row_pixels + of->places[2];
     const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
@@ -373,7 +373,7 @@ static void make_phase(const transpose_job *job, const band *b, const phase *of,
     const int64_t asked = (next - tile->weights) / tile->blocks;
     for (int64_t i = 0, at = 0; i < tiles; i++, at += tile->pixels) {
         tile->pixels = (int32_t)(pixels / tiles + (i < pixels % tiles));
-        tile->later = next + tort_least(i, tile->blocks - 1) * asked;
+        tile->later = next + tort_min(i, tile->blocks - 1) * asked;
         tile->x = b->x + at * TORT_LANES;
         job->simd->blocked_tile(tile);
         place_outputs(job, b, of, tile, at, y);
@@ -386,9 +386,9 @@ static void make_band(const transpose_job *job, const band *b, int64_t number) {
     const int64_t group = number / job->group_tiles, channels = channels_of(p), planes = tort_blocks(channels);
     const int64_t first = number % job->group_tiles * tile_filters(job->simd, p), phases = phases_of(&job->shape);
     const int64_t filter = group * whole_filters(p) + first;
-    const int64_t lanes = tort_least(tile_filters(job->simd, p), whole_filters(p) - first);
+    const int64_t lanes = tort_min(tile_filters(job->simd, p), whole_filters(p) - first);
     const tort_span *spans = job->spans;
-    float outputs[MOST_TILE];
+    float outputs[MAX_TILE];
     float *y = job->y + (b->n * tort_blocks(p->filters) * TORT_LANES + filter) * job->shape.outputs;
     tort_blocked_tile tile = {.x_step = TORT_LANES,
                               .weights = job->packed + filter * channels * job->shape.positions,

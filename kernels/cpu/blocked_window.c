@@ -25,9 +25,9 @@ typedef struct window_job {
 /* The outputs of a row whose windows lie in the picture: from .. to. */
 static tort_reach whole_windows(const tort_blocked_shape *s) {
     const int64_t stride = s->strides[2], end = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2];
-    tort_reach r = {.from = tort_least((s->begin[2] + stride - 1) / stride, s->output[2]),
-                    .to = end > 0 ? tort_least((end + stride - 1) / stride, s->output[2]) : 0};
-    r.to = tort_most(r.from, r.to);
+    tort_reach r = {.from = tort_min((s->begin[2] + stride - 1) / stride, s->output[2]),
+                    .to = end > 0 ? tort_min((end + stride - 1) / stride, s->output[2]) : 0};
+    r.to = tort_max(r.from, r.to);
     return r;
 }
 
@@ -84,7 +84,7 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
 static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block) {
     const int64_t rows = job->shape.output[1];
     for (int64_t last; row < end; row = last) {
-        last = tort_least(end, (row / rows + 1) * rows);
+        last = tort_min(end, (row / rows + 1) * rows);
         for (int64_t block = first_block; block < end_block; block++)
             for (int64_t h = row; h < last; h++) make_block_row(job, row / rows, block, h % rows);
     }
@@ -174,7 +174,7 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t c = 0; c < p->channels; c += TORT_LANES)
         device->simd->pack_lanes(packed + c * positions, TORT_LANES, weights + c * positions, positions, 1,
-                                 (int32_t)tort_least(TORT_LANES, p->channels - c), positions, 1);
+                                 (int32_t)tort_min(TORT_LANES, p->channels - c), positions, 1);
     return TORT_OK;
 }
 

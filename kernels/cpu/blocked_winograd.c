@@ -14,11 +14,11 @@
 #define PRODUCTS TORT_WINOGRAD_PRODUCTS
 #define INPUT TORT_WINOGRAD_INPUT
 #define OUTPUT TORT_WINOGRAD_OUTPUT
-#define CHUNK_FLOATS 131072      /* of transformed inputs: 512 KiB, half of a large second cache */
-#define LEAST_CHANNELS 32        /* of inputs and of filters: fewer would not pay for the transforms */
-#define LEAST_TILES 12           /* of a picture, where there are no more than MOST_WEIGHTS; else of more weights ... */
-#define MANY_TILES 40            /* ... which cost more to read than they save */
-#define MOST_WEIGHTS (192 * 192) /* pairs of channels; the limit too where the size of the picture is not known */
+#define CHUNK_FLOATS 131072     /* of transformed inputs: 512 KiB, half of a large second cache */
+#define MIN_CHANNELS 32         /* of inputs and of filters: fewer would not pay for the transforms */
+#define MIN_TILES 12            /* of a picture, where there are no more than MAX_WEIGHTS; else of more weights ... */
+#define MANY_TILES 40           /* ... which cost more to read than they save */
+#define MAX_WEIGHTS (192 * 192) /* pairs of channels; the limit too where the size of the picture is not known */
 
 static int64_t tiles_along(int64_t outputs) {
     return (outputs + OUTPUT - 1) / OUTPUT;
@@ -32,7 +32,7 @@ static tort_verdict claim_filters(const tort_conv_params *p) {
     for (int32_t i = 0; fits && i < 2; i++)
         fits = w->kernel[i] == 3 && w->strides[i] == 1 && w->dilations[i] == 1 && w->begin[i] <= 2;
     if (!fits) return tort_no(TORT_NO_SHAPE, "", "is for filters of 3x3 in one group, with strides and dilations of 1");
-    if (p->channels < LEAST_CHANNELS || p->filters < LEAST_CHANNELS)
+    if (p->channels < MIN_CHANNELS || p->filters < MIN_CHANNELS)
         return tort_no(TORT_NO_SHAPE, "", "%lld channels and %lld filters do not pay for its transforms",
                        (long long)p->channels, (long long)p->filters);
     return tort_yes();
@@ -41,12 +41,12 @@ static tort_verdict claim_filters(const tort_conv_params *p) {
 /* Does it pay? */
 static tort_verdict claim_picture(const tort_conv_params *p) {
     const int64_t height = p->window.output[0], width = p->window.output[1];
-    const bool few_weights = p->channels <= MOST_WEIGHTS / p->filters;
+    const bool few_weights = p->channels <= MAX_WEIGHTS / p->filters;
     if (height < 0 || width < 0) {
         if (few_weights) return tort_yes();
         return tort_no(TORT_NO_DYNAMIC, "", "the size of the picture is not known, and it would have many weights");
     }
-    if (tiles_along(height) * tiles_along(width) >= (few_weights ? LEAST_TILES : MANY_TILES)) return tort_yes();
+    if (tiles_along(height) * tiles_along(width) >= (few_weights ? MIN_TILES : MANY_TILES)) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "", "a picture of %lldx%lld does not pay for four times the weights",
                    (long long)height, (long long)width);
 }
@@ -87,7 +87,7 @@ static tort_status prepare_winograd(tort_prepare *prepare) {
     float *packed = prepare->packed, filters[9 * 2 * TORT_LANES];
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t f = 0; f < whole; f += tile) {
-        const int32_t lanes = (int32_t)tort_least(tile, whole - f), count = (int32_t)tort_least(lanes, p->filters - f);
+        const int32_t lanes = (int32_t)tort_min(tile, whole - f), count = (int32_t)tort_min(lanes, p->filters - f);
         for (int64_t c = 0; c < p->channels; c++) {
             simd->pack_lanes(filters, lanes, weights + (f * p->channels + c) * 9, p->channels * 9, 1, count, 9, 1);
             simd->winograd_filter(filters, lanes, packed + c * lanes, p->channels * lanes);
@@ -130,8 +130,8 @@ static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_s
     job->filter_blocks = tort_blocks(p->filters);
     if (__builtin_mul_overflow(job->channel_blocks * TORT_LANES, PRODUCTS, &floats)) return false;
     /* Chunks of about one size, of whole tiles of the product where there are several. */
-    const int64_t most = floats < CHUNK_FLOATS ? CHUNK_FLOATS / floats : 1, pixels = simd->blocked_pixels;
-    const int64_t fitting = most > pixels ? most / pixels * pixels : most > pixels / 2 ? most : (pixels + 1) / 2;
+    const int64_t max = floats < CHUNK_FLOATS ? CHUNK_FLOATS / floats : 1, pixels = simd->blocked_pixels;
+    const int64_t fitting = max > pixels ? max / pixels * pixels : max > pixels / 2 ? max : (pixels + 1) / 2;
     job->chunk = job->tiles < fitting ? job->tiles : fitting;
     if (job->chunk < 1) job->chunk = 1;
     const int64_t chunks = (job->tiles + job->chunk - 1) / job->chunk;
@@ -234,12 +234,12 @@ static void put_outputs(const winograd_job *job, const place *at, int64_t count,
                               .step = step,
                               .bias = job->bias + block * TORT_LANES,
                               .pitch = job->width * TORT_LANES,
-                              .rows = tort_least(OUTPUT, job->height - at->row),
+                              .rows = tort_min(OUTPUT, job->height - at->row),
                               .bounds = job->bounds};
-    const int64_t columns = tort_least(count * OUTPUT, job->width - at->column);
+    const int64_t columns = tort_min(count * OUTPUT, job->width - at->column);
     for (int64_t t = 0; t < count; t++, o.m += TORT_LANES) {
         const int64_t to = y + t * OUTPUT * TORT_LANES;
-        o.columns = tort_least(OUTPUT, columns - t * OUTPUT);
+        o.columns = tort_min(OUTPUT, columns - t * OUTPUT);
         o.y = job->y + to;
         o.add = job->residual ? job->residual + to : NULL;
         job->simd->winograd_output(&o);
@@ -253,7 +253,7 @@ static void transform_outputs(const winograd_job *job, int64_t first, int64_t co
     int64_t row; /* tiles that lie in one row */
     for (int64_t t = 0; t < count; t += row) {
         const place at = place_of(job, first + t);
-        row = tort_least(count - t, job->across - at.column / OUTPUT);
+        row = tort_min(count - t, job->across - at.column / OUTPUT);
         for (int64_t b = 0; b < blocks; b++)
             put_outputs(job, &at, row, block + b, blocks * job->chunk * TORT_LANES,
                         m + (b * job->chunk + t) * TORT_LANES);
@@ -273,10 +273,10 @@ static void winograd_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->filter_tiles, 1, part / job->split.pixel_parts, job->split.filter_parts, &tile_first,
                        &tile_last);
         for (; first < last && tile_first < tile_last; first += job->chunk) {
-            const int64_t count = tort_least(job->chunk, last - first);
+            const int64_t count = tort_min(job->chunk, last - first);
             transform_inputs(job, first, count, v);
             for (int64_t tile = tile_first; tile < tile_last; tile++) {
-                const int32_t of_tile = (int32_t)tort_least(blocks, job->filter_blocks - tile * blocks);
+                const int32_t of_tile = (int32_t)tort_min(blocks, job->filter_blocks - tile * blocks);
                 multiply(job, count, v, job->packed + tile * PRODUCTS * job->params->channels * job->tile, of_tile, m);
                 transform_outputs(job, first, count, tile * blocks, of_tile, m);
             }
@@ -301,7 +301,7 @@ static tort_status run_winograd(const tort_call *call) {
     tort_span *spans = tort_cpu_take(&scratch, (size_t)job.channel_blocks * sizeof *spans);
     for (int64_t b = 0; b < job.channel_blocks; b++)
         spans[b] = (tort_span){.offset = b * job.chunk * TORT_LANES,
-                               .count = tort_least(TORT_LANES, p->channels - b * TORT_LANES)};
+                               .count = tort_min(TORT_LANES, p->channels - b * TORT_LANES)};
     job.spans = spans;
     job.buffers = (float *)scratch;
     const tort_cpu_products products = {

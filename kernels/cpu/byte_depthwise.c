@@ -66,7 +66,7 @@ static bool lay_out(const tort_sliding *w, layout *l) {
         const int32_t axis = i - (2 - w->axes);
         const bool given = axis >= 0;
         l->input[i] = given ? w->input[axis] : 1;
-        l->output[i] = given ? tort_most(1, w->output[axis]) : 1; /* 0: nothing will run */
+        l->output[i] = given ? tort_max(1, w->output[axis]) : 1; /* 0: nothing will run */
         l->kernel[i] = given ? w->kernel[axis] : 1;
         l->strides[i] = given ? w->strides[axis] : 1;
         l->dilations[i] = given ? w->dilations[axis] : 1;

@@ -11,11 +11,11 @@
 
 #define ROWS_BYTES (192 * 1024)    /* of rows at a time where they are packed on the way */
 #define COLUMNS_BYTES (320 * 1024) /* of columns likewise */
-#define MOST_DOTS 4                /* columns that are not worth a vector */
+#define MAX_DOTS 4                 /* columns that are not worth a vector */
 #define FEW_ROWS 4                 /* what is added to their sums is not worth a list of its own for each panel */
 #define SLACK 256                  /* bytes behind a panel that packing may write */
-#define MOST_COLUMNS 32            /* of any tile */
-#define MOST_TILE (14 * MOST_COLUMNS)
+#define MAX_COLUMNS 32             /* of any tile */
+#define MAX_TILE (14 * MAX_COLUMNS)
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ static void pack_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *p
                            .is_signed = a->sign.is_signed};
     for (int64_t m = first; m < last; m += bytes->tile_rows, packed += bytes->tile_rows * row_bytes(k)) {
         rows.sums = sums ? sums + (m - first) : NULL;
-        simd->byte_rows(&rows, packed, a->data + m * a->line_stride, (int32_t)tort_least(bytes->tile_rows, last - m));
+        simd->byte_rows(&rows, packed, a->data + m * a->line_stride, (int32_t)tort_min(bytes->tile_rows, last - m));
     }
 }
 
@@ -96,7 +96,7 @@ void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t
 /* A panel whose rows lie in memory with their columns together. What lies behind `columns` is some number. */
 static void interleave_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
                              int64_t first, int32_t columns, int64_t k) {
-    static const uint8_t nothing[MOST_COLUMNS];
+    static const uint8_t nothing[MAX_COLUMNS];
     for (int64_t j = 0; j < k; j += 4, panel += 4 * bytes->tile_columns) {
         const uint8_t *rows[4];
         for (int64_t r = 0; r < 4; r++) rows[r] = j + r < k ? b->data + (j + r) * b->k_stride + first : nothing;
@@ -193,8 +193,8 @@ void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint
 typedef struct column_lists {
     const int32_t *add, *times; /* NULL without */
     const float *factors, *floats;
-    int32_t sums[MOST_COLUMNS], made[MOST_COLUMNS]; /* of columns that are packed on the way; what is added */
-    int32_t copies[3][MOST_COLUMNS];
+    int32_t sums[MAX_COLUMNS], made[MAX_COLUMNS]; /* of columns that are packed on the way; what is added */
+    int32_t copies[3][MAX_COLUMNS];
 } column_lists;
 
 /* What the buffer is cut into, in this order. */
@@ -217,7 +217,7 @@ static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_pack
     p->lists = tort_round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
     p->columns = columns_packed ? 0 : p->columns_at_once * tort_round_up(k, 4) + SLACK;
     p->column_lists = p->columns_at_once / bytes->tile_columns * (int64_t)sizeof(column_lists);
-    p->dots = MOST_DOTS * row_bytes(k);
+    p->dots = MAX_DOTS * row_bytes(k);
     p->total = tort_round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists + p->dots, 64);
 }
 
@@ -252,14 +252,14 @@ static bool wants_column_sums(const tort_byte_gemm *g) {
     return g->row_zeros.each || g->row_zeros.one != 0;
 }
 
-#define LEAST_FACTOR 0x1p-15f
-#define MOST_FACTOR 0x1p60f
-#define MOST_BIAS (1 << 30)
+#define MIN_FACTOR 0x1p-15f
+#define MAX_FACTOR 0x1p60f
+#define MAX_BIAS (1 << 30)
 
 bool tort_byte_factors_usual(const float *factors, int64_t count) {
     bool usual = true;
     for (int64_t i = 0; factors && i < count; i++)
-        usual = usual && fabsf(factors[i]) >= LEAST_FACTOR && fabsf(factors[i]) <= MOST_FACTOR;
+        usual = usual && fabsf(factors[i]) >= MIN_FACTOR && fabsf(factors[i]) <= MAX_FACTOR;
     return usual;
 }
 
@@ -272,7 +272,7 @@ static bool needs_double(const tort_byte_gemm *g) {
 }
 
 static int32_t usual_bias(int32_t bias) {
-    return bias > MOST_BIAS ? MOST_BIAS : bias < -MOST_BIAS ? -MOST_BIAS : bias;
+    return bias > MAX_BIAS ? MAX_BIAS : bias < -MAX_BIAS ? -MAX_BIAS : bias;
 }
 
 /* Sums of a row less its zero point, times the columns' zero point, less what both have in common; and its bias. */
@@ -296,16 +296,16 @@ static void fill_rows(work *w, const int32_t *sums) {
 static const void *list_of(const work *w, const void *list, int64_t n, int32_t columns, int32_t *copy) {
     const int32_t *from = list;
     if (!list || columns == w->g->bytes->tile_columns) return list ? from + n : NULL;
-    memset(copy, 0, MOST_COLUMNS * sizeof *copy);
+    memset(copy, 0, MAX_COLUMNS * sizeof *copy);
     memcpy(copy, from + n, (size_t)columns * sizeof *copy);
     return copy;
 }
 
 /* sums: of the columns from n on. */
 static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t columns, const int32_t *sums) {
-    static const int32_t nothing[MOST_COLUMNS];
-    static const float ones[MOST_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const int32_t nothing[MAX_COLUMNS];
+    static const float ones[MAX_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const tort_byte_gemm *g = w->g;
     const bool by_rows = w->times && !g->column_zeros.each;
     const uint32_t times = sums && !by_rows ? 0u - (uint32_t)g->row_zeros.one : 0;
@@ -327,7 +327,7 @@ static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t 
 
 static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t m, int64_t n) {
     const tort_byte_gemm *g = w->g;
-    int32_t whole[MOST_TILE];
+    int32_t whole[MAX_TILE];
     tort_byte_finish finish = *usual;
     finish.result = TORT_BYTES_TO_INT32;
     finish.y = whole;
@@ -346,7 +346,7 @@ static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t 
 /* Of this many columns, those that are made one by one. */
 static int32_t dots_of(const tort_bytes *bytes, int32_t columns) {
     const int32_t rest = columns % bytes->width;
-    return rest <= MOST_DOTS ? rest : 0;
+    return rest <= MAX_DOTS ? rest : 0;
 }
 
 static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
@@ -378,12 +378,12 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
     const tort_byte_gemm *g = w->g;
     const int64_t i = m - w->m_first, element = m * g->y_stride + n;
     const column_lists *lists = w->lists + (n - w->n_first) / g->bytes->tile_columns;
-    _Alignas(64) int32_t sums[MOST_TILE];
-    const int32_t column_count = (int32_t)tort_least(g->bytes->tile_columns, w->n_last - n);
+    _Alignas(64) int32_t sums[MAX_TILE];
+    const int32_t column_count = (int32_t)tort_min(g->bytes->tile_columns, w->n_last - n);
     tort_byte_tile tile = {.rows = rows,
                            .columns = columns,
                            .words = (g->k + 3) / 4,
-                           .row_count = (int32_t)tort_least(g->bytes->tile_rows, w->m_last - m),
+                           .row_count = (int32_t)tort_min(g->bytes->tile_rows, w->m_last - m),
                            .unsigned_rows = g->unsigned_rows,
                            .sums = sums};
     make_sums(w, &tile, column_count);
@@ -433,7 +433,7 @@ static const uint8_t *take_columns(const work *w) {
     const bool packed = g->packed_columns.panels != NULL, sums = wants_column_sums(g);
     const uint8_t *panels = packed ? g->packed_columns.panels + w->n_first * line : w->columns;
     for (int64_t n = w->n_first; n < w->n_last; n += lanes) {
-        const int32_t columns = (int32_t)tort_least(lanes, w->n_last - n);
+        const int32_t columns = (int32_t)tort_min(lanes, w->n_last - n);
         column_lists *lists = w->lists + (n - w->n_first) / lanes;
         uint8_t *panel = w->columns + (n - w->n_first) * line;
         if (!packed && g->pack)
@@ -503,11 +503,11 @@ void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_la
     open_work(g, buffer, &w);
     for (int64_t m = m_first; m < m_last; m += w.parts.rows_at_once) {
         w.m_first = m;
-        w.m_last = tort_least(m_last, m + w.parts.rows_at_once);
+        w.m_last = tort_min(m_last, m + w.parts.rows_at_once);
         const uint8_t *rows = take_rows(&w);
         for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once) {
             w.n_first = n;
-            w.n_last = tort_least(n_last, n + w.parts.columns_at_once);
+            w.n_last = tort_min(n_last, n + w.parts.columns_at_once);
             multiply_columns(&w, rows);
         }
     }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MOST_POSITIONS 4096 /* the input is stored with its padding */
+#define MAX_POSITIONS 4096 /* the input is stored with its padding */
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
@@ -20,8 +20,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (p->window.axes != 1 && p->window.axes != 2)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
     for (int32_t i = 0; i < p->window.axes; i++)
-        if (p->window.kernel[i] > MOST_POSITIONS)
-            return tort_no(TORT_NO_SHAPE, "", "is for windows of at most %d positions along an axis", MOST_POSITIONS);
+        if (p->window.kernel[i] > MAX_POSITIONS)
+            return tort_no(TORT_NO_SHAPE, "", "is for windows of at most %d positions along an axis", MAX_POSITIONS);
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make Indices");
     return tort_yes();
 }
@@ -40,7 +40,7 @@ static axis axis_of(const tort_sliding *w, int32_t from_end) {
 /* Elements that the windows of a row see, and of each of the `stride` rows that they are cut into. */
 static bool row_lengths(const axis *x, int64_t *seen, int64_t *phase) {
     int64_t reach;
-    if (__builtin_mul_overflow(tort_most(1, x->output) - 1, x->stride, seen) ||
+    if (__builtin_mul_overflow(tort_max(1, x->output) - 1, x->stride, seen) ||
         __builtin_mul_overflow(x->kernel - 1, x->dilation, &reach) || __builtin_add_overflow(*seen, reach + 1, seen) ||
         *seen > INT64_MAX / 8 || x->stride > INT64_MAX / 16)
         return false;

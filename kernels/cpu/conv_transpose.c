@@ -21,7 +21,7 @@ static int64_t kernel_size(const tort_sliding *window) {
 /* Filters of a chunk, and chunks of a group. */
 static int64_t chunk_filters(const tort_conv_params *p) {
     const int64_t fit = CHUNK_ROWS / kernel_size(&p->window), filters = p->filters / p->group;
-    return fit < 1 ? 1 : tort_least(fit, filters < 1 ? 1 : filters);
+    return fit < 1 ? 1 : tort_min(fit, filters < 1 ? 1 : filters);
 }
 
 static int64_t chunks(const tort_conv_params *p) {
@@ -67,7 +67,7 @@ static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const
     for (int64_t g = 0; g < p->group; g++)
         for (int64_t f = 0; f < filters; f += at_once) {
             const float *from = weights + g * channels * filters * size + f * size;
-            tort_pack_a(simd, packed, from, 1, filters * size, tort_least(at_once, filters - f) * size, channels);
+            tort_pack_a(simd, packed, from, 1, filters * size, tort_min(at_once, filters - f) * size, channels);
             packed += chunk_size(simd, p);
         }
 }
@@ -181,7 +181,7 @@ static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, c
         done = in_twos && kw + 1 < job->kernel[2] ? 2 : 1;
         for (int64_t at = 0; at < count;) {
             const int64_t x = (begin + at) % width, row = (begin + at) / width;
-            const int64_t length = tort_least(width - x, count - at);
+            const int64_t length = tort_min(width - x, count - at);
             const int64_t h = row % job->input[1] * job->strides[1] + kh * job->dilations[1] - job->begin[1];
             const int64_t d = row / job->input[1] * job->strides[0] + kd * job->dilations[0] - job->begin[0];
             const bool inside = d >= 0 && d < job->output[0] && h >= 0 && h < job->output[1];
@@ -212,9 +212,9 @@ static void pack_stripe(const transpose_job *job, int64_t n, int64_t g, int64_t 
                                    .b_k_stride = job->inputs,
                                    .b_column_stride = 1};
     for (int64_t k = 0; k < channels; k += TORT_PACKED_DEPTH) {
-        const int64_t depth = tort_least(TORT_PACKED_DEPTH, channels - k);
+        const int64_t depth = tort_min(TORT_PACKED_DEPTH, channels - k);
         for (int64_t i = 0; i < count; i += lanes, packed += depth * lanes)
-            tort_pack_b_matrix(&gemm, k, depth, i, (int32_t)tort_least(lanes, count - i), packed);
+            tort_pack_b_matrix(&gemm, k, depth, i, (int32_t)tort_min(lanes, count - i), packed);
     }
 }
 
@@ -224,12 +224,12 @@ static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int
     const tort_conv_params *p = job->params;
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group, at_once = chunk_filters(p);
     const float *weights = job->packed + g * chunks(p) * chunk_size(job->simd, p);
-    begin_outputs(job, n, g * filters + first * at_once, tort_least(last * at_once, filters) - first * at_once);
+    begin_outputs(job, n, g * filters + first * at_once, tort_min(last * at_once, filters) - first * at_once);
     for (int64_t begin = 0; begin < job->inputs; begin += STRIPE) {
-        const int64_t length = tort_least(STRIPE, job->inputs - begin);
+        const int64_t length = tort_min(STRIPE, job->inputs - begin);
         pack_stripe(job, n, g, begin, length, packed);
         for (int64_t chunk = first; chunk < last; chunk++) {
-            const int64_t filter = chunk * at_once, count = tort_least(at_once, filters - filter);
+            const int64_t filter = chunk * at_once, count = tort_min(at_once, filters - filter);
             const tort_packed_gemm gemm = {.simd = job->simd,
                                            .m = count * job->kernel_size,
                                            .n = length,
@@ -256,7 +256,7 @@ static void transpose_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(p->batch * p->group * per_group, 1, part, job->parts, &first, &last);
         for (int64_t task = first; task < last; task = next) {
             const int64_t group = task / per_group;
-            next = tort_least(last, (group + 1) * per_group);
+            next = tort_min(last, (group + 1) * per_group);
             transpose_chunks(job, group / p->group, group % p->group, task - group * per_group,
                              next - group * per_group, stripe, job->addends + part * addend_floats(p));
         }

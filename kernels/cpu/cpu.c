@@ -93,13 +93,13 @@ void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, in
 
 tort_cpu_split tort_cpu_split_of(const tort_cpu_products *products, int32_t threads) {
     tort_cpu_split best = {1, 1};
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
     for (int32_t f = 1; f <= threads; f++) {
         const int32_t p = threads / f;
         const int64_t pixels = (products->pixels + p - 1) / p, filters = (products->filters + f - 1) / f;
         const int64_t cost = pixels * filters + pixels * products->pixel_cost + filters * products->filter_cost;
-        if (cost >= least) continue;
-        least = cost;
+        if (cost >= min) continue;
+        min = cost;
         best = (tort_cpu_split){.pixel_parts = p, .filter_parts = f};
     }
     return best;

@@ -20,8 +20,8 @@
 #endif
 
 #define MAX_THREADS 1024
-#define MAX_SPIN 1000000                /* microseconds */
-#define MOST_VALUES ((uint64_t)8 << 30) /* bytes that values may take where no mem_limit says otherwise */
+#define MAX_SPIN 1000000               /* microseconds */
+#define MAX_VALUES ((uint64_t)8 << 30) /* bytes that values may take where no mem_limit says otherwise */
 
 /* ---- instruction sets -------------------------------------------------------------------------------------------- */
 
@@ -166,10 +166,10 @@ static int32_t default_threads(void) {
     return processors > MAX_THREADS ? MAX_THREADS : processors;
 }
 
-static bool read_number(const char *text, int32_t least, int32_t most, int32_t *number) {
+static bool read_number(const char *text, int32_t min, int32_t max, int32_t *number) {
     char *end;
     const long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < least || value > most) return false;
+    if (end == text || *end != '\0' || value < min || value > max) return false;
     *number = (int32_t)value;
     return true;
 }
@@ -193,8 +193,8 @@ static bool read_memory(const tort_provider_config *config, tort_target *target)
     const char *text = tort_provider_option_get(config, "mem_limit");
     if (text) return tort_read_size(text, &target->memory) && target->memory > 0;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : MOST_VALUES;
-    target->memory = machine < MOST_VALUES ? machine : MOST_VALUES;
+    const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : MAX_VALUES;
+    target->memory = machine < MAX_VALUES ? machine : MAX_VALUES;
     target->values_only = true;
     return true;
 }

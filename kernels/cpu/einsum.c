@@ -11,7 +11,7 @@
 
 #define BLOCK_ROWS 168    /* of a product whose columns do not lie together in the output; whole tiles ... */
 #define BLOCK_COLUMNS 128 /* ... of any instruction set */
-#define LEAST_WORK 256    /* multiplications of one product, below which it is not worth packing */
+#define MIN_WORK 256      /* multiplications of one product, below which it is not worth packing */
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
@@ -127,7 +127,7 @@ static tort_verdict claim_einsum(const tort_target *target, const tort_node_view
     if (!tort_shape_known(&node->inputs[0]) || !tort_shape_known(&node->inputs[1]))
         return tort_cpu_claim_float(target, node);
     make_plan(p, &plan);
-    if (p->output.count > 0 && (double)plan.row.size * (double)plan.column.size * (double)plan.depth.size < LEAST_WORK)
+    if (p->output.count > 0 && (double)plan.row.size * (double)plan.column.size * (double)plan.depth.size < MIN_WORK)
         return tort_no(TORT_NO_SHAPE, "", "is for larger products than these");
     return tort_cpu_claim_float(target, node);
 }

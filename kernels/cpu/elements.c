@@ -80,9 +80,9 @@ typedef struct chain {
 
 static void run_operands(const chain *c, const operand *operands, char *y, int64_t bytes) {
     char so_far[TORT_BLOCK * sizeof(double)];
-    const int64_t most = c->count > 2 ? (int64_t)sizeof so_far : bytes;
-    for (int64_t at = 0; at < bytes; at += most) {
-        const int64_t some = bytes - at < most ? bytes - at : most;
+    const int64_t max = c->count > 2 ? (int64_t)sizeof so_far : bytes;
+    for (int64_t at = 0; at < bytes; at += max) {
+        const int64_t some = bytes - at < max ? bytes - at : max;
         operand pair[2] = {operand_from(&operands[0], at)};
         for (int32_t k = 1; k < c->count; k++) {
             char *to = k == c->count - 1 ? y + at : so_far;
@@ -211,11 +211,11 @@ static tort_status run_abs(const tort_call *call) {
 /* Where the lower bound is above the upper one, that counts. */
 static tort_status run_clip(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *low = tort_call_input(call, 1), *high = tort_call_input(call, 2);
-    const tort_tensor least = low ? single(x->type, low->data) : *x, most = high ? single(x->type, high->data) : *x;
+    const tort_tensor min = low ? single(x->type, low->data) : *x, max = high ? single(x->type, high->data) : *x;
     chain c = {0};
     join(&c, NULL, x);
-    if (low || !high) join(&c, pair_loop(call, TORT_PAIR_MAX), &least);
-    if (high) join(&c, pair_loop(call, TORT_PAIR_MIN), &most);
+    if (low || !high) join(&c, pair_loop(call, TORT_PAIR_MAX), &min);
+    if (high) join(&c, pair_loop(call, TORT_PAIR_MIN), &max);
     return run_chain(call, &c);
 }
 
@@ -355,14 +355,14 @@ static tort_verdict claim_where(const tort_target *target, const tort_node_view 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_loops(const tort_target *target, const tort_node_view *node, tort_pair_kind first,
-                                tort_pair_kind second, int32_t most) {
+                                tort_pair_kind second, int32_t max) {
     const tort_verdict verdict = tort_cpu_claim_processor(target);
     const tort_type type = node->inputs[0].type;
     if (verdict.code != TORT_YES) return verdict;
     const tort_chunk_loop *loops = tort_simd_choose(target->instructions)->pairs[type];
     if (!loops[first] || !loops[second]) return tort_no(TORT_NO_TYPE, "", "has no loop for %s", tort_type_name(type));
-    if (node->input_count < 2 || node->input_count > most)
-        return tort_no(TORT_NO_SHAPE, "", "is for 2 to %d inputs, there are %d", (int)most, (int)node->input_count);
+    if (node->input_count < 2 || node->input_count > max)
+        return tort_no(TORT_NO_SHAPE, "", "is for 2 to %d inputs, there are %d", (int)max, (int)node->input_count);
     return verdict;
 }
 

@@ -50,8 +50,8 @@ static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const t
                               .sum = sum,
                               .softmax = simd->softmax_row,
                               .parts = threads,
-                              .most_rows = tort_attend_block_rows(simd, keys),
-                              .row_room = TORT_ATTEND_MOST_ROWS,
+                              .max_rows = tort_attend_block_rows(simd, keys),
+                              .row_room = TORT_ATTEND_MAX_ROWS,
                               .score_room = tort_attend_score_floats(simd, keys),
                               .buffer_bytes = bytes};
 }

@@ -31,10 +31,10 @@ int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k) {
 static void pack_ahead(const tort_simd *simd, int32_t lanes, float *packed, const float *source, int64_t lane_stride,
                        int64_t k_stride, int64_t count, int64_t k, float scale) {
     for (int64_t block = 0; block < k; block += DEPTH) {
-        const int64_t depth = tort_least(DEPTH, k - block);
+        const int64_t depth = tort_min(DEPTH, k - block);
         for (int64_t first = 0; first < count; first += lanes) {
             simd->pack_lanes(packed, lanes, source + first * lane_stride + block * k_stride, lane_stride, k_stride,
-                             (int32_t)tort_least(lanes, count - first), depth, scale);
+                             (int32_t)tort_min(lanes, count - first), depth, scale);
             packed += depth * lanes;
         }
     }
@@ -54,12 +54,12 @@ void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int6
                       int64_t n, int64_t k, float scale, const tort_b_part *part) {
     const int64_t lanes = simd->tile_columns, width = tort_round_up(n, lanes);
     for (int64_t row = part->k_first, last; row < part->k_last; row = last) {
-        const int64_t block = row / DEPTH * DEPTH, depth = tort_least(DEPTH, k - block);
-        last = tort_least(block + depth, part->k_last);
+        const int64_t block = row / DEPTH * DEPTH, depth = tort_min(DEPTH, k - block);
+        last = tort_min(block + depth, part->k_last);
         for (int64_t first = part->n_first; first < part->n_last; first += lanes)
             simd->pack_lanes(packed + width * block + first * depth + (row - block) * lanes, (int32_t)lanes,
                              b + (first - part->n_first) * column_stride + (row - part->k_first) * k_stride,
-                             column_stride, k_stride, (int32_t)tort_least(lanes, part->n_last - first), last - row,
+                             column_stride, k_stride, (int32_t)tort_min(lanes, part->n_last - first), last - row,
                              scale);
     }
     if (part->k_last == k && part->n_last == n) memset(packed + width * k, 0, SLACK * sizeof(float));
@@ -123,11 +123,11 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
     const bool alone = all_rows == 1, near = alone && g->n * g->k <= NEAR;
     for (int64_t n = n_first; n < n_last; n += tile_columns) {
         tile->b = at->b + (n - at->n_first) * at->depth;
-        tile->columns = (int32_t)tort_least(tile_columns, n_last - n);
+        tile->columns = (int32_t)tort_min(tile_columns, n_last - n);
         tile->later = near ? NULL : tile->b + (alone ? ROW_AHEAD : tile_columns * at->depth);
         tile->column_bias = begins && g->column_bias ? g->column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
-            tile->rows = (int32_t)tort_least(tile_rows, at->m_last - m);
+            tile->rows = (int32_t)tort_min(tile_rows, at->m_last - m);
             tile->a_row = at->rows && tile->rows == tile_rows ? g->a_row_stride : 0;
             tile->a = tile->a_row ? at->rows + (m - at->m_first) * tile->a_row : at->a + (m - at->m_first) * at->depth;
             tile->row_bias = begins && g->row_bias ? g->row_bias + m : NULL;
@@ -149,7 +149,7 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
     tort_tile tile = {.a_step = at->a_step, .k = at->depth, .c_stride = g->c_stride};
     const bool complete = tort_simd_bounds(epilogue, &tile.bounds);
     for (int64_t n = at->n_first; n < at->n_last; n += step) {
-        const int64_t n_last = tort_least(at->n_last, n + step);
+        const int64_t n_last = tort_min(at->n_last, n + step);
         multiply_columns(g, at, &tile, n, n_last);
         for (int64_t m = at->m_first; !complete && m < at->m_last; m++)
             g->simd->finish(epilogue, NULL, g->c + m * g->c_stride + n, n_last - n);
@@ -180,7 +180,7 @@ static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
     const int64_t whole = (at->m_last - at->m_first) / lanes * lanes;
     at->rows = stays_as_it_lies(g) ? a + at->m_first * g->a_row_stride : NULL;
     for (int64_t m = at->m_first + (at->rows ? whole : 0); m < at->m_last; m += lanes) {
-        const int32_t rows = (int32_t)tort_least(lanes, at->m_last - m);
+        const int32_t rows = (int32_t)tort_min(lanes, at->m_last - m);
         g->simd->pack_lanes(a_buffer + (m - at->m_first) * at->depth, rows == 1 ? 1 : lanes, a + m * g->a_row_stride,
                             g->a_row_stride, g->a_k_stride, rows, at->depth, g->scale);
     }
@@ -190,7 +190,7 @@ static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
 static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first, int64_t m_last, float *a_buffer) {
     const int64_t lanes = g->simd->tile_rows, step = g->packed_a ? ROWS_PACKED : ROWS_BUFFER;
     for (at->m_first = m_first; at->m_first < m_last; at->m_first += step) {
-        at->m_last = tort_least(m_last, at->m_first + step);
+        at->m_last = tort_min(m_last, at->m_first + step);
         if (g->packed_a) {
             at->a = g->packed_a + tort_round_up(g->m, lanes) * at->k_first + at->m_first * at->depth;
             at->a_step = lanes;
@@ -208,14 +208,14 @@ void tort_packed_gemm_block(const tort_packed_gemm *g, int64_t m_first, int64_t 
     const int64_t step = g->packed_b ? n_last - n_first : panels_at_once(g->packed_a != NULL) * lanes;
     /* k may be 0: then the tiles only set C to the bias. */
     for (int64_t k = 0; k == 0 || k < g->k; k += DEPTH) {
-        block at = {.k_first = k, .depth = tort_least(DEPTH, g->k - k)};
+        block at = {.k_first = k, .depth = tort_min(DEPTH, g->k - k)};
         for (at.n_first = n_first; at.n_first < n_last; at.n_first += step) {
-            at.n_last = tort_least(n_last, at.n_first + step);
+            at.n_last = tort_min(n_last, at.n_first + step);
             if (g->packed_b) {
                 at.b = g->packed_b + tort_round_up(g->n, lanes) * k + at.n_first * at.depth;
             } else {
                 for (int64_t n = at.n_first; n < at.n_last; n += lanes)
-                    g->pack_b(g, k, at.depth, n, (int32_t)tort_least(lanes, at.n_last - n),
+                    g->pack_b(g, k, at.depth, n, (int32_t)tort_min(lanes, at.n_last - n),
                               b_buffer + (n - at.n_first) * at.depth);
                 at.b = b_buffer;
             }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 1000000, LEAST_TRIES = 3 };
+enum { ROUNDS = 1000000, MIN_TRIES = 3 };
 #define COPIED_BYTES ((size_t)32 << 20)
 #define SECONDS 0.1
 
@@ -42,7 +42,7 @@ static void copy(void *arg, int64_t begin, int64_t end) {
 static double fastest(const tort_env *env, peak_job *job, void (*body)(void *arg, int64_t begin, int64_t end)) {
     const double until = now() + SECONDS;
     double best = 1e9, start = now();
-    for (int tries = 0; tries < LEAST_TRIES || start < until; tries++) {
+    for (int tries = 0; tries < MIN_TRIES || start < until; tries++) {
         env->parallel_for(env->parallel_ud, job->device->threads, 1, body, job);
         const double end = now();
         if (end - start < best) best = end - start;

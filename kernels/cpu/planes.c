@@ -69,8 +69,8 @@ tort_plane_columns tort_plane_columns_of(const tort_planes *p, int64_t phase) {
     in.start = phase * p->source_step[2] - p->begin[2];
     in.from = in.start < 0 ? (in.step - 1 - in.start) / in.step : 0;
     in.to = p->input[2] > in.start ? (p->input[2] - in.start + in.step - 1) / in.step : 0;
-    in.to = tort_least(in.to, p->length[2]);
-    in.from = tort_least(in.from, in.to);
+    in.to = tort_min(in.to, p->length[2]);
+    in.from = tort_min(in.from, in.to);
     return in;
 }
 

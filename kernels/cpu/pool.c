@@ -7,14 +7,14 @@
 
 #include <math.h>
 
-#define MOST_POSITIONS                                                                                                 \
+#define MAX_POSITIONS                                                                                                  \
     (1 << 16) /* of a window: the kernel has a list of them, and stores planes with their padding                      \
                */
 
 static bool is_small(const tort_sliding *window) {
     int64_t positions = 1;
     for (int32_t i = 0; i < window->axes; i++)
-        if (window->kernel[i] > MOST_POSITIONS || (positions *= window->kernel[i]) > MOST_POSITIONS) return false;
+        if (window->kernel[i] > MAX_POSITIONS || (positions *= window->kernel[i]) > MAX_POSITIONS) return false;
     return true;
 }
 
@@ -23,7 +23,7 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
     if (p->window.axes < 1 || p->window.axes > 3)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 to 3 spatial axes, the input has %d", (int)p->window.axes);
     if (!is_small(&p->window))
-        return tort_no(TORT_NO_SHAPE, "", "is for windows of at most %d positions", MOST_POSITIONS);
+        return tort_no(TORT_NO_SHAPE, "", "is for windows of at most %d positions", MAX_POSITIONS);
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make Indices");
     return tort_cpu_claim_float(target, node);
 }

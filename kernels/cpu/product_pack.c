@@ -94,11 +94,11 @@ static tort_status pack_on_threads(pack_job *job) {
  * overflow; where it has none, the other extent may be any. */
 static void divide(pack_job *job) {
     const int64_t extent = job->by_columns ? job->n : job->k, floats = job->by_columns ? job->k : job->n;
-    const int64_t least = job->by_columns ? job->simd->tile_columns : 1;
-    const int64_t most = floats ? PIECE / floats / least * least : extent;
-    job->unit = most > least ? most : least;
+    const int64_t min = job->by_columns ? job->simd->tile_columns : 1;
+    const int64_t max = floats ? PIECE / floats / min * min : extent;
+    job->unit = max > min ? max : min;
     job->pieces = extent > job->unit ? (extent + job->unit - 1) / job->unit : 1;
-    job->piece_bytes = (size_t)(tort_least(job->unit, extent) * floats) * sizeof(float);
+    job->piece_bytes = (size_t)(tort_min(job->unit, extent) * floats) * sizeof(float);
     if (job->parts > job->pieces) job->parts = (int32_t)job->pieces;
 }
 

@@ -104,7 +104,7 @@ static void combine_block(const channels_job *job, int64_t block, int64_t first,
         pair.a = job->list_first ? numbers : job->x + at;
         pair.b = job->list_first ? job->x + at : numbers;
         pair.c = job->y + at;
-        job->simd->linear_pair(&pair, tort_least(PIXELS, count - p) * TORT_LANES);
+        job->simd->linear_pair(&pair, tort_min(PIXELS, count - p) * TORT_LANES);
     }
 }
 
@@ -113,7 +113,7 @@ static void combine_pixels(void *arg, int64_t begin, int64_t end) {
     const channels_job *job = arg;
     for (int64_t last; begin < end; begin = last) {
         const int64_t n = begin / job->pixels, first = begin % job->pixels;
-        last = tort_least(end, begin - first + job->pixels);
+        last = tort_min(end, begin - first + job->pixels);
         for (int64_t block = 0; block < job->blocks; block++)
             combine_block(job, n * job->blocks + block, first, last - begin);
     }

@@ -61,12 +61,12 @@ static bool reserve_table(const tort_resize_axis *axis, size_t *bytes) {
 /* Of a thread: the ring, the offsets and weights of the rows that make one, what a tap's index and weight come from. */
 static bool part_bytes(const resize_form *form, size_t *bytes) {
     size_t ring;
-    const int64_t most = form->row.taps > form->column.taps ? form->row.taps : form->column.taps;
+    const int64_t max = form->row.taps > form->column.taps ? form->row.taps : form->column.taps;
     *bytes = 0;
     return tort_add_size((size_t)form->column.out, PAD, &ring) && tort_mul_size(ring, (size_t)form->row.taps, &ring) &&
-           ring <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)ring) && tort_cpu_reserve_floats(bytes, most) &&
-           tort_cpu_reserve(bytes, (size_t)most * sizeof(int64_t)) &&
-           tort_cpu_reserve(bytes, (size_t)most * sizeof(int64_t));
+           ring <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)ring) && tort_cpu_reserve_floats(bytes, max) &&
+           tort_cpu_reserve(bytes, (size_t)max * sizeof(int64_t)) &&
+           tort_cpu_reserve(bytes, (size_t)max * sizeof(int64_t));
 }
 
 static bool reserve_all(const resize_form *form, int32_t threads, size_t *scratch) {
@@ -212,12 +212,12 @@ static void interpolate_rows(const resize_job *job, const row_ring *ring, int64_
 }
 
 static row_ring take_ring(const resize_job *job, char *buffer) {
-    const int64_t taps = job->row.taps, most = taps > job->column.taps ? taps : job->column.taps;
+    const int64_t taps = job->row.taps, max = taps > job->column.taps ? taps : job->column.taps;
     row_ring ring = {.stride = job->form.column.out + PAD};
     ring.rows = tort_cpu_take(&buffer, (size_t)(taps * ring.stride) * sizeof(float));
-    ring.weights = tort_cpu_take(&buffer, (size_t)most * sizeof(float));
-    ring.held = tort_cpu_take(&buffer, (size_t)most * sizeof(int64_t));
-    ring.offsets = tort_cpu_take(&buffer, (size_t)most * sizeof(int64_t));
+    ring.weights = tort_cpu_take(&buffer, (size_t)max * sizeof(float));
+    ring.held = tort_cpu_take(&buffer, (size_t)max * sizeof(int64_t));
+    ring.offsets = tort_cpu_take(&buffer, (size_t)max * sizeof(int64_t));
     return ring;
 }
 

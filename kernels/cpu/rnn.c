@@ -115,8 +115,8 @@ typedef struct cut {
 /* A share has two sequences at least: the product of a single row adds in another order, and the result would depend on
  * the number of threads. */
 static bool cut_run(const tort_rnn_params *p, const tort_simd *simd, int32_t threads, cut *made) {
-    const int64_t most = p->batch / 2, wanted = (threads + p->directions - 1) / p->directions;
-    const int64_t shares = most < 1 ? 1 : wanted < most ? wanted : most, columns = p->gates * p->hidden;
+    const int64_t max = p->batch / 2, wanted = (threads + p->directions - 1) / p->directions;
+    const int64_t shares = max < 1 ? 1 : wanted < max ? wanted : max, columns = p->gates * p->hidden;
     made->shares = (int32_t)shares;
     made->items = made->shares * p->directions;
     made->batch = (p->batch + shares - 1) / shares;
@@ -401,12 +401,12 @@ static void add_biases(const rnn_item *item) {
 static void walk(const rnn_item *item) {
     const tort_rnn_params *p = item->params;
     const int64_t columns = p->gates * p->hidden;
-    const int64_t most = item->batch > ROWS_TOGETHER ? 1 : ROWS_TOGETHER / item->batch;
+    const int64_t max = item->batch > ROWS_TOGETHER ? 1 : ROWS_TOGETHER / item->batch;
     add_biases(item);
     load_states(item, TORT_RNN_INITIAL_H, item->h);
     load_states(item, TORT_RNN_INITIAL_C, item->c);
-    for (int64_t first = 0; first < p->length; first += most) {
-        const int64_t steps = p->length - first < most ? p->length - first : most;
+    for (int64_t first = 0; first < p->length; first += max) {
+        const int64_t steps = p->length - first < max ? p->length - first : max;
         multiply_input(item, first, steps);
         for (int64_t step = first; step < first + steps; step++) {
             take_step(item, item->gates + (step - first) * item->batch * columns, step);

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define MOST_TAPS 256 /* elements of a bin at a time; a multiple of 4 */
+#define MAX_TAPS 256 /* elements of a bin at a time; a multiple of 4 */
 
 static tort_verdict claim_roi_align(const tort_target *target, const tort_node_view *node) {
     const tort_roi_params *p = node->params;
@@ -21,8 +21,8 @@ typedef struct roi_bin {
     float *y;       /* the bin of the first channel */
     float scale;
     int32_t count;
-    int64_t offsets[MOST_TAPS];
-    float weights[MOST_TAPS];
+    int64_t offsets[MAX_TAPS];
+    float weights[MAX_TAPS];
 } roi_bin;
 
 static void add_taps(roi_bin *bin) {
@@ -40,7 +40,7 @@ static void add_taps(roi_bin *bin) {
 
 static void take_sample(void *arg, const tort_roi_sample *sample) {
     roi_bin *bin = arg;
-    if (bin->count == MOST_TAPS) add_taps(bin);
+    if (bin->count == MAX_TAPS) add_taps(bin);
     for (int32_t n = 0; n < 4; n++, bin->count++) {
         bin->offsets[bin->count] = sample->offsets[n];
         bin->weights[bin->count] = (float)sample->weights[n];

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-static inline int64_t tort_least(int64_t a, int64_t b) {
+static inline int64_t tort_min(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static inline int64_t tort_most(int64_t a, int64_t b) {
+static inline int64_t tort_max(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 

@@ -13,7 +13,7 @@
 
 enum {
     LANES = TORT_TREE_LANES,
-    MOST_GROUPS = 16,    /* of LANES rows in a block */
+    MAX_GROUPS = 16,     /* of LANES rows in a block */
     BLOCK_FLOATS = 8192, /* of the features of a block, so that a tree stays in the first cache beside them */
     STEP_COST = 2        /* nanoseconds, of a row in a tree: times the levels that it has */
 };
@@ -45,9 +45,9 @@ static void release_trees(void *device, const tort_env *env, void *prepared) {
 
 /* Groups of LANES rows in a block. */
 static int64_t block_groups(const tort_trees_params *p, int64_t rows) {
-    const int64_t fit = BLOCK_FLOATS / (LANES * tort_trees_most_columns(p)), all = (rows + LANES - 1) / LANES;
-    const int64_t most = fit < MOST_GROUPS ? fit : MOST_GROUPS;
-    const int64_t groups = most < all ? most : all;
+    const int64_t fit = BLOCK_FLOATS / (LANES * tort_trees_max_columns(p)), all = (rows + LANES - 1) / LANES;
+    const int64_t max = fit < MAX_GROUPS ? fit : MAX_GROUPS;
+    const int64_t groups = max < all ? max : all;
     return groups < 1 ? 1 : groups;
 }
 
@@ -63,15 +63,14 @@ static bool reserve_part(const tort_trees_params *p, int64_t groups, size_t *tot
     const int64_t rows = groups * LANES;
     int64_t scores;
     return !__builtin_mul_overflow(rows, (int64_t)p->targets, &scores) &&
-           tort_cpu_reserve_floats(total, rows * tort_trees_most_columns(p)) &&
-           tort_cpu_reserve_floats(total, scores) && tort_cpu_reserve(total, (size_t)scores) &&
-           tort_cpu_reserve_floats(total, 2 * (int64_t)p->targets);
+           tort_cpu_reserve_floats(total, rows * tort_trees_max_columns(p)) && tort_cpu_reserve_floats(total, scores) &&
+           tort_cpu_reserve(total, (size_t)scores) && tort_cpu_reserve_floats(total, 2 * (int64_t)p->targets);
 }
 
 static tree_buffers take_part(const tort_trees_params *p, int64_t groups, char *scratch) {
     const size_t rows = (size_t)(groups * LANES), targets = (size_t)p->targets;
     tree_buffers b;
-    b.x = tort_cpu_take(&scratch, rows * (size_t)tort_trees_most_columns(p) * sizeof *b.x);
+    b.x = tort_cpu_take(&scratch, rows * (size_t)tort_trees_max_columns(p) * sizeof *b.x);
     b.scores = tort_cpu_take(&scratch, rows * targets * sizeof *b.scores);
     b.voted = tort_cpu_take(&scratch, rows * targets);
     b.row = tort_cpu_take(&scratch, targets * sizeof *b.row);
@@ -113,7 +112,7 @@ static void load_rows(const tree_job *job, int64_t first, int64_t count, int64_t
     const tort_packed_trees *packed = job->packed;
     const tort_tensor *input = &job->call->inputs[0];
     for (int64_t i = 0; i < lanes; i++) {
-        x[TORT_TREE_LEAST * lanes + i] = -INFINITY;
+        x[TORT_TREE_MIN * lanes + i] = -INFINITY;
         x[TORT_TREE_NEVER * lanes + i] = NAN;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -208,10 +207,10 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
 /* As many parts as threads, where each has enough to do. */
 static int64_t count_parts(const tree_job *job) {
     const tort_cpu_device *device = job->call->device;
-    const int64_t least = 200000; /* nanoseconds; below, a busy machine takes longer to wake a thread */
+    const int64_t min = 200000; /* nanoseconds; below, a busy machine takes longer to wake a thread */
     const int64_t levels = 8, row = (int64_t)job->packed->tree_count * levels * STEP_COST + job->p->targets;
-    const int64_t most = row > least ? job->rows : job->rows / (least / row + 1);
-    const int64_t parts = most < device->threads ? most : device->threads;
+    const int64_t max = row > min ? job->rows : job->rows / (min / row + 1);
+    const int64_t parts = max < device->threads ? max : device->threads;
     return parts < 1 ? 1 : parts;
 }
 

@@ -153,7 +153,7 @@ typedef struct tree_packer {
     int32_t *child_of;   /* of a node: the first record of its answers */
     int32_t *columns[2]; /* of a feature, as it is and negated; 0: none */
     tree_extent *extents;
-    int64_t records, most_records;
+    int64_t records, max_records;
     int32_t column_count, ballots;
 } tree_packer;
 
@@ -261,9 +261,9 @@ static const char *measure(tree_packer *k) {
     for (int64_t t = 0; t < k->p->roots.count && !refusal; t++) {
         refusal = measure_tree(k, (int32_t)t);
         k->records += k->extents[t].records;
-        if (k->extents[t].records > k->most_records) k->most_records = k->extents[t].records;
+        if (k->extents[t].records > k->max_records) k->max_records = k->extents[t].records;
     }
-    if (!refusal && k->most_records > (int64_t)1 << (32 - bits_for(k->column_count)))
+    if (!refusal && k->max_records > (int64_t)1 << (32 - bits_for(k->column_count)))
         return "a tree has more nodes than a record can tell apart beside the features";
     return refusal;
 }
@@ -272,14 +272,14 @@ const char *tort_trees_refusal(const tort_env *env, const tort_trees_params *p) 
     tree_packer k;
     if (p->aggregate != TORT_TREES_SUM && p->aggregate != TORT_TREES_AVERAGE)
         return "is for sums and averages of votes";
-    if (p->features > TORT_TREE_MOST_FEATURES) return "is for at most 2^20 features";
-    if (p->nodes.count > TORT_TREE_MOST_NODES) return "is for at most 2^30 nodes";
+    if (p->features > TORT_TREE_MAX_FEATURES) return "is for at most 2^20 features";
+    if (p->nodes.count > TORT_TREE_MAX_NODES) return "is for at most 2^30 nodes";
     const char *refusal = open_packer(&k, env, p) ? measure(&k) : "there is no memory to look at the trees";
     close_packer(&k);
     return refusal;
 }
 
-int64_t tort_trees_most_columns(const tort_trees_params *p) {
+int64_t tort_trees_max_columns(const tort_trees_params *p) {
     const int64_t asked = p->features < p->nodes.count ? p->features : p->nodes.count;
     return 2 * asked + TORT_TREE_COLUMNS;
 }
@@ -361,7 +361,7 @@ static void write_leaf(tree_writer *w, uint32_t at, int32_t number) {
         memcpy(&value, bits, sizeof value);
     }
     w->records[at] =
-        (tort_tree_record){value, (at & ~1u) << w->packed->bits | (at & 1 ? TORT_TREE_NEVER : TORT_TREE_LEAST)};
+        (tort_tree_record){value, (at & ~1u) << w->packed->bits | (at & 1 ? TORT_TREE_NEVER : TORT_TREE_MIN)};
 }
 
 static void write_spot(tree_writer *w, uint32_t at, const tree_spot *spot) {
@@ -381,10 +381,10 @@ static void write_spot(tree_writer *w, uint32_t at, const tree_spot *spot) {
 }
 
 static bool write_tree(tree_packer *k, tort_packed_trees *packed, int32_t tree, tort_tree_record *records) {
-    const size_t most = (size_t)k->extents[tree].records / 2;
+    const size_t max = (size_t)k->extents[tree].records / 2;
     tree_spot root = whole(((const int32_t *)tort_list_at(k->p, k->p->roots))[tree]);
     tree_writer w = {.k = k, .packed = packed, .records = records, .ballots = k->extents[tree].target < 0};
-    w.spots = tort_alloc(k->env, most * sizeof *w.spots);
+    w.spots = tort_alloc(k->env, max * sizeof *w.spots);
     if (!w.spots) return false;
     write_spot(&w, 0, &root);
     for (int64_t i = 0; i < w.count; i++) {
@@ -393,7 +393,7 @@ static bool write_tree(tree_packer *k, tort_packed_trees *packed, int32_t tree, 
         write_spot(&w, (uint32_t)(2 * i + 2), &yes);
         write_spot(&w, (uint32_t)(2 * i + 3), &no);
     }
-    tort_free(k->env, w.spots, most * sizeof *w.spots);
+    tort_free(k->env, w.spots, max * sizeof *w.spots);
     return true;
 }
 

@@ -10,9 +10,9 @@
 
 #include "ops/ml/trees.h"
 
-enum { TORT_TREE_LANES = 8 };                                               /* walks side by side */
-enum { TORT_TREE_LEAST, TORT_TREE_NEVER, TORT_TREE_COLUMNS };               /* columns that every row has */
-enum { TORT_TREE_MOST_FEATURES = 1 << 20, TORT_TREE_MOST_NODES = 1 << 30 }; /* that the kernel takes */
+enum { TORT_TREE_LANES = 8 };                                             /* walks side by side */
+enum { TORT_TREE_MIN, TORT_TREE_NEVER, TORT_TREE_COLUMNS };               /* columns that every row has */
+enum { TORT_TREE_MAX_FEATURES = 1 << 20, TORT_TREE_MAX_NODES = 1 << 30 }; /* that the kernel takes */
 
 typedef struct tort_tree_record {
     float value;
@@ -47,6 +47,6 @@ const char *tort_trees_refusal(const tort_env *env, const tort_trees_params *p);
 /* NULL: out of memory. Free `bytes` of it. */
 tort_packed_trees *tort_trees_pack(const tort_env *env, const tort_trees_params *p);
 /* Columns that the packed trees have at most. */
-int64_t tort_trees_most_columns(const tort_trees_params *p);
+int64_t tort_trees_max_columns(const tort_trees_params *p);
 
 #endif

@@ -231,10 +231,10 @@ static void convert_whole(const widened_run *run, bool widen) {
     const tort_widened_operand *operands = widen ? run->w->in : run->w->out;
     const tort_tensor *halves = widen ? run->call->inputs : run->call->outputs;
     const tort_tensor *floats = widen ? run->inputs : run->outputs;
-    const int32_t most = widen ? run->call->input_count : run->call->output_count;
+    const int32_t max = widen ? run->call->input_count : run->call->output_count;
     tort_halves list[TORT_WIDENED_INPUTS];
     int32_t count = 0;
-    for (int32_t i = 0; i < most; i++)
+    for (int32_t i = 0; i < max; i++)
         if (operands[i].place == TORT_WIDENED_IN_SCRATCH && !operands[i].tiled)
             list[count++] = (tort_halves){
                 .type = halves[i].type, .halves = halves[i].data, .floats = floats[i].data, .count = operands[i].count};

@@ -14,7 +14,7 @@ typedef struct attend_shape {
 static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32}, {256, 64, 16, 32, 16}};
 
 /* A part's sums are as many bytes as some keys and values: it takes several times as many keys as it has queries. */
-enum { BLOCKS_A_PROCESSOR = 2, LEAST_KEYS = 128, KEYS_A_QUERY = 4 };
+enum { BLOCKS_A_PROCESSOR = 2, MIN_KEYS = 128, KEYS_A_QUERY = 4 };
 
 static int64_t pieces(int64_t length, int64_t piece) {
     return length / piece + (length % piece != 0);
@@ -28,10 +28,10 @@ static const attend_shape *shape_of(int64_t key_size, int64_t value_size) {
 }
 
 static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_t wanted) {
-    const int64_t least = rows * KEYS_A_QUERY > LEAST_KEYS ? rows * KEYS_A_QUERY : LEAST_KEYS;
-    const int64_t parts = t->tiles < 1 ? 1 : pieces(wanted, t->tiles), most = keys / least;
-    if (parts < 2 || most < 2) return;
-    t->part = pieces(pieces(keys, parts < most ? parts : most), t->step) * t->step;
+    const int64_t min = rows * KEYS_A_QUERY > MIN_KEYS ? rows * KEYS_A_QUERY : MIN_KEYS;
+    const int64_t parts = t->tiles < 1 ? 1 : pieces(wanted, t->tiles), max = keys / min;
+    if (parts < 2 || max < 2) return;
+    t->part = pieces(pieces(keys, parts < max ? parts : max), t->step) * t->step;
     t->parts = (int32_t)pieces(keys, t->part); /* none of them empty */
     if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
 }
@@ -54,7 +54,7 @@ gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_att
 }
 
 /* Parts are never more than are wanted, nor than keys allow. */
-size_t tort_cuda_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
     const gpu_attend_tiling t = tort_cuda_attend_tiling_of(compute_capability, type, a);
     const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability);
     if (t.tiles < 1 || t.tiles >= wanted) return 0;

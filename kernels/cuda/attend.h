@@ -67,7 +67,7 @@ typedef struct gpu_attend_tiling {
 } gpu_attend_tiling;
 
 /* The most scratch for so many keys or fewer. */
-size_t tort_cuda_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
+size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
 /* A pure function of shape and target, so that plans and runs get one answer. Sizes are not negative. */
 gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_attend_type type,
                                              const gpu_attend *attend);

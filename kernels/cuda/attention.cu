@@ -101,7 +101,7 @@ static __device__ __forceinline__ float score_of(const gpu_attention &a, const q
 /* ---- kernel ---- */
 
 template <class T> static __global__ void attention(const gpu_attention a) {
-    __shared__ float shared[BLOCK_MOST_WARPS];
+    __shared__ float shared[BLOCK_MAX_WARPS];
     const tort_attention_params &p = a.params;
     const size_t rows = (size_t)p.batch * (size_t)p.query_heads * (size_t)p.query_length;
     float *scores = a.scores + (size_t)blockIdx.x * (size_t)p.total_length;

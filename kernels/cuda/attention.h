@@ -26,8 +26,8 @@ static inline size_t gpu_attention_rows(const tort_attention_params *params) {
 
 /* Blocks take rows in turn; more would only make the scratch memory larger. */
 static inline size_t gpu_attention_blocks(const tort_attention_params *params) {
-    const size_t rows = gpu_attention_rows(params), most = 1024;
-    return rows < most ? rows : most;
+    const size_t rows = gpu_attention_rows(params), max = 1024;
+    return rows < max ? rows : max;
 }
 
 /* Keys or values of past and present behind each other: present = [batch, key_heads, total_length, size]. */

@@ -2,12 +2,12 @@
 #ifndef TORT_KERNELS_CUDA_BLOCK_H
 #define TORT_KERNELS_CUDA_BLOCK_H
 
-#define BLOCK_MOST_WARPS 8
+#define BLOCK_MAX_WARPS 8
 
 /* Whole warps for a block that works on `count` elements. */
 static inline unsigned block_threads(size_t count) {
-    const size_t most = 32 * BLOCK_MOST_WARPS;
-    return (unsigned)(count >= most ? most : (count + 31) / 32 * 32 + (count == 0 ? 32 : 0));
+    const size_t max = 32 * BLOCK_MAX_WARPS;
+    return (unsigned)(count >= max ? max : (count + 31) / 32 * 32 + (count == 0 ? 32 : 0));
 }
 
 struct join_sum {

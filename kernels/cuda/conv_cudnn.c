@@ -13,7 +13,7 @@
 #include "ops/conv.h"
 #include "kernels/cuda/conv.h"
 
-enum { MOST_AXES = 3 };
+enum { MAX_AXES = 3 };
 
 /* ---- the epilogue ------------------------------------------------------------------------------------------------ */
 
@@ -110,7 +110,7 @@ static bool count_all(const tort_node_view *node, int64_t *total) {
 tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     int64_t unused;
-    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, MOST_AXES);
+    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, MAX_AXES);
     if (verdict.code == TORT_YES) verdict = tort_cuda_claim_float(target, node);
     if (verdict.code == TORT_YES) verdict = claim_padding(&params->window);
     if (verdict.code == TORT_YES && !count_all(node, &unused)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
@@ -130,10 +130,10 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
     if (!count_all(node, &elements))
         return tort_fail(error, TORT_E_UNSUPPORTED, "%s; switch it off by libraries=off", TOO_LARGE);
     const uint64_t bytes = (uint64_t)elements * (uint64_t)(tort_type_bits(node->inputs[0].type) / 8);
-    uint64_t most = WORKSPACE_FOR_TABLES + WORKSPACE_PER_BYTE * bytes;
-    if (target->memory && most > target->memory / WORKSPACE_PART_OF_MEMORY)
-        most = target->memory / WORKSPACE_PART_OF_MEMORY;
-    *scratch = elements ? (size_t)most : 0;
+    uint64_t max = WORKSPACE_FOR_TABLES + WORKSPACE_PER_BYTE * bytes;
+    if (target->memory && max > target->memory / WORKSPACE_PART_OF_MEMORY)
+        max = target->memory / WORKSPACE_PART_OF_MEMORY;
+    *scratch = elements ? (size_t)max : 0;
     return TORT_OK;
 }
 
@@ -190,7 +190,7 @@ static tort_status check(const fitting *f, const char *function, cudnnStatus_t c
 
 /* Two outer dims and the spatial ones; cuDNN has at least two of those, so a 1-D Conv gets a row of height 1. Returns
  * the rank. */
-static int set_dims(int dims[2 + MOST_AXES], int64_t first, int64_t second, const int64_t *spatial, int32_t axes) {
+static int set_dims(int dims[2 + MAX_AXES], int64_t first, int64_t second, const int64_t *spatial, int32_t axes) {
     const int lead = axes == 1 ? 3 : 2;
     dims[0] = (int)first;
     dims[1] = (int)second;
@@ -200,7 +200,7 @@ static int set_dims(int dims[2 + MOST_AXES], int64_t first, int64_t second, cons
 }
 
 static tort_status describe_tensor(const fitting *f, int rank, const int *dims, cudnnTensorDescriptor_t *descriptor) {
-    int strides[2 + MOST_AXES], step = 1;
+    int strides[2 + MAX_AXES], step = 1;
     for (int i = rank - 1; i >= 0; i--) {
         strides[i] = step;
         step *= dims[i];
@@ -212,9 +212,9 @@ static tort_status describe_tensor(const fitting *f, int rank, const int *dims, 
 }
 
 static tort_status describe_tensors(const fitting *f, const tort_conv_params *p, bool biased, fitted_conv *conv) {
-    static const int64_t ones[MOST_AXES] = {1, 1, 1};
+    static const int64_t ones[MAX_AXES] = {1, 1, 1};
     const tort_sliding *window = &p->window;
-    int dims[2 + MOST_AXES];
+    int dims[2 + MAX_AXES];
     int rank = set_dims(dims, p->batch, p->channels, window->input, window->axes);
     tort_status status = describe_tensor(f, rank, dims, &conv->x);
     set_dims(dims, p->batch, p->filters, window->output, window->axes);
@@ -238,7 +238,7 @@ static cudnnMathType_t wanted_math(const fitting *f) {
 static tort_status describe_window(const fitting *f, const tort_conv_params *p, fitted_conv *conv) {
     const tort_sliding *window = &p->window;
     const int lead = window->axes == 1;
-    int pads[MOST_AXES] = {0}, strides[MOST_AXES] = {1}, dilations[MOST_AXES] = {1};
+    int pads[MAX_AXES] = {0}, strides[MAX_AXES] = {1}, dilations[MAX_AXES] = {1};
     for (int32_t i = 0; i < window->axes; i++) {
         pads[lead + i] = (int)window->begin[i];
         strides[lead + i] = (int)window->strides[i];
@@ -328,7 +328,7 @@ static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
 
 /* ---- fit: the algorithm ------------------------------------------------------------------------------------------ */
 
-enum { MOST_ALGORITHMS = 16 };
+enum { MAX_ALGORITHMS = 16 };
 
 /* Sets algorithm and workspace. cuDNN may offer an algorithm with another math type than was asked for: for halfs,
  * tensor cores or not is its choice; TF32 is not. What a combination then needs, only this second question tells. */
@@ -358,7 +358,7 @@ static void drop_activation(const cudnn_functions *cudnn, fitted_conv *conv) {
 }
 
 typedef struct offer_list {
-    cudnnConvolutionFwdAlgoPerf_t offers[MOST_ALGORITHMS]; /* the fastest first */
+    cudnnConvolutionFwdAlgoPerf_t offers[MAX_ALGORITHMS]; /* the fastest first */
     int count;
 } offer_list;
 
@@ -391,7 +391,7 @@ static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *co
     tort_status status =
         check(f, "cudnnGetConvolutionForwardAlgorithm_v7",
               f->cudnn->cudnnGetConvolutionForwardAlgorithm_v7(f->handle, conv->x, conv->w, conv->window, conv->y,
-                                                               MOST_ALGORITHMS, &list.count, list.offers));
+                                                               MAX_ALGORITHMS, &list.count, list.offers));
     bool works = false;
     if (!status && may_be_one_call(p, conv->bias)) status = choose_one_call(f, p, &list, conv, &works);
     if (!status && !works) status = try_offers(f, &list, false, conv, &works);

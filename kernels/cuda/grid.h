@@ -4,13 +4,13 @@
 #define TORT_KERNELS_CUDA_GRID_H
 
 #define GRID_THREADS 256
-#ifndef GRID_MOST_BLOCKS /* tests build with few, so that every loop over the grid goes round more than once */
-#define GRID_MOST_BLOCKS 65535
+#ifndef GRID_MAX_BLOCKS /* tests build with few, so that every loop over the grid goes round more than once */
+#define GRID_MAX_BLOCKS 65535
 #endif
 
 /* The grid's extent along a dimension whose blocks take `count` pieces of work in turn: blockIdx.x, + gridDim.x, ... */
 static inline unsigned grid_extent(size_t count) {
-    return (unsigned)(count < GRID_MOST_BLOCKS ? count : GRID_MOST_BLOCKS);
+    return (unsigned)(count < GRID_MAX_BLOCKS ? count : GRID_MAX_BLOCKS);
 }
 
 /* The blocks of a kernel whose threads take `count` elements in turn. */

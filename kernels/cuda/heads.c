@@ -94,7 +94,7 @@ static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
-    r->bytes = tort_cuda_attend_most_scratch(compute_capability, gpu_attend_type_of(type), &attend);
+    r->bytes = tort_cuda_attend_max_scratch(compute_capability, gpu_attend_type_of(type), &attend);
     return (!r->query ||
             reserve(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries, p->key_size, element)) &&
            (!r->key || p->present_key >= 0 ||

@@ -55,7 +55,7 @@ inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row, typename c
 template <class T, int SIZE>
 static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
     typedef typename computed<T>::type C;
-    __shared__ C shared[BLOCK_MOST_WARPS];
+    __shared__ C shared[BLOCK_MAX_WARPS];
     const size_t listed = kind == AFFINE_LIST ? norm.size : 0;
     const held_row<T, SIZE> scale((const T *)norm.scale, listed, aligned),
         bias((const T *)norm.bias, norm.bias ? listed : 0, aligned);
@@ -128,7 +128,7 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 
 /* ---- launchers ---- */
 
-enum { LEAST_PLANE = 32 }; /* elements that are worth a block */
+enum { MIN_PLANE = 32 }; /* elements that are worth a block */
 /* Max blocks of a norm whose rows share one list: enough to fill every multiprocessor; each block reads the list. */
 enum { BLOCKS_WITH_A_LIST = 2048 };
 
@@ -190,7 +190,7 @@ cudaError_t gpu_load_norm(gpu_type type) {
 template <class T, class S> static cudaError_t run_channels(gpu_stream stream, const gpu_batch_norm *norm) {
     enum { PACK = pack_size<T>::VALUE };
     const unsigned planes = grid_extent(norm->count / norm->inner);
-    if (norm->inner < LEAST_PLANE)
+    if (norm->inner < MIN_PLANE)
         return launch(normalize_channels<T, S>, grid_blocks(norm->count), GRID_THREADS, 0, stream, *norm);
     if (norm->inner % PACK == 0 && both_aligned<PACK>((const T *)norm->x, (const T *)norm->y))
         return launch(normalize_planes<T, S, PACK>, planes, block_threads(norm->inner / PACK / 2), 0, stream, *norm);

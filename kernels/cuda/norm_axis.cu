@@ -50,8 +50,8 @@ static __device__ __forceinline__ C norm_of(const gpu_lines &l, const T *x, size
 
 template <class T, bool has_block> static __global__ void normalize_lines(const gpu_lines l) {
     typedef typename computed<T>::type C;
-    __shared__ C sums[BLOCK_MOST_WARPS];
-    __shared__ largest<C> places[BLOCK_MOST_WARPS];
+    __shared__ C sums[BLOCK_MAX_WARPS];
+    __shared__ largest<C> places[BLOCK_MAX_WARPS];
     const size_t first = has_block ? threadIdx.x : 0, step = has_block ? blockDim.x : 1;
     const size_t stride = has_block ? gridDim.x : grid_stride();
     for (size_t line = has_block ? blockIdx.x : grid_first(); line < l.outer * l.inner; line += stride) {
@@ -102,7 +102,7 @@ static __device__ size_t place_of(const tort_reduce_params &p, bool reduced, siz
 /* Two sweeps for the statistics, because one cancels. */
 template <class T> static __global__ void mean_variance(const tort_reduce_params p, const T *from, T *to) {
     typedef typename computed<T>::type C;
-    __shared__ C shared[BLOCK_MOST_WARPS];
+    __shared__ C shared[BLOCK_MAX_WARPS];
     const size_t size = (size_t)p.reduced_count;
     for (size_t group = blockIdx.x; group < (size_t)p.kept_count; group += gridDim.x) {
         const size_t base = place_of(p, false, group);

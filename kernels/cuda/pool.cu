@@ -82,7 +82,7 @@ struct join_larger {
 
 template <class T> static __global__ void global_pool(bool maximum, size_t planes, size_t pixels, const T *x, T *y) {
     typedef typename pooled<T>::type C;
-    __shared__ C shared[BLOCK_MOST_WARPS];
+    __shared__ C shared[BLOCK_MAX_WARPS];
     for (size_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
         const T *from = x + plane * pixels;
         C value = maximum ? pooled<T>::lowest() : (C)0;

@@ -132,7 +132,7 @@ template <class T> static __global__ void pool_windows(const gpu_any_pool g, dou
 /* Of LpPool: maxima and averages of planes are pool.cu's. */
 template <class T> static __global__ void pool_planes(const gpu_any_pool g) {
     typedef typename real_of<T>::type C;
-    __shared__ C shared[BLOCK_MOST_WARPS];
+    __shared__ C shared[BLOCK_MAX_WARPS];
     const C p = (C)g.params.p;
     for (size_t plane = blockIdx.x; plane < g.count; plane += gridDim.x) {
         const T *x = (const T *)g.x + plane * g.plane;

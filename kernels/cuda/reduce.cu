@@ -181,7 +181,7 @@ static __global__ void reduce_rows(K kind, const gpu_loop kept, const gpu_loop r
                                    typename E::element *y) {
     typedef typename E::limits::type A;
     const known<GPU_REDUCE_MAX> maximum = {};
-    __shared__ A shared[BLOCK_MOST_WARPS];
+    __shared__ A shared[BLOCK_MAX_WARPS];
     for (size_t i = blockIdx.x; i < kept.count; i += gridDim.x) {
         int64_t at[1];
         loop_offsets(kept, i, at);

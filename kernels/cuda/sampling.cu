@@ -173,7 +173,7 @@ template <class T> static __global__ void affine_grid(const gpu_affine a) {
 
 /* ---- regions ---- */
 
-#define MOST_SAMPLES 1024 /* that sampling_ratio may ask for */
+#define MAX_SAMPLES 1024 /* that sampling_ratio may ask for */
 
 /* Which element of Y a thread makes. */
 struct roi_bin {
@@ -214,7 +214,7 @@ static __device__ roi_axis axis_of(const tort_roi_params &p, bool wide, double l
     const double bin = rounded(wide, length / (double)bins);
     const double samples = p.sampling_ratio ? (double)p.sampling_ratio : fmax(ceil(bin), 0.0);
     const double start = rounded(wide, low + rounded(wide, (double)index * bin)), step = bin / samples;
-    if (samples <= MOST_SAMPLES) return {start, bin, samples, 0, (int64_t)samples};
+    if (samples <= MAX_SAMPLES) return {start, bin, samples, 0, (int64_t)samples};
     if (!isfinite(start) || !isfinite(step)) return {start, bin, samples, 0, 0};
     const double first = fmax(floor((-1 - start) / step) - 1, 0.0);
     const double last = fmin(ceil(((double)size - start) / step) + 1, samples);

@@ -21,7 +21,7 @@ template <class T> static __device__ __forceinline__ bool is_selected(const gpu_
 }
 
 template <class T> static __global__ void count_parts(const gpu_selection s) {
-    __shared__ uint64_t shared[BLOCK_MOST_WARPS];
+    __shared__ uint64_t shared[BLOCK_MAX_WARPS];
     const size_t part = part_of(s.count), first = blockIdx.x * part;
     const size_t end = s.count - first < part ? s.count : first + part;
     uint64_t found = 0;
@@ -38,7 +38,7 @@ static __device__ __forceinline__ void store_coordinates(const gpu_selection &s,
 }
 
 template <class T> static __global__ void write_parts(const gpu_selection s) {
-    __shared__ uint64_t shared[BLOCK_MOST_WARPS];
+    __shared__ uint64_t shared[BLOCK_MAX_WARPS];
     __shared__ unsigned warps[SELECT_WARPS];
     const size_t part = part_of(s.count), first = blockIdx.x * part;
     const size_t end = s.count - first < part ? s.count : first + part;

@@ -22,7 +22,7 @@ template <bool logarithm, class C> static __device__ __forceinline__ C normalize
 template <bool logarithm, int SIZE, class T>
 static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
     typedef typename computed<T>::type C;
-    __shared__ C shared[BLOCK_MOST_WARPS];
+    __shared__ C shared[BLOCK_MAX_WARPS];
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
         const held_row<T, SIZE> row(x + i * length, length, aligned);
         C largest = -(C)INFINITY, sum = 0;

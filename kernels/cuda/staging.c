@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Page-locked memory is taken from all programs of the machine; beside a copy of so many bytes, waiting is little. */
-#define MOST_STAGED ((size_t)64 << 20)
+#define MAX_STAGED ((size_t)64 << 20)
 
 enum { ALIGN = 64 };
 
@@ -21,12 +21,12 @@ static size_t aligned(size_t bytes) {
 
 size_t cuda_staging_need(int32_t copies, size_t bytes) {
     const size_t heads = (size_t)copies * 2 * ALIGN;
-    return bytes < MOST_STAGED && heads < MOST_STAGED - bytes ? bytes + heads : MOST_STAGED;
+    return bytes < MAX_STAGED && heads < MAX_STAGED - bytes ? bytes + heads : MAX_STAGED;
 }
 
 void cuda_staging_grow(cuda_staging *staging, size_t need) {
     const size_t half_more = staging->bytes + staging->bytes / 2;
-    const size_t bytes = half_more > MOST_STAGED ? MOST_STAGED : need > half_more ? need : half_more;
+    const size_t bytes = half_more > MAX_STAGED ? MAX_STAGED : need > half_more ? need : half_more;
     void *base = NULL;
     cuda_staging_free(staging);
     if (cudaMallocHost(&base, bytes) == cudaSuccess)

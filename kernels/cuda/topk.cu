@@ -85,7 +85,7 @@ static __device__ entry first_of_block(const gpu_topk &t, entry mine, entry *sha
 }
 
 template <class T> static __global__ void topk_rows(const gpu_topk t) {
-    __shared__ entry shared[BLOCK_MOST_WARPS];
+    __shared__ entry shared[BLOCK_MAX_WARPS];
     for (size_t row = blockIdx.x; row < t.outer * t.inner; row += gridDim.x) {
         const T *line = (const T *)t.x + row / t.inner * t.length * t.inner + row % t.inner;
         entry found = {0, -1};

@@ -3,10 +3,10 @@
 
 #include "ops/sliding.h"
 
-tort_verdict tort_cuda_claim_window(const tort_node_view *node, const tort_sliding *sliding, int32_t most) {
+tort_verdict tort_cuda_claim_window(const tort_node_view *node, const tort_sliding *sliding, int32_t max) {
     tort_verdict verdict = tort_cuda_claim_rank(node);
-    if (verdict.code == TORT_YES && (sliding->axes < 1 || sliding->axes > most))
-        return tort_no(TORT_NO_SHAPE, "", "%d spatial axes, the kernel has 1 to %d", sliding->axes, most);
+    if (verdict.code == TORT_YES && (sliding->axes < 1 || sliding->axes > max))
+        return tort_no(TORT_NO_SHAPE, "", "%d spatial axes, the kernel has 1 to %d", sliding->axes, max);
     return verdict;
 }
 

@@ -13,7 +13,7 @@ typedef struct gpu_window {
 } gpu_window;
 
 /* YES where the rank is known and there are 1 to `most` spatial axes. */
-tort_verdict tort_cuda_claim_window(const tort_node_view *node, const struct tort_sliding *sliding, int32_t most);
+tort_verdict tort_cuda_claim_window(const tort_node_view *node, const struct tort_sliding *sliding, int32_t max);
 /* Of one or two axes whose sizes are known. */
 gpu_window tort_cuda_window(const struct tort_sliding *sliding);
 

@@ -87,7 +87,7 @@ typedef struct cudasim_control {
     bool (*is_used)(int device);
     /* What each kernel launched since configure asked of memory, if meter_traffic is set. Fills as many rows as there
      * are and returns how many there would be. */
-    size_t (*traffic)(cudasim_traffic *rows, size_t most);
+    size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 
 #define CUDASIM_CONTROL_VERSION 4u

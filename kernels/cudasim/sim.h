@@ -159,7 +159,7 @@ bool traffic_metered(); /* the running launch */
 void traffic_access(int thread, const void *address, size_t size, Access access, const void *code);
 void traffic_warp_meets(int warp); /* all its lanes that run are here */
 void traffic_block_meets();        /* likewise all threads, or all have exited */
-size_t traffic_of_kernels(cudasim_traffic *rows, size_t most);
+size_t traffic_of_kernels(cudasim_traffic *rows, size_t max);
 
 /* ---- names.cpp ---- */
 

@@ -28,7 +28,7 @@ static tort_status decode(const void *bytes, int64_t size, tort_picture *picture
     if (size == 0 || !tort_picture_read(bytes, (size_t)size, picture)) {
         if (size && picture->too_large)
             return tort_fail(error, TORT_E_RUN, "the picture has %zu x %zu pixels; at most %zu are decoded",
-                             picture->width, picture->height, TORT_MOST_PIXELS);
+                             picture->width, picture->height, TORT_MAX_PIXELS);
         *picture = (tort_picture){.pixels = NULL};
     }
     return TORT_OK;

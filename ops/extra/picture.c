@@ -38,13 +38,13 @@ bool tort_picture_read(const uint8_t *bytes, size_t size, tort_picture *out) {
 bool tort_picture_new(tort_picture *picture, size_t width, size_t height) {
     picture->width = width;
     picture->height = height;
-    picture->too_large = width && height > TORT_MOST_PIXELS / width;
+    picture->too_large = width && height > TORT_MAX_PIXELS / width;
     if (!width || !height || picture->too_large) return false;
     picture->pixels = calloc(width * height, 3);
     return picture->pixels;
 }
 
-uint8_t tort_picture_level(uint32_t value, uint32_t most) {
-    if (value >= most) return 255;
-    return (uint8_t)(((uint64_t)value * 255 + most / 2) / most);
+uint8_t tort_picture_level(uint32_t value, uint32_t max) {
+    if (value >= max) return 255;
+    return (uint8_t)(((uint64_t)value * 255 + max / 2) / max);
 }

@@ -158,6 +158,6 @@ static bool read_runs(const bmp *b) {
 bool tort_read_bmp(const uint8_t *bytes, size_t size, tort_picture *out) {
     bmp b = {.bytes = bytes, .size = size, .out = out};
     if (size < FILE_HEADER + CORE_HEADER || !read_header(&b)) return false;
-    if (b.height > TORT_MOST_PIXELS / b.width) return tort_picture_new(out, b.width, b.height); /* says so */
+    if (b.height > TORT_MAX_PIXELS / b.width) return tort_picture_new(out, b.width, b.height); /* says so */
     return b.compression == RUNS_OF_8 || b.compression == RUNS_OF_4 ? read_runs(&b) : read_rows(&b);
 }

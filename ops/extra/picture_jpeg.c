@@ -9,7 +9,7 @@
 
 #include <jerror.h>
 
-enum { MOST_SCANS = 500 }; /* of a progressive picture: each is a walk over all of it */
+enum { MAX_SCANS = 500 }; /* of a progressive picture: each is a walk over all of it */
 
 /* What must outlive a jump out of the decoder; the library gives back pointers to its first members. */
 typedef struct jpeg_guard {
@@ -34,7 +34,7 @@ static void check_message(j_common_ptr info, int level) {
 }
 
 static void check_scans(j_common_ptr info) {
-    if (((j_decompress_ptr)info)->input_scan_number > MOST_SCANS) escape(info);
+    if (((j_decompress_ptr)info)->input_scan_number > MAX_SCANS) escape(info);
 }
 
 static void put_line(jpeg_job *job, size_t y) {

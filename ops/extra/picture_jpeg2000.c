@@ -51,8 +51,8 @@ static int32_t level_at(const opj_image_t *image, OPJ_UINT32 c, size_t x, size_t
     const size_t row = y / comp->dy < comp->h ? y / comp->dy : comp->h - 1;
     int64_t value = comp->data[row * comp->w + column];
     if (comp->sgnd) value += (int64_t)1 << (comp->prec - 1);
-    const uint32_t most = comp->prec >= 32 ? UINT32_MAX : ((uint32_t)1 << comp->prec) - 1;
-    return tort_picture_level(value < 0 ? 0 : value > most ? most : (uint32_t)value, most);
+    const uint32_t max = comp->prec >= 32 ? UINT32_MAX : ((uint32_t)1 << comp->prec) - 1;
+    return tort_picture_level(value < 0 ? 0 : value > max ? max : (uint32_t)value, max);
 }
 
 static uint8_t clamp(double level) {

@@ -3,7 +3,7 @@
 
 typedef struct pnm {
     const uint8_t *at, *end;
-    uint32_t most; /* of a level */
+    uint32_t max; /* of a level */
     bool text, bits;
 } pnm;
 
@@ -42,7 +42,7 @@ static bool read_level(pnm *p, size_t x, uint8_t *out) {
     if (p->text) {
         if (!read_number(p, &value)) return false;
     } else {
-        const size_t bytes = p->most > 255 ? 2 : 1;
+        const size_t bytes = p->max > 255 ? 2 : 1;
         if ((size_t)(p->end - p->at) < bytes) return false;
         value = bytes == 2 ? (uint32_t)p->at[0] << 8 | p->at[1] : p->at[0];
         if (p->bits) {
@@ -52,7 +52,7 @@ static bool read_level(pnm *p, size_t x, uint8_t *out) {
         }
         p->at += bytes;
     }
-    *out = tort_picture_level(value, p->most);
+    *out = tort_picture_level(value, p->max);
     return true;
 }
 
@@ -70,13 +70,13 @@ static bool read_row(pnm *p, size_t width, size_t levels, uint8_t *row) {
 bool tort_read_pnm(const uint8_t *bytes, size_t size, tort_picture *out) {
     if (size < 3 || bytes[1] < '1' || bytes[1] > '6' || !(is_space(bytes[2]) || bytes[2] == '#')) return false;
     const int kind = (bytes[1] - '1') % 3; /* bits, grey, colours */
-    pnm p = {.at = bytes + 2, .end = bytes + size, .text = bytes[1] < '4', .bits = kind == 0, .most = 1};
+    pnm p = {.at = bytes + 2, .end = bytes + size, .text = bytes[1] < '4', .bits = kind == 0, .max = 1};
     uint32_t width, height;
     if (!read_number(&p, &width) || !read_number(&p, &height)) return false;
-    if (!p.bits && (!read_number(&p, &p.most) || p.most < 1 || p.most > 65535)) return false;
+    if (!p.bits && (!read_number(&p, &p.max) || p.max < 1 || p.max > 65535)) return false;
     if (!p.text && p.at < p.end) p.at++; /* one byte of white space */
     /* A pixel takes a bit at least: a short file makes no large picture. */
-    if ((uint64_t)width * height / 8 > size && (uint64_t)width * height <= TORT_MOST_PIXELS) return false;
+    if ((uint64_t)width * height / 8 > size && (uint64_t)width * height <= TORT_MAX_PIXELS) return false;
     if (!tort_picture_new(out, width, height)) return false;
     for (size_t y = 0; y < height; y++)
         if (!read_row(&p, width, kind == 2 ? 3 : 1, out->pixels + y * width * 3)) return false;

@@ -51,7 +51,7 @@ static TIFF *open_bytes(tiff_bytes *file) {
     if (!options) return NULL;
     TIFFOpenOptionsSetErrorHandlerExtR(options, silence, NULL);
     TIFFOpenOptionsSetWarningHandlerExtR(options, silence, NULL);
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)(4 * TORT_MOST_PIXELS));
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)(4 * TORT_MAX_PIXELS));
     TIFF *tiff = TIFFClientOpenExt("picture", "rm", file, give_bytes, take_no_bytes, seek, close_nothing, size_of, NULL,
                                    NULL, options);
     TIFFOpenOptionsFree(options);

@@ -9,32 +9,32 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SEPARATORS = 64 };
+enum { MAX_SEPARATORS = 64 };
 
 typedef struct tokenizer_params {
     tort_list separators; /* strings; none: `token` is the pattern of what is taken */
     tort_list token, pad;
-    int64_t least; /* characters of a token */
+    int64_t min; /* characters of a token */
     bool mark;
 } tokenizer_params;
 
 /* How to split. It owns the patterns: close_splitter, also where open_splitter fails. */
 typedef struct splitter {
-    tort_regex *patterns[MOST_SEPARATORS]; /* of the separators, or of the token alone */
-    int32_t separators;                    /* 0: the pattern is that of a token */
-    bool characters;                       /* every character is a token */
-    int64_t least;
+    tort_regex *patterns[MAX_SEPARATORS]; /* of the separators, or of the token alone */
+    int32_t separators;                   /* 0: the pattern is that of a token */
+    bool characters;                      /* every character is a token */
+    int64_t min;
 } splitter;
 
 /* ---- patterns ---------------------------------------------------------------------------------------------------- */
 
 static tort_status check_node(const tort_node_view *node, tort_error *error) {
     const tort_attribute *separators = tort_attr(node, "separators"), *token = tort_attr(node, "tokenexp");
-    const int64_t least = tort_attr_int(node, "mincharnum");
-    if (least < 1) return tort_fail(error, TORT_E_MODEL, "mincharnum is %lld, expected 1 or more", (long long)least);
-    if (separators && separators->count > MOST_SEPARATORS)
+    const int64_t min = tort_attr_int(node, "mincharnum");
+    if (min < 1) return tort_fail(error, TORT_E_MODEL, "mincharnum is %lld, expected 1 or more", (long long)min);
+    if (separators && separators->count > MAX_SEPARATORS)
         return tort_fail(error, TORT_E_UNSUPPORTED, "has %d separators; tinyort takes at most %d", separators->count,
-                         MOST_SEPARATORS);
+                         MAX_SEPARATORS);
     if ((separators && separators->count) || (token && token->u.s.length)) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "has neither separators nor tokenexp; expected one of them");
 }
@@ -57,7 +57,7 @@ static tort_status open_separator(tort_string text, int32_t i, tort_regex **patt
 }
 
 static void close_splitter(splitter *split) {
-    for (int32_t i = 0; i < MOST_SEPARATORS; i++)
+    for (int32_t i = 0; i < MAX_SEPARATORS; i++)
         if (split->patterns[i]) tort_regex_close(split->patterns[i]);
 }
 
@@ -67,9 +67,9 @@ static tort_status open_splitter(splitter *split, const tort_string *texts, int3
     split->separators = separators;
     split->characters = separators ? separators == 1 && first.length == 0 : first.length == 1 && *first.data == '.';
     tort_status status = TORT_OK;
-    if (split->characters && split->least > 1)
+    if (split->characters && split->min > 1)
         return tort_fail(error, TORT_E_MODEL, "mincharnum is %lld, but tokens are single characters",
-                         (long long)split->least);
+                         (long long)split->min);
     if (!separators && !split->characters) status = open_pattern(first, "tokenexp", &split->patterns[0], error);
     for (int32_t i = 0; i < separators && !split->characters && !status; i++)
         status = open_separator(texts[i], i, &split->patterns[i], error);
@@ -96,7 +96,7 @@ static size_t character_length(const char *data, size_t length) {
 static bool put_token(tokens *t, const char *data, size_t length) {
     int64_t characters = 0;
     for (size_t at = 0; at < length; characters++) at += character_length(data + at, length - at);
-    if (characters < t->split->least) return false;
+    if (characters < t->split->min) return false;
     if (t->out) t->out[t->count] = (tort_string){data, length};
     t->count++;
     return true;
@@ -117,7 +117,7 @@ static void split_matches(tokens *t, tort_string text) {
         if (!put_token(t, text.data + at, length)) length = character_length(text.data + at, length);
 }
 
-/* What is between two separators is split by those that follow in the list: no deeper than MOST_SEPARATORS. */
+/* What is between two separators is split by those that follow in the list: no deeper than MAX_SEPARATORS. */
 static void split_between(tokens *t, tort_string text, int32_t separator) {
     const splitter *split = t->split;
     size_t at, length, from = 0;
@@ -146,18 +146,18 @@ static int64_t split_text(const splitter *split, tort_string text, tort_string *
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static int64_t widest(const splitter *split, const tort_string *texts, int64_t count) {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t made = split_text(split, texts[i], NULL);
-        if (made > most) most = made;
+        if (made > max) max = made;
     }
-    return most;
+    return max;
 }
 
 static tort_status open_node(const tort_infer *infer, splitter *split) {
     const tort_attribute *list = tort_attr(infer->node, "separators"), *token = tort_attr(infer->node, "tokenexp");
     const int32_t separators = list ? list->count : 0;
-    split->least = tort_attr_int(infer->node, "mincharnum");
+    split->min = tort_attr_int(infer->node, "mincharnum");
     return open_splitter(split, separators ? list->u.strings : &token->u.s, separators, infer->error);
 }
 
@@ -173,8 +173,8 @@ static tort_status infer_tokens(tort_infer *infer, const splitter *split) {
     dims[x->rank] = tort_dim_fresh(infer->dims, true);
     if (count == 0) dims[x->rank] = 0;
     if (x->data && tort_dim_known(count)) {
-        const int64_t most = widest(split, x->data, count);
-        dims[x->rank] = most && tort_attr_int(infer->node, "mark") ? most + 2 : most;
+        const int64_t max = widest(split, x->data, count);
+        dims[x->rank] = max && tort_attr_int(infer->node, "mark") ? max + 2 : max;
     }
     tort_infer_shape(infer, 0, TORT_STRING, x->rank + 1, dims);
     return TORT_OK;
@@ -197,16 +197,16 @@ static tort_status tokenizer_resolve(tort_resolve *resolve) {
     params->separators = tort_resolve_list(resolve, "separators");
     params->token = tort_resolve_list(resolve, "tokenexp");
     params->pad = tort_resolve_list(resolve, "pad_value");
-    params->least = tort_attr_int(resolve->node, "mincharnum");
+    params->min = tort_attr_int(resolve->node, "mincharnum");
     params->mark = tort_attr_int(resolve->node, "mark") != 0;
     return TORT_OK;
 }
 
 static tort_status open_params(const tort_call *call, splitter *split) {
     const tokenizer_params *params = call->params;
-    tort_string texts[MOST_SEPARATORS] = {{tort_list_at(params, params->token), (size_t)params->token.count}};
+    tort_string texts[MAX_SEPARATORS] = {{tort_list_at(params, params->token), (size_t)params->token.count}};
     const int32_t separators = (int32_t)params->separators.count;
-    split->least = params->least;
+    split->min = params->min;
     for (int32_t i = 0; i < separators; i++) texts[i] = tort_list_string(params, params->separators, i);
     return open_splitter(split, texts, separators, call->error);
 }

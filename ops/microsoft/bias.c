@@ -219,21 +219,21 @@ static void softmax_lanes(void *arg, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
         const int64_t bias_row = p->inner ? row / (p->lanes / p->bias_lanes) : row % p->bias_lanes;
         const softmax_lane lane = {&call->inputs[0], &call->inputs[1], row * p->length, bias_row * p->length};
-        double most = -INFINITY, sum = 0;
+        double max = -INFINITY, sum = 0;
         for (int64_t at = 0; at < p->length; at += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->length, at);
             load_lane(&lane, at, count, values);
-            for (int64_t i = 0; i < count; i++) most = values[i] > most ? values[i] : most;
+            for (int64_t i = 0; i < count; i++) max = values[i] > max ? values[i] : max;
         }
         for (int64_t at = 0; at < p->length; at += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->length, at);
             load_lane(&lane, at, count, values);
-            for (int64_t i = 0; i < count; i++) sum += exp(values[i] - most);
+            for (int64_t i = 0; i < count; i++) sum += exp(values[i] - max);
         }
         for (int64_t at = 0; at < p->length; at += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->length, at);
             load_lane(&lane, at, count, values);
-            for (int64_t i = 0; i < count; i++) values[i] = exp(values[i] - most) / sum;
+            for (int64_t i = 0; i < count; i++) values[i] = exp(values[i] - max) / sum;
             tort_store_doubles(y->type, y->data, lane.x_first + at, count, values);
         }
     }

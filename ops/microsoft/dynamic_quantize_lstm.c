@@ -113,10 +113,10 @@ typedef struct lstm_walk {
 static float round_all(const float *from, int64_t count, float *out) {
     float scale, zero;
     tort_dynamic_scale(from, count, &scale, &zero);
-    const float least = -zero, most = 255 - zero, round = 0x1.8p23f, divisor = scale > 0 ? scale : 1;
+    const float min = -zero, max = 255 - zero, round = 0x1.8p23f, divisor = scale > 0 ? scale : 1;
     for (int64_t i = 0; i < count; i++) {
-        const float x = from[i] / divisor, above = x > least ? x : least;
-        out[i] = ((above < most ? above : most) + round) - round;
+        const float x = from[i] / divisor, above = x > min ? x : min;
+        out[i] = ((above < max ? above : max) + round) - round;
     }
     return scale;
 }

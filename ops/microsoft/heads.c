@@ -180,7 +180,7 @@ static int64_t line_length(const tort_heads_params *p) {
 
 static void attend_block(const heads_job *job, int64_t index, char *part) {
     const tort_heads_params *p = job->p;
-    const int64_t length = line_length(p), most = job->loops->most_rows, blocks = (length + most - 1) / most;
+    const int64_t length = line_length(p), most = job->loops->max_rows, blocks = (length + most - 1) / most;
     const int64_t line = index / blocks, from = index % blocks * most, keys = tort_heads_capacity(p) + 1;
     const int64_t lines = p->queries == 1 ? p->key_heads : p->query_heads;
     heads_block b = {.job = job, .batch = line / lines, .across = p->queries == 1};
@@ -218,7 +218,7 @@ static void begin_keys(const heads_job *job, int64_t group, char *part) {
 static void attend_parts(void *arg, int64_t begin, int64_t end) {
     const heads_job *job = arg;
     const tort_heads_params *p = job->p;
-    const int64_t most = job->loops->most_rows, blocks = (line_length(p) + most - 1) / most;
+    const int64_t most = job->loops->max_rows, blocks = (line_length(p) + most - 1) / most;
     const int64_t lines = p->queries == 1 ? 1 : p->query_heads / p->key_heads; /* that see the same keys */
     const int64_t count = p->batch * p->key_heads * lines * blocks;
     for (int64_t part = begin; part < end; part++) {
@@ -299,7 +299,7 @@ tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
                               .parts = (int32_t)(items < 1      ? 1
                                                  : items < most ? items
                                                                 : most),
-                              .most_rows = most,
+                              .max_rows = most,
                               .row_room = most,
                               .score_room =
                                   keys < INT64_MAX / most - TORT_HEADS_STEP ? most * score_stride(keys) : INT64_MAX};

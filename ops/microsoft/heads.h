@@ -100,7 +100,7 @@ typedef struct tort_heads_loops {
     void (*sum)(const void *own, const tort_heads_product *product, float *buffer);
     void (*softmax)(const float *x, float *y, int64_t count); /* y is x */
     int32_t parts;
-    int64_t most_rows; /* of a block */
+    int64_t max_rows; /* of a block */
     /* Room for the rows of a block, and for their scores. Never less for more keys, so that memory for the longest
      * sequence has room for all. */
     int64_t row_room, score_room;

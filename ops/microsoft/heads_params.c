@@ -87,12 +87,12 @@ tort_status tort_heads_read_mask(const tort_resolve *resolve, tort_heads_params 
     if (mask->rank == 1) return read_ends(resolve, p, mask);
     p->mask_strides[2] = 1;
     if (mask->rank == 4) {
-        const int64_t most = mask->dims[3], wanted4[4] = {p->batch, 1, most, most};
-        p->mask_strides[0] = most * most;
-        p->mask_strides[1] = most;
-        p->mask_offset = p->past_length * most;
-        if (most < tort_heads_capacity(p) || p->past_length + p->queries > most || p->past_count >= 0)
-            return tort_fail(resolve->error, TORT_E_MODEL, "%s is for %lld keys; there are %lld", name, (long long)most,
+        const int64_t max = mask->dims[3], wanted4[4] = {p->batch, 1, max, max};
+        p->mask_strides[0] = max * max;
+        p->mask_strides[1] = max;
+        p->mask_offset = p->past_length * max;
+        if (max < tort_heads_capacity(p) || p->past_length + p->queries > max || p->past_count >= 0)
+            return tort_fail(resolve->error, TORT_E_MODEL, "%s is for %lld keys; there are %lld", name, (long long)max,
                              (long long)tort_heads_capacity(p));
         return tort_heads_expect(resolve, input, name, 4, wanted4);
     }

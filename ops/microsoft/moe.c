@@ -12,7 +12,7 @@
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
-enum { MOST_PARTS = 16 }; /* of the work; each has buffers of its own */
+enum { MAX_PARTS = 16 }; /* of the work; each has buffers of its own */
 
 typedef enum moe_activation { MOE_RELU, MOE_GELU, MOE_SILU, MOE_IDENTITY, MOE_SWIGLU } moe_activation;
 
@@ -100,7 +100,7 @@ static int64_t part_floats(const moe_params *p) {
 }
 
 static int64_t part_count(const moe_params *p) {
-    return p->tokens < MOST_PARTS ? p->tokens : MOST_PARTS;
+    return p->tokens < MAX_PARTS ? p->tokens : MAX_PARTS;
 }
 
 static tort_status resolve_moe(tort_resolve *resolve) {

@@ -51,10 +51,10 @@ void tort_linear_convert(tort_type type, tort_linear from, tort_linear to, uint8
 
 void tort_linear_store(const tort_tensor *y, int64_t first, int64_t count, const float *x, float zero) {
     const bool is_signed = y->type == TORT_INT8;
-    const float least = (is_signed ? -128 : 0) - zero, most = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
+    const float min = (is_signed ? -128 : 0) - zero, max = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
     uint8_t *out = (uint8_t *)y->data + first;
     for (int64_t i = 0; i < count; i++) {
-        const float above = x[i] > least ? x[i] : least, within = above < most ? above : most;
+        const float above = x[i] > min ? x[i] : min, within = above < max ? above : max;
         out[i] = (uint8_t)(int32_t)((within + round) - round + zero);
     }
 }

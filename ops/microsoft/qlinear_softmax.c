@@ -31,7 +31,7 @@ typedef struct softmax_job {
     uint8_t flip; /* makes the bytes of int8 ascend as those of uint8 do */
     uint32_t powers[256];
     uint32_t parts; /* that make up 1 */
-    int32_t zero, least, most;
+    int32_t zero, min, max;
 } softmax_job;
 
 static void normalize_lane(const softmax_job *job, int64_t first) {
@@ -48,7 +48,7 @@ static void normalize_lane(const softmax_job *job, int64_t first) {
     for (int64_t i = 0; i < length; i++) {
         const uint64_t part = (uint64_t)powers[x[i * step] ^ job->flip] * job->parts + sum / 2;
         const int64_t value = (int64_t)(part / sum) + job->zero;
-        y[i * step] = (uint8_t)(value > job->most ? job->most : value < job->least ? job->least : value);
+        y[i * step] = (uint8_t)(value > job->max ? job->max : value < job->min ? job->min : value);
     }
 }
 
@@ -67,8 +67,8 @@ static tort_status run_softmax(const tort_call *call) {
     softmax_job job = {.params = p, .x = x->data, .y = y->data, .zero = (int32_t)to.zero};
     if (tort_count(x) == 0) return TORT_OK;
     job.flip = is_signed ? 0x80 : 0;
-    job.least = is_signed ? -128 : 0;
-    job.most = is_signed ? 127 : 255;
+    job.min = is_signed ? -128 : 0;
+    job.max = is_signed ? 127 : 255;
     const float parts = floorf(1 / to.scale);
     job.parts = parts >= 1 && parts < 0x1p32f ? (uint32_t)parts : 1;
     const double whole = fmin((double)UINT32_MAX / (double)p->length, 0x7fffff);

@@ -12,9 +12,9 @@ typedef struct tort_lookup {
     uint64_t mask;
 } tort_lookup;
 
-enum { TORT_MOST_KEYS = 1 << 30 };
+enum { TORT_MAX_KEYS = 1 << 30 };
 
-/* Scratch for so many keys, at most TORT_MOST_KEYS. */
+/* Scratch for so many keys, at most TORT_MAX_KEYS. */
 size_t tort_lookup_bytes(int64_t count);
 /* Of keys that are equal, the first or the last one is found. */
 tort_lookup tort_lookup_build(const void *params, tort_list keys, tort_type type, bool first, void *scratch);

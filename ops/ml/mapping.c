@@ -59,9 +59,9 @@ static tort_status check_side(const tort_infer *infer, const side *s, const char
     if (!s->attribute) return tort_fail(infer->error, TORT_E_MODEL, "has no %s_* with elements", what);
     if (s->several)
         return tort_fail(infer->error, TORT_E_MODEL, "has several of the attributes %s_*; expected one", what);
-    if (s->count <= TORT_MOST_KEYS) return TORT_OK;
+    if (s->count <= TORT_MAX_KEYS) return TORT_OK;
     return tort_fail(infer->error, TORT_E_UNSUPPORTED, "%s has %lld elements; tinyort handles at most %d",
-                     s->attribute->name, (long long)s->count, TORT_MOST_KEYS);
+                     s->attribute->name, (long long)s->count, TORT_MAX_KEYS);
 }
 
 /* ---- LabelEncoder, from version 2 on ----------------------------------------------------------------------------- */

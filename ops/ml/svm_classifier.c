@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { MOST_CLASSES = 65535 };
+enum { MAX_CLASSES = 65535 };
 
 typedef struct classifier_params {
     tort_svm svm;
@@ -91,9 +91,9 @@ static tort_status classifier_infer(tort_infer *infer) {
     int64_t classes, vectors = 0;
     tort_status status =
         tort_read_labels(node, "classlabels_ints", "classlabels_strings", &type, &classes, infer->error);
-    if (!status && (classes < 1 || classes > MOST_CLASSES))
+    if (!status && (classes < 1 || classes > MAX_CLASSES))
         return tort_fail(infer->error, TORT_E_MODEL, "has %lld labels (classlabels_*), expected 1 to %d",
-                         (long long)classes, MOST_CLASSES);
+                         (long long)classes, MAX_CLASSES);
     if (!status) status = count_vectors(node, classes, &vectors, infer->error);
     if (!status) status = vectors ? check_pairs(infer, classes, vectors) : check_linear(infer, classes);
     if (!status) status = check_probabilities(infer);
@@ -118,7 +118,7 @@ static bool has_probabilities(const classifier_params *params) {
 }
 
 /* Of a row: scores of pairs, a vote or sum for each class; of probabilities two matrices and two vectors. There are no
- * more than MOST_CLASSES. */
+ * more than MAX_CLASSES. */
 static size_t row_scratch(const classifier_params *params) {
     const size_t classes = (size_t)params->classes;
     size_t numbers = (size_t)pair_scores(params) + classes;
@@ -169,12 +169,12 @@ static double sigmoid_probability(double score, double a, double b) {
 static void fill_pairwise(const classifier_params *params, const row_room *room) {
     const float *a = tort_list_at(params, params->prob_a), *b = tort_list_at(params, params->prob_b);
     const int64_t n = params->classes;
-    const double least = 1e-7;
+    const double min = 1e-7;
     int64_t pair = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++, pair++) {
             const double p = sigmoid_probability(room->scores[pair], (double)a[pair], (double)b[pair]);
-            room->r[i * n + j] = p < least ? least : p > 1 - least ? 1 - least : p;
+            room->r[i * n + j] = p < min ? min : p > 1 - min ? 1 - min : p;
             room->r[j * n + i] = 1 - room->r[i * n + j];
         }
 }
@@ -207,9 +207,9 @@ static double quadratic_form(int64_t n, const row_room *room) {
 
 /* NaN is near enough too: then no class is more probable than another one. */
 static bool near_enough(int64_t n, const row_room *room, double form) {
-    double most = 0;
-    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(room->qp[i] - form));
-    return most < 0.005 / (double)n;
+    double max = 0;
+    for (int64_t i = 0; i < n; i++) max = fmax(max, fabs(room->qp[i] - form));
+    return max < 0.005 / (double)n;
 }
 
 static void couple(int64_t n, const row_room *room) {

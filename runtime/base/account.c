@@ -12,8 +12,8 @@ static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
     void *block = account->inner.alloc(account->inner.alloc_ud, ptr, old_size, new_size);
     if (new_size && !block) return NULL;
     const size_t held = atomic_fetch_add(&account->held, new_size - before) + new_size - before;
-    size_t most = atomic_load(&account->most);
-    while (held > most && !atomic_compare_exchange_weak(&account->most, &most, held)) continue;
+    size_t max = atomic_load(&account->max);
+    while (held > max && !atomic_compare_exchange_weak(&account->max, &max, held)) continue;
     return block;
 }
 
@@ -22,7 +22,7 @@ tort_env tort_account_open(tort_account *account, const tort_env *inner, size_t 
     account->limit = SIZE_MAX;
     account->refused = false;
     atomic_init(&account->held, own);
-    atomic_init(&account->most, own);
+    atomic_init(&account->max, own);
     tort_env env = *inner;
     env.alloc = counted_alloc;
     env.alloc_ud = account;

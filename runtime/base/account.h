@@ -15,10 +15,10 @@ typedef atomic_size_t tort_account_bytes;
 #endif
 
 typedef struct tort_account {
-    tort_env inner;                /* the application's */
-    tort_account_bytes held, most; /* bytes now, and at their most */
-    size_t limit;                  /* of held; SIZE_MAX: none. Changed while one thread uses the account */
-    bool refused;                  /* an allocation would have gone beyond the limit */
+    tort_env inner;               /* the application's */
+    tort_account_bytes held, max; /* bytes now, and at their most */
+    size_t limit;                 /* of held; SIZE_MAX: none. Changed while one thread uses the account */
+    bool refused;                 /* an allocation would have gone beyond the limit */
 } tort_account;
 
 /* Starts an account on `inner`, in which `own` bytes are held already, and returns an environment that counts in it: a

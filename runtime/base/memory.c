@@ -60,12 +60,12 @@ tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_er
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* The hook takes a size of 0 for a free, so an empty block is a byte. */
-static size_t at_least_one(size_t size) {
+static size_t at_min_one(size_t size) {
     return size ? size : 1;
 }
 
 void *tort_alloc(const tort_env *env, size_t size) {
-    return env->alloc(env->alloc_ud, NULL, 0, at_least_one(size));
+    return env->alloc(env->alloc_ud, NULL, 0, at_min_one(size));
 }
 
 void *tort_alloc_zero(const tort_env *env, size_t count, size_t size) {
@@ -77,7 +77,7 @@ void *tort_alloc_zero(const tort_env *env, size_t count, size_t size) {
 }
 
 void tort_free(const tort_env *env, void *ptr, size_t size) {
-    if (ptr) env->alloc(env->alloc_ud, ptr, at_least_one(size), 0);
+    if (ptr) env->alloc(env->alloc_ud, ptr, at_min_one(size), 0);
 }
 
 bool tort_grow(const tort_env *env, void **array, int32_t *capacity, int32_t need, size_t size) {

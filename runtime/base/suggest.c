@@ -13,7 +13,7 @@ static int replace_cost(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : 2;
 }
 
-static int least(int a, int b) {
+static int min(int a, int b) {
     return a < b ? a : b;
 }
 
@@ -28,9 +28,8 @@ static int distance(const char *a, const char *b) {
         const int *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
         row[0] = (int)(2 * i);
         for (size_t j = 1; j <= n; j++) {
-            row[j] = least(above[j - 1] + replace_cost(a[i - 1], b[j - 1]), least(above[j], row[j - 1]) + 2);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], second[j - 2] + 2);
+            row[j] = min(above[j - 1] + replace_cost(a[i - 1], b[j - 1]), min(above[j], row[j - 1]) + 2);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = min(row[j], second[j - 2] + 2);
         }
     }
     return rows[m % 3][n];
@@ -39,8 +38,8 @@ static int distance(const char *a, const char *b) {
 const char *tort_nearest(const char *word, const char *const *candidates, size_t count) {
     const char *best = NULL;
     /* A third of the word, and at least one edit: but of a single letter that would leave nothing. */
-    int limit = (int)strlen(word) * 2 / 3, least_limit = strlen(word) < 2 ? 1 : 2;
-    int fewest = limit < least_limit ? least_limit : limit;
+    int limit = (int)strlen(word) * 2 / 3, min_limit = strlen(word) < 2 ? 1 : 2;
+    int fewest = limit < min_limit ? min_limit : limit;
     for (size_t i = 0; i < count; i++) {
         int edits = strcasecmp(word, candidates[i]) ? distance(word, candidates[i]) : 1;
         if (edits > fewest || (best && edits == fewest)) continue;

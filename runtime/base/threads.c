@@ -20,7 +20,7 @@
 #define FOR_WORKERS 200  /* a caller: a worker that lost its processor may need this one to go on */
 #define LOOKS 32         /* between two questions for the time */
 #define PART_BITS 16     /* of the offer, for the end; as many for the first part; above is the number of the job */
-#define MOST_PARTS ((1 << PART_BITS) - 1)
+#define MAX_PARTS ((1 << PART_BITS) - 1)
 
 typedef struct pool_job {
     void (*body)(void *, int64_t, int64_t);
@@ -79,11 +79,11 @@ static void count_out(tort_pool *pool) {
 }
 
 static int32_t first_of(uint_fast64_t offer) {
-    return (int32_t)(offer >> PART_BITS & MOST_PARTS);
+    return (int32_t)(offer >> PART_BITS & MAX_PARTS);
 }
 
 static int32_t end_of(uint_fast64_t offer) {
-    return (int32_t)(offer & MOST_PARTS);
+    return (int32_t)(offer & MAX_PARTS);
 }
 
 static void take_parts(tort_pool *pool, bool caller) {
@@ -194,7 +194,7 @@ static void free_pool(tort_pool *pool) {
 
 tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) {
     if (threads <= 0) threads = tort_processors();
-    if (threads > MOST_PARTS) threads = MOST_PARTS;
+    if (threads > MAX_PARTS) threads = MAX_PARTS;
     tort_pool *pool = tort_alloc_aligned(env, sizeof *pool);
     if (!pool) return NULL;
     *pool = (tort_pool){.env = *env,

@@ -19,7 +19,7 @@
 #include "runtime/cli/values.h"
 #include "runtime/tinyort_plan.h"
 
-#define MOST_RUNS 1000000
+#define MAX_RUNS 1000000
 
 typedef struct measurement {
     double *milliseconds; /* sorted */
@@ -138,9 +138,9 @@ static tort_status run_profiled(const runs *r, measurement *m, tort_error *error
 /* Profiled runs stand between the others, so that whatever else the machine does meets both. */
 static tort_status measure_runs(const cli_options *options, const runs *r, measurement *m, tort_error *error) {
     const double seconds = options->seconds > 0 ? options->seconds : 3, begin = cli_seconds();
-    const int32_t most = options->repeat ? options->repeat : MOST_RUNS;
+    const int32_t max = options->repeat ? options->repeat : MAX_RUNS;
     tort_status status = TORT_OK;
-    while (!status && !interrupted && m->runs < most) {
+    while (!status && !interrupted && m->runs < max) {
         double taken;
         if (m->runs && !options->repeat && cli_seconds() - begin >= seconds) break;
         status = run_once(r, &taken, error);
@@ -176,9 +176,9 @@ static double peak_resident_bytes(void) {
 
 static tort_status measure(const cli_options *options, tort_session *session, const runs *r, measurement *m,
                            tort_error *error) {
-    const size_t most = options->repeat ? (size_t)options->repeat : MOST_RUNS;
-    m->milliseconds = cli_alloc(most, sizeof *m->milliseconds);
-    if (options->profile) m->profiled = cli_alloc(most, sizeof *m->profiled);
+    const size_t max = options->repeat ? (size_t)options->repeat : MAX_RUNS;
+    m->milliseconds = cli_alloc(max, sizeof *m->milliseconds);
+    if (options->profile) m->profiled = cli_alloc(max, sizeof *m->profiled);
     tort_status status = warm_up(options, r, error);
     if (!status && options->profile && !interrupted) status = begin_profile(session, r, m, error);
     if (!status) status = measure_runs(options, r, m, error);

@@ -26,7 +26,7 @@ typedef struct kept {
     struct kept *next_in_bucket;
 } kept;
 
-enum { BUCKETS = 4096, MOST_MISSING = 3 };
+enum { BUCKETS = 4096, MAX_MISSING = 3 };
 
 /* How one value differs. */
 typedef struct difference {
@@ -43,7 +43,7 @@ typedef struct comparison {
     tort_value **outputs[2]; /* of the model; NULL those that are tensors, which are compared as they are made */
     kept *buckets[BUCKETS];  /* by node, in the order in which values were made */
     int32_t compared, different, missing;
-    char *missing_names[MOST_MISSING];
+    char *missing_names[MAX_MISSING];
     int32_t outputs_different; /* of the model's own outputs */
     int32_t outputs_nan;       /* of these, without a number in either run, so that they are equal and say nothing */
     double worst;
@@ -100,7 +100,7 @@ static bool is_inside(const tort_report *report, int32_t node) {
 /* A value that only one of the runs made is a difference. */
 static void count_missing(comparison *c, int32_t which, int32_t node, const char *value) {
     if (is_inside(c->opened[which], node)) return;
-    if (c->missing < MOST_MISSING) c->missing_names[c->missing] = cli_copy_text(value, strlen(value));
+    if (c->missing < MAX_MISSING) c->missing_names[c->missing] = cli_copy_text(value, strlen(value));
     c->missing++;
     c->outputs_different += is_output(c->model, value);
 }
@@ -324,9 +324,9 @@ static void fill_json(const comparison *c, const tort_report *report, cJSON *roo
 static void print_missing(const comparison *c) {
     if (!c->missing) return;
     cli_print(stdout, "%d value%s made by one of the runs alone:", c->missing, c->missing == 1 ? " was" : "s were");
-    for (int32_t i = 0; i < c->missing && i < MOST_MISSING; i++)
+    for (int32_t i = 0; i < c->missing && i < MAX_MISSING; i++)
         cli_print(stdout, "%s '%s'", i ? "," : "", c->missing_names[i]);
-    cli_print(stdout, "%s\n", c->missing > MOST_MISSING ? " ..." : "");
+    cli_print(stdout, "%s\n", c->missing > MAX_MISSING ? " ..." : "");
 }
 
 static void print_text(const comparison *c, const tort_report *report) {
@@ -378,7 +378,7 @@ int cli_compare(cli_options *options) {
         if (c->outputs[i]) cli_values_free(c->outputs[i], tort_model_output_count(c->model));
     for (int i = 0; i < 2; i++) tort_report_free(c->opened[i]);
     for (int i = 0; i < 2; i++) tort_session_free(c->sessions[i]);
-    for (int i = 0; i < MOST_MISSING; i++) free(c->missing_names[i]);
+    for (int i = 0; i < MAX_MISSING; i++) free(c->missing_names[i]);
     free(c->first.value);
     free(c->first.text);
     cli_inputs_free(&c->inputs);

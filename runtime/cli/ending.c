@@ -60,7 +60,7 @@ static bool is_mentioned(const tort_report_node *node, mention kind) {
 /* " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that left because their provider is down are not listed: the
  * provider is. Nor are those that only stand behind another. */
 static void append_nodes(char **line, const tort_report *report, mention kind, const char *text) {
-    enum { MOST_NAMED = 3, LONGEST_NAME = 80 };
+    enum { MAX_NAMED = 3, LONGEST_NAME = 80 };
     int32_t count = 0, named = 0, behind = 0;
     char *names = cli_copy_text("", 0);
     for (int32_t i = 0; i < report->node_count; i++) {
@@ -69,7 +69,7 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
         count++;
         const bool follows = kind == WITHOUT_PROVIDER && cli_root_of(node) >= 0;
         behind += follows;
-        if (follows || ++named > MOST_NAMED) continue;
+        if (follows || ++named > MAX_NAMED) continue;
         char *name = cli_short_name(node->path, LONGEST_NAME);
         cli_append(&names, "%s%s", named > 1 ? ", " : " ", name);
         free(name);
@@ -78,7 +78,7 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
     }
     if (count) {
         cli_append(line, " - %d node%s %s:%s%s", count, count == 1 ? "" : "s", text, names,
-                   named > MOST_NAMED ? " ..." : "");
+                   named > MAX_NAMED ? " ..." : "");
         if (behind) cli_append(line, " and %d behind %s", behind, named == 1 ? "it" : "them");
     }
     free(names);
@@ -144,7 +144,7 @@ static void add_reason(cli_table *table, const cli_reason *reason) {
 }
 
 static void print_unplaced(const cli_options *options, const tort_report *report) {
-    enum { MOST_LISTED = 20 };
+    enum { MAX_LISTED = 20 };
     cli_reasons reasons = cli_reasons_of(report, CLI_LOSSES);
     cli_table *table = cli_table_new("~|", 2);
     int32_t listed = 0;
@@ -152,10 +152,10 @@ static void print_unplaced(const cli_options *options, const tort_report *report
     cli_print(stderr, "tinyort %s: %d node%s no provider%s\n", options->command, report->unplaced,
               report->unplaced == 1 ? " has" : "s have",
               listed ? ":" : ": nothing that could take them has opened; cause and cure are in the last line");
-    for (int32_t i = 0; i < listed && i < MOST_LISTED; i++) add_reason(table, &reasons.list[i]);
+    for (int32_t i = 0; i < listed && i < MAX_LISTED; i++) add_reason(table, &reasons.list[i]);
     cli_table_print(table, stderr, cli_width(stderr, 0));
-    if (listed > MOST_LISTED)
-        cli_print(stderr, "  ... and %d more operators and reasons (tinyort plan shows all)\n", listed - MOST_LISTED);
+    if (listed > MAX_LISTED)
+        cli_print(stderr, "  ... and %d more operators and reasons (tinyort plan shows all)\n", listed - MAX_LISTED);
     cli_reasons_free(&reasons);
 }
 

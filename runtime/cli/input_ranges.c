@@ -216,8 +216,8 @@ static void carry_on(trace *t, const tort_node *node, double shift) {
 }
 
 /* Positions that an embedding has moved on: a constant is added to them before they are looked up. */
-static bool adds_constant(const trace *t, const tort_node *node, int32_t input, int64_t *most) {
-    return !strcmp(node->op_type, "Add") && node->input_count == 2 && largest_of(t->model, node, 1 - input, most);
+static bool adds_constant(const trace *t, const tort_node *node, int32_t input, int64_t *max) {
+    return !strcmp(node->op_type, "Add") && node->input_count == 2 && largest_of(t->model, node, 1 - input, max);
 }
 
 static void visit(trace *t, const tort_node *node) {

@@ -117,7 +117,7 @@ static int by_operator(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
-static int most_nodes_first(const void *a, const void *b) {
+static int max_nodes_first(const void *a, const void *b) {
     const op_count *x = a, *y = b;
     if (x->nodes != y->nodes) return x->nodes < y->nodes ? 1 : -1;
     return by_operator(&x->node, &y->node);
@@ -155,7 +155,7 @@ static void count_operators(summary *s, const facts *k) {
         add_node(s, &s->ops[s->op_kinds - 1], k, node);
     }
     free(sorted);
-    qsort(s->ops, (size_t)s->op_kinds, sizeof *s->ops, most_nodes_first);
+    qsort(s->ops, (size_t)s->op_kinds, sizeof *s->ops, max_nodes_first);
     for (int32_t i = 0; i < s->op_kinds; i++) s->flops += s->ops[i].flops;
 }
 

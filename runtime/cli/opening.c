@@ -188,7 +188,7 @@ static tort_status check_only(const cli_options *options, const name_list *opera
 
 tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error) {
     tort_status status = model ? check_shapes(&options->fixed, model, error) : TORT_OK;
-    if (!status && model) status = check_shapes(&options->most, model, error);
+    if (!status && model) status = check_shapes(&options->max, model, error);
     if (status || (!options->allow && !options->only_count)) return status;
     name_list operators = operators_of(model);
     status = check_allow(options, &operators, error);
@@ -267,10 +267,10 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .shape_count = options->fixed.shape_count,
         .symbols = options->fixed.symbols,
         .symbol_count = options->fixed.symbol_count,
-        .most_shapes = options->most.shapes,
-        .most_shape_count = options->most.shape_count,
-        .most_symbols = options->most.symbols,
-        .most_symbol_count = options->most.symbol_count,
+        .max_shapes = options->max.shapes,
+        .max_shape_count = options->max.shape_count,
+        .max_symbols = options->max.symbols,
+        .max_symbol_count = options->max.symbol_count,
         .wait_steps = options->step_by_step,
         .dynamic_limit = options->dynamic_limit,
         .trip_limit = (uint64_t)options->trip_limit,

@@ -44,7 +44,7 @@ static tort_status add_provider(cli_ops_rows *ops, const char *name, tort_error 
         if (!whole)
             return tort_fail(error, TORT_E_PLACEMENT, "what %s has is not known: %s; %s", name, condition.message,
                              condition.cure);
-        if (ops->provider_count < CLI_MOST_PROVIDERS) ops->providers[ops->provider_count++] = whole;
+        if (ops->provider_count < CLI_MAX_PROVIDERS) ops->providers[ops->provider_count++] = whole;
     }
     return TORT_OK;
 }
@@ -68,7 +68,7 @@ static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *
 static tort_status find_providers(cli_ops_rows *ops, const cli_options *options, tort_error *error) {
     if (options->chain_count) return find_chain(ops, options->chains[0], error);
     for (const tort_provider *const *row = tort_providers; *row; row++)
-        if (!(*row)->load && ops->provider_count < CLI_MOST_PROVIDERS) ops->providers[ops->provider_count++] = *row;
+        if (!(*row)->load && ops->provider_count < CLI_MAX_PROVIDERS) ops->providers[ops->provider_count++] = *row;
     return TORT_OK;
 }
 

@@ -9,11 +9,11 @@
 #include "runtime/graph/check.h"
 #include "runtime/provider.h"
 
-enum { CLI_MOST_PROVIDERS = 16 };
+enum { CLI_MAX_PROVIDERS = 16 };
 
 typedef struct cli_ops_rows {
     tort_op_table table;
-    const tort_provider *providers[CLI_MOST_PROVIDERS]; /* that are told of */
+    const tort_provider *providers[CLI_MAX_PROVIDERS]; /* that are told of */
     int32_t provider_count;
 } cli_ops_rows;
 

@@ -6,7 +6,7 @@
 #include "runtime/cli/table.h"
 
 typedef struct counts {
-    int32_t operators, services[CLI_MOST_PROVIDERS][CLI_SERVICE_FOLDED + 1];
+    int32_t operators, services[CLI_MAX_PROVIDERS][CLI_SERVICE_FOLDED + 1];
 } counts;
 
 /* How far the rows of a domain reach: that of the main one is the newest opset. */

@@ -74,10 +74,10 @@ static inline bool cli_is_given(const cli_options *options, cli_option id) {
 }
 
 /* Values (option_values.c): each reads the text of an option, or says what it wants instead. */
-tort_status cli_read_integer(cli_option id, const char *text, int64_t least, int64_t most, int64_t *out,
+tort_status cli_read_integer(cli_option id, const char *text, int64_t min, int64_t max, int64_t *out,
                              tort_error *error);
-tort_status cli_read_int32(cli_option id, const char *text, int32_t least, int32_t *out, tort_error *error);
-tort_status cli_read_number(cli_option id, const char *text, double least, double *out, tort_error *error);
+tort_status cli_read_int32(cli_option id, const char *text, int32_t min, int32_t *out, tort_error *error);
+tort_status cli_read_number(cli_option id, const char *text, double min, double *out, tort_error *error);
 tort_status cli_read_bytes(cli_option id, const char *text, uint64_t *out, tort_error *error);
 tort_status cli_read_word(cli_option id, const char *text, const char *const *words, size_t count, size_t *chosen,
                           tort_error *error);

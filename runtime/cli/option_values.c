@@ -16,29 +16,29 @@ static tort_status wrong_value(cli_option id, const char *text, const char *want
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-tort_status cli_read_integer(cli_option id, const char *text, int64_t least, int64_t most, int64_t *out,
+tort_status cli_read_integer(cli_option id, const char *text, int64_t min, int64_t max, int64_t *out,
                              tort_error *error) {
     char *end, wanted[80];
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld", (long long)least, (long long)most);
-    if (end == text || *end || errno || value < least || value > most) return wrong_value(id, text, wanted, error);
+    snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld", (long long)min, (long long)max);
+    if (end == text || *end || errno || value < min || value > max) return wrong_value(id, text, wanted, error);
     *out = value;
     return TORT_OK;
 }
 
-tort_status cli_read_int32(cli_option id, const char *text, int32_t least, int32_t *out, tort_error *error) {
+tort_status cli_read_int32(cli_option id, const char *text, int32_t min, int32_t *out, tort_error *error) {
     int64_t value = 0;
-    tort_status status = cli_read_integer(id, text, least, INT32_MAX, &value, error);
+    tort_status status = cli_read_integer(id, text, min, INT32_MAX, &value, error);
     if (!status) *out = (int32_t)value;
     return status;
 }
 
-tort_status cli_read_number(cli_option id, const char *text, double least, double *out, tort_error *error) {
+tort_status cli_read_number(cli_option id, const char *text, double min, double *out, tort_error *error) {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < least)
-        return wrong_value(id, text, least > 0 ? "a number above 0" : "a number that is not negative", error);
+    if (end == text || *end || !isfinite(value) || value < min)
+        return wrong_value(id, text, min > 0 ? "a number above 0" : "a number that is not negative", error);
     *out = value;
     return TORT_OK;
 }
@@ -102,14 +102,14 @@ tort_status cli_read_range(const char *text, cli_random_range *range, tort_error
 
 /* "WxH", or "N" where height stays 0. */
 static tort_status read_extent(cli_option id, const char *text, int32_t *width, int32_t *height, tort_error *error) {
-    enum { MOST = 1 << 16 };
+    enum { MAX = 1 << 16 };
     char *end;
     long w = strtol(text, &end, 10), h = 0;
-    bool good = end != text && w >= 1 && w <= MOST;
+    bool good = end != text && w >= 1 && w <= MAX;
     if (good && *end == 'x') {
         const char *second = end + 1;
         h = strtol(second, &end, 10);
-        good = end != second && h >= 1 && h <= MOST;
+        good = end != second && h >= 1 && h <= MAX;
     }
     if (!good || *end) return wrong_value(id, text, "WIDTHxHEIGHT or one number", error);
     *width = (int32_t)w;

@@ -66,7 +66,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_STEP_BY_STEP: o->step_by_step = true; break;
     case OPTION_INPUT: o->inputs[o->input_count++] = value; break;
     case OPTION_SHAPE: return apply_shape(&o->fixed, id, value, error);
-    case OPTION_MAX: return apply_shape(&o->most, id, value, error);
+    case OPTION_MAX: return apply_shape(&o->max, id, value, error);
     case OPTION_RANDOM: return apply_random(o, value, error);
     case OPTION_SAVE: o->save = value; break;
     case OPTION_SAVE_PLAN: o->save_plan = value; break;
@@ -196,10 +196,10 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
     return TORT_OK;
 }
 
-static void open_shapes(cli_shapes *all, cli_option id, size_t most) {
+static void open_shapes(cli_shapes *all, cli_option id, size_t max) {
     all->option = cli_option_table[id].name;
-    all->shapes = cli_alloc(most, sizeof *all->shapes);
-    all->symbols = cli_alloc(most, sizeof *all->symbols);
+    all->shapes = cli_alloc(max, sizeof *all->shapes);
+    all->symbols = cli_alloc(max, sizeof *all->symbols);
 }
 
 static void free_shapes(cli_shapes *all) {
@@ -211,21 +211,21 @@ static void free_shapes(cli_shapes *all) {
 
 tort_status cli_options_read(const cli_command *command, int argc, char **argv, cli_options *options,
                              tort_error *error) {
-    size_t most = (size_t)argc + 1;
+    size_t max = (size_t)argc + 1;
     *options = (cli_options){.command = command->name, .warmup = 2, .rtol = -1, .atol = -1};
     options->load.struct_size = sizeof options->load;
     options->load.operators = tort_extra_operators;
     options->load.operator_abi = tort_extra_abi;
-    options->operands = cli_alloc(most, sizeof *options->operands);
-    options->chains = cli_alloc(most, sizeof *options->chains);
-    options->pins = cli_alloc(most, sizeof *options->pins);
-    options->bindings = cli_alloc(most, sizeof *options->bindings);
-    options->inputs = cli_alloc(most, sizeof *options->inputs);
-    open_shapes(&options->fixed, OPTION_SHAPE, most);
-    open_shapes(&options->most, OPTION_MAX, most);
-    options->most.bounds = true;
-    options->ranges = cli_alloc(most, sizeof *options->ranges);
-    options->only = cli_alloc(most, sizeof *options->only);
+    options->operands = cli_alloc(max, sizeof *options->operands);
+    options->chains = cli_alloc(max, sizeof *options->chains);
+    options->pins = cli_alloc(max, sizeof *options->pins);
+    options->bindings = cli_alloc(max, sizeof *options->bindings);
+    options->inputs = cli_alloc(max, sizeof *options->inputs);
+    open_shapes(&options->fixed, OPTION_SHAPE, max);
+    open_shapes(&options->max, OPTION_MAX, max);
+    options->max.bounds = true;
+    options->ranges = cli_alloc(max, sizeof *options->ranges);
+    options->only = cli_alloc(max, sizeof *options->only);
     /* A document is owed also where the arguments could not be read to their end. */
     bool json = false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) json = json || !strcmp(argv[i], "--json");
@@ -237,7 +237,7 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
 
 void cli_options_free(cli_options *options) {
     free_shapes(&options->fixed);
-    free_shapes(&options->most);
+    free_shapes(&options->max);
     for (int32_t i = 0; i < options->range_count; i++) free(options->ranges[i].name);
     free(options->operands);
     free(options->chains);

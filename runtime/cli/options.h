@@ -64,8 +64,8 @@ typedef struct cli_options {
     int32_t pin_count;
     const char **bindings;
     int32_t binding_count;
-    cli_shapes fixed, most; /* --shape, --max */
-    const char **inputs;    /* every --input, unread */
+    cli_shapes fixed, max; /* --shape, --max */
+    const char **inputs;   /* every --input, unread */
     int32_t input_count;
     bool random;
     int32_t attempt; /* at sizes that are made up (made_up.h) */

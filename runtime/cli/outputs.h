@@ -16,7 +16,7 @@ typedef struct cli_statistics {
 cli_statistics cli_statistics_of(const tort_tensor *tensor);
 
 /* "1, 2.5, nan" - the first `most` elements as text, "..." where there are more. Into buffer, which is returned. */
-const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buffer, size_t size);
+const char *cli_elements_text(const tort_tensor *tensor, int64_t max, char *buffer, size_t size);
 
 /* A table of all outputs with the first elements of what is no tensor, or all of that as JSON. */
 void cli_print_outputs(const tort_model *model, tort_value *const *outputs, int32_t count, int width);

@@ -56,8 +56,8 @@ static void fill_target(tort_tensor *tensor) {
 /* What an integer type holds, as far as doubles count exactly. */
 static cli_range range_of_type(tort_type type) {
     const int bits = type == TORT_BOOL ? 1 : tort_type_bits(type), digits = bits - tort_type_is_signed(type);
-    const double most = ldexp(1, digits < 53 ? digits : 53);
-    return (cli_range){tort_type_is_signed(type) ? -most : 0, most - 1};
+    const double max = ldexp(1, digits < 53 ? digits : 53);
+    return (cli_range){tort_type_is_signed(type) ? -max : 0, max - 1};
 }
 
 static tort_status asked_range(const cli_random_range *asked, const tort_tensor *tensor, cli_range *range,

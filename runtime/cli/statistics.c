@@ -78,20 +78,20 @@ static int print_element(const tort_tensor *tensor, int64_t index, char *buffer,
     return snprintf(buffer, size, "%.6g", value);
 }
 
-const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buffer, size_t size) {
+const char *cli_elements_text(const tort_tensor *tensor, int64_t max, char *buffer, size_t size) {
     int64_t count = tort_count(tensor);
     size_t used = 0;
     buffer[0] = 0;
     for (int64_t i = 0; i < count && used < size; i++) {
         int length;
-        if (i == most)
+        if (i == max)
             length = snprintf(buffer + used, size - used, " ...");
         else {
             if (i) used += (size_t)snprintf(buffer + used, size - used, ", ");
             length = used < size ? print_element(tensor, i, buffer + used, size - used) : 0;
         }
         used += length > 0 ? (size_t)length : 0;
-        if (i == most) break;
+        if (i == max) break;
     }
     return buffer;
 }

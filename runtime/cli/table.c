@@ -8,9 +8,9 @@
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 
-#define MOST_COLUMNS 16
+#define MAX_COLUMNS 16
 
-enum { GAP = 2, LEAST_NAME = 12, LEAST_LAST = 24 };
+enum { GAP = 2, MIN_NAME = 12, MIN_LAST = 24 };
 
 typedef struct cell {
     char *text; /* escaped */
@@ -21,7 +21,7 @@ typedef struct cell {
 
 struct cli_table {
     int columns, indent, lines; /* of the last column, at most; 0: any */
-    bool right[MOST_COLUMNS], shrinks[MOST_COLUMNS];
+    bool right[MAX_COLUMNS], shrinks[MAX_COLUMNS];
     cell *cells; /* row by row, the titles first */
     size_t count, capacity;
 };
@@ -46,7 +46,7 @@ cli_table *cli_table_new(const char *titles, int indent) {
         add_cell(table, cli_copy_text(title, shown), CLI_DIM);
         table->columns++;
         title += length;
-        if (!*title || table->columns == MOST_COLUMNS) return table;
+        if (!*title || table->columns == MAX_COLUMNS) return table;
     }
 }
 
@@ -96,7 +96,7 @@ static void shrink_names(const cli_table *table, int *widths, int too_wide) {
     while (too_wide > 0) {
         int widest = -1;
         for (int i = 0; i < table->columns; i++)
-            if (table->shrinks[i] && widths[i] > LEAST_NAME && (widest < 0 || widths[i] > widths[widest])) widest = i;
+            if (table->shrinks[i] && widths[i] > MIN_NAME && (widest < 0 || widths[i] > widths[widest])) widest = i;
         if (widest < 0) return;
         widths[widest]--;
         too_wide--;
@@ -107,7 +107,7 @@ static void shrink_names(const cli_table *table, int *widths, int too_wide) {
 static void fit_widths(const cli_table *table, int *widths, int width) {
     int last = table->columns - 1, natural = widths[last];
     if (!width || total_width(table, widths) <= width) return;
-    if (widths[last] > LEAST_LAST && !table->shrinks[last]) widths[last] = LEAST_LAST;
+    if (widths[last] > MIN_LAST && !table->shrinks[last]) widths[last] = MIN_LAST;
     shrink_names(table, widths, total_width(table, widths) - width);
     int left = width - total_width(table, widths);
     if (left > 0) widths[last] = widths[last] + left < natural ? widths[last] + left : natural;
@@ -169,7 +169,7 @@ static void print_row(const cli_table *table, size_t first, const int *widths, F
 
 void cli_table_print(cli_table *table, FILE *file, int width) {
     cli_row_end(table);
-    int widths[MOST_COLUMNS] = {0};
+    int widths[MAX_COLUMNS] = {0};
     size_t columns = (size_t)table->columns;
     const bool colours = cli_colours(file);
     natural_widths(table, widths);

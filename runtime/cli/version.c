@@ -71,7 +71,7 @@ typedef struct domain {
     int32_t oldest, newest;
 } domain;
 
-enum { MOST_DOMAINS = 16 };
+enum { MAX_DOMAINS = 16 };
 
 static int32_t find_domains(domain *domains) {
     int32_t count = 0;
@@ -79,7 +79,7 @@ static int32_t find_domains(domain *domains) {
         for (const tort_op *row = *family; row->name; row++) {
             int32_t i = 0;
             while (i < count && strcmp(domains[i].name, row->domain) != 0) i++;
-            if (i == MOST_DOMAINS) continue;
+            if (i == MAX_DOMAINS) continue;
             if (i == count) domains[count++] = (domain){row->domain, row->since, row->until};
             if (row->since < domains[i].oldest) domains[i].oldest = row->since;
             if (row->until > domains[i].newest) domains[i].newest = row->until;
@@ -95,7 +95,7 @@ static const char *domain_name(const domain *d) {
 
 static void fill_json(cJSON *root) {
     library libraries[LIBRARIES];
-    domain domains[MOST_DOMAINS];
+    domain domains[MAX_DOMAINS];
     char jpeg[64];
     const int32_t count = find_domains(domains);
     find_libraries(libraries, jpeg, sizeof jpeg);
@@ -123,7 +123,7 @@ static void fill_json(cJSON *root) {
 
 static void print_text(int width) {
     library libraries[LIBRARIES];
-    domain domains[MOST_DOMAINS];
+    domain domains[MAX_DOMAINS];
     char jpeg[64], *opsets = cli_copy_text("", 0), *linked = cli_copy_text("", 0);
     const int32_t count = find_domains(domains);
     find_libraries(libraries, jpeg, sizeof jpeg);

@@ -27,7 +27,7 @@ bool tort_formal_next(const char **cursor, tort_formal *formal) {
     return true;
 }
 
-enum { MOST_TYPES = 320 }; /* bytes of a list of all types */
+enum { MAX_TYPES = 320 }; /* bytes of a list of all types */
 
 /* Sets of types, a bit each. */
 enum {
@@ -155,7 +155,7 @@ static uint64_t *elements_of(tort_type_set *set, uint32_t nest, bool add) {
     if (nest == TORT_TENSOR) return &set->tensor;
     for (int32_t i = 0; i < set->count; i++)
         if (set->nests[i] == nest) return &set->elements[i];
-    if (!add || set->count == TORT_MOST_NESTS) return NULL;
+    if (!add || set->count == TORT_MAX_NESTS) return NULL;
     set->nests[set->count] = nest;
     set->elements[set->count] = 0;
     return &set->elements[set->count++];
@@ -341,7 +341,7 @@ static tort_status check_type_attribute(const tort_op *op, const tort_attribute_
         snprintf(value, sizeof value, "%lld (%s)", (long long)type, tort_type_name((tort_type)type));
     else
         snprintf(value, sizeof value, "%lld, which is no type", (long long)type);
-    char types[MOST_TYPES];
+    char types[MAX_TYPES];
     return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is %s; expected one of %s", given->name, value,
                      list_types(&set, text, length, types, sizeof types));
 }
@@ -495,7 +495,7 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!allows(&set, tort_info_type(info))) {
         size_t length = 0;
         const char *text = types_text(node->op->types, formal->type, formal->type_length, &length);
-        char types[MOST_TYPES], given[LONGEST_TYPE];
+        char types[MAX_TYPES], given[LONGEST_TYPE];
         return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s; expected %s", what, at,
                          (int)formal->name_length, formal->name, type_name(tort_info_type(info), given, sizeof given),
                          list_types(&set, text, length, types, sizeof types));

@@ -44,14 +44,14 @@ typedef struct tort_formal {
 /* Reads the next formal; false at the end. */
 bool tort_formal_next(const char **cursor, tort_formal *formal);
 
-enum { TORT_MOST_NESTS = 8 };
+enum { TORT_MAX_NESTS = 8 };
 
 /* What types a formal allows, a bit a tort_type: of tensors, and of what holds tensors, by the `nest` of its type. */
 typedef struct tort_type_set {
     uint64_t tensor;
     int32_t count;
-    uint32_t nests[TORT_MOST_NESTS];
-    uint64_t elements[TORT_MOST_NESTS];
+    uint32_t nests[TORT_MAX_NESTS];
+    uint64_t elements[TORT_MAX_NESTS];
 } tort_type_set;
 
 /* The set that `formal` allows under the constraints `types` of its row. False: the row is malformed. */

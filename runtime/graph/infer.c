@@ -127,25 +127,25 @@ tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_
                         .infos = infos,
                         .dims = dims,
                         .arena = arena,
-                        .most_inputs = TORT_INFER_INPUTS,
-                        .most_outputs = TORT_INFER_OUTPUTS};
+                        .max_inputs = TORT_INFER_INPUTS,
+                        .max_outputs = TORT_INFER_OUTPUTS};
     tort_pass_rewind(pass);
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
-        if (node->input_count > pass->most_inputs) pass->most_inputs = node->input_count;
-        if (node->output_count > pass->most_outputs) pass->most_outputs = node->output_count;
+        if (node->input_count > pass->max_inputs) pass->max_inputs = node->input_count;
+        if (node->output_count > pass->max_outputs) pass->max_outputs = node->output_count;
     }
-    pass->widest = pass->most_inputs > pass->most_outputs ? pass->most_inputs : pass->most_outputs;
-    pass->in = tort_alloc_zero(dims->env, (size_t)pass->most_inputs, sizeof *pass->in);
-    pass->out = tort_alloc_zero(dims->env, (size_t)pass->most_outputs, sizeof *pass->out);
+    pass->widest = pass->max_inputs > pass->max_outputs ? pass->max_inputs : pass->max_outputs;
+    pass->in = tort_alloc_zero(dims->env, (size_t)pass->max_inputs, sizeof *pass->in);
+    pass->out = tort_alloc_zero(dims->env, (size_t)pass->max_outputs, sizeof *pass->out);
     if (pass->in && pass->out) return TORT_OK;
     tort_pass_free(pass);
     return tort_out_of_memory(error, (size_t)pass->widest * sizeof *pass->in);
 }
 
 void tort_pass_free(tort_pass *pass) {
-    tort_free(pass->dims->env, pass->in, (size_t)pass->most_inputs * sizeof *pass->in);
-    tort_free(pass->dims->env, pass->out, (size_t)pass->most_outputs * sizeof *pass->out);
+    tort_free(pass->dims->env, pass->in, (size_t)pass->max_inputs * sizeof *pass->in);
+    tort_free(pass->dims->env, pass->out, (size_t)pass->max_outputs * sizeof *pass->out);
     pass->in = pass->out = NULL;
 }
 

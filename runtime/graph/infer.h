@@ -30,10 +30,10 @@ typedef struct tort_pass {
     const int32_t *weights; /* the weight of each value, -1; NULL: as in the graph */
     tort_dims *dims;
     tort_arena *arena;
-    tort_info *in, *out;               /* scratch for one node, owned */
-    int32_t most_inputs, most_outputs; /* of a node: what in and out have room for */
-    int32_t widest;                    /* the larger of the two */
-    const tort_body *bodies;           /* by graph of the model; NULL: those of the model as it is */
+    tort_info *in, *out;             /* scratch for one node, owned */
+    int32_t max_inputs, max_outputs; /* of a node: what in and out have room for */
+    int32_t widest;                  /* the larger of the two */
+    const tort_body *bodies;         /* by graph of the model; NULL: those of the model as it is */
     /* Called with what goes into a body each time it is inferred: the last time counts. NULL: nobody asks. */
     void (*entered)(void *ud, int32_t body, const tort_info *inputs);
     /* Called with what is wrong with a body that was entered and may never run. NULL: nobody asks. */

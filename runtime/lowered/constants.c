@@ -74,7 +74,7 @@ static tort_status hold_inputs(tort_lowered *lowered, int32_t index, tort_error 
 static bool is_looked_at(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     const bool resolved = !unit->folded && (unit->provider != TORT_AT_FUSED || unit->segment);
-    if (lowered->most && lowered->asked[index] == TORT_ASKED_AFRESH) return true; /* no run may read a weight */
+    if (lowered->max && lowered->asked[index] == TORT_ASKED_AFRESH) return true; /* no run may read a weight */
     return lowered->asked[index] == TORT_ASKED_ALWAYS || resolved;
 }
 

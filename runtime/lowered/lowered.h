@@ -167,7 +167,7 @@ typedef struct tort_lowered {
     tort_outline *outlines; /* shared; under the session's lock */
     tort_planned *plans;    /* the one used last first */
     tort_planned *draft;    /* before there is any of them: with shapes that are not known yet; for the report */
-    int64_t *most;          /* the main graph's: a dimension of an input: its upper bound, -1; NULL: none is given */
+    int64_t *max;           /* the main graph's: a dimension of an input: its upper bound, -1; NULL: none is given */
     tort_planned *bound; /* for the upper bounds; then every context has a plan of its own, and there are no others */
 } tort_lowered;
 

@@ -10,7 +10,7 @@
  * looks at those. The largest partition is hard to find; this one is where no sweep finds more. */
 #include "runtime/passes/convex.h"
 
-enum { MOST_SWEEPS = 4 };
+enum { MAX_SWEEPS = 4 };
 
 /* Of a set, by the node that stands for it. */
 typedef struct standing {
@@ -29,7 +29,7 @@ static int32_t find(standing *s, int32_t node) {
     return node;
 }
 
-static int32_t least(int32_t a, int32_t b) {
+static int32_t min(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
@@ -50,7 +50,7 @@ static void join(const tort_dag *dag, standing *s) {
             const int32_t r = dag->reads[e];
             if (!dag->wanted[r]) continue;
             const int32_t a = find(s, i), b = find(s, r);
-            if (s[a].level == s[b].level) s[a > b ? a : b].parent = least(a, b);
+            if (s[a].level == s[b].level) s[a > b ? a : b].parent = min(a, b);
         }
 }
 
@@ -63,8 +63,8 @@ static void limit(const tort_dag *dag, standing *s, int32_t i) {
         standing *read = &s[find(s, dag->reads[e])];
         if (read == &s[set]) continue;
         const bool back = !wanted && dag->wanted[dag->reads[e]] && level < INT32_MAX;
-        read->bound = least(read->bound, back ? level - 1 : level);
-        if (wanted) read->neighbour = least(read->neighbour, level);
+        read->bound = min(read->bound, back ? level - 1 : level);
+        if (wanted) read->neighbour = min(read->neighbour, level);
     }
 }
 
@@ -105,7 +105,7 @@ int32_t tort_convex_sets(const tort_env *env, const tort_dag *dag, int32_t *set)
     if (!s) return -1;
     find_levels(dag, s);
     join(dag, s);
-    for (int32_t sweep = 0; sweep < MOST_SWEEPS && raise_sets(dag, s); sweep++) join(dag, s);
+    for (int32_t sweep = 0; sweep < MAX_SWEEPS && raise_sets(dag, s); sweep++) join(dag, s);
     const int32_t count = number_sets(dag, s, set);
     tort_free(env, s, nodes * sizeof *s);
     return count;

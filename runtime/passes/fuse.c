@@ -129,8 +129,8 @@ static bool list_parts(const tort_fuser *f, const tort_fused_parts *p, tort_unit
 
 /* What was said of the anchor by other providers, and of fusions, stays true of the joined unit. */
 static tort_status keep_said(const tort_fuser *f, const tort_unit *anchor, int32_t provider, tort_unit *joined) {
-    const int32_t most = anchor->said_count + joined->said_count;
-    tort_said *all = tort_arena_array(&f->session->arena, (size_t)most + 1, sizeof *all);
+    const int32_t max = anchor->said_count + joined->said_count;
+    tort_said *all = tort_arena_array(&f->session->arena, (size_t)max + 1, sizeof *all);
     int32_t count = 0;
     if (!all) return tort_out_of_memory(f->error, 0);
     for (int32_t i = 0; i < anchor->said_count; i++)
@@ -195,7 +195,7 @@ tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_
     tort_unit *unit = &f->lowered->units[anchor];
     for (int32_t i = 0; i < unit->said_count; i++)
         if (unit->said[i].fusion && !strcmp(unit->said[i].fusion, name)) return TORT_OK;
-    if (!c->said_count || unit->said_count == TORT_MOST_SAID) return TORT_OK;
+    if (!c->said_count || unit->said_count == TORT_MAX_SAID) return TORT_OK;
     tort_said *all = tort_arena_array(&f->session->arena, (size_t)unit->said_count + 1, sizeof *all);
     if (!all) return tort_out_of_memory(f->error, 0);
     if (unit->said_count) memcpy(all, unit->said, (size_t)unit->said_count * sizeof *all);

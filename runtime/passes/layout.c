@@ -19,7 +19,7 @@
 #include "runtime/passes/passes.h"
 #include "runtime/providers/layouts.h"
 
-#define MOST_SWEEPS 8 /* a limit for graphs made to need more; others need two or three */
+#define MAX_SWEEPS 8 /* a limit for graphs made to need more; others need two or three */
 
 typedef struct decider {
     tort_session *session;
@@ -173,14 +173,14 @@ static bool choose(const decider *d, int32_t index) {
     const int32_t before = unit->layout;
     int32_t best = 0;
     move_to(d, index, 0);
-    int32_t least = conversions_around(d, index);
+    int32_t min = conversions_around(d, index);
     for (int32_t l = link->first_layout; l < link->first_layout + link->layout_count; l++) {
         if (!can_be_in(d, index, l)) continue;
         move_to(d, index, l);
         const int32_t count = conversions_around(d, index);
-        if (count > least) continue;
+        if (count > min) continue;
         best = l;
-        least = count;
+        min = count;
     }
     move_to(d, index, best);
     return best != before;
@@ -214,7 +214,7 @@ static void decide(const decider *d) {
     }
     for (int32_t i = 0; i < graph->output_count; i++) wanted_of(d, graph->outputs[i])[0]++;
     bool changed = true;
-    for (int32_t i = 0; changed && i < MOST_SWEEPS; i++) changed = sweep(d, i % 2 == 0);
+    for (int32_t i = 0; changed && i < MAX_SWEEPS; i++) changed = sweep(d, i % 2 == 0);
 }
 
 /* ---- units that would be alone ----------------------------------------------------------------------------------- */

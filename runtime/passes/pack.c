@@ -68,15 +68,14 @@ static void release(packing *p, int32_t constant) {
 #define FOR_ALL_THREADS ((size_t)4 << 20) /* bytes of one of those parts of which each thread should take some */
 
 /* Its kernel reads input i of the unit, of so many bytes or more, out of the file. */
-static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input, size_t least) {
+static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input, size_t min) {
     const tort_session *session = lowered->session;
     const tort_node *node = tort_unit_node(lowered, index);
     if (input > 31 || !(lowered->units[index].kernel->read_in_parts & 1u << input)) return false;
     if (input >= node->input_count || node->inputs[input] < 0 || !tort_is_constant(lowered, node->inputs[input]))
         return false;
     const tort_constant *constant = &session->constants[lowered->constant_of[node->inputs[input]]];
-    return constant->weight >= 0 && constant->bytes >= least &&
-           tort_weight_is_in_file(session->model, constant->weight);
+    return constant->weight >= 0 && constant->bytes >= min && tort_weight_is_in_file(session->model, constant->weight);
 }
 
 struct tort_in_file {

@@ -271,11 +271,11 @@ static const tort_op segment_op = {
 /* Puts the segment of these parts together, in an arena. NULL: out of memory. */
 static tort_segment *put_together(const segmenter *s, tort_arena *arena, const int32_t *parts, int32_t count) {
     const tort_node *nodes = s->lowered->graph.nodes;
-    size_t most = 1;
+    size_t max = 1;
     for (int32_t k = 0; k < count; k++)
-        most += (size_t)nodes[parts[k]].input_count + (size_t)nodes[parts[k]].output_count;
+        max += (size_t)nodes[parts[k]].input_count + (size_t)nodes[parts[k]].output_count;
     tort_segment *made = tort_arena_alloc(arena, sizeof *made);
-    int32_t *arrays = tort_arena_array(arena, most, 5 * sizeof *arrays);
+    int32_t *arrays = tort_arena_array(arena, max, 5 * sizeof *arrays);
     int32_t *kept = tort_arena_array(arena, (size_t)count, sizeof *kept);
     tort_segment_node *to = tort_arena_array(arena, (size_t)count, sizeof *to);
     if (!made || !arrays || !kept || !to) return NULL;
@@ -288,8 +288,8 @@ static tort_segment *put_together(const segmenter *s, tort_arena *arena, const i
                              .op = &segment_op,
                              .file_index = nodes[*parts].file_index};
     number_values(s, made, arrays);
-    choose_outputs(s, made, arrays + most, arrays + 2 * most, arrays + 3 * most);
-    fill_nodes(s, made, to, arrays + 4 * most);
+    choose_outputs(s, made, arrays + max, arrays + 2 * max, arrays + 3 * max);
+    fill_nodes(s, made, to, arrays + 4 * max);
     for (int32_t v = 0; v < made->value_count; v++) s->number[made->values[v]] = UNNUMBERED;
     return made;
 }
@@ -306,11 +306,11 @@ static bool is_said(const tort_said *all, int32_t count, const tort_said *said) 
 
 /* What other providers said of the parts stays true, once each. */
 static tort_status keep_said(const segmenter *s, const tort_segment *made, tort_unit *joined) {
-    tort_said all[TORT_MOST_SAID];
+    tort_said all[TORT_MAX_SAID];
     int32_t count = 0;
     for (int32_t k = 0; k < made->part_count; k++) {
         const tort_unit *part = &s->lowered->units[made->parts[k]];
-        for (int32_t i = 0; i < part->said_count && count < TORT_MOST_SAID; i++)
+        for (int32_t i = 0; i < part->said_count && count < TORT_MAX_SAID; i++)
             if (part->said[i].provider != s->provider && !is_said(all, count, &part->said[i]))
                 all[count++] = part->said[i];
     }

@@ -8,13 +8,13 @@
 
 #include "runtime/passes/fuse.h"
 
-enum { MOST = 4 }; /* siblings that become one, so that a pass has room for their operands */
+enum { MAX = 4 }; /* siblings that become one, so that a pass has room for their operands */
 
 typedef struct siblings {
     const tort_parsed *pattern;
     tort_match first;
     tort_fused_parts parts;
-    int32_t values[MOST][TORT_PATTERN_VALUES]; /* of each match */
+    int32_t values[MAX][TORT_PATTERN_VALUES]; /* of each match */
 } siblings;
 
 /* ---- who are siblings -------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static bool find_siblings(const tort_fuser *f, const tort_parsed *pattern, int32
     if (read < 0 || read >= f->counted || f->readers[read] < 2) return false;
     if (!matches(f, pattern, index, &s->first)) return false;
     add(s, index, &s->first);
-    for (int32_t i = index + 1; i < graph->node_count && s->parts.count < MOST; i++) {
+    for (int32_t i = index + 1; i < graph->node_count && s->parts.count < MAX; i++) {
         tort_match match;
         if (f->lowered->units[i].provider != s->first.provider || !matches(f, pattern, i, &match)) continue;
         if (same_operands(&s->first, &match)) add(s, i, &match);
@@ -82,7 +82,7 @@ static bool is_constant_operand(const tort_parsed *pattern, int32_t value) {
 /* Operands as `makes` has them, those of all siblings in the place of a constant; then their outputs. */
 static bool give_operands(const tort_fuser *f, const siblings *s, tort_node *node) {
     const tort_graph *graph = &f->lowered->graph;
-    int32_t *operands = tort_arena_array(&f->session->arena, TORT_PATTERN_OPERANDS + MOST, sizeof *operands);
+    int32_t *operands = tort_arena_array(&f->session->arena, TORT_PATTERN_OPERANDS + MAX, sizeof *operands);
     int32_t count = 0;
     if (!operands) return false;
     for (int32_t i = 0; i < s->pattern->made_count; i++) {

@@ -29,10 +29,10 @@ static bool bind_bound(const tort_lowered *lowered, tort_dim symbol, int64_t siz
     bool met = false;
     for (int32_t i = 0; i < lowered->graph.input_count; i++)
         for (int32_t d = 0; d < rank_of(lowered, i); d++) {
-            int64_t *most = &lowered->most[i * TORT_MAX_RANK + d];
+            int64_t *max = &lowered->max[i * TORT_MAX_RANK + d];
             if (dim_at(lowered, i * TORT_MAX_RANK + d) != symbol) continue;
             met = true;
-            if (*most < 0 || size < *most) *most = size;
+            if (*max < 0 || size < *max) *max = size;
         }
     return met;
 }
@@ -85,7 +85,7 @@ static tort_status check_complete(const tort_lowered *lowered, tort_error *error
                              "(option shapes, --shape)",
                              input_name(lowered, i));
         for (int32_t d = 0; d < info->rank; d++) {
-            if (info->dims[d] >= 0 || lowered->most[i * TORT_MAX_RANK + d] >= 0) continue;
+            if (info->dims[d] >= 0 || lowered->max[i * TORT_MAX_RANK + d] >= 0) continue;
             return tort_fail(error, TORT_E_USAGE,
                              "dimension %d of input \"%s\", \"%s\", has no upper bound, while others have: give it "
                              "one (option most_symbols, --max), or fix it (option symbols, --shape)",
@@ -101,14 +101,14 @@ tort_status tort_read_bounds(tort_session *session, tort_error *error) {
     tort_lowered *lowered = tort_main_graph(session);
     const size_t count = (size_t)lowered->graph.input_count * TORT_MAX_RANK;
     tort_status status = TORT_OK;
-    if (!options->most_symbol_count && !options->most_shape_count) return TORT_OK;
-    lowered->most = tort_arena_array(&session->arena, count + 1, sizeof *lowered->most);
-    if (!lowered->most) return tort_out_of_memory(error, count * sizeof *lowered->most);
-    for (size_t at = 0; at < count; at++) lowered->most[at] = -1;
-    for (int32_t i = 0; !status && i < options->most_shape_count; i++)
-        status = bound_shape(lowered, &options->most_shapes[i], error);
-    for (int32_t i = 0; !status && i < options->most_symbol_count; i++)
-        status = bound_symbol(lowered, &options->most_symbols[i], error);
+    if (!options->max_symbol_count && !options->max_shape_count) return TORT_OK;
+    lowered->max = tort_arena_array(&session->arena, count + 1, sizeof *lowered->max);
+    if (!lowered->max) return tort_out_of_memory(error, count * sizeof *lowered->max);
+    for (size_t at = 0; at < count; at++) lowered->max[at] = -1;
+    for (int32_t i = 0; !status && i < options->max_shape_count; i++)
+        status = bound_shape(lowered, &options->max_shapes[i], error);
+    for (int32_t i = 0; !status && i < options->max_symbol_count; i++)
+        status = bound_symbol(lowered, &options->max_symbols[i], error);
     return status ? status : check_complete(lowered, error);
 }
 
@@ -119,7 +119,7 @@ static void largest_inputs(const tort_lowered *lowered, tort_tensor *inputs) {
         const tort_info *info = &lowered->infos[lowered->graph.inputs[i]];
         inputs[i] = (tort_tensor){.type = info->type, .rank = info->rank};
         for (int32_t d = 0; d < info->rank; d++)
-            inputs[i].dims[d] = info->dims[d] < 0 ? lowered->most[i * TORT_MAX_RANK + d] : info->dims[d];
+            inputs[i].dims[d] = info->dims[d] < 0 ? lowered->max[i * TORT_MAX_RANK + d] : info->dims[d];
     }
 }
 
@@ -162,15 +162,15 @@ size_t tort_session_output_bytes(const tort_session *session, int32_t index) {
 tort_status tort_check_bounds(const tort_session *session, const tort_tensor *inputs, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(session);
     char symbol[80];
-    for (int32_t i = 0; lowered->most && i < lowered->graph.input_count; i++)
+    for (int32_t i = 0; lowered->max && i < lowered->graph.input_count; i++)
         for (int32_t d = 0; d < rank_of(lowered, i); d++) {
-            const int64_t size = inputs[i].dims[d], most = lowered->most[i * TORT_MAX_RANK + d];
-            if (most < 0 || size <= most) continue;
+            const int64_t size = inputs[i].dims[d], max = lowered->max[i * TORT_MAX_RANK + d];
+            if (max < 0 || size <= max) continue;
             tort_dim_text(&session->dims, dim_at(lowered, i * TORT_MAX_RANK + d), symbol, sizeof symbol);
             return tort_fail(error, TORT_E_INPUT,
                              "dimension %d of input \"%s\", \"%s\", is %lld, but at most %lld was planned for: give "
                              "the session a larger bound (option most_symbols, --max %s=%lld)",
-                             d, input_name(lowered, i), symbol, (long long)size, (long long)most, symbol,
+                             d, input_name(lowered, i), symbol, (long long)size, (long long)max, symbol,
                              (long long)size);
         }
     return TORT_OK;

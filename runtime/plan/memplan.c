@@ -10,8 +10,8 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
 
-enum { ROUNDS = 8, MOST_REORDERED = 4096 }; /* how often an order is changed, and of how many blocks */
-#define MOST_MET 256 /* blocks placed already among which a gap is looked for; networks have some ten */
+enum { ROUNDS = 8, MAX_REORDERED = 4096 }; /* how often an order is changed, and of how many blocks */
+#define MAX_MET 256 /* blocks placed already among which a gap is looked for; networks have some ten */
 
 typedef struct planner {
     tort_block *blocks;
@@ -26,7 +26,7 @@ typedef struct planner {
     int32_t steps, placed; /* blocks placed, the first of by_key */
     tort_timeline top;     /* of what is placed: once a block met too many others */
     bool has_top, failed;  /* out of memory */
-    int32_t met[MOST_MET];
+    int32_t met[MAX_MET];
     int32_t met_count;
 } planner;
 
@@ -64,7 +64,7 @@ static uint64_t longest_first(const tort_block *block) {
     return UINT64_MAX - steps_of(block);
 }
 
-static uint64_t most_first(const tort_block *block) {
+static uint64_t max_first(const tort_block *block) {
     uint64_t product;
     return __builtin_mul_overflow(block->bytes, steps_of(block), &product) ? 0 : UINT64_MAX - product;
 }
@@ -149,7 +149,7 @@ static uint64_t top_of(planner *p, const tort_block *block) {
 /* ---- placing ----------------------------------------------------------------------------------------------------- */
 
 static void sort_by_offset(planner *p) {
-    sorted_block sorted[MOST_MET];
+    sorted_block sorted[MAX_MET];
     for (int32_t i = 0; i < p->met_count; i++) sorted[i] = (sorted_block){p->blocks[p->met[i]].offset, p->met[i]};
     qsort(sorted, (size_t)p->met_count, sizeof *sorted, compare_keys);
     for (int32_t i = 0; i < p->met_count; i++) p->met[i] = sorted[i].index;
@@ -157,7 +157,7 @@ static void sort_by_offset(planner *p) {
 
 static uint64_t best_gap(planner *p, const tort_block *block) {
     p->met_count = 0;
-    if (count_met(p, block) > MOST_MET) return top_of(p, block);
+    if (count_met(p, block) > MAX_MET) return top_of(p, block);
     collect(p, 1, 0, p->leaves, begun_by(p, block->last), block->first);
     sort_by_offset(p);
     uint64_t free_from = 0, best = UINT64_MAX, best_size = UINT64_MAX;
@@ -208,8 +208,8 @@ static uint64_t plan(planner *p) {
 }
 
 /* The bytes of all blocks that live at one step, at the most: no offsets need less. `sums` has room for all steps. */
-static uint64_t least_of(const planner *p, uint64_t *sums) {
-    uint64_t most = 0;
+static uint64_t min_of(const planner *p, uint64_t *sums) {
+    uint64_t max = 0;
     for (int32_t i = 0; i <= p->steps; i++) sums[i] = 0;
     for (int32_t i = 0; i < p->count; i++) {
         sums[p->blocks[i].first] += p->blocks[i].bytes;
@@ -217,9 +217,9 @@ static uint64_t least_of(const planner *p, uint64_t *sums) {
     }
     for (int32_t i = 0; i < p->steps; i++) {
         if (i) sums[i] += sums[i - 1];
-        if (sums[i] > most) most = sums[i];
+        if (sums[i] > max) max = sums[i];
     }
-    return most;
+    return max;
 }
 
 /* The block that ends highest is to be placed before all others. */
@@ -233,11 +233,11 @@ static void put_highest_first(planner *p) {
 }
 
 /* What an order comes to. Where its blocks do not lie well, those that end up on top of all go first, one by one. */
-static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(const tort_block *), uint64_t least,
+static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(const tort_block *), uint64_t min,
                           int32_t rounds, int32_t *best_round) {
     uint64_t best = UINT64_MAX;
     sort_blocks(p, scratch, key, p->by_key);
-    for (int32_t round = 0; round <= rounds && best > least && !p->failed; round++) {
+    for (int32_t round = 0; round <= rounds && best > min && !p->failed; round++) {
         if (round) put_highest_first(p);
         const uint64_t total = plan(p);
         if (total < best) best = total, *best_round = round;
@@ -246,17 +246,17 @@ static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(con
 }
 
 /* The first order that needs no more than it must, else the best of them. */
-static uint64_t plan_best(planner *p, sorted_block *scratch, uint64_t least) {
-    static uint64_t (*const orders[])(const tort_block *) = {largest_first, longest_first, most_first};
+static uint64_t plan_best(planner *p, sorted_block *scratch, uint64_t min) {
+    static uint64_t (*const orders[])(const tort_block *) = {largest_first, longest_first, max_first};
     enum { ORDERS = sizeof orders / sizeof *orders };
-    const int32_t rounds = p->count <= MOST_REORDERED ? ROUNDS : 0;
+    const int32_t rounds = p->count <= MAX_REORDERED ? ROUNDS : 0;
     uint64_t best = UINT64_MAX;
     int32_t best_order = 0, best_round = 0, round = 0;
-    for (int32_t i = 0; i < ORDERS && best > least && !p->failed; i++) {
-        const uint64_t total = try_order(p, scratch, orders[i], least, rounds, &round);
+    for (int32_t i = 0; i < ORDERS && best > min && !p->failed; i++) {
+        const uint64_t total = try_order(p, scratch, orders[i], min, rounds, &round);
         if (total < best) best = total, best_order = i, best_round = round;
     }
-    if (best > least && !p->failed) best = try_order(p, scratch, orders[best_order], best, best_round, &round);
+    if (best > min && !p->failed) best = try_order(p, scratch, orders[best_order], best, best_round, &round);
     return p->failed ? UINT64_MAX : best;
 }
 
@@ -277,7 +277,7 @@ uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count
         p.ended = p.begun + steps;
         sort_blocks(&p, scratch, by_first, p.by_first);
         for (int32_t i = 0; i < count; i++) p.rank[p.by_first[i]] = i;
-        total = plan_best(&p, scratch, least_of(&p, sums));
+        total = plan_best(&p, scratch, min_of(&p, sums));
         if (p.has_top) tort_timeline_close(&p.top, env);
     }
     tort_free(env, indices, (3 * n + tree + 2 * steps) * sizeof *indices);

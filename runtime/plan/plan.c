@@ -87,7 +87,7 @@ static tort_status open_tables(tort_planned *planned, tort_error *error) {
 
 /* ---- outlines ---------------------------------------------------------------------------------------------------- */
 
-#define MOST_OUTLINES 8 /* kept of one graph; a plan that knows yet other things has one of its own */
+#define MAX_OUTLINES 8 /* kept of one graph; a plan that knows yet other things has one of its own */
 
 static uint8_t known_of(const tort_info *info) {
     tort_tensor tensor;
@@ -124,7 +124,7 @@ static void share_outline(tort_lowered *lowered, tort_outline **made) {
     int32_t count;
     pthread_mutex_lock(&lowered->session->lock);
     tort_outline *same = find_outline(lowered, (*made)->known, &count), *mine = *made;
-    if (!same && count < MOST_OUTLINES) {
+    if (!same && count < MAX_OUTLINES) {
         mine->shared = true;
         mine->next = lowered->outlines;
         lowered->outlines = mine;
@@ -248,7 +248,7 @@ tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *input
 size_t tort_planned_bytes(const tort_planned *planned) {
     const tort_pass *pass = &planned->pass;
     return sizeof *planned + planned->shapes_bytes + planned->tables_bytes + planned->literals_bytes +
-           (size_t)(pass->most_inputs + pass->most_outputs) * sizeof(tort_info) + tort_arena_held(&planned->arena) +
+           (size_t)(pass->max_inputs + pass->max_outputs) * sizeof(tort_info) + tort_arena_held(&planned->arena) +
            (size_t)planned->dims.capacity * sizeof *planned->dims.exprs +
            (size_t)planned->dims.bucket_count * sizeof *planned->dims.buckets;
 }

@@ -119,15 +119,15 @@ static tort_status check_room(const tort_planned *planned, int32_t memory, tort_
     const tort_link *link = session->memories[memory].owner;
     uint64_t largest;
     const int32_t maker = largest_maker(planned, memory, &largest);
-    char weights[64] = "", most[160] = "";
+    char weights[64] = "", max[160] = "";
     if (!link->target.values_only)
         snprintf(weights, sizeof weights, "%llu bytes for weights and ",
                  (unsigned long long)session->weight_bytes[memory]);
     if (maker >= 0)
-        snprintf(most, sizeof most, " (the largest, %llu, is made by node %d \"%.60s\")", (unsigned long long)largest,
+        snprintf(max, sizeof max, " (the largest, %llu, is made by node %d \"%.60s\")", (unsigned long long)largest,
                  maker, planned->lowered->graph.nodes[maker].name);
     tort_fail(error, TORT_E_MEMORY, "%s needs %s%llu for values%s, but may use %llu%s: %s, or lower the batch",
-              link->provider->name, weights, (unsigned long long)values, most, (unsigned long long)link->target.memory,
+              link->provider->name, weights, (unsigned long long)values, max, (unsigned long long)link->target.memory,
               link->target.values_only ? " where no mem_limit says otherwise" : "",
               memory ? "raise mem_limit, pin nodes to another provider" : "allow more with the option mem_limit");
     if (error) error->provider = link->provider->name;
@@ -206,7 +206,7 @@ static tort_status share(tort_planned *planned, tort_error *error) {
 /* What can share bytes changes with sizes, so that nothing does where places are those of upper bounds. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     tort_status status = lay_out_all(planned, error);
-    const bool shares = planned->plan.complete && !planned->lowered->most;
+    const bool shares = planned->plan.complete && !planned->lowered->max;
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);
     for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);

@@ -22,7 +22,7 @@ bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     return true;
 }
 
-#define MOST_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow for ever */
+#define MAX_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow for ever */
 
 /* Takes the plan that was used least recently out of the list, if there are many and no context holds it. NULL:
  * not so. */
@@ -31,7 +31,7 @@ static tort_planned *take_oldest(tort_lowered *lowered) {
     int32_t count = 0;
     for (tort_planned **p = &lowered->plans; *p; p = &(*p)->next, count++)
         if ((*p)->users == 0) victim = p;
-    if (count < MOST_PLANS || !victim) return NULL;
+    if (count < MAX_PLANS || !victim) return NULL;
     tort_planned *old = *victim;
     *victim = old->next;
     return old;

@@ -29,7 +29,7 @@ static int32_t root_of(const tort_candidate *c) {
 
 static tort_status keep(tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
                         tort_error *error) {
-    if (c->said_count == TORT_MOST_SAID) return TORT_OK;
+    if (c->said_count == TORT_MAX_SAID) return TORT_OK;
     tort_arena *arena = &c->session->arena;
     tort_said *said = &c->said[c->said_count++];
     *said = (tort_said){.provider = provider,

@@ -7,7 +7,7 @@
 #include "runtime/graph/check.h"
 #include "runtime/lowered/lowered.h"
 
-#define TORT_MOST_SAID 64 /* refusals kept of one node */
+#define TORT_MAX_SAID 64 /* refusals kept of one node */
 
 /* One node while it is being placed. */
 typedef struct tort_candidate {
@@ -20,7 +20,7 @@ typedef struct tort_candidate {
     tort_kernel widened; /* the row that was asked last, by tort_provider.widening */
     bool no_loops;       /* a row that runs the plain loop does not do */
     bool alone;          /* nor does one that runs in segments only */
-    tort_said said[TORT_MOST_SAID];
+    tort_said said[TORT_MAX_SAID];
     int32_t said_count;
 } tort_candidate;
 

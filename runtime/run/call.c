@@ -295,10 +295,10 @@ static tort_status make_trip(const tort_caller *c) {
 }
 
 static tort_status check_limit(const tort_caller *c) {
-    const uint64_t most = c->outer->context->session->options.trip_limit;
-    if ((uint64_t)c->trip->number < most) return TORT_OK;
+    const uint64_t max = c->outer->context->session->options.trip_limit;
+    if ((uint64_t)c->trip->number < max) return TORT_OK;
     return tort_fail(c->error, TORT_E_RUN, "has made %llu trips and would go on (option trip_limit)",
-                     (unsigned long long)most);
+                     (unsigned long long)max);
 }
 
 static tort_status make_trips(const tort_caller *c) {

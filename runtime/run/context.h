@@ -13,7 +13,7 @@ typedef struct tort_region {
     size_t bytes;
 } tort_region;
 
-#define TORT_MOST_SPARES 16
+#define TORT_MAX_SPARES 16
 
 /* A region that no value uses now. */
 typedef struct tort_spare {
@@ -100,7 +100,7 @@ struct tort_context {
     bool profiles_work;
     int64_t profiled;       /* nanoseconds of the steps that were told since the one around them began */
     uint64_t dynamic_bytes; /* of all regions for values whose shape depends on data, spare ones included */
-    tort_spare spares[TORT_MOST_SPARES];
+    tort_spare spares[TORT_MAX_SPARES];
     int32_t spare_count;
     tort_region *scratch; /* a memory: of steps whose shapes depend on data */
 };

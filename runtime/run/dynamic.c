@@ -113,7 +113,7 @@ tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t byte
 void tort_region_free(tort_context *context, int32_t memory, tort_region *region) {
     if (!region->base) return;
     tort_spare *to = &context->spares[context->spare_count];
-    if (context->spare_count < TORT_MOST_SPARES) {
+    if (context->spare_count < TORT_MAX_SPARES) {
         context->spare_count++;
     } else {
         to = &context->spares[0];

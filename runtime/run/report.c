@@ -378,14 +378,14 @@ static bool write_bounds(writer *w) {
     const tort_lowered *lowered = tort_main_graph(w->session);
     const int32_t count = lowered->graph.input_count * TORT_MAX_RANK;
     w->report->bounds_note = "";
-    if (!lowered->most) return true;
+    if (!lowered->max) return true;
     tort_symbol_size *list = tort_arena_array(w->arena, (size_t)count + 1, sizeof *list);
     if (!list) return false;
     w->report->bounds = list;
     for (int32_t at = 0; at < count; at++) {
-        if (lowered->most[at] < 0 || lowered->same_dim[at] != at) continue;
+        if (lowered->max[at] < 0 || lowered->same_dim[at] != at) continue;
         tort_symbol_size *bound = &list[w->report->bound_count++];
-        *bound = (tort_symbol_size){name_bound(w, lowered, at / TORT_MAX_RANK, at % TORT_MAX_RANK), lowered->most[at]};
+        *bound = (tort_symbol_size){name_bound(w, lowered, at / TORT_MAX_RANK, at % TORT_MAX_RANK), lowered->max[at]};
         if (!bound->name) return false;
     }
     return write_note(w, lowered);

@@ -149,9 +149,9 @@ const char *tort_get_text(tort_saved_in *in) {
     return "";
 }
 
-int32_t tort_get_count(tort_saved_in *in, size_t least) {
+int32_t tort_get_count(tort_saved_in *in, size_t min) {
     const int32_t count = tort_get_i32(in);
-    if (count >= 0 && (size_t)count <= (size_t)(in->end - in->at) / least) return count;
+    if (count >= 0 && (size_t)count <= (size_t)(in->end - in->at) / min) return count;
     in->bad = true;
     return 0;
 }

@@ -102,7 +102,7 @@ float tort_get_float(tort_saved_in *in);
 tort_string tort_get_string(tort_saved_in *in); /* terminated, in the section's bytes */
 const char *tort_get_text(tort_saved_in *in);   /* the same without a 0 inside */
 /* A count of entries of at least `least` bytes each, so many of which there can be. */
-int32_t tort_get_count(tort_saved_in *in, size_t least);
+int32_t tort_get_count(tort_saved_in *in, size_t min);
 /* A number of first..last, both included. */
 int32_t tort_get_within(tort_saved_in *in, int32_t first, int32_t last);
 

@@ -10,7 +10,7 @@
 #include "runtime/graph/weights.h"
 
 /* Bytes of memory for each of the file, and at all, that reading may take. */
-enum { MEMORY_FACTOR = 64, MEMORY_LEAST = 1 << 20 };
+enum { MEMORY_FACTOR = 64, MEMORY_MIN = 1 << 20 };
 
 typedef struct reader {
     tort_model *model;
@@ -176,18 +176,18 @@ static tort_status read_shapes(reader *r, tort_saved_in *in) {
     tort_session_options *options = &r->saved->options;
     const bool bounded = tort_get_u8(in);
     options->shape_count = tort_get_count(in, 4);
-    options->most_shape_count = bounded ? options->shape_count : 0;
+    options->max_shape_count = bounded ? options->shape_count : 0;
     tort_input_shape *shapes = array(r, options->shape_count, sizeof *shapes);
-    tort_input_shape *most = array(r, options->most_shape_count, sizeof *most);
-    if (!shapes || !most) return tort_out_of_memory(r->error, 0);
+    tort_input_shape *max = array(r, options->max_shape_count, sizeof *max);
+    if (!shapes || !max) return tort_out_of_memory(r->error, 0);
     for (int32_t i = 0; i < options->shape_count; i++) {
         shapes[i].rank = tort_get_within(in, -1, TORT_MAX_RANK);
         for (int32_t d = 0; d < shapes[i].rank; d++) shapes[i].dims[d] = tort_get_i64(in);
-        if (bounded) most[i].rank = shapes[i].rank;
-        for (int32_t d = 0; bounded && d < shapes[i].rank; d++) most[i].dims[d] = tort_get_i64(in);
+        if (bounded) max[i].rank = shapes[i].rank;
+        for (int32_t d = 0; bounded && d < shapes[i].rank; d++) max[i].dims[d] = tort_get_i64(in);
     }
     options->shapes = shapes;
-    options->most_shapes = most;
+    options->max_shapes = max;
     return in->bad ? tort_saved_damaged(r->error, "what it says of its making") : TORT_OK;
 }
 
@@ -384,7 +384,7 @@ static tort_status name_shapes(const reader *r) {
     const tort_graph *graph = &r->model->graphs[0];
     if (options->shape_count != graph->input_count) return tort_saved_damaged(r->error, "the shapes of its inputs");
     options->shape_count = name_inputs(graph, options->shapes, options->shape_count);
-    options->most_shape_count = name_inputs(graph, options->most_shapes, options->most_shape_count);
+    options->max_shape_count = name_inputs(graph, options->max_shapes, options->max_shape_count);
     return TORT_OK;
 }
 
@@ -429,7 +429,7 @@ tort_status tort_saved_read(const tort_env *env, tort_saved_source *source, cons
     own_source(model, source, options);
     reader r = {.model = model, .source = source, .options = options, .error = error};
     const uint64_t size = source->size < SIZE_MAX / MEMORY_FACTOR / 2 ? source->size : SIZE_MAX / MEMORY_FACTOR / 2;
-    tort_account_limit(&model->account, (size_t)size * MEMORY_FACTOR + MEMORY_LEAST);
+    tort_account_limit(&model->account, (size_t)size * MEMORY_FACTOR + MEMORY_MIN);
     r.saved = tort_arena_alloc(&model->arena, sizeof *r.saved);
     tort_status status = r.saved ? check_operators(options, error) : tort_out_of_memory(error, sizeof *r.saved);
     if (r.saved) r.saved->model = model;

@@ -305,15 +305,15 @@ static void put_chain(const saver *s, tort_saved_out *out) {
 /* Sizes that options gave to inputs, and upper bounds: of those that the model leaves open. */
 static void put_shapes(const saver *s, tort_saved_out *out) {
     const tort_lowered *lowered = tort_main_graph(s->session);
-    const int64_t *most = lowered->most;
-    tort_put_u8(out, most != NULL);
+    const int64_t *max = lowered->max;
+    tort_put_u8(out, max != NULL);
     tort_put_i32(out, lowered->graph.input_count);
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
         const tort_info *info = &lowered->infos[lowered->graph.inputs[i]];
         const int32_t rank = info->kind == TORT_TENSOR ? info->rank : -1;
         tort_put_i32(out, rank);
         for (int32_t d = 0; d < rank; d++) tort_put_i64(out, tort_dim_known(info->dims[d]) ? info->dims[d] : -1);
-        for (int32_t d = 0; most && d < rank; d++) tort_put_i64(out, most[i * TORT_MAX_RANK + d]);
+        for (int32_t d = 0; max && d < rank; d++) tort_put_i64(out, max[i * TORT_MAX_RANK + d]);
     }
 }
 

@@ -19,8 +19,8 @@ typedef struct chunk {
 
 typedef struct block {
     atomic_flag busy;
-    bool refused;             /* an allocation did not fit */
-    size_t bytes, used, most; /* from here: all; to the end of the last in use; of that the most so far */
+    bool refused;            /* an allocation did not fit */
+    size_t bytes, used, max; /* from here: all; to the end of the last in use; of that the most so far */
     chunk *free;
 } block;
 
@@ -59,7 +59,7 @@ static void *take(block *b, size_t size) {
     }
     found = at(b, b->used);
     b->used += size;
-    if (b->used > b->most) b->most = b->used;
+    if (b->used > b->max) b->max = b->used;
     return found;
 }
 
@@ -121,14 +121,14 @@ tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_er
     if (bytes < begin)
         return tort_fail(error, TORT_E_MEMORY, "the block has %zu bytes, at least %zu are needed", bytes, begin);
     block *b = memory;
-    *b = (block){.busy = ATOMIC_FLAG_INIT, .bytes = bytes, .used = begin, .most = begin};
+    *b = (block){.busy = ATOMIC_FLAG_INIT, .bytes = bytes, .used = begin, .max = begin};
     env->alloc = block_alloc;
     env->alloc_ud = b;
     return TORT_OK;
 }
 
-size_t tort_block_most(const tort_env *env) {
-    return env->alloc == block_alloc ? ((const block *)env->alloc_ud)->most : 0;
+size_t tort_block_max(const tort_env *env) {
+    return env->alloc == block_alloc ? ((const block *)env->alloc_ud)->max : 0;
 }
 
 /* ---- how large a block must be ----------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static tort_status rehearse_in_blocks(const tort_env *env, const tort_model *mod
         tort_status status = b ? tort_env_in_block(&inside, b, size, error) : tort_out_of_memory(error, size);
         if (!status) status = rehearse(&inside, model, options, list, contexts, error);
         const bool refused = b && b->refused;
-        if (b) *bytes = b->most;
+        if (b) *bytes = b->max;
         tort_free(env, b, size);
         if (!refused || size > SIZE_MAX / 2) return status;
     }

@@ -82,7 +82,7 @@ static bool only_planned(const tort_session *session) {
  * that of the upper bounds. */
 static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     tort_planned *planned = NULL;
-    if (lowered->most) return tort_plan_bounds(lowered, &lowered->session->env, &lowered->bound, error);
+    if (lowered->max) return tort_plan_bounds(lowered, &lowered->session->env, &lowered->bound, error);
     tort_status status = tort_plan_make(lowered, NULL, &planned, error);
     if (!status && !only_planned(lowered->session) && planned->plan.complete) status = tort_fit_plan(planned, error);
     if (!status && planned->plan.complete)
@@ -164,8 +164,8 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     if (!status) status = plan_session(session, reportable, error);
     session->options.shapes = NULL; /* borrowed for the call only */
     session->options.symbols = NULL;
-    session->options.most_shapes = NULL;
-    session->options.most_symbols = NULL;
+    session->options.max_shapes = NULL;
+    session->options.max_symbols = NULL;
     session->options.outputs = NULL;
     session->saved = NULL;
     session->unpack = NULL;

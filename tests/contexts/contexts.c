@@ -11,7 +11,7 @@
 #include "tests/fake_provider.h"
 #include "tests/report_of.h"
 
-enum { THREADS = 4, ROUNDS = 150, COLUMNS = 33, MOST_ROWS = 90 };
+enum { THREADS = 4, ROUNDS = 150, COLUMNS = 33, MAX_ROWS = 90 };
 
 typedef struct worker {
     tort_session *session;
@@ -74,7 +74,7 @@ static void ask(worker *w, unsigned what) {
         check(w, report->node_count == 4, "report", NULL);
         tort_report_free(report);
     } else if (what % 7 == 1) {
-        const tort_input_shape shape = {"x", 2, {1 + what % MOST_ROWS, COLUMNS}};
+        const tort_input_shape shape = {"x", 2, {1 + what % MAX_ROWS, COLUMNS}};
         check(w, !tort_session_plan(w->session, &shape, 1, &error), "plan", &error);
     }
 }
@@ -83,14 +83,14 @@ static void *work(void *arg) {
     worker *w = arg;
     tort_error error;
     tort_context *context = NULL;
-    float *x = calloc(MOST_ROWS * COLUMNS, sizeof *x);
+    float *x = calloc(MAX_ROWS * COLUMNS, sizeof *x);
     for (int round = 0; x && round < ROUNDS; round++) {
         if (round % 50 == 0) {
             tort_context_free(context);
             check(w, !tort_context_create(w->session, &context, &error), "create", &error);
             if (!context) break;
         }
-        run_once(w, context, x, 1 + next_number(w) % MOST_ROWS);
+        run_once(w, context, x, 1 + next_number(w) % MAX_ROWS);
         ask(w, next_number(w));
     }
     tort_context_free(context);

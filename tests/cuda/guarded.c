@@ -6,7 +6,7 @@
 
 #include "tests/cuda/wrapped.h"
 
-enum { MOST_TENSORS = 32, GUARD = 256, SENTINEL = 0xa5 };
+enum { MAX_TENSORS = 32, GUARD = 256, SENTINEL = 0xa5 };
 
 static struct {
     const tort_provider *inner;
@@ -83,7 +83,7 @@ static bool same_form(const tort_tensor *a, const tort_tensor *b) {
 
 /* Once more, with output 0 in the place of input i: the same bits as in `first`. */
 static tort_status run_over(tort_call call, int32_t i, const buffer *input, const buffer *first) {
-    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+    tort_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
     buffer over = {0};
     memcpy(inputs, call.inputs, (size_t)call.input_count * sizeof *inputs);
     memcpy(outputs, call.outputs, (size_t)call.output_count * sizeof *outputs);
@@ -111,8 +111,8 @@ static tort_status run_in_place(const tort_call *call, const buffer *in, const b
 }
 
 static tort_status run_guarded(const tort_call *call) {
-    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
-    buffer in[MOST_TENSORS] = {{0}}, out[MOST_TENSORS] = {{0}};
+    tort_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
+    buffer in[MAX_TENSORS] = {{0}}, out[MAX_TENSORS] = {{0}};
     tort_call inner = *call;
     tort_status status = TORT_OK;
     inner.inputs = inputs;

@@ -9,7 +9,7 @@
 #include "ops/numeric.h"
 #include "runtime/graph/check.h"
 
-enum { MOST_ELEMENTS = 30000 };
+enum { MAX_ELEMENTS = 30000 };
 
 static const char TYPE_LETTERS[] = "TRN";
 
@@ -238,7 +238,7 @@ bool kernel_case_make(const char *line, tort_type type, char empty, bool constan
             kernel_case_free(c);
             return false;
         }
-        if (!*letters || largest_input(c) <= MOST_ELEMENTS || attempt == 100) return true;
+        if (!*letters || largest_input(c) <= MAX_ELEMENTS || attempt == 100) return true;
         kernel_case_free(c);
     }
 }

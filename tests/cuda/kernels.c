@@ -28,12 +28,12 @@
 extern const char *const kernel_cases[], *const type_cases[], *const attention_cases[], *const further_kernel_cases[],
                                                                                             *const library_cases[];
 
-enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
+enum { TRIALS = 4, MAX_RUNS = 4, MAX_COVERED = 512 };
 
 typedef struct tester {
     const tort_provider *provider;
     const cudasim_control *control; /* NULL on a GPU */
-    const tort_kernel *covered[MOST_COVERED];
+    const tort_kernel *covered[MAX_COVERED];
     int32_t covered_count;
     int passed, failed, skipped;
     int refused; /* runs that reference and device refused with one code, naming one node */
@@ -112,14 +112,14 @@ static bool close_enough(tort_type type, double a, double b, double scale) {
 /* The largest finite magnitude. */
 static double largest(const tort_tensor *tensor) {
     int64_t count = 0;
-    double most = 0;
+    double max = 0;
     (void)tort_tensor_count(tensor, &count);
     for (int64_t i = 0; i < count; i++) {
         double value;
         tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
-        if (isfinite(value)) most = fmax(most, fabs(value));
+        if (isfinite(value)) max = fmax(max, fabs(value));
     }
-    return most;
+    return max;
 }
 
 /* "" if both are the same, else where and how they differ. */
@@ -156,7 +156,7 @@ static bool fail(tester *t, const kernel_case *c, const char *kernel, const char
 enum { FEW_MULTIPROCESSORS = 87 };
 
 static void configure(const tester *t, int run_index) {
-    static const cudasim_order orders[MOST_RUNS] = {CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM, CUDASIM_FORWARD};
+    static const cudasim_order orders[MAX_RUNS] = {CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM, CUDASIM_FORWARD};
     if (!t->control) return;
     cudasim_settings settings = t->control->defaults();
     settings.capability = FEW_MULTIPROCESSORS;
@@ -173,7 +173,7 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
     size_t bytes[CASE_TENSORS] = {0};
     char text[200] = "";
     bool good = true;
-    const int runs = t->once ? 1 : t->control ? MOST_RUNS : 2;
+    const int runs = t->once ? 1 : t->control ? MAX_RUNS : 2;
     for (int k = 0; good && k < runs; k++) {
         configure(t, k);
         tort_status status = run(device, c);
@@ -207,7 +207,7 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
 static void cover(tester *t, const tort_kernel *row) {
     for (int32_t i = 0; i < t->covered_count; i++)
         if (t->covered[i] == row) return;
-    if (t->covered_count < MOST_COVERED) t->covered[t->covered_count++] = row;
+    if (t->covered_count < MAX_COVERED) t->covered[t->covered_count++] = row;
 }
 
 /* On a GPU a library may be missing; the simulated device has them all. */

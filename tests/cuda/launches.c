@@ -101,7 +101,7 @@ static int launches_of(const tort_provider *provider, const cudasim_control *con
 
 /* ---- a network --------------------------------------------------------------------------------------------------- */
 
-enum { BERT_MOST = 125 }; /* launches of BERT-base: what its mask and embeddings need, and 8 or 9 a layer */
+enum { BERT_MAX = 125 }; /* launches of BERT-base: what its mask and embeddings need, and 8 or 9 a layer */
 
 /* How many launches a BERT needs is stated; a plan with nothing joined must need more than twice as many. */
 static bool check_bert(const tort_provider *provider, const cudasim_control *control, const char *path,
@@ -119,7 +119,7 @@ static bool check_bert(const tort_provider *provider, const cudasim_control *con
     if (!status) status = run_counted(provider, control, model, &plain, inputs, 2, &unfused);
     tort_model_free(model);
     printf("BERT on %s: %d launches, %d without fusion\n", chain, launches, unfused);
-    return !status && launches > 0 && launches <= BERT_MOST && unfused > 2 * launches;
+    return !status && launches > 0 && launches <= BERT_MAX && unfused > 2 * launches;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */

@@ -335,7 +335,7 @@ static void check_opening(library_tester *t, const tort_model *model) {
 static void check_error(library_tester *t, const tort_model *model, const char *function, const char *node,
                         bool planning) {
     static const int64_t shape[] = {2, 3, 9, 9};
-    float *output = malloc(LIBRARY_MOST * sizeof *output);
+    float *output = malloc(LIBRARY_MAX * sizeof *output);
     int64_t count;
     library_opened o;
     if (!output) exit(2);

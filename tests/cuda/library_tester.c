@@ -74,10 +74,10 @@ const char *library_kernel_of(const library_opened *o, const char *name) {
 /* Runs on `batch` pictures of 9 x 9; copies the output. */
 tort_status library_run(tort_context *context, bool reshaped, int64_t batch, float *output, int64_t *count,
                         tort_error *error) {
-    float *x = malloc(LIBRARY_MOST * sizeof *x);
+    float *x = malloc(LIBRARY_MAX * sizeof *x);
     int64_t shape[4] = {batch, 3, 9, 9};
     if (!x) exit(2);
-    for (int i = 0; i < LIBRARY_MOST; i++) x[i] = library_value(i + (int)batch);
+    for (int i = 0; i < LIBRARY_MAX; i++) x[i] = library_value(i + (int)batch);
     tort_tensor inputs[] = {{TORT_FLOAT, 4, {batch, 3, 9, 9}, x}, {TORT_INT64, 1, {4}, shape}};
     tort_tensor made = {.data = NULL};
     if (reshaped) inputs[0] = (tort_tensor){TORT_FLOAT, 1, {batch * 3 * 9 * 9}, x};
@@ -106,7 +106,7 @@ void library_expect(const library_tester *t, const tort_model *model, bool resha
 /* Runs and compares. */
 tort_status library_run_right(tort_context *context, bool reshaped, int64_t batch, const library_expectation *e,
                               bool *right, tort_error *error) {
-    float *found = malloc(LIBRARY_MOST * sizeof *found);
+    float *found = malloc(LIBRARY_MAX * sizeof *found);
     int64_t count = 0;
     if (!found) exit(2);
     tort_status status = library_run(context, reshaped, batch, found, &count, error);

@@ -7,7 +7,7 @@
 #include "runtime/provider.h"
 #include "tests/counting_env.h"
 
-enum { LIBRARY_MOST = 16384 }; /* elements of an output */
+enum { LIBRARY_MAX = 16384 }; /* elements of an output */
 
 typedef struct library_tester {
     const tort_provider *provider;
@@ -24,7 +24,7 @@ typedef struct library_opened {
 } library_opened;
 
 typedef struct library_expectation {
-    float values[LIBRARY_MOST];
+    float values[LIBRARY_MAX];
     int64_t count;
 } library_expectation;
 

@@ -10,13 +10,13 @@
 
 #include "tests/cuda/simulator.h"
 
-enum { RUNS = 3, MOST_INPUTS = 2 };
+enum { RUNS = 3, MAX_INPUTS = 2 };
 
 /* Pictures are square; the other networks take sentences of six words. */
 typedef struct network {
     const char *name;
-    int64_t picture;        /* 0: none */
-    uint64_t most_launches; /* of a run, in either form; who makes it fewer writes the new number here */
+    int64_t picture;       /* 0: none */
+    uint64_t max_launches; /* of a run, in either form; who makes it fewer writes the new number here */
 } network;
 
 static const network networks[] = {{"resnet50", 64, 56}, {"mobilenet_v2", 64, 54}, {"vit", 32, 114}, {"bert", 0, 107}};
@@ -47,17 +47,17 @@ static bool run_counted(const cudasim_control *control, tort_context *context, c
 /* Runs on the same shapes ask for the same, and allocate nothing; the host waits once. Each input and the output are a
  * copy, the word of bad values may be one. */
 static bool check_runs(const cudasim_control *control, tort_context *context, const tort_tensor *inputs, int32_t count,
-                       uint64_t most, const char *what, const char *chain, tort_error *error) {
+                       uint64_t max, const char *what, const char *chain, tort_error *error) {
     tort_device_calls seen[RUNS];
     for (int run = 0; run < RUNS; run++)
         if (!run_counted(control, context, inputs, count, !run, &seen[run], error)) return false;
     print_calls(what, chain, &seen[RUNS - 1]);
     const bool steady = !memcmp(&seen[1], &seen[RUNS - 1], sizeof *seen) && !seen[1].allocations;
-    const bool launches = seen[1].launches <= most;
+    const bool launches = seen[1].launches <= max;
     const bool few = seen[1].waits == 1 && seen[1].copies <= (uint64_t)count + 2;
     if (!steady) printf("FAILED: %s on %s: runs on the same shapes differ, or allocate\n", what, chain);
     if (!launches)
-        printf("FAILED: %s on %s: at most %llu launches were expected\n", what, chain, (unsigned long long)most);
+        printf("FAILED: %s on %s: at most %llu launches were expected\n", what, chain, (unsigned long long)max);
     if (!few) printf("FAILED: %s on %s: more copies or waits than its inputs and output ask for\n", what, chain);
     return steady && launches && few;
 }
@@ -79,7 +79,7 @@ static bool check_network(const tort_provider *provider, const cudasim_control *
                           const char *what, const network *tested, const char *chain) {
     const tort_provider *const providers[] = {provider, NULL};
     const tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = providers};
-    tort_tensor inputs[MOST_INPUTS];
+    tort_tensor inputs[MAX_INPUTS];
     const int32_t count = make_inputs(tested->picture, inputs);
     tort_model *model = NULL;
     tort_session *session = NULL;
@@ -88,8 +88,7 @@ static bool check_network(const tort_provider *provider, const cudasim_control *
     tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
     if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
     if (!status) status = tort_context_create(session, &context, &error);
-    const bool good =
-        !status && check_runs(control, context, inputs, count, tested->most_launches, what, chain, &error);
+    const bool good = !status && check_runs(control, context, inputs, count, tested->max_launches, what, chain, &error);
     if (*error.msg) printf("FAILED: %s on %s: %s\n", what, chain, error.msg);
     tort_context_free(context);
     tort_session_free(session);
@@ -142,7 +141,7 @@ static bool check_recorded(const tort_provider *provider, const cudasim_control 
                                           .providers = providers,
                                           .bindings = &binding,
                                           .binding_count = 1};
-    tort_tensor inputs[MOST_INPUTS], output = {.data = NULL};
+    tort_tensor inputs[MAX_INPUTS], output = {.data = NULL};
     const int32_t count = make_inputs(tested->picture, inputs);
     tort_model *model = NULL;
     tort_session *session = NULL;

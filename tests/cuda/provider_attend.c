@@ -44,7 +44,7 @@ static void check_parts(tester *t) {
                          found.part * found.parts >= keys && found.part * (found.parts - 1) < keys &&
                              (found.parts == 1 || found.part % found.step == 0),
                          "attention", text);
-            tester_check(t, tort_cuda_attend_most_scratch(SM, GPU_ATTEND_HALF, &attend) >= found.scratch, "attention",
+            tester_check(t, tort_cuda_attend_max_scratch(SM, GPU_ATTEND_HALF, &attend) >= found.scratch, "attention",
                          text);
             tester_check(t, found.parts == 1 || found.tiles <= GPU_ARRIVALS, "attention", "more tiles than counters");
         }

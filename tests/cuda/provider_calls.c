@@ -29,7 +29,7 @@ static void check_run(tester *t, tort_context *context, const char *what, tort_s
 
 /* ---- literals ---------------------------------------------------------------------------------------------------- */
 
-enum { MOST_WORDS = 9 };
+enum { MAX_WORDS = 9 };
 
 /* y = x + how many elements x has: integers that the shape determines, and a kernel reads. */
 static void write_counting_model(onnx_bytes *b) {
@@ -43,7 +43,7 @@ static void write_counting_model(onnx_bytes *b) {
 
 /* `again`: the run before had as many words. */
 static void check_words(tester *t, tort_context *context, int64_t words, bool again) {
-    int64_t x[MOST_WORDS], y[MOST_WORDS] = {0};
+    int64_t x[MAX_WORDS], y[MAX_WORDS] = {0};
     tort_error error = {.node = -1};
     for (int64_t i = 0; i < words; i++) x[i] = 100 * i;
     const tort_tensor input = {.type = TORT_INT64, .rank = 1, .dims = {words}, .data = x};
@@ -58,7 +58,7 @@ static void check_words(tester *t, tort_context *context, int64_t words, bool ag
 }
 
 static void check_literals(tester *t, tort_context *context) {
-    static const int64_t words[] = {4, 4, 4, MOST_WORDS, MOST_WORDS, 4, 4};
+    static const int64_t words[] = {4, 4, 4, MAX_WORDS, MAX_WORDS, 4, 4};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         check_words(t, context, words[i], i && words[i] == words[i - 1]);
 }
@@ -79,11 +79,11 @@ static void write_copying_model(onnx_bytes *b) {
 
 /* `over`: the output whose buffer is the input's own; -1. `lent`: the one without a buffer; -1. */
 static void check_outputs_of(tester *t, tort_context *context, int over, int lent) {
-    float x[MOST_WORDS], found[3][MOST_WORDS];
+    float x[MAX_WORDS], found[3][MAX_WORDS];
     tort_tensor outputs[3];
     tort_error error = {.node = -1};
-    for (int i = 0; i < MOST_WORDS; i++) x[i] = (float)(i + 1);
-    const tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {MOST_WORDS}, .data = x};
+    for (int i = 0; i < MAX_WORDS; i++) x[i] = (float)(i + 1);
+    const tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {MAX_WORDS}, .data = x};
     for (int i = 0; i < 3; i++) {
         outputs[i] = input;
         outputs[i].data = i == lent ? NULL : i == over ? x : found[i];
@@ -91,7 +91,7 @@ static void check_outputs_of(tester *t, tort_context *context, int over, int len
     const tort_status status = tort_context_run(context, &input, 1, outputs, 3, &error);
     bool right = !status;
     for (int i = 0; right && i < 3; i++)
-        for (int k = 0; k < MOST_WORDS; k++)
+        for (int k = 0; k < MAX_WORDS; k++)
             right = right && ((const float *)outputs[i].data)[k] == (i < 2 ? -1.0f : 1.0f) * (float)(k + 1);
     tester_check(t, right, "outputs that are there when the run ends", error.msg);
 }
@@ -104,7 +104,7 @@ static void check_outputs(tester *t, tort_context *context) {
 /* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
 enum {
-    MOST_LENGTH = 100,
+    MAX_LENGTH = 100,
     FEW_ALLOCATIONS =
         40 /* arenas and page-locked memory grow by half, values by a quarter: 12 and 27 times up to 100 */
 };
@@ -131,7 +131,7 @@ static bool run_range(tort_context *context, int64_t n) {
 }
 
 static bool run_copies(tort_context *context, int64_t n) {
-    float x[MOST_LENGTH];
+    float x[MAX_LENGTH];
     const tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {n}, .data = x};
     tort_tensor outputs[3] = {{.data = NULL}};
     for (int64_t i = 0; i < n; i++) x[i] = (float)(i + 1);
@@ -144,10 +144,10 @@ static void check_lengths(tester *t, tort_context *context, bool (*run)(tort_con
     char text[80];
     bool right = true;
     const tort_device_calls before = simulator_saw(t->control);
-    for (int64_t n = 1; n <= MOST_LENGTH; n++) right = right && run(context, n);
+    for (int64_t n = 1; n <= MAX_LENGTH; n++) right = right && run(context, n);
     const uint64_t grown = simulator_saw_since(t->control, &before).allocations;
-    for (int64_t n = MOST_LENGTH; n > 0; n--) right = right && run(context, n);
-    for (int64_t n = 1; n <= MOST_LENGTH; n++) right = right && run(context, n);
+    for (int64_t n = MAX_LENGTH; n > 0; n--) right = right && run(context, n);
+    for (int64_t n = 1; n <= MAX_LENGTH; n++) right = right && run(context, n);
     const uint64_t more = simulator_saw_since(t->control, &before).allocations - grown;
     snprintf(text, sizeof text, "%llu allocations while it grew, %llu then", (unsigned long long)grown,
              (unsigned long long)more);
@@ -162,10 +162,10 @@ static void check_ranges(tester *t, tort_context *context) {
 /* Two values of 808 bytes and an arena of one byte: nothing is left for regions that grow by half, or are kept. */
 static void check_full(tester *t, tort_context *context) {
     bool right = true;
-    for (int64_t n = 1; n <= MOST_LENGTH + 1; n++) right = right && run_range(context, n);
+    for (int64_t n = 1; n <= MAX_LENGTH + 1; n++) right = right && run_range(context, n);
     tester_check(t, right, "lengths from 1 to 101 in memory for just those", "fails, or gives wrong values");
-    tester_check(t, !run_range(context, MOST_LENGTH + 2), "mem_limit", "a run takes more");
-    tester_check(t, run_range(context, MOST_LENGTH), "mem_limit", "a run after one that asked for more fails");
+    tester_check(t, !run_range(context, MAX_LENGTH + 2), "mem_limit", "a run takes more");
+    tester_check(t, run_range(context, MAX_LENGTH), "mem_limit", "a run after one that asked for more fails");
 }
 
 static void check_copies(tester *t, tort_context *context) {

@@ -9,7 +9,7 @@
 
 enum { TOKENS = 40, FEW = 12 };
 
-static const decoder_form form = {.layers = 1, .heads = 2, .width = 16, .words = 12, .most = TOKENS};
+static const decoder_form form = {.layers = 1, .heads = 2, .width = 16, .words = 12, .max = TOKENS};
 
 typedef struct growing {
     tester *t;
@@ -21,14 +21,14 @@ typedef struct growing {
 } growing;
 
 /* most 0: without a bound. */
-static tort_status open_one(growing *g, int which, const char *chain, int64_t most) {
+static tort_status open_one(growing *g, int which, const char *chain, int64_t max) {
     const tort_provider *const providers[] = {g->t->provider, NULL};
-    const tort_symbol_size past = {"N", most};
+    const tort_symbol_size past = {"N", max};
     const tort_session_options options = {.struct_size = sizeof options,
                                           .chain = chain,
                                           .providers = providers,
-                                          .most_symbols = &past,
-                                          .most_symbol_count = most > 0};
+                                          .max_symbols = &past,
+                                          .max_symbol_count = max > 0};
     tort_status status = tort_session_create(&g->t->memory->env, g->model, &options, &g->sessions[which], &g->error);
     if (!status) status = tort_context_create(g->sessions[which], &g->contexts[which], &g->error);
     if (!status) status = decoder_capacities(g->contexts[which], &form, &g->error);

@@ -28,7 +28,7 @@ KERNEL_CASES ?=
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
-$(eval $(call cudasim_mode,coverage,clang++,-O1 $(CUDA_COVERAGE_FLAGS),-DGRID_MOST_BLOCKS=7,))
+$(eval $(call cudasim_mode,coverage,clang++,-O1 $(CUDA_COVERAGE_FLAGS),-DGRID_MAX_BLOCKS=7,))
 CUDA_MODES := asan race gcc coverage
 CUDA_MODE_LINK_asan := clang++ -shared -shared-libasan -fsanitize=address,undefined
 CUDA_MODE_LINK_race := clang++ -shared

@@ -13,7 +13,7 @@
 #include "tests/cuda/kernel_case.h"
 #include "tests/cuda/simulator.h"
 
-enum { FLOAT_AND_HALF = 2, MOST_KERNELS = 8 };
+enum { FLOAT_AND_HALF = 2, MAX_KERNELS = 8 };
 
 /* What must be read of the first input. */
 typedef enum reading { ALL, AS_MUCH_AS_Y } reading;
@@ -89,10 +89,10 @@ static const traffic_case table[] = {
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct measurement {
-    cudasim_traffic kernels[MOST_KERNELS];
+    cudasim_traffic kernels[MAX_KERNELS];
     size_t kernel_count;
     cudasim_traffic_counts all;
-    double least_bytes;
+    double min_bytes;
 } measurement;
 
 static double bytes_of(const tort_tensor *tensor) {
@@ -102,7 +102,7 @@ static double bytes_of(const tort_tensor *tensor) {
 
 /* Each operand read once, each output written once; constants are axes and the like, which kernels have as arguments.
  */
-static double least_bytes(const kernel_case *c, reading first_input, const tort_tensor *outputs) {
+static double min_bytes(const kernel_case *c, reading first_input, const tort_tensor *outputs) {
     double written = 0, read = 0;
     for (int32_t i = 0; i < c->output_count; i++) written += bytes_of(&outputs[i]);
     for (int32_t i = 0; i < c->input_count; i++)
@@ -118,9 +118,9 @@ static void configure(const cudasim_control *control, bool meter) {
 }
 
 static void read_meter(const cudasim_control *control, measurement *m) {
-    m->kernel_count = control->traffic(m->kernels, MOST_KERNELS);
+    m->kernel_count = control->traffic(m->kernels, MAX_KERNELS);
     m->all = (cudasim_traffic_counts){0};
-    for (size_t i = 0; i < m->kernel_count && i < MOST_KERNELS; i++) {
+    for (size_t i = 0; i < m->kernel_count && i < MAX_KERNELS; i++) {
         const cudasim_traffic_counts *counts = &m->kernels[i].counts;
         m->all.launches += counts->launches;
         m->all.read_bytes += counts->read_bytes;
@@ -149,7 +149,7 @@ static tort_status run_metered(const tort_provider *provider, const cudasim_cont
     if (!status) status = tort_context_run(context, inputs, count, outputs, c->output_count, &error);
     if (status) printf("%s: %s\n", c->line, error.msg);
     read_meter(control, m);
-    m->least_bytes = least_bytes(c, first_input, outputs);
+    m->min_bytes = min_bytes(c, first_input, outputs);
     tort_context_free(context);
     tort_session_free(session);
     return status;
@@ -175,36 +175,36 @@ static tort_status measure(const tort_provider *provider, const cudasim_control 
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static double ratio_of(const cudasim_traffic_counts *counts, double least_bytes) {
-    return (double)counts->sectors * 32 / least_bytes;
+static double ratio_of(const cudasim_traffic_counts *counts, double min_bytes) {
+    return (double)counts->sectors * 32 / min_bytes;
 }
 
-static void print_counts(const char *name, const char *type, const cudasim_traffic_counts *counts, double least_bytes) {
+static void print_counts(const char *name, const char *type, const cudasim_traffic_counts *counts, double min_bytes) {
     printf("%-84.84s %-8s %10llu %9llu %6.2f", name, type,
            (unsigned long long)(counts->read_bytes + counts->written_bytes), (unsigned long long)counts->sectors,
-           ratio_of(counts, least_bytes));
+           ratio_of(counts, min_bytes));
 }
 
 static void print_kernels(const measurement *m) {
-    for (size_t i = 0; i < m->kernel_count && i < MOST_KERNELS; i++) {
+    for (size_t i = 0; i < m->kernel_count && i < MAX_KERNELS; i++) {
         char name[160];
         snprintf(name, sizeof name, "    %s", m->kernels[i].kernel);
-        print_counts(name, "", &m->kernels[i].counts, m->least_bytes);
+        print_counts(name, "", &m->kernels[i].counts, m->min_bytes);
         printf(" %6s %9llu\n", "", (unsigned long long)m->kernels[i].counts.bank_conflicts);
     }
 }
 
 /* Prints the line of the table, and what is wrong with it. */
 static bool hold(const traffic_case *t, tort_type type, double budget, const measurement *m) {
-    const double ratio = ratio_of(&m->all, m->least_bytes);
-    print_counts(t->line, tort_type_name(type), &m->all, m->least_bytes);
+    const double ratio = ratio_of(&m->all, m->min_bytes);
+    print_counts(t->line, tort_type_name(type), &m->all, m->min_bytes);
     printf(" %6.2f %9llu\n", budget, (unsigned long long)m->all.bank_conflicts);
-    if (m->kernel_count > MOST_KERNELS) printf("FAILED: %zu kernels; the table has room for fewer\n", m->kernel_count);
+    if (m->kernel_count > MAX_KERNELS) printf("FAILED: %zu kernels; the table has room for fewer\n", m->kernel_count);
     if (!m->all.sectors) printf("FAILED: no kernel of the mode `traffic` ran\n");
     if (ratio > budget) printf("FAILED: %.3f is above the budget of %.2f\n", ratio, budget);
     if (m->all.sectors && ratio < 0.8 * budget)
         printf("FAILED: %.3f is far below the budget of %.2f: write the better one into the table\n", ratio, budget);
-    return m->kernel_count <= MOST_KERNELS && m->all.sectors && ratio <= budget && ratio >= 0.8 * budget;
+    return m->kernel_count <= MAX_KERNELS && m->all.sectors && ratio <= budget && ratio >= 0.8 * budget;
 }
 
 /* "Add" of "Add 14; ..." */

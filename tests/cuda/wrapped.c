@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-enum { MOST_ROWS = 512 };
+enum { MAX_ROWS = 512 };
 
 static struct {
     const tort_provider *inner;
     tort_provider outer;
-    tort_kernel rows[MOST_ROWS];
+    tort_kernel rows[MAX_ROWS];
     const tort_kernel *tables[2];
 } wrapped;
 
@@ -25,7 +25,7 @@ const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries
     wrapped.outer = *inner;
     for (const tort_kernel *const *table = inner->kernels; *table; table++)
         for (const tort_kernel *row = *table; row->op; row++) {
-            if ((row->needs && !libraries) || count + 1 == MOST_ROWS) continue;
+            if ((row->needs && !libraries) || count + 1 == MAX_ROWS) continue;
             wrapped.rows[count] = *row;
             wrapped.rows[count].layout_follows = false;
             if (row->layout > 0) wrapped.rows[count].layout_alone = pays_alone;

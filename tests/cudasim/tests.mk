@@ -26,7 +26,7 @@ $(eval $(call cudasim_mode,gcc,g++,-O1 -fsanitize=undefined -fno-sanitize-recove
 # write follows.
 CUDASIM_COPIES_HOOKED := --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset
 $(eval $(call cudasim_mode,race,clang++,-O2,-fsanitize=thread -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
-    -DGRID_MOST_BLOCKS=cudasim::grid_limit \
+    -DGRID_MAX_BLOCKS=cudasim::grid_limit \
     $(addprefix -mllvm ,-tsan-instrument-read-before-write=1 -tsan-instrument-func-entry-exit=0 -disable-loop-idiom-all),\
     $(CUDASIM_COPIES_HOOKED)))
 

@@ -10,14 +10,14 @@
 #include "runtime/tinyort.h"
 #include "tests/counting_env.h"
 
-enum { MOST_PORTS = 8, MOST_ELEMENTS = 1024, LIMIT = 1 << 16 };
+enum { MAX_PORTS = 8, MAX_ELEMENTS = 1024, LIMIT = 1 << 16 };
 
 typedef struct attempt {
     tort_counting_env counting;
     tort_model *model;
     tort_session *session;
     tort_context *context;
-    tort_value *inputs[MOST_PORTS], *outputs[MOST_PORTS];
+    tort_value *inputs[MAX_PORTS], *outputs[MAX_PORTS];
     tort_error error;
 } attempt;
 
@@ -42,13 +42,13 @@ static void fill(tort_tensor *tensor, int64_t count, uint8_t seed) {
 
 /* A tensor that the port takes; NULL: it is none, or not a small one. */
 static tort_value *tensor_for(attempt *a, const tort_port *port, uint8_t seed) {
-    static _Alignas(64) uint8_t data[MOST_ELEMENTS * 16];
+    static _Alignas(64) uint8_t data[MAX_ELEMENTS * 16];
     tort_tensor tensor = {.type = port->type, .rank = port->rank < 0 ? 1 : port->rank, .dims = {1}, .data = data};
     int64_t count;
     for (int32_t i = 0; i < port->rank; i++)
         tensor.dims[i] = port->dims[i] < 0 ? 1 + (seed >> (i % 8) & 1) : port->dims[i];
     if (tort_type_kind(port->value_type) != TORT_TENSOR || port->type == TORT_STRING) return NULL;
-    if (!tort_tensor_count(&tensor, &count) || count > MOST_ELEMENTS) return NULL;
+    if (!tort_tensor_count(&tensor, &count) || count > MAX_ELEMENTS) return NULL;
     memset(data, 0, sizeof data);
     fill(&tensor, count, seed);
     return tort_value_tensor(&a->counting.env, &tensor);
@@ -57,7 +57,7 @@ static tort_value *tensor_for(attempt *a, const tort_port *port, uint8_t seed) {
 /* False: this model takes what cannot be made here. An empty sequence and an absent optional can. */
 static bool make_inputs(attempt *a, uint8_t seed) {
     const int32_t count = tort_model_input_count(a->model);
-    if (count > MOST_PORTS || tort_model_output_count(a->model) > MOST_PORTS) return false;
+    if (count > MAX_PORTS || tort_model_output_count(a->model) > MAX_PORTS) return false;
     for (int32_t i = 0; i < count; i++) {
         tort_port port = {.struct_size = sizeof port};
         if (tort_model_input(a->model, i, &port, NULL)) return false;
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     require(status != TORT_E_INTERNAL, "an internal error", a.error.msg);
     tort_context_free(a.context);
     tort_session_free(a.session);
-    for (int i = 0; i < MOST_PORTS; i++) tort_value_release(a.inputs[i]);
+    for (int i = 0; i < MAX_PORTS; i++) tort_value_release(a.inputs[i]);
     tort_model_free(a.model);
     require(a.counting.live_blocks == 0, "memory is left", a.error.msg);
     require(a.counting.wrong_sizes == 0, "memory was handed back with a wrong size", a.error.msg);

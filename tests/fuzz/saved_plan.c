@@ -46,12 +46,12 @@ static bool make_inputs(const tort_model *model, tort_tensor *inputs, int32_t co
 }
 
 static tort_status run(tort_session *session, tort_error *error) {
-    enum { MOST = 16 };
+    enum { MAX = 16 };
     const tort_model *model = tort_session_model(session);
     const int32_t inputs = tort_model_input_count(model), outputs = tort_model_output_count(model);
-    tort_tensor given[MOST], made[MOST] = {{.data = NULL}};
+    tort_tensor given[MAX], made[MAX] = {{.data = NULL}};
     tort_context *context = NULL;
-    if (inputs > MOST || outputs > MOST || !is_small(session) || !make_inputs(model, given, inputs)) return TORT_OK;
+    if (inputs > MAX || outputs > MAX || !is_small(session) || !make_inputs(model, given, inputs)) return TORT_OK;
     tort_status status = tort_context_create(session, &context, error);
     if (!status) status = tort_context_run(context, given, inputs, made, outputs, error);
     tort_context_free(context);

@@ -24,9 +24,9 @@
 #include "runtime/graph/graph.h"
 #include "tests/counting_env.h"
 
-enum { MOST_TENSORS = 64, LEAK = 100, SHAPES, UNFOLDED = 1, MAP = 1000, SECONDS_WAITED = 300 };
+enum { MAX_TENSORS = 64, LEAK = 100, SHAPES, UNFOLDED = 1, MAP = 1000, SECONDS_WAITED = 300 };
 #define UNRANKED UINT32_MAX
-static const size_t most_bytes = (size_t)512 << 20; /* of one case: absurd attributes ask for more */
+static const size_t max_bytes = (size_t)512 << 20; /* of one case: absurd attributes ask for more */
 
 /* ---- what stands in for the environment -------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ typedef struct surroundings {
 
 static void *limited_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
     tort_counting_env *counting = &((surroundings *)ud)->counting;
-    if (new_size > old_size && new_size - old_size > most_bytes - counting->live_bytes) return NULL;
+    if (new_size > old_size && new_size - old_size > max_bytes - counting->live_bytes) return NULL;
     return counting->env.alloc(counting->env.alloc_ud, ptr, old_size, new_size);
 }
 
@@ -156,10 +156,10 @@ static void read_input(input *in) {
 }
 
 static tort_value *map_of(const tort_env *env, const input *in) {
-    const tort_value *elements[MOST_TENSORS];
+    const tort_value *elements[MAX_TENSORS];
     const int64_t count = in->keys.dims[0];
     const size_t size = (size_t)tort_type_bits(in->tensor.type) / 8;
-    must(in->keys.rank == 1 && in->tensor.rank == 1 && count == in->tensor.dims[0] && count <= MOST_TENSORS, "no map");
+    must(in->keys.rank == 1 && in->tensor.rank == 1 && count == in->tensor.dims[0] && count <= MAX_TENSORS, "no map");
     for (int64_t i = 0; i < count; i++) {
         const tort_tensor one = {.type = in->tensor.type, .data = (char *)in->tensor.data + (size_t)i * size};
         elements[i] = tort_value_tensor(env, &one);
@@ -187,8 +187,8 @@ static void sort_keys(const tort_tensor *keys, int32_t *order) {
 }
 
 static void write_keys(const tort_tensor *keys, const int32_t *order) {
-    tort_string texts[MOST_TENSORS];
-    int64_t numbers[MOST_TENSORS];
+    tort_string texts[MAX_TENSORS];
+    int64_t numbers[MAX_TENSORS];
     tort_tensor sorted = *keys;
     sorted.data = keys->type == TORT_STRING ? (void *)texts : (void *)numbers;
     for (int32_t i = 0; i < keys->dims[0]; i++) {
@@ -208,8 +208,8 @@ static uint32_t tensors_in(const tort_value *value) {
 
 static void write_value(const tort_value *value) {
     const tort_tensor *keys = tort_value_keys(value);
-    int32_t order[MOST_TENSORS];
-    must(!keys || keys->dims[0] <= MOST_TENSORS, "too many keys");
+    int32_t order[MAX_TENSORS];
+    must(!keys || keys->dims[0] <= MAX_TENSORS, "too many keys");
     if (tort_value_view(value)) write_tensor(tort_value_view(value));
     if (keys) {
         sort_keys(keys, order);
@@ -224,14 +224,14 @@ typedef struct request {
     uint32_t flags;
     char *chain, *model;
     size_t model_bytes;
-    input inputs[MOST_TENSORS];
+    input inputs[MAX_TENSORS];
     int32_t input_count;
 } request;
 
 /* What the shape rules said of the outputs when the model was loaded. */
 typedef struct inferred {
     int32_t count;
-    tort_info outputs[MOST_TENSORS];
+    tort_info outputs[MAX_TENSORS];
     char wrong[200]; /* how the run contradicts it; "": it does not */
 } inferred;
 
@@ -241,7 +241,7 @@ static const tort_info *info_of(const tort_model *model, const int32_t *values, 
 
 static void note_inferred(const tort_model *model, inferred *out) {
     out->count = model->graphs[0].output_count;
-    must(out->count <= MOST_TENSORS, "too many outputs");
+    must(out->count <= MAX_TENSORS, "too many outputs");
     for (int32_t i = 0; i < out->count; i++) out->outputs[i] = *info_of(model, model->graphs[0].outputs, i);
 }
 
@@ -332,7 +332,7 @@ static void read_request(request *r) {
     r->chain = read_text(&length);
     r->model = read_text(&r->model_bytes);
     r->input_count = (int32_t)read_number();
-    must(r->input_count <= MOST_TENSORS, "too many inputs");
+    must(r->input_count <= MAX_TENSORS, "too many inputs");
     for (int32_t i = 0; i < r->input_count; i++) read_input(&r->inputs[i]);
 }
 
@@ -350,7 +350,7 @@ static bool only_tensors(const request *r, const tort_model *model) {
 static tort_status run_tensors(const request *r, const tort_model *model, tort_context *context, inferred *known,
                                tort_error *error) {
     const int32_t count = known->count;
-    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS] = {{0}};
+    tort_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS] = {{0}};
     for (int32_t i = 0; i < r->input_count; i++) inputs[i] = r->inputs[i].tensor;
     tort_status status = tort_context_run(context, inputs, r->input_count, outputs, count, error);
     if (status) return status;
@@ -363,7 +363,7 @@ static tort_status run_tensors(const request *r, const tort_model *model, tort_c
 
 static tort_status run_values(const request *r, const tort_env *env, tort_context *context, int32_t count,
                               tort_error *error) {
-    tort_value *inputs[MOST_TENSORS], *outputs[MOST_TENSORS] = {NULL};
+    tort_value *inputs[MAX_TENSORS], *outputs[MAX_TENSORS] = {NULL};
     uint32_t tensors = 0;
     for (int32_t i = 0; i < r->input_count; i++)
         inputs[i] = r->inputs[i].map ? map_of(env, &r->inputs[i]) : tort_value_tensor(env, &r->inputs[i].tensor);

@@ -5,7 +5,7 @@
 
 #include "tests/fuzz_rows/chain.h"
 
-enum { MOST_ELEMENTS = 40000, MOST_PRODUCTS = 3000000 };
+enum { MAX_ELEMENTS = 40000, MAX_PRODUCTS = 3000000 };
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
@@ -34,11 +34,11 @@ static bool draw_window(random_source *r, const chain_value *x, bool pool, windo
         w->strides[i] = steps ? draw(r, 1, 3) : 1;
         w->dilations[i] = dilated ? 2 : 1;
         const int64_t extent = (w->kernel[i] - 1) * w->dilations[i] + 1, size = x->dims[i + 2];
-        const int64_t most = pool ? w->kernel[i] - 1 : extent;
+        const int64_t max = pool ? w->kernel[i] - 1 : extent;
         if (padded && !w->auto_pad) {
             const bool same = chance(r, 60);
-            w->pads[i] = same ? (extent - 1) / 2 : draw(r, 0, most);
-            w->pads[w->axes + i] = same ? (extent - 1) / 2 : draw(r, 0, most);
+            w->pads[i] = same ? (extent - 1) / 2 : draw(r, 0, max);
+            w->pads[w->axes + i] = same ? (extent - 1) / 2 : draw(r, 0, max);
         }
         const int64_t room = size + w->pads[i] + w->pads[w->axes + i] - extent;
         if (!w->auto_pad && room < 0) return false;
@@ -97,7 +97,7 @@ void chain_add_conv(chain *c) {
     y.dims[1] = group == x->dims[1] ? group * draw(r, 1, 2) : group > 1 ? group * draw(r, 1, 9) : chain_channels(c);
     int64_t dims[5] = {y.dims[1], depth}, products = depth;
     for (int32_t i = 0; i < w.axes; i++) products *= dims[i + 2] = w.kernel[i];
-    if (chain_elements(&y) > MOST_ELEMENTS || chain_elements(&y) * products > MOST_PRODUCTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS || chain_elements(&y) * products > MAX_PRODUCTS) return;
     chain_weight(c, weight, x->rank, dims, scale_of(products), false);
     if (chance(r, 70)) chain_weight(c, bias, 1, dims, 1, false);
     snprintf(others, sizeof others, "%s %s", weight, bias);
@@ -122,7 +122,7 @@ static void add_conv_transpose(chain *c) {
         strides[i] = draw(r, 1, 2);
         y.dims[i + 2] = (x->dims[i + 2] - 1) * strides[i] + dims[i + 2];
     }
-    if (chain_elements(&y) > MOST_ELEMENTS || chain_elements(x) * products > MOST_PRODUCTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS || chain_elements(x) * products > MAX_PRODUCTS) return;
     chain_weight(c, weight, x->rank, dims, scale_of(x->dims[1]), false);
     chain_node(c, "ConvTranspose", x, weight, chain_add_value(c, &y)->name);
     chain_ints(c, "strides", x->rank - 2, strides);
@@ -251,7 +251,7 @@ static void add_concat(chain *c) {
     chain_value *x = chain_any(c), *other = chain_like(c, x, true), y = *x;
     if (x->rank < 3 || !other) return;
     y.dims[1] += other->dims[1];
-    if (chain_elements(&y) > MOST_ELEMENTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS) return;
     other->readers++;
     chain_node(c, "Concat", x, other->name, chain_add_value(c, &y)->name);
     onnx_int_attribute(&c->bytes, "axis", 1);
@@ -295,7 +295,7 @@ static void add_resize(chain *c) {
     const int64_t count = x->rank;
     if (x->rank < 3) return;
     for (int32_t d = 2; d < x->rank; d++) y.dims[d] *= 2;
-    if (chain_elements(&y) > MOST_ELEMENTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS) return;
     snprintf(name, sizeof name, "w%d", c->weight_count++);
     onnx_tensor(&c->bytes, GRAPH_INITIALIZER, name, TORT_FLOAT, 1, &count, scales, (size_t)count * sizeof *scales);
     snprintf(others, sizeof others, "- %s", name);
@@ -314,7 +314,7 @@ static void add_pad(chain *c) {
         pads[x->rank + d] = draw(c->random, 0, 2);
         y.dims[d] += pads[d] + pads[x->rank + d];
     }
-    if (chain_elements(&y) > MOST_ELEMENTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS) return;
     chain_list(c, name, 2 * x->rank, pads);
     chain_node(c, "Pad", x, name, chain_add_value(c, &y)->name);
     chain_end(c);
@@ -348,7 +348,7 @@ static void add_product(chain *c) {
     char weight[CHAIN_NAME], bias[CHAIN_NAME], both[2 * CHAIN_NAME + 2];
     const int64_t depth = x->dims[x->rank - 1], dims[2] = {depth, draw(c->random, 1, 40)};
     y.dims[y.rank - 1] = dims[1];
-    if (chain_elements(&y) > MOST_ELEMENTS || chain_elements(&y) * depth > MOST_PRODUCTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS || chain_elements(&y) * depth > MAX_PRODUCTS) return;
     chain_weight(c, weight, 2, dims, scale_of(depth), false);
     if (x->rank > 2) {
         chain_node(c, "MatMul", x, weight, chain_add_value(c, &y)->name);

@@ -6,7 +6,7 @@
 
 #include "tests/fuzz_rows/chain.h"
 
-enum { MOST_ELEMENTS = 40000, MOST_PRODUCTS = 3000000, MOST_WEIGHTS = 64 * 64 * 27 };
+enum { MAX_ELEMENTS = 40000, MAX_PRODUCTS = 3000000, MAX_WEIGHTS = 64 * 64 * 27 };
 
 /* A value of bytes, all of one type and with one scale and zero point each. */
 typedef struct stretch {
@@ -16,13 +16,13 @@ typedef struct stretch {
     int32_t made;
 } stretch;
 
-static void add_bytes(stretch *s, char name[CHAIN_NAME], int32_t rank, const int64_t *dims, int64_t least, int64_t most,
+static void add_bytes(stretch *s, char name[CHAIN_NAME], int32_t rank, const int64_t *dims, int64_t min, int64_t max,
                       bool is_signed) {
-    static uint8_t bytes[MOST_WEIGHTS];
+    static uint8_t bytes[MAX_WEIGHTS];
     chain *c = s->c;
     int64_t count = 1;
     for (int32_t d = 0; d < rank; d++) count *= dims[d];
-    for (int64_t i = 0; i < count; i++) bytes[i] = (uint8_t)draw(c->random, least, most);
+    for (int64_t i = 0; i < count; i++) bytes[i] = (uint8_t)draw(c->random, min, max);
     snprintf(name, CHAIN_NAME, "w%d", c->weight_count++);
     onnx_tensor(&c->bytes, GRAPH_INITIALIZER, name, is_signed ? TORT_INT8 : TORT_UINT8, rank, dims, bytes,
                 (size_t)count);
@@ -34,10 +34,10 @@ static void add_scale(stretch *s, char words[2 * CHAIN_NAME + 2], double scale) 
     char name[CHAIN_NAME], zero[CHAIN_NAME];
     const double odd = 1 + (double)draw(s->c->random, 1, 999) / 32771;
     const float number = (float)(scale * odd * (double)draw(s->c->random, 1, 40) / 16);
-    const int64_t least = s->is_signed ? -20 : 108, most = s->is_signed ? 20 : 148;
+    const int64_t min = s->is_signed ? -20 : 108, max = s->is_signed ? 20 : 148;
     snprintf(name, sizeof name, "w%d", s->c->weight_count++);
     onnx_tensor(&s->c->bytes, GRAPH_INITIALIZER, name, TORT_FLOAT, 0, NULL, &number, sizeof number);
-    add_bytes(s, zero, 0, NULL, least, most, s->is_signed);
+    add_bytes(s, zero, 0, NULL, min, max, s->is_signed);
     snprintf(words, 2 * CHAIN_NAME + 2, "%s %s", name, zero);
 }
 
@@ -69,7 +69,7 @@ static void add_conv(stretch *s) {
     stride_over(&y, stride);
     int64_t dims[5] = {y.dims[1], depthwise ? 1 : s->now.dims[1]}, products = dims[1];
     for (int32_t d = 2; d < y.rank; d++) products *= dims[d] = size;
-    if (chain_elements(&y) > MOST_ELEMENTS || chain_elements(&y) * products > MOST_PRODUCTS) return;
+    if (chain_elements(&y) > MAX_ELEMENTS || chain_elements(&y) * products > MAX_PRODUCTS) return;
     for (int32_t i = 0; i < 3; i++) add_scale(s, scales[i], i == 1 ? 1.0 / 64 : 1.0 / 16);
     add_bytes(s, weight, y.rank, dims, -100, 100, true);
     add_bytes(s, zero, 0, NULL, 0, chance(r, 90) ? 0 : 3, true);

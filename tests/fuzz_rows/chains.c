@@ -131,7 +131,7 @@ static void add_input(chain *c, random_model *made) {
 static void add_outputs(chain *c) {
     int32_t outputs = 0;
     for (int32_t i = c->value_count - 1; i > 0; i--) {
-        if ((c->values[i].readers && !chance(c->random, 12)) || outputs == MOST_PORTS) continue;
+        if ((c->values[i].readers && !chance(c->random, 12)) || outputs == MAX_PORTS) continue;
         onnx_value(&c->bytes, GRAPH_OUTPUT, c->values[i].name, c->type, -1, NULL);
         outputs++;
     }

@@ -73,7 +73,7 @@ typedef struct engine {
     char name[32];
     tort_session *session;
     tort_context *context;
-    tort_tensor outputs[MOST_PORTS];
+    tort_tensor outputs[MAX_PORTS];
     int32_t output_count;
     tort_error error;
     tort_status status;
@@ -130,12 +130,12 @@ static double number_at(const tort_tensor *tensor, int64_t i) {
 }
 
 static double largest(const tort_tensor *tensor) {
-    double most = 0;
+    double max = 0;
     for (int64_t i = 0; i < tort_count(tensor); i++) {
         const double number = fabs(number_at(tensor, i));
-        if (number > most && isfinite(number)) most = number;
+        if (number > max && isfinite(number)) max = number;
     }
-    return most;
+    return max;
 }
 
 static bool same_form(const tort_tensor *a, const tort_tensor *b) {

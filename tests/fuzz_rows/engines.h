@@ -5,7 +5,7 @@
 
 #include "runtime/provider.h"
 
-enum { MOST_PORTS = 16, MOST_ROWS = 1024, WHY = 400 };
+enum { MAX_PORTS = 16, MAX_ROWS = 1024, WHY = 400 };
 
 /* What two floats may differ by: absolute + relative * |wanted| + of_largest * the largest |wanted| of the output. */
 typedef struct tolerance {
@@ -15,7 +15,7 @@ typedef struct tolerance {
 /* A model and what is fed to it; the caller's. */
 typedef struct subject {
     const tort_model *model;
-    tort_tensor inputs[MOST_PORTS];
+    tort_tensor inputs[MAX_PORTS];
     int32_t input_count;
     tolerance tolerance;
     bool finite; /* else NaN or infinities are fed */

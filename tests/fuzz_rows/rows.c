@@ -22,7 +22,7 @@ typedef struct shared {
     int64_t at;             /* the case that runs */
     const char *model_file; /* for the model of a chain, or NULL */
     int64_t failed, chains, invalid;
-    row_count rows[MOST_ROWS];
+    row_count rows[MAX_ROWS];
 } shared;
 
 /* ---- a case ------------------------------------------------------------------------------------------------------ */
@@ -130,7 +130,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: rows CASES SEED [CASE [FILE]]\n");
         return 2;
     }
-    if (row_total() > MOST_ROWS) {
+    if (row_total() > MAX_ROWS) {
         fprintf(stderr, "there are %d fast rows: raise MOST_ROWS\n", row_total());
         return 2;
     }

@@ -25,7 +25,7 @@
 extern const char *const bench_lines[];
 extern const tort_provider CUDA_PROVIDER_SYMBOL;
 
-enum { ROUNDS = 7, FEWEST_REPEATS = 5, MOST_REPEATS = 2000, TINY_DIVISOR = 16, SMALLEST_SHRUNK = 9, LINE = 256 };
+enum { ROUNDS = 7, FEWEST_REPEATS = 5, MAX_REPEATS = 2000, TINY_DIVISOR = 16, SMALLEST_SHRUNK = 9, LINE = 256 };
 static const double round_ms = 20; /* of one side of a round */
 
 /* ---- timing: the run of every wrapped row ---- */
@@ -182,7 +182,7 @@ static tort_status time_side(side *s, const tort_kernel *row, int repeats, doubl
 
 /* How often to repeat for a round of round_ms. */
 static int repeats_for(double ms) {
-    return ms <= 0 ? MOST_REPEATS : (int)fmin(fmax(round_ms / ms, FEWEST_REPEATS), MOST_REPEATS);
+    return ms <= 0 ? MAX_REPEATS : (int)fmin(fmax(round_ms / ms, FEWEST_REPEATS), MAX_REPEATS);
 }
 
 /* ---- comparing the two rows ---- */
@@ -219,7 +219,7 @@ static double difference(side *own, side *library) {
 /* ---- one case: rounds ---- */
 
 typedef struct measured {
-    double own_ms, library_ms, copy_ms, ratio, least_ratio, most_ratio, bytes, flops, difference;
+    double own_ms, library_ms, copy_ms, ratio, min_ratio, max_ratio, bytes, flops, difference;
 } measured;
 
 static int by_size(const void *a, const void *b) {
@@ -267,8 +267,8 @@ static tort_status rounds(side *own, side *library, bool tiny, measured *m) {
     if (!library) return TORT_OK;
     m->library_ms = median(library->ms, count);
     m->ratio = median(ratios, count);
-    m->least_ratio = ratios[0];
-    m->most_ratio = ratios[count - 1];
+    m->min_ratio = ratios[0];
+    m->max_ratio = ratios[count - 1];
     m->difference = difference(own, library);
     return TORT_OK;
 }
@@ -310,7 +310,7 @@ static void print_product(const char *name, const side *own, const side *library
         return;
     }
     printf("%s | %.1f | %.2f | %.2f (%.2f to %.2f) | %.1e |\n", library->row->name, 1e3 * m->library_ms,
-           m->flops / m->library_ms / 1e9, m->ratio, m->least_ratio, m->most_ratio, m->difference);
+           m->flops / m->library_ms / 1e9, m->ratio, m->min_ratio, m->max_ratio, m->difference);
 }
 
 /* ---- the table ---- */

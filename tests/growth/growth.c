@@ -83,12 +83,12 @@ static measured measure(graph_form form, int32_t nodes) {
 
 /* ---- models in files --------------------------------------------------------------------------------------------- */
 
-enum { MOST_INPUTS = 16, FILE_ROUNDS = 40 };
+enum { MAX_INPUTS = 16, FILE_ROUNDS = 40 };
 
 /* Shapes of all inputs where a dimension that is open has this size. */
 static int32_t shapes_of(const tort_model *model, int64_t size, tort_input_shape *shapes) {
     const int32_t count = tort_model_input_count(model);
-    for (int32_t i = 0; i < count && i < MOST_INPUTS; i++) {
+    for (int32_t i = 0; i < count && i < MAX_INPUTS; i++) {
         const tort_port port = input_of(model, i);
         shapes[i] = (tort_input_shape){.name = port.name, .rank = port.rank};
         for (int32_t d = 0; d < port.rank; d++) shapes[i].dims[d] = port.dims[d] < 0 ? size : port.dims[d];
@@ -101,11 +101,11 @@ static void measure_file(const char *path) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_error error;
-    tort_input_shape shapes[MOST_INPUTS];
+    tort_input_shape shapes[MAX_INPUTS];
     double best = 1e9, all = 0;
     int64_t size = 1;
     if (tort_model_load(NULL, path, NULL, &model, &error)) die(path, &error);
-    if (tort_model_input_count(model) > MOST_INPUTS) die(path, &(tort_error){.msg = "too many inputs"});
+    if (tort_model_input_count(model) > MAX_INPUTS) die(path, &(tort_error){.msg = "too many inputs"});
     if (tort_session_create(NULL, model, NULL, &session, &error)) die(path, &error);
     int taken = 0;
     for (; taken < FILE_ROUNDS && size < 10 * FILE_ROUNDS; size++) {

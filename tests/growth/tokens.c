@@ -13,7 +13,7 @@
 #include "runtime/plan/bounds.h"
 #include "runtime/plan/planned.h"
 
-enum { TOKENS = 500, ROUNDS = 5, PORTS = 1 + 2 * DECODER_MOST_LAYERS };
+enum { TOKENS = 500, ROUNDS = 5, PORTS = 1 + 2 * DECODER_MAX_LAYERS };
 
 static void check(tort_status status, const char *what, const tort_error *error) {
     if (!status) return;
@@ -57,15 +57,15 @@ static double time_tokens(tort_context *context, const decoder_form *form) {
 }
 
 /* The fastest of a few rounds; most 0: without a bound. */
-static measured measure(tort_model *model, const decoder_form *form, int64_t most) {
-    const tort_symbol_size past = {"N", most};
+static measured measure(tort_model *model, const decoder_form *form, int64_t max) {
+    const tort_symbol_size past = {"N", max};
     const tort_session_options options = {
-        .struct_size = sizeof options, .most_symbols = &past, .most_symbol_count = most > 0};
+        .struct_size = sizeof options, .max_symbols = &past, .max_symbol_count = max > 0};
     tort_counting_env counting;
     tort_session *session = NULL;
     tort_context *context = NULL;
     tort_error error;
-    measured best = {1e9, most ? 1e9 : 0, 0};
+    measured best = {1e9, max ? 1e9 : 0, 0};
     tort_counting_env_init(&counting);
     check(tort_session_create(&counting.env, model, &options, &session, &error), "opening", &error);
     check(tort_context_create(session, &context, &error), "opening", &error);
@@ -74,7 +74,7 @@ static measured measure(tort_model *model, const decoder_form *form, int64_t mos
         const int64_t before = counting.allocations;
         const double token = time_tokens(context, form);
         best.allocations = (double)(counting.allocations - before) / TOKENS;
-        const double plan = most ? time_plans(session, form) : 0;
+        const double plan = max ? time_plans(session, form) : 0;
         best.token = token < best.token ? token : best.token;
         best.plan = plan < best.plan ? plan : best.plan;
     }
@@ -84,14 +84,14 @@ static measured measure(tort_model *model, const decoder_form *form, int64_t mos
 }
 
 int main(int argc, char **argv) {
-    decoder_form form = {.layers = 4, .heads = 4, .width = 128, .words = 1000, .most = TOKENS};
+    decoder_form form = {.layers = 4, .heads = 4, .width = 128, .words = 1000, .max = TOKENS};
     onnx_bytes bytes = {0};
     tort_model *model = NULL;
     tort_error error;
     if (argc > 1) form.layers = (int32_t)strtol(argv[1], NULL, 10);
     if (argc > 2) form.width = (int32_t)strtol(argv[2], NULL, 10);
-    if (form.layers < 1 || form.layers > DECODER_MOST_LAYERS || form.width < 4 || form.width % 4) {
-        fprintf(stderr, "usage: tokens [LAYERS [WIDTH]], 1 to %d, a multiple of 4\n", DECODER_MOST_LAYERS);
+    if (form.layers < 1 || form.layers > DECODER_MAX_LAYERS || form.width < 4 || form.width % 4) {
+        fprintf(stderr, "usage: tokens [LAYERS [WIDTH]], 1 to %d, a multiple of 4\n", DECODER_MAX_LAYERS);
         return 2;
     }
     decoder_write(&bytes, &form);

@@ -11,14 +11,14 @@
 #include "runtime/tinyort.h"
 #include "tests/clock.h"
 
-enum { MOST_PORTS = 64, MOST_PAIRS = 100000, WARMUP = 3 };
+enum { MAX_PORTS = 64, MAX_PAIRS = 100000, WARMUP = 3 };
 
 typedef struct race {
     tort_session *sessions[2];
     tort_context *contexts[2];
-    tort_tensor inputs[MOST_PORTS];
+    tort_tensor inputs[MAX_PORTS];
     int32_t input_count, output_count;
-    double *times[2], *ratios; /* MOST_PAIRS each, milliseconds */
+    double *times[2], *ratios; /* MAX_PAIRS each, milliseconds */
     int32_t pairs;
 } race;
 
@@ -51,8 +51,8 @@ static void open_race(race *r, const tort_model *model, int64_t size, const char
     tort_error error;
     r->input_count = tort_model_input_count(model);
     r->output_count = tort_model_output_count(model);
-    if (r->input_count > MOST_PORTS || r->output_count > MOST_PORTS) {
-        fprintf(stderr, "ratio: more than %d inputs or outputs\n", MOST_PORTS);
+    if (r->input_count > MAX_PORTS || r->output_count > MAX_PORTS) {
+        fprintf(stderr, "ratio: more than %d inputs or outputs\n", MAX_PORTS);
         exit(1);
     }
     for (int32_t i = 0; i < r->input_count; i++) {
@@ -64,9 +64,9 @@ static void open_race(race *r, const tort_model *model, int64_t size, const char
         const tort_session_options options = {.struct_size = sizeof options, .chain = chain, .fusions_off = off[side]};
         check(tort_session_create(NULL, model, &options, &r->sessions[side], &error), &error);
         check(tort_context_create(r->sessions[side], &r->contexts[side], &error), &error);
-        r->times[side] = allocate(MOST_PAIRS, sizeof(double));
+        r->times[side] = allocate(MAX_PAIRS, sizeof(double));
     }
-    r->ratios = allocate(MOST_PAIRS, sizeof(double));
+    r->ratios = allocate(MAX_PAIRS, sizeof(double));
 }
 
 static void close_race(race *r) {
@@ -80,7 +80,7 @@ static void close_race(race *r) {
 }
 
 static double run(race *r, int side) {
-    tort_tensor outputs[MOST_PORTS] = {{0}};
+    tort_tensor outputs[MAX_PORTS] = {{0}};
     tort_error error;
     const double begin = clock_milliseconds();
     check(tort_context_run(r->contexts[side], r->inputs, r->input_count, outputs, r->output_count, &error), &error);
@@ -91,7 +91,7 @@ static double run(race *r, int side) {
 static void measure(race *r, double seconds) {
     for (int i = 0; i < 2 * WARMUP; i++) (void)run(r, i % 2);
     const double end = clock_milliseconds() + 1e3 * seconds;
-    for (r->pairs = 0; r->pairs < MOST_PAIRS && (r->pairs == 0 || clock_milliseconds() < end); r->pairs++) {
+    for (r->pairs = 0; r->pairs < MAX_PAIRS && (r->pairs == 0 || clock_milliseconds() < end); r->pairs++) {
         const int first = r->pairs & 1;
         r->times[first][r->pairs] = run(r, first);
         r->times[!first][r->pairs] = run(r, !first);

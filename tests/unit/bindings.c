@@ -10,17 +10,17 @@
 
 /* ---- a provider that knows its own memory ---- */
 
-enum { MOST_BLOCKS = 64 };
+enum { MAX_BLOCKS = 64 };
 
 static struct {
     char *begin;
     size_t bytes;
-} blocks[MOST_BLOCKS];
+} blocks[MAX_BLOCKS];
 
 static int copies; /* of any direction */
 
 static void *known_alloc(void *device, size_t bytes) {
-    for (int i = 0; i < MOST_BLOCKS; i++) {
+    for (int i = 0; i < MAX_BLOCKS; i++) {
         if (blocks[i].begin) continue;
         blocks[i].begin = fake_providers[0]->alloc(device, bytes);
         blocks[i].bytes = bytes;
@@ -30,7 +30,7 @@ static void *known_alloc(void *device, size_t bytes) {
 }
 
 static void known_free(void *device, void *ptr, size_t bytes) {
-    for (int i = 0; i < MOST_BLOCKS; i++)
+    for (int i = 0; i < MAX_BLOCKS; i++)
         if (blocks[i].begin == ptr) blocks[i].begin = NULL;
     fake_providers[0]->free(device, ptr, bytes);
 }
@@ -38,7 +38,7 @@ static void known_free(void *device, void *ptr, size_t bytes) {
 static uint32_t known_reach(void *device, const void *pointer) {
     (void)device;
     const char *at = pointer;
-    for (int i = 0; i < MOST_BLOCKS; i++)
+    for (int i = 0; i < MAX_BLOCKS; i++)
         if (blocks[i].begin && at >= blocks[i].begin && at < blocks[i].begin + blocks[i].bytes)
             return TORT_REACH_DEVICE;
     return TORT_REACH_HOST;

@@ -69,12 +69,12 @@ Test(block, pieces_stay_apart_and_what_is_freed_is_used_again) {
     cr_assert(memory);
     for (uint32_t seed = 1; seed <= 3; seed++) {
         const tort_env env = env_in(memory, BLOCK);
-        const size_t before = tort_block_most(&env);
+        const size_t before = tort_block_max(&env);
         use_at_random(&env, memory, BLOCK, seed);
         void *whole = env.alloc(env.alloc_ud, NULL, 0, BLOCK - before); /* all of it is free again, in one piece */
         cr_assert_not_null(whole);
         cr_assert_null(env.alloc(env.alloc_ud, NULL, 0, 1));
-        cr_assert_eq(tort_block_most(&env), BLOCK);
+        cr_assert_eq(tort_block_max(&env), BLOCK);
     }
     free(memory);
 }
@@ -86,12 +86,12 @@ Test(block, what_was_needed_is_enough) {
     for (uint32_t seed = 1; seed <= 3; seed++) {
         const tort_env large = env_in(memory, 16 * BLOCK);
         cr_assert_eq(use_at_random(&large, memory, 16 * BLOCK, seed), 0);
-        const size_t most = tort_block_most(&large);
-        const tort_env exact = env_in(memory, most);
-        cr_assert_eq(use_at_random(&exact, memory, most, seed), 0);
-        cr_assert_eq(tort_block_most(&exact), most);
-        const tort_env less = env_in(memory, most - 1);
-        cr_assert_gt(use_at_random(&less, memory, most - 1, seed), 0);
+        const size_t max = tort_block_max(&large);
+        const tort_env exact = env_in(memory, max);
+        cr_assert_eq(use_at_random(&exact, memory, max, seed), 0);
+        cr_assert_eq(tort_block_max(&exact), max);
+        const tort_env less = env_in(memory, max - 1);
+        cr_assert_gt(use_at_random(&less, memory, max - 1, seed), 0);
     }
     free(memory);
 }
@@ -106,7 +106,7 @@ Test(block, wrong_blocks_are_errors) {
     cr_expect(strstr(error.msg, "a multiple of 16"), "%s", error.msg);
     cr_expect_eq(tort_env_in_block(&env, NULL, 512, &error), TORT_E_USAGE);
     cr_expect_eq(tort_env_in_block(&env, memory, 16, &error), TORT_E_MEMORY);
-    cr_expect_eq(tort_block_most(&other), 0);
+    cr_expect_eq(tort_block_max(&other), 0);
     cr_expect_eq(tort_env_in_block(&env, memory, sizeof memory, &error), TORT_OK);
     cr_expect_null(env.alloc(env.alloc_ud, NULL, 0, SIZE_MAX));
     cr_expect_null(env.alloc(env.alloc_ud, NULL, 0, SIZE_MAX - 15));
@@ -140,7 +140,7 @@ static tort_status live_in(size_t bytes, const setting *s, tort_error *error) {
     tort_status status = tort_session_create(&env, s->model, &s->options, &session, error);
     for (int32_t i = 0; !status && i < s->contexts; i++) status = tort_context_create(session, &contexts[i], error);
     for (int32_t i = 0; !status && i < s->contexts; i++) status = run(contexts[i], s->elements, error);
-    if (!status) cr_expect_eq(tort_block_most(&env), bytes, "%zu of %zu", tort_block_most(&env), bytes);
+    if (!status) cr_expect_eq(tort_block_max(&env), bytes, "%zu of %zu", tort_block_max(&env), bytes);
     for (int32_t i = 0; i < s->contexts; i++) tort_context_free(contexts[i]);
     tort_session_free(session);
     free(memory);

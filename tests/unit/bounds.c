@@ -29,10 +29,10 @@ static void expect_refused(const tort_symbol_size *symbols, int32_t symbol_count
     tort_session *session = NULL;
     tort_error error;
     const tort_session_options options = {.struct_size = sizeof options,
-                                          .most_symbols = symbols,
-                                          .most_symbol_count = symbol_count,
-                                          .most_shapes = shape,
-                                          .most_shape_count = shape != NULL};
+                                          .max_symbols = symbols,
+                                          .max_symbol_count = symbol_count,
+                                          .max_shapes = shape,
+                                          .max_shape_count = shape != NULL};
     cr_expect_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_E_USAGE, "%s", error.msg);
     cr_expect(strstr(error.msg, words), "%s, not: %s", words, error.msg);
     tort_model_free(model);
@@ -56,10 +56,10 @@ Test(bounds, bounds_of_shapes_and_of_symbols_meet) {
     const tort_input_shape shape = {"x", 2, {8, 3}};
     const tort_symbol_size n = {"n", 5};
     const tort_session_options options = {.struct_size = sizeof options,
-                                          .most_symbols = &n,
-                                          .most_symbol_count = 1,
-                                          .most_shapes = &shape,
-                                          .most_shape_count = 1};
+                                          .max_symbols = &n,
+                                          .max_symbol_count = 1,
+                                          .max_shapes = &shape,
+                                          .max_shape_count = 1};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
     cr_assert_eq(report->bound_count, 2);
@@ -114,8 +114,8 @@ Test(bounds, a_value_that_is_larger_below_the_bounds_gets_a_layout_of_its_own) {
     tort_session *session = NULL;
     tort_context *context = NULL;
     tort_error error;
-    const tort_symbol_size most[] = {{"n", 40}, {"m", 40}};
-    const tort_session_options options = {.struct_size = sizeof options, .most_symbols = most, .most_symbol_count = 2};
+    const tort_symbol_size max[] = {{"n", 40}, {"m", 40}};
+    const tort_session_options options = {.struct_size = sizeof options, .max_symbols = max, .max_symbol_count = 2};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
@@ -135,8 +135,8 @@ Test(bounds, a_layout_without_memory_can_be_tried_again) {
     tort_counting_env counting;
     tort_model *model = difference();
     tort_error error;
-    const tort_symbol_size most[] = {{"n", 40}, {"m", 40}};
-    const tort_session_options options = {.struct_size = sizeof options, .most_symbols = most, .most_symbol_count = 2};
+    const tort_symbol_size max[] = {{"n", 40}, {"m", 40}};
+    const tort_session_options options = {.struct_size = sizeof options, .max_symbols = max, .max_symbol_count = 2};
     float values[40] = {0};
     const tort_tensor inputs[] = {{TORT_FLOAT, 1, {40}, values}, {TORT_FLOAT, 1, {1}, values}};
     tort_counting_env_init(&counting);
@@ -202,7 +202,7 @@ Test(bounds, so_does_scratch_that_is_larger_below_the_bounds) {
     tort_session *session = NULL;
     tort_context *context = NULL;
     tort_error error;
-    const tort_symbol_size most = {"n", 90};
+    const tort_symbol_size max = {"n", 90};
     const int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){-1});
     const int32_t first = build_node(&b, "Relu", "first", (const int32_t[]){x, -1});
     build_output(&b, first);
@@ -211,8 +211,8 @@ Test(bounds, so_does_scratch_that_is_larger_below_the_bounds) {
     const tort_session_options options = {.struct_size = sizeof options,
                                           .chain = "scratching",
                                           .providers = providers,
-                                          .most_symbols = &most,
-                                          .most_symbol_count = 1};
+                                          .max_symbols = &max,
+                                          .max_symbol_count = 1};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     float values[90] = {0};

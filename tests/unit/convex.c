@@ -6,11 +6,11 @@
 
 #include "runtime/passes/convex.h"
 
-enum { MOST = 14 };
+enum { MAX = 14 };
 
 typedef struct small_dag {
-    int32_t first[MOST + 1], reads[MOST * MOST], set[MOST], count, sets;
-    bool wanted[MOST], reaches[MOST][MOST];
+    int32_t first[MAX + 1], reads[MAX * MAX], set[MAX], count, sets;
+    bool wanted[MAX], reaches[MAX][MAX];
 } small_dag;
 
 /* edges: "0>2 1>2"; wanted: "xx-" */
@@ -71,7 +71,7 @@ static bool is_convex(const small_dag *g, int32_t set) {
 }
 
 static bool is_connected(const small_dag *g, int32_t set) {
-    bool in[MOST] = {false};
+    bool in[MAX] = {false};
     int32_t members = 0, found = 0;
     for (int32_t i = g->count - 1; i >= 0; i--)
         if (g->set[i] == set) members++, memset(in, 0, sizeof in), in[i] = true;
@@ -86,7 +86,7 @@ static bool is_connected(const small_dag *g, int32_t set) {
 
 /* Sets and single nodes can run one after another: takes away, again and again, what reads nothing that is left. */
 static bool has_order(const small_dag *g) {
-    bool gone[MOST] = {false};
+    bool gone[MAX] = {false};
     int32_t left = g->count, before = left + 1;
     for (; left && left < before;) {
         before = left;
@@ -110,7 +110,7 @@ Test(convex, sets_of_random_graphs_are_convex_and_have_an_order) {
     srand(7);
     int32_t joined = 0;
     for (int32_t round = 0; round < 3000; round++) {
-        small_dag g = {.count = 1 + rand() % MOST};
+        small_dag g = {.count = 1 + rand() % MAX};
         const int32_t density = 1 + rand() % 4;
         for (int32_t i = 0; i < g.count; i++) {
             g.wanted[i] = rand() % 3 != 0;

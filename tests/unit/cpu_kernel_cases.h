@@ -6,7 +6,7 @@
 #include "runtime/graph/graph.h"
 
 #define MAX_INPUTS 12
-#define MOST_OUTPUTS 3
+#define MAX_OUTPUTS 3
 
 typedef struct random_node {
     int32_t opset, input_count, attribute_count;

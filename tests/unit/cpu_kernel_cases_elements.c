@@ -5,14 +5,14 @@
 #include "ops/numeric.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
-#define MOST_RANK 4
+#define MAX_RANK 4
 
 static const tort_type types[] = {TORT_FLOAT, TORT_DOUBLE, TORT_INT32, TORT_INT64, TORT_INT8, TORT_UINT8};
 #define TYPE_COUNT (int32_t)(sizeof types / sizeof *types)
 
 /* Long and short rows, tails of every length, and now and then nothing at all. */
 static int32_t draw_shape(random_source *r, int64_t *dims) {
-    const int32_t rank = (int32_t)draw(r, 0, MOST_RANK);
+    const int32_t rank = (int32_t)draw(r, 0, MAX_RANK);
     for (int32_t i = 0; i < rank; i++) {
         dims[i] = chance(r, 2) ? 0 : chance(r, 30) ? draw(r, 1, 3) : draw(r, 1, 12);
         if (i == rank - 1 && chance(r, 50)) dims[i] = draw(r, 30, 700) / (rank > 2 ? rank : 1);
@@ -41,7 +41,7 @@ static void add_typed(random_node *n, random_source *r, tort_type type, int32_t 
 
 /* Dimensions in front are left out, others are 1. */
 static void add_broadcast(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims) {
-    int64_t own[MOST_RANK];
+    int64_t own[MAX_RANK];
     const int32_t skipped = chance(r, 30) ? (int32_t)draw(r, 0, rank) : 0;
     const int percent = chance(r, 50) ? 0 : 40;
     for (int32_t i = skipped; i < rank; i++) own[i] = chance(r, percent) ? 1 : dims[i];
@@ -49,7 +49,7 @@ static void add_broadcast(random_node *n, random_source *r, tort_type type, int3
 }
 
 static void make_broadcast(random_node *n, random_source *r, tort_type type, int32_t inputs) {
-    int64_t dims[MOST_RANK];
+    int64_t dims[MAX_RANK];
     const int32_t rank = draw_shape(r, dims);
     for (int32_t i = 0; i < inputs; i++) add_broadcast(n, r, type, rank, dims);
     n->opset = 14;
@@ -60,7 +60,7 @@ void make_pair(random_node *n, random_source *r) {
 }
 
 void make_prelu(random_node *n, random_source *r) {
-    int64_t dims[MOST_RANK];
+    int64_t dims[MAX_RANK];
     const int32_t rank = draw_shape(r, dims);
     add_tensor(n, r, rank, dims);
     spoil(r, &n->inputs[0]);
@@ -97,7 +97,7 @@ void make_integer_clip(random_node *n, random_source *r) {
 void make_where(random_node *n, random_source *r) {
     static const tort_type chosen[] = {TORT_FLOAT, TORT_DOUBLE, TORT_INT64, TORT_INT16, TORT_UINT8, TORT_BOOL};
     const tort_type type = chosen[draw(r, 0, 5)];
-    int64_t dims[MOST_RANK];
+    int64_t dims[MAX_RANK];
     const int32_t rank = draw_shape(r, dims);
     add_broadcast(n, r, TORT_BOOL, rank, dims);
     add_broadcast(n, r, type, rank, dims);
@@ -136,7 +136,7 @@ void make_number_cast_like(random_node *n, random_source *r) {
 
 /* Axes are an attribute; inputs are small multiples of 1/8, whose sums are exact. */
 void make_reduce(random_node *n, random_source *r) {
-    int64_t dims[MOST_RANK];
+    int64_t dims[MAX_RANK];
     const int32_t rank = draw_shape(r, dims);
     add_tensor(n, r, rank, dims);
     if (chance(r, 20)) spoil(r, &n->inputs[0]);
@@ -162,8 +162,8 @@ static const tort_type moved[] = {TORT_FLOAT, TORT_DOUBLE, TORT_INT16, TORT_UINT
 
 /* Planes that are whole tiles, more than that, or less. */
 void make_transpose(random_node *n, random_source *r) {
-    int64_t dims[MOST_RANK];
-    const int32_t rank = (int32_t)draw(r, 1, MOST_RANK);
+    int64_t dims[MAX_RANK];
+    const int32_t rank = (int32_t)draw(r, 1, MAX_RANK);
     for (int32_t i = 0; i < rank; i++) dims[i] = chance(r, 2) ? 0 : chance(r, 50) ? draw(r, 1, 5) : draw(r, 14, 40);
     add_typed(n, r, moved[draw(r, 0, 3)], rank, dims);
     n->opset = 13;

@@ -20,9 +20,9 @@ void make_einsum(random_node *n, random_source *r) {
         "nkv,kvw->nw", "ij,kj->ki",       "bij,bj->bi",        "abc,dbc->ad",     "kab,kcd->bdac",
         "ji,jk->ik",   "abcd,cbe->ade",   "...ij,...jk->...ik"};
     const char *equation = equations[draw(r, 0, 12)];
-    const int64_t most = chance(r, 20) ? 200 : 40;
+    const int64_t max = chance(r, 20) ? 200 : 40;
     int64_t sizes[128];
-    for (int32_t c = 0; c < 128; c++) sizes[c] = chance(r, 3) ? 0 : c > 'b' ? draw(r, 2, most) : draw(r, 1, 5);
+    for (int32_t c = 0; c < 128; c++) sizes[c] = chance(r, 3) ? 0 : c > 'b' ? draw(r, 2, max) : draw(r, 1, 5);
     if (strchr(equation, 'c') || strchr(equation, 'h'))
         for (int32_t c = 0; c < 128; c++) sizes[c] = sizes[c] > 20 ? 20 : sizes[c];
     const char *at = equation;
@@ -117,9 +117,9 @@ static void add_caches(random_node *n, random_source *r, int32_t rank, const int
     for (int32_t i = 0; i < 2; i++) add_tensor(n, r, rank, dims);
 }
 
-static void add_positions(random_node *n, random_source *r, int32_t rank, const int64_t *dims, int64_t most) {
+static void add_positions(random_node *n, random_source *r, int32_t rank, const int64_t *dims, int64_t max) {
     const tort_tensor *positions = add_buffer(n, TORT_INT64, rank, dims);
-    for (int64_t i = 0; i < tort_count(positions); i++) ((int64_t *)positions->data)[i] = draw(r, 0, most);
+    for (int64_t i = 0; i < tort_count(positions); i++) ((int64_t *)positions->data)[i] = draw(r, 0, max);
 }
 
 void make_rotary(random_node *n, random_source *r) {

@@ -25,7 +25,7 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
                             tort_error *error) {
     tort_model *model = tort_model_new(env);
     cr_assert(model && tort_model_add_graph(model, "test", "") == 0);
-    int32_t *ports = tort_arena_array(&model->arena, 2 * MAX_INPUTS + MOST_OUTPUTS, sizeof *ports);
+    int32_t *ports = tort_arena_array(&model->arena, 2 * MAX_INPUTS + MAX_OUTPUTS, sizeof *ports);
     cr_assert(ports);
     tort_graph *graph = &model->graphs[0];
     graph->inputs = ports + MAX_INPUTS;
@@ -48,7 +48,7 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
         graph->inputs[graph->input_count++] = ports[i];
     }
     ports[2 * MAX_INPUTS] = tort_graph_add_value(model, 0, "y");
-    for (int32_t i = 1; i < MOST_OUTPUTS; i++)
+    for (int32_t i = 1; i < MAX_OUTPUTS; i++)
         ports[2 * MAX_INPUTS + i] =
             i <= random->scalar_outputs ? tort_graph_add_value(model, 0, i == 1 ? "scale" : "zero_point") : -1;
     graph->outputs = ports + 2 * MAX_INPUTS;

@@ -45,7 +45,7 @@ static bool guard_intact(const void *buffer, size_t bytes) {
     return true;
 }
 
-/* outputs: MOST_OUTPUTS; a second one that nobody wants is absent. */
+/* outputs: MAX_OUTPUTS; a second one that nobody wants is absent. */
 static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *outputs,
                       const opened *cpu) {
     for (int32_t i = 0; i < random->input_count; i++) inputs[i] = random->inputs[i];
@@ -192,14 +192,14 @@ static void check_all_written(const tort_kernel *row, tort_prepare prepare, size
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
     tort_error error = {0};
-    tort_tensor inputs[MAX_INPUTS], outputs[MOST_OUTPUTS];
-    uint64_t scalars[MOST_OUTPUTS] = {0};
+    tort_tensor inputs[MAX_INPUTS], outputs[MAX_OUTPUTS];
+    uint64_t scalars[MAX_OUTPUTS] = {0};
     tort_call call;
     size_t scratch = 0;
     tort_info infos[MAX_INPUTS];
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
     memcpy(outputs, expected, sizeof outputs);
-    for (int32_t i = 1; i < MOST_OUTPUTS && !random->second_output; i++) outputs[i].data = &scalars[i];
+    for (int32_t i = 1; i < MAX_OUTPUTS && !random->second_output; i++) outputs[i].data = &scalars[i];
     fill_call(&call, random, inputs, outputs, cpu);
     call.params = view->params;
     call.kernel = row;
@@ -291,9 +291,9 @@ static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort
         view.kernel = row;
         uint64_t scalars[2] = {0};
         tort_tensor inputs[MAX_INPUTS];
-        tort_tensor expected[MOST_OUTPUTS] = {{.type = view.outputs[0].type, .rank = view.outputs[0].rank},
-                                              {.type = TORT_FLOAT, .data = &scalars[0]},
-                                              {.type = TORT_UINT8, .data = &scalars[1]}};
+        tort_tensor expected[MAX_OUTPUTS] = {{.type = view.outputs[0].type, .rank = view.outputs[0].rank},
+                                             {.type = TORT_FLOAT, .data = &scalars[0]},
+                                             {.type = TORT_UINT8, .data = &scalars[1]}};
         memcpy(expected[0].dims, view.outputs[0].dims, sizeof expected[0].dims);
         if (random.second_output) expected[1] = (tort_tensor){.type = TORT_UNDEFINED};
         size_t bytes;

@@ -20,9 +20,9 @@ static void fill(void *to, size_t bytes, uint32_t seed) {
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_LANES = 33, MOST_K = 130, BEHIND = 16 };
+enum { MAX_LANES = 33, MAX_K = 130, BEHIND = 16 };
 
-static uint32_t source[MOST_LANES * (2 * MOST_K + 3)], panel[MOST_LANES * MOST_K + BEHIND], wanted[MOST_LANES * MOST_K];
+static uint32_t source[MAX_LANES * (2 * MAX_K + 3)], panel[MAX_LANES * MAX_K + BEHIND], wanted[MAX_LANES * MAX_K];
 
 static void check_lanes(const tort_simd *simd, int32_t lanes, int32_t count, int64_t k, int64_t lane_stride,
                         int64_t k_stride) {
@@ -41,8 +41,8 @@ static void check_lanes(const tort_simd *simd, int32_t lanes, int32_t count, int
 }
 
 Test(cpu_packing, lanes_are_moved_bit_by_bit) {
-    static const int64_t depths[] = {0, 1, 3, 4, 5, 9, 16, 63, 64, 66, MOST_K};
-    static const int32_t widths[] = {4, 6, 8, 14, 16, 32, MOST_LANES};
+    static const int64_t depths[] = {0, 1, 3, 4, 5, 9, 16, 63, 64, 66, MAX_K};
+    static const int32_t widths[] = {4, 6, 8, 14, 16, 32, MAX_LANES};
     fill(source, sizeof source, 1);
     for (int t = 0; t < CPU_TABLES; t++)
         for (size_t w = 0; cpu_table(t) && w < sizeof widths / sizeof *widths; w++)

@@ -12,7 +12,7 @@ static double largest_share(const tort_cpu_products *products, tort_cpu_split sp
         int64_t pixel, end_pixel, filter, end_filter;
         tort_cpu_share(products->pixels, 1, part % split.pixel_parts, split.pixel_parts, &pixel, &end_pixel);
         tort_cpu_share(products->filters, 1, part / split.pixel_parts, split.filter_parts, &filter, &end_filter);
-        largest = tort_most(largest, (end_pixel - pixel) * (end_filter - filter));
+        largest = tort_max(largest, (end_pixel - pixel) * (end_filter - filter));
     }
     return (double)(largest * threads) / (double)(products->pixels * products->filters);
 }

@@ -9,16 +9,16 @@
 
 #include "ops/numeric.h"
 
-enum { MOST_TREES = 20, MOST_NODES = 1600, MOST_VOTES = 3 * MOST_NODES };
+enum { MAX_TREES = 20, MAX_NODES = 1600, MAX_VOTES = 3 * MAX_NODES };
 
 /* The lists of an ensemble; in one block, so that run_round can free them. */
 typedef struct tree_lists {
-    int64_t trees[MOST_NODES], ids[MOST_NODES], features[MOST_NODES], yes[MOST_NODES], no[MOST_NODES];
-    int64_t yes_leaf[MOST_NODES], no_leaf[MOST_NODES], missing[MOST_NODES], roots[MOST_TREES];
-    int64_t vote_trees[MOST_VOTES], vote_ids[MOST_VOTES], targets[MOST_VOTES], labels[3];
-    float values[MOST_NODES], weights[MOST_VOTES], members[4 * MOST_NODES];
-    uint8_t kinds[MOST_NODES];
-    tort_string modes[MOST_NODES];
+    int64_t trees[MAX_NODES], ids[MAX_NODES], features[MAX_NODES], yes[MAX_NODES], no[MAX_NODES];
+    int64_t yes_leaf[MAX_NODES], no_leaf[MAX_NODES], missing[MAX_NODES], roots[MAX_TREES];
+    int64_t vote_trees[MAX_VOTES], vote_ids[MAX_VOTES], targets[MAX_VOTES], labels[3];
+    float values[MAX_NODES], weights[MAX_VOTES], members[4 * MAX_NODES];
+    uint8_t kinds[MAX_NODES];
+    tort_string modes[MAX_NODES];
     int32_t nodes, votes, members_count, target_count;
     bool one_mode, one_target;
 } tree_lists;
@@ -96,7 +96,7 @@ static void add_rows(random_node *n, random_source *r, tort_type type) {
 
 static tree_lists *make_lists(random_node *n, random_source *r) {
     tree_lists *l = new_lists(n, r);
-    const int64_t trees = draw(r, 1, MOST_TREES);
+    const int64_t trees = draw(r, 1, MAX_TREES);
     for (int64_t t = 0; t < trees; t++) grow(l, r, t, l->nodes, (int)draw(r, 0, 5));
     add_ints(n, "nodes_treeids", l->nodes, l->trees);
     add_ints(n, "nodes_nodeids", l->nodes, l->ids);
@@ -168,7 +168,7 @@ static void add_tensor_attribute(random_node *n, const char *name, tort_type typ
 
 void make_tree_ensemble(random_node *n, random_source *r) {
     tree_lists *l = new_lists(n, r);
-    const int32_t trees = (int32_t)draw(r, 1, MOST_TREES);
+    const int32_t trees = (int32_t)draw(r, 1, MAX_TREES);
     int64_t is_leaf;
     for (int32_t t = 0; t < trees; t++) l->roots[t] = grow5(l, r, 5, &is_leaf);
     add_ints(n, "tree_roots", trees, l->roots);

@@ -151,12 +151,12 @@ Test(dynamic, a_kernel_is_fitted_while_running) {
 
 /* ---- scratch of steps whose shapes only the run tells is in the memory of their provider ---- */
 
-enum { MOST_BLOCKS = 64 };
+enum { MAX_BLOCKS = 64 };
 
 static struct {
     char *begin;
     size_t bytes;
-} blocks[MOST_BLOCKS];
+} blocks[MAX_BLOCKS];
 
 static int tracked_calls;
 
@@ -164,15 +164,15 @@ static void *tracked_alloc(void *device, size_t bytes) {
     tracked_calls++;
     char *memory = fake_providers[0]->alloc(device, bytes);
     int at = 0;
-    while (at < MOST_BLOCKS && blocks[at].begin) at++;
-    cr_assert_lt(at, MOST_BLOCKS);
+    while (at < MAX_BLOCKS && blocks[at].begin) at++;
+    cr_assert_lt(at, MAX_BLOCKS);
     blocks[at].begin = memory;
     blocks[at].bytes = bytes;
     return memory;
 }
 
 static void tracked_free(void *device, void *memory, size_t bytes) {
-    for (int i = 0; i < MOST_BLOCKS; i++)
+    for (int i = 0; i < MAX_BLOCKS; i++)
         if (blocks[i].begin == memory) blocks[i].begin = NULL;
     fake_providers[0]->free(device, memory, bytes);
 }
@@ -186,7 +186,7 @@ static tort_status small_scratch(const tort_target *target, const tort_node_view
 
 static tort_status relu_with_scratch(const tort_call *call) {
     const char *scratch = call->scratch;
-    for (int i = 0; i < MOST_BLOCKS; i++)
+    for (int i = 0; i < MAX_BLOCKS; i++)
         if (blocks[i].begin && scratch >= blocks[i].begin && scratch + 64 <= blocks[i].begin + blocks[i].bytes)
             return (*fake_providers[0]->kernels)[0].run(call);
     return tort_fail(call->error, TORT_E_INTERNAL, "the scratch is not in the device's memory");

@@ -12,9 +12,9 @@
 #include "tests/report_of.h"
 #include "runtime/plan/planned.h"
 
-enum { TOKENS = 500, MOST_PLANS = 16 };
+enum { TOKENS = 500, MAX_PLANS = 16 };
 
-static const decoder_form small = {.layers = 2, .heads = 2, .width = 16, .words = 24, .most = TOKENS};
+static const decoder_form small = {.layers = 2, .heads = 2, .width = 16, .words = 24, .max = TOKENS};
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -26,10 +26,10 @@ typedef struct opened {
 } opened;
 
 /* most 0: without bounds. */
-static tort_status try_open(const tort_env *env, const decoder_form *form, int64_t most, opened *o, tort_error *error) {
-    const tort_symbol_size past = {"N", most};
+static tort_status try_open(const tort_env *env, const decoder_form *form, int64_t max, opened *o, tort_error *error) {
+    const tort_symbol_size past = {"N", max};
     const tort_session_options options = {
-        .struct_size = sizeof options, .chain = "cpu:threads=1", .most_symbols = &past, .most_symbol_count = most > 0};
+        .struct_size = sizeof options, .chain = "cpu:threads=1", .max_symbols = &past, .max_symbol_count = max > 0};
     *o = (opened){.model = NULL};
     decoder_write(&o->bytes, form);
     tort_status status = tort_model_load_buffer(env, o->bytes.data, o->bytes.size, NULL, &o->model, error);
@@ -39,9 +39,9 @@ static tort_status try_open(const tort_env *env, const decoder_form *form, int64
     return status;
 }
 
-static void open_decoder(const tort_env *env, int64_t most, opened *o) {
+static void open_decoder(const tort_env *env, int64_t max, opened *o) {
     tort_error error;
-    cr_assert_eq(try_open(env, &small, most, o, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(try_open(env, &small, max, o, &error), TORT_OK, "%s", error.msg);
 }
 
 static void close_decoder(opened *o) {
@@ -99,7 +99,7 @@ static void expect_as_fresh(const decoder_sequence *after, decoder_sequence *bef
 }
 
 static void copy_sequence(decoder_sequence *to, const decoder_sequence *from) {
-    const size_t bytes = (size_t)small.most * (size_t)small.width * sizeof(float);
+    const size_t bytes = (size_t)small.max * (size_t)small.width * sizeof(float);
     to->past = from->past;
     to->token = from->token;
     for (int which = 0; which < 2; which++)
@@ -140,9 +140,9 @@ Test(growing, without_bounds_few_plans_are_kept) {
     decoder_begin(&s, &small);
     while (s.past < TOKENS) {
         step(&o, &s);
-        if (s.past == 2 * MOST_PLANS) blocks = counting.live_blocks;
+        if (s.past == 2 * MAX_PLANS) blocks = counting.live_blocks;
     }
-    cr_expect_eq(count_plans(o.session), MOST_PLANS);
+    cr_expect_eq(count_plans(o.session), MAX_PLANS);
     cr_expect_eq(counting.live_blocks, blocks);
     decoder_end(&s);
     close_decoder(&o);
@@ -213,7 +213,7 @@ Test(growing, a_length_without_memory_can_be_tried_again) {
     open_decoder(NULL, 0, &other);
     decoder_begin(&s, &small);
     decoder_begin(&same, &small);
-    for (int64_t n = 1; s.past < 3 * MOST_PLANS; n++) {
+    for (int64_t n = 1; s.past < 3 * MAX_PLANS; n++) {
         counting.allocations = 0;
         counting.fail_at = n;
         counting.fail_once = true;
@@ -259,7 +259,7 @@ Test(growing, the_report_tells_the_bytes_at_the_bounds) {
 Test(growing, a_block_serves_all_lengths) {
     const tort_symbol_size past = {"N", TOKENS - 1};
     const tort_session_options options = {
-        .struct_size = sizeof options, .chain = "cpu:threads=1", .most_symbols = &past, .most_symbol_count = 1};
+        .struct_size = sizeof options, .chain = "cpu:threads=1", .max_symbols = &past, .max_symbol_count = 1};
     opened o;
     decoder_sequence s;
     tort_error error;

@@ -52,7 +52,7 @@ static tort_status move_inputs(tort_session *session, const operator_case *c, to
 }
 
 static void free_inputs(tort_session *session, const tort_tensor *inputs, void **moved) {
-    for (int32_t i = 0; i < MOST_TENSORS; i++) {
+    for (int32_t i = 0; i < MAX_TENSORS; i++) {
         size_t bytes;
         if (moved[i] && tort_tensor_bytes(&inputs[i], &bytes)) tort_memory_free(session, "fault", moved[i], bytes + 1);
     }
@@ -65,10 +65,10 @@ static int run_case(const char *text, const operator_case *c) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_context *context = NULL;
-    tort_tensor inputs[MOST_TENSORS] = {{0}}, outputs[MOST_TENSORS] = {{0}};
-    void *moved[MOST_TENSORS] = {NULL};
-    const char *bindings[MOST_TENSORS];
-    char names[MOST_TENSORS][24];
+    tort_tensor inputs[MAX_TENSORS] = {{0}}, outputs[MAX_TENSORS] = {{0}};
+    void *moved[MAX_TENSORS] = {NULL};
+    const char *bindings[MAX_TENSORS];
+    char names[MAX_TENSORS][24];
     int32_t input_count = 0, output_count = 0, bound = 0;
     for (int32_t i = 0; i < c->input_count; i++) {
         if (!tort_present(&c->inputs[i].tensor)) continue;
@@ -113,7 +113,7 @@ static bool may_be_in_place(const tort_op *row) {
     return may;
 }
 
-enum { MOST_OPERATORS = 400 };
+enum { MAX_OPERATORS = 400 };
 
 typedef struct tried {
     const char *name;
@@ -123,14 +123,14 @@ typedef struct tried {
 static tried *find_tried(tried *list, int *count, const char *name) {
     for (int i = 0; i < *count; i++)
         if (!strcmp(list[i].name, name)) return &list[i];
-    cr_assert_lt(*count, MOST_OPERATORS);
+    cr_assert_lt(*count, MAX_OPERATORS);
     list[*count] = (tried){.name = name};
     return &list[(*count)++];
 }
 
 Test(in_place, every_row_that_says_so_gives_the_same) {
     static operator_case c;
-    static tried list[MOST_OPERATORS];
+    static tried list[MAX_OPERATORS];
     int count = 0;
     for (int32_t t = 0; operator_tables[t]; t++)
         for (int32_t i = 0; operator_tables[t][i]; i++) {

@@ -253,10 +253,10 @@ unsigned layout_seed;
 
 int32_t build_random_image(model_builder *b, int32_t x, int32_t *second) {
     static const char *const ops[] = {"Relu", "Tanh", "Relu", "Add", "Add", "Conv", "Conv", "Conv"};
-    enum { MOST = 16 };
-    int32_t values[MOST] = {x}, count = 1;
+    enum { MAX = 16 };
+    int32_t values[MAX] = {x}, count = 1;
     srand(layout_seed);
-    const int32_t nodes = 2 + rand() % (MOST - 4);
+    const int32_t nodes = 2 + rand() % (MAX - 4);
     for (int32_t i = 0; i < nodes; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", (int)i);

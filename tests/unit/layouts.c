@@ -215,7 +215,7 @@ Test(layouts, upper_bounds_hold_for_layouts_too) {
     static const char *const chains[] = {"twice,cpu", "device,cpu"};
     for (size_t i = 0; i < 2; i++) {
         opened o, cpu;
-        open_image(&o, build_residual, chains[i], (tort_session_options){.most_symbols = &n, .most_symbol_count = 1});
+        open_image(&o, build_residual, chains[i], (tort_session_options){.max_symbols = &n, .max_symbol_count = 1});
         cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
         open_image(&cpu, build_residual, "cpu", (tort_session_options){.unfolded = true});
         tort_tensor got, wanted;

@@ -319,7 +319,7 @@ Test(loader_bad, what_is_not_read_costs_nothing) {
     tort_model *model = NULL;
     tort_error error = {0};
     cr_assert_eq(tort_model_load_buffer(&counting.env, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
-    cr_assert_lt(counting.most_bytes, 1 << 20);
+    cr_assert_lt(counting.max_bytes, 1 << 20);
     tort_model_free(model);
     onnx_free(&b);
     free(text);

@@ -22,7 +22,7 @@ static size_t peak_of(const adversarial_shape *shape, const onnx_bytes *b) {
     tort_model_free(model);
     cr_assert_eq(counting.live_blocks, 0);
     cr_assert_eq(counting.wrong_sizes, 0);
-    return counting.most_bytes;
+    return counting.max_bytes;
 }
 
 /* Memory that comes in steps (chunks of arenas, tables that double) may grow by this much more than the file. */
@@ -57,7 +57,7 @@ static void each_shape(void (*check)(const adversarial_shape *shape)) {
 }
 
 static void check_multiple(const adversarial_shape *shape) {
-    check_shape(shape, expands_calls(shape) ? TORT_MOST_EXPANDED : 0);
+    check_shape(shape, expands_calls(shape) ? TORT_MAX_EXPANDED : 0);
 }
 
 Test(loader_bounds, memory_is_a_stated_multiple_of_the_file) {
@@ -98,7 +98,7 @@ Test(loader_bounds, calls_that_multiply_are_refused_before_they_take_memory) {
     onnx_node(&b, "Fa", "", "", "");
     onnx_end(&b);
     const adversarial_shape shape = {"calls that multiply", NULL, 0, TORT_E_MODEL, "expand to more than 512 MiB"};
-    cr_assert_leq(peak_of(&shape, &b), tort_load_limit(b.size) + TORT_MOST_EXPANDED);
+    cr_assert_leq(peak_of(&shape, &b), tort_load_limit(b.size) + TORT_MAX_EXPANDED);
     onnx_free(&b);
 }
 
@@ -118,7 +118,7 @@ Test(loader_bounds, sparse_tensors_have_a_limit_of_their_own) {
         onnx_end(&b);
         const adversarial_shape one = {"one sparse tensor", NULL, 0, TORT_OK, NULL};
         const adversarial_shape two = {"two", NULL, 0, TORT_E_MODEL, "more than 256 MiB once they are dense"};
-        cr_assert_leq(peak_of(count == 1 ? &one : &two, &b), tort_load_limit(b.size) + TORT_MOST_SPARSE);
+        cr_assert_leq(peak_of(count == 1 ? &one : &two, &b), tort_load_limit(b.size) + TORT_MAX_SPARSE);
         onnx_free(&b);
     }
 }

@@ -185,7 +185,7 @@ Test(loader_format, values_have_the_limit_of_models) {
     const char *path = write_file(&b);
     cr_assert_eq(tort_value_file_read(&counting.env, path, type, &value, &error), TORT_E_INPUT);
     cr_assert(strstr(error.msg, "loading takes more than"), "%s", error.msg);
-    cr_assert_leq(counting.most_bytes, tort_load_limit(b.size));
+    cr_assert_leq(counting.max_bytes, tort_load_limit(b.size));
     cr_assert_eq(counting.live_blocks, 0);
     remove(path);
     onnx_free(&b);

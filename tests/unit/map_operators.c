@@ -161,12 +161,12 @@ static void refuse_load(const map_case *c, const char *words) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-enum { MOST_KEYS = 8 };
+enum { MAX_KEYS = 8 };
 
 /* Elements stand behind each other in `elements`. */
 static tort_value *map_of(tort_type key, const void *keys, tort_type type, const void *elements, int32_t count) {
     const tort_tensor list = {.type = key, .rank = 1, .dims = {count}, .data = (void *)(uintptr_t)keys};
-    const tort_value *values[MOST_KEYS];
+    const tort_value *values[MAX_KEYS];
     const size_t size = (size_t)tort_type_bits(type) / 8;
     for (int32_t i = 0; i < count; i++) {
         const tort_tensor one = {.type = type, .data = (char *)(uintptr_t)elements + (size_t)i * size};

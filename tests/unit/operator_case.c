@@ -78,7 +78,7 @@ static tort_type type_of(const char *word) {
 
 /* "f32[2,1] 0.5 -3", up to ';' or '>' or the end; strings stay in the text, which lives as long as the test. */
 static const char *read_tensor(const char *at, case_tensor *out) {
-    char type[MOST_WORD];
+    char type[MAX_WORD];
     int length;
     memset(out, 0, sizeof *out);
     at += strspn(at, " ");
@@ -89,7 +89,7 @@ static const char *read_tensor(const char *at, case_tensor *out) {
     out->tensor.data = out->data;
     for (at++; *at && *at != ']'; at += *at == ',')
         out->tensor.dims[out->tensor.rank++] = strtoll(at, (char **)&at, 10);
-    cr_assert(tort_tensor_count(&out->tensor, &out->count) && out->count <= MOST_ELEMENTS);
+    cr_assert(tort_tensor_count(&out->tensor, &out->count) && out->count <= MAX_ELEMENTS);
     at++;
     for (int64_t i = 0; i < out->count; i++) {
         at += strspn(at, " ");
@@ -111,7 +111,7 @@ static const char *read_tensor(const char *at, case_tensor *out) {
 static const char *read_tensors(const char *at, case_tensor *tensors, int32_t *count) {
     *count = 0;
     do {
-        cr_assert_lt(*count, MOST_TENSORS);
+        cr_assert_lt(*count, MAX_TENSORS);
         at = read_tensor(at, &tensors[(*count)++]);
         at += strspn(at, " ");
     } while (*at++ == ';');
@@ -204,7 +204,7 @@ static void write_tensor(onnx_bytes *b, const char *value) {
 
 static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text) {
     const char *value = strchr(text, '=') + 1;
-    char name[MOST_WORD];
+    char name[MAX_WORD];
     snprintf(name, sizeof name, "%.*s", (int)(value - 1 - text), text);
     tort_attribute_kind kind = kind_of(row, name, strlen(name));
     onnx_begin_attribute(b, name, (int)kind);
@@ -219,11 +219,11 @@ static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text)
 }
 
 /* "x0 - x2 " for the tensors that are present. */
-static void names_of(char letter, const case_tensor *tensors, int32_t count, char text[8 * MOST_TENSORS]) {
+static void names_of(char letter, const case_tensor *tensors, int32_t count, char text[8 * MAX_TENSORS]) {
     text[0] = '\0';
     for (int32_t i = 0; i < count; i++) {
         char word[8] = "- ";
-        if (tort_present(&tensors[i].tensor)) snprintf(word, sizeof word, "%c%d ", letter, (int)(i % MOST_TENSORS));
+        if (tort_present(&tensors[i].tensor)) snprintf(word, sizeof word, "%c%d ", letter, (int)(i % MAX_TENSORS));
         strcat(text, word);
     }
 }
@@ -264,7 +264,7 @@ bool operator_case_can_be_computed(const operator_case *c) {
 }
 
 void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form) {
-    char inputs[8 * MOST_TENSORS], outputs[8 * MOST_TENSORS], attributes[sizeof c->attributes], name[16];
+    char inputs[8 * MAX_TENSORS], outputs[8 * MAX_TENSORS], attributes[sizeof c->attributes], name[16];
     const tort_op *row = operator_case_row(c->domain, c->name, c->opset);
     cr_assert_not_null(row, "%s-%d is not in this build", c->name, c->opset);
     names_of('x', c->inputs, c->input_count, inputs);

@@ -11,12 +11,12 @@
 #include "runtime/op.h"
 #include "tests/onnx_bytes.h"
 
-enum { MOST_TENSORS = 20, MOST_ELEMENTS = 256, MOST_WORD = 64 };
+enum { MAX_TENSORS = 20, MAX_ELEMENTS = 256, MAX_WORD = 64 };
 
 typedef struct case_tensor {
     tort_tensor tensor; /* type UNDEFINED: absent, "-" */
     int64_t count;
-    _Alignas(64) unsigned char data[MOST_ELEMENTS * 16];
+    _Alignas(64) unsigned char data[MAX_ELEMENTS * 16];
 } case_tensor;
 
 /* How inputs come. */
@@ -31,13 +31,13 @@ typedef enum input_form {
 } input_form;
 
 typedef struct operator_case {
-    char name[MOST_WORD], domain[MOST_WORD], attributes[640];
+    char name[MAX_WORD], domain[MAX_WORD], attributes[640];
     int opset;           /* of the domain */
     tort_status refusal; /* TORT_OK: it has outputs */
     bool run_alone;      /* finds it, also of constants */
     char message[128];
     int32_t input_count, output_count;
-    case_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+    case_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
 } operator_case;
 
 /* The tables of cases that give outputs, each ends with NULL; then NULL. */

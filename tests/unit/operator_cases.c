@@ -30,7 +30,7 @@ static void run_case(const char *text, operator_case *c, input_form form) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_context *context = NULL;
-    tort_tensor inputs[MOST_TENSORS + 1], outputs[MOST_TENSORS] = {{0}};
+    tort_tensor inputs[MAX_TENSORS + 1], outputs[MAX_TENSORS] = {{0}};
     int32_t input_count = 0, output_count = 0;
     tort_session_options options = {.struct_size = sizeof options, .unfolded = form != REVERSED};
     operator_case_write(&bytes, c, form);

@@ -7,7 +7,7 @@
 #include "tests/counting_env.h"
 #include "tests/fake_provider.h"
 
-enum { MOST = 8 };
+enum { MAX = 8 };
 
 /* Outputs: where x is not zero, of a shape that depends on data; and -x, of the shape of x. */
 static tort_model *finding_model(tort_error *error) {
@@ -26,8 +26,8 @@ typedef struct fixture {
     tort_session *session;
     tort_context *context;
     tort_error error;
-    float x[MOST], neg[MOST + 1];
-    int64_t found[MOST + 1]; /* the last of each stays as it is */
+    float x[MAX], neg[MAX + 1];
+    int64_t found[MAX + 1]; /* the last of each stays as it is */
     tort_tensor outputs[2];
 } fixture;
 
@@ -73,7 +73,7 @@ static void expect(const fixture *f, int32_t count, unsigned bits) {
     cr_expect(found->data == f->found && found->type == TORT_INT64 && found->rank == 2);
     cr_expect(found->dims[0] == 1 && found->dims[1] == set, "%lld x %lld", (long long)found->dims[0],
               (long long)found->dims[1]);
-    for (int64_t i = set; i <= MOST; i++) cr_expect_eq(f->found[i], 0x7777777777777777);
+    for (int64_t i = set; i <= MAX; i++) cr_expect_eq(f->found[i], 0x7777777777777777);
     cr_expect(neg->data == f->neg && neg->type == TORT_FLOAT && neg->rank == 1 && neg->dims[0] == count);
     for (int32_t i = 0; i < count; i++) cr_expect_eq(f->neg[i], -f->x[i]);
     uint32_t untouched;
@@ -85,8 +85,8 @@ Test(output_capacity, a_larger_buffer_takes_what_comes_and_tells_its_shape) {
     for (int way = 0; way < 2; way++) {
         fixture f;
         open_fixture(&f, way ? "fake,cpu" : "cpu:threads=1");
-        set_capacities(&f, MOST * sizeof(int64_t), MOST * sizeof(float));
-        for (int32_t count = 0; count <= MOST; count += 2)
+        set_capacities(&f, MAX * sizeof(int64_t), MAX * sizeof(float));
+        for (int32_t count = 0; count <= MAX; count += 2)
             for (unsigned bits = 0; bits < 1u << count; bits = bits * 3 + 1) {
                 cr_assert_eq(run(&f, count, bits), TORT_OK, "%s", f.error.msg);
                 expect(&f, count, bits);
@@ -99,7 +99,7 @@ Test(output_capacity, one_that_is_too_small_is_an_error_that_tells_what_is_neede
     for (int way = 0; way < 2; way++) {
         fixture f;
         open_fixture(&f, way ? "fake,cpu" : "cpu:threads=1");
-        set_capacities(&f, 2 * sizeof(int64_t) + 7, MOST * sizeof(float));
+        set_capacities(&f, 2 * sizeof(int64_t) + 7, MAX * sizeof(float));
         cr_expect_eq(run(&f, 6, 0x2f), TORT_E_INPUT);
         cr_expect(strstr(f.error.msg, "\"where_out\" has 23 bytes, the output, int64 1x5, takes 40"), "%s",
                   f.error.msg);
@@ -108,7 +108,7 @@ Test(output_capacity, one_that_is_too_small_is_an_error_that_tells_what_is_neede
         cr_expect_eq(f.found[0], 0x7777777777777777, "nothing is written");
         cr_expect_eq(run(&f, 6, 0x21), TORT_OK, "%s", f.error.msg);
         expect(&f, 6, 0x21);
-        set_capacities(&f, MOST * sizeof(int64_t), 3 * sizeof(float)); /* known before the run */
+        set_capacities(&f, MAX * sizeof(int64_t), 3 * sizeof(float)); /* known before the run */
         cr_expect_eq(run(&f, 4, 1), TORT_E_INPUT);
         cr_expect(strstr(f.error.msg, "\"neg_out\" has 12 bytes, the output, float 4, takes 16"), "%s", f.error.msg);
         cr_expect(f.outputs[1].type == TORT_FLOAT && f.outputs[1].rank == 1 && f.outputs[1].dims[0] == 4);
@@ -131,7 +131,7 @@ Test(output_capacity, without_one_the_shape_must_be_exact_again) {
 /* The whole buffer counts, not its present shape. */
 Test(output_capacity, a_buffer_that_shares_bytes_with_the_input_is_filled_at_the_end) {
     fixture f;
-    float both[MOST] = {1, 2, 3, 0};
+    float both[MAX] = {1, 2, 3, 0};
     open_fixture(&f, "cpu:threads=1");
     set_capacities(&f, sizeof f.found, sizeof both);
     const tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {4}, .data = both};

@@ -9,7 +9,7 @@
 #include "tests/unit/loading.h"
 #include "tests/unit/operator_case.h"
 
-enum { MOST_VALUES = 2 * MOST_TENSORS, DIRTY_STACK = 16384 };
+enum { MAX_VALUES = 2 * MAX_TENSORS, DIRTY_STACK = 16384 };
 
 /* ---- memory that tells on who still reads it ---- */
 
@@ -60,10 +60,10 @@ typedef struct resolved {
 static void resolve_node(resolved *r, const operator_case *c, int stack, const char *text) {
     const tort_graph *graph = &r->model->graphs[0];
     const int32_t index = (int32_t)(r->node - graph->nodes);
-    tort_info infos[MOST_VALUES];
+    tort_info infos[MAX_VALUES];
     tort_error error = {0};
     tort_pass pass;
-    cr_assert_leq(graph->value_count, MOST_VALUES);
+    cr_assert_leq(graph->value_count, MAX_VALUES);
     for (int32_t i = 0; i < graph->value_count; i++) infos[i] = graph->values[i].info;
     for (int32_t i = 0; c && i < r->node->input_count; i++)
         if (r->node->inputs[i] >= 0 && r->node->op->shape_inputs >> i & 1)
@@ -192,8 +192,8 @@ Test(params, equal_nodes_with_bodies_have_equal_bytes) {
 /* Runs the plain loop with the params alone. */
 static void run_loop(const operator_case *c, const tort_op *op, const void *params, size_t scratch_bytes,
                      const char *text) {
-    static case_tensor made[MOST_TENSORS];
-    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+    static case_tensor made[MAX_TENSORS];
+    tort_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
     tort_error error = {0};
     for (int32_t i = 0; i < c->input_count; i++) inputs[i] = c->inputs[i].tensor;
     for (int32_t i = 0; i < c->output_count; i++) {

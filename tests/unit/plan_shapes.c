@@ -10,7 +10,7 @@
 #include "tests/unit/loading.h"
 #include "runtime/plan/planned.h"
 
-enum { MOST_INPUTS = 4 };
+enum { MAX_INPUTS = 4 };
 
 static tort_session *open_session(const tort_model *model, const char *chain) {
     tort_session *session = NULL;
@@ -29,7 +29,7 @@ static void close_session(tort_session *session) {
 /* The same plan in the memory of one for other sizes, whether there can be such a plan or not. */
 static tort_status plan_again(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **again,
                               tort_error *error) {
-    tort_tensor others[MOST_INPUTS] = {{.data = NULL}};
+    tort_tensor others[MAX_INPUTS] = {{.data = NULL}};
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
         const tort_info *info = &lowered->infos[lowered->graph.inputs[i]];
         others[i] = inputs[i];
@@ -62,7 +62,7 @@ static tort_status plan_all_ways(tort_lowered *lowered, const tort_tensor *input
 /* The main graph, where the symbols n, m, k have these sizes. */
 static tort_status plan_sizes(tort_session *session, int64_t n, int64_t m, int64_t k, tort_error *error) {
     tort_lowered *lowered = tort_main_graph(session);
-    tort_tensor inputs[MOST_INPUTS] = {{.data = NULL}};
+    tort_tensor inputs[MAX_INPUTS] = {{.data = NULL}};
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
         const tort_port port = input_of(session->model, i);
         inputs[i] = (tort_tensor){.type = port.type, .rank = port.rank};

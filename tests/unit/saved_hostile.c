@@ -9,15 +9,15 @@
 /* Whatever it says: an error with a message, or a session that runs, or fails to, and leaves nothing behind. */
 static tort_status survive(const uint8_t *data, size_t size) {
     tort_counting_env counting;
-    tort_value *outputs[MOST_PORTS];
+    tort_value *outputs[MAX_PORTS];
     tort_session *session = NULL;
     tort_error error = {.msg = ""};
     tort_counting_env_init(&counting);
     const tort_status status = tort_session_load_buffer(&counting.env, data, size, NULL, &session, &error);
     cr_expect(!status || *error.msg, "%s without a message", tort_status_name(status));
     cr_expect_neq(status, TORT_E_INTERNAL, "%s", error.msg);
-    if (session && tort_model_output_count(tort_session_model(session)) <= MOST_PORTS &&
-        tort_model_input_count(tort_session_model(session)) <= MOST_PORTS) {
+    if (session && tort_model_output_count(tort_session_model(session)) <= MAX_PORTS &&
+        tort_model_input_count(tort_session_model(session)) <= MAX_PORTS) {
         saved_run(session, outputs, &error);
         saved_release(outputs);
     }

@@ -196,10 +196,10 @@ static tort_value *some_value(const tort_model *model, int32_t index) {
 tort_status saved_run(tort_session *session, tort_value **outputs, tort_error *error) {
     const tort_model *model = tort_session_model(session);
     const int32_t inputs = tort_model_input_count(model), count = tort_model_output_count(model);
-    tort_value *given[MOST_PORTS];
+    tort_value *given[MAX_PORTS];
     tort_context *context = NULL;
-    cr_assert(inputs <= MOST_PORTS && count <= MOST_PORTS);
-    for (int32_t i = 0; i < MOST_PORTS; i++) outputs[i] = NULL;
+    cr_assert(inputs <= MAX_PORTS && count <= MAX_PORTS);
+    for (int32_t i = 0; i < MAX_PORTS; i++) outputs[i] = NULL;
     for (int32_t i = 0; i < inputs; i++) given[i] = some_value(model, i);
     tort_status status = tort_context_create(session, &context, error);
     if (!status)
@@ -235,7 +235,7 @@ static bool same_value(const tort_value *a, const tort_value *b) {
 }
 
 void saved_release(tort_value **values) {
-    for (int32_t i = 0; i < MOST_PORTS; i++) tort_value_release(values[i]);
+    for (int32_t i = 0; i < MAX_PORTS; i++) tort_value_release(values[i]);
 }
 
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ const tort_session_options saved_on_cpu = {.struct_size = sizeof saved_on_cpu, .
 
 /* The loaded session does the same. */
 void saved_expect_same(tort_session *session, const saved_original *o, const char *name) {
-    tort_value *outputs[MOST_PORTS];
+    tort_value *outputs[MAX_PORTS];
     tort_error error;
     char *report = report_text(session);
     cr_expect_str_eq(report, o->report, "%s", name);

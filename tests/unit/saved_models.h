@@ -11,7 +11,7 @@ typedef struct saved_model {
     void (*write)(onnx_bytes *b);
 } saved_model;
 
-enum { SAVED_MODELS = 9, MOST_PORTS = 8 };
+enum { SAVED_MODELS = 9, MAX_PORTS = 8 };
 
 extern const saved_model saved_models[SAVED_MODELS];
 extern const tort_session_options saved_on_cpu; /* one thread */
@@ -25,7 +25,7 @@ void saved_loop(onnx_bytes *b);             /* a body that captures */
 /* What a session computes and reports; then it is saved, and all but its bytes is gone. */
 typedef struct saved_original {
     saved_bytes bytes;
-    tort_value *outputs[MOST_PORTS];
+    tort_value *outputs[MAX_PORTS];
     char *report;
 } saved_original;
 

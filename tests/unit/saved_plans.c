@@ -114,8 +114,8 @@ Test(saved_plans, nothing_else_of_memory_is_in_the_file) {
 Test(saved_plans, upper_bounds_stay) {
     const tort_symbol_size batch = {"N", 4};
     tort_session_options options = saved_on_cpu;
-    options.most_symbols = &batch;
-    options.most_symbol_count = 1;
+    options.max_symbols = &batch;
+    options.max_symbol_count = 1;
     saved_original o = saved_original_make(saved_open_conv_net, &options);
     tort_session *session = saved_load(&o.bytes);
     tort_input_shape shape = {.name = "x", .rank = 4, .dims = {4, 3, 8, 8}};

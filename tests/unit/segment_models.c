@@ -211,10 +211,10 @@ unsigned segment_seed;
 
 int32_t build_random(model_builder *b, int32_t x, int32_t k, int32_t *second) {
     static const char *const ops[] = {"Add", "Mul", "Relu", "Tanh", "Identity"};
-    enum { MOST = 16 };
-    int32_t values[MOST] = {x, k}, count = 2;
+    enum { MAX = 16 };
+    int32_t values[MAX] = {x, k}, count = 2;
     srand(segment_seed);
-    const int32_t nodes = 2 + rand() % (MOST - 4);
+    const int32_t nodes = 2 + rand() % (MAX - 4);
     for (int32_t i = 0; i < nodes; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", i);

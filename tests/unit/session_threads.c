@@ -12,14 +12,14 @@
 
 /* ---- a kernel that counts the threads it is given ---- */
 
-enum { MOST_THREADS = 16 };
+enum { MAX_THREADS = 16 };
 
 enum { ITEMS = 1000 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t all;
-    pthread_t seen[MOST_THREADS];
+    pthread_t seen[MAX_THREADS];
     int count;
     int64_t items; /* that have begun */
 } met = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER};
@@ -30,7 +30,7 @@ static void meet(void *arg, int64_t begin, int64_t end) {
     pthread_mutex_lock(&met.lock);
     int i = 0;
     while (i < met.count && !pthread_equal(met.seen[i], pthread_self())) i++;
-    if (i == met.count && met.count < MOST_THREADS) met.seen[met.count++] = pthread_self();
+    if (i == met.count && met.count < MAX_THREADS) met.seen[met.count++] = pthread_self();
     met.items += end - begin;
     while (met.items < ITEMS) pthread_cond_wait(&met.all, &met.lock);
     pthread_cond_broadcast(&met.all);

@@ -75,15 +75,15 @@ static tort_attribute integer(const char *name, int64_t value) {
     return (tort_attribute){.name = name, .kind = TORT_ATTR_INT, .count = 1, .u.i = value};
 }
 
-enum { MOST_OUTPUTS = 4 };
-static tort_info outputs[MOST_OUTPUTS];
+enum { MAX_OUTPUTS = 4 };
+static tort_info outputs[MAX_OUTPUTS];
 
 /* infer of opset 18; fills `outputs`. */
 static tort_status infer(const char *name, const tort_attribute *attributes, int32_t attribute_count,
                          const tort_info *inputs, int32_t input_count, int32_t output_count) {
     const tort_op *row = find(name, 18);
     cr_assert_not_null(row);
-    for (int32_t k = 0; k < MOST_OUTPUTS; k++) outputs[k] = (tort_info){.rank = -1, .nest = -1};
+    for (int32_t k = 0; k < MAX_OUTPUTS; k++) outputs[k] = (tort_info){.rank = -1, .nest = -1};
     tort_node_view view = {.op = row,
                            .name = name,
                            .opset = 18,
@@ -231,7 +231,7 @@ Test(shape_arithmetic, split_into_parts) {
 /* Whatever the size turns out to be, with fewer elements than parts as well: chunks, then a shorter one, then empty
  * ones. */
 Test(shape_arithmetic, split_of_an_unknown_axis_into_parts_that_may_be_empty) {
-    for (int32_t parts = 2; parts <= MOST_OUTPUTS; parts++) {
+    for (int32_t parts = 2; parts <= MAX_OUTPUTS; parts++) {
         cr_assert_eq(INFER_WITH("Split", integer("axis", 0), parts, SHAPED(seq)), 0);
         for (int64_t length = 0; length <= 12; length++) {
             tort_dim_binding binding = {seq, length};

@@ -9,7 +9,7 @@
 #include "tests/unit/operator_case.h"
 #include "tests/value_text.h"
 
-enum { MOST_INPUTS = 3, MOST_ATTRIBUTES = 2, PARAMS = 64 };
+enum { MAX_INPUTS = 3, MAX_ATTRIBUTES = 2, PARAMS = 64 };
 
 static tort_counting_env counting;
 
@@ -17,8 +17,8 @@ static tort_counting_env counting;
 typedef struct value_case {
     const char *name;
     int opset;
-    tort_attribute attributes[MOST_ATTRIBUTES]; /* all, defaults too; ends with a NULL name */
-    const tort_value *inputs[MOST_INPUTS];
+    tort_attribute attributes[MAX_ATTRIBUTES]; /* all, defaults too; ends with a NULL name */
+    const tort_value *inputs[MAX_INPUTS];
     int32_t input_count;
     uint32_t last_reads;
 } value_case;
@@ -79,8 +79,8 @@ static tort_status infer_case(const tort_node_view *view, tort_info *output, tor
 
 static tort_status call_reference(const value_case *c, const tort_op *row, const void *params, tort_value **output,
                                   tort_error *error) {
-    tort_tensor tensors[MOST_INPUTS] = {{0}}, none = {0};
-    const tort_value *values[MOST_INPUTS] = {NULL};
+    tort_tensor tensors[MAX_INPUTS] = {{0}}, none = {0};
+    const tort_value *values[MAX_INPUTS] = {NULL};
     for (int32_t i = 0; i < c->input_count; i++) {
         if (!c->inputs[i]) continue;
         if (tort_value_view(c->inputs[i]))
@@ -130,7 +130,7 @@ static tort_status run_case(const value_case *c, tort_value **output, tort_error
                            .output_count = 1,
                            .inputs = inputs,
                            .outputs = &inferred};
-    while (view.attribute_count < MOST_ATTRIBUTES && c->attributes[view.attribute_count].name) view.attribute_count++;
+    while (view.attribute_count < MAX_ATTRIBUTES && c->attributes[view.attribute_count].name) view.attribute_count++;
     cr_assert(row->flags & TORT_OP_VALUES, "%s-%d", c->name, c->opset);
     tort_status status = infer_case(&view, &inferred, error);
     if (!status) status = resolve_case(&view, params, error);

@@ -52,11 +52,11 @@ INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VEC
     }
 }
 
-#define MOST_LANES 4 /* a few rows have several sums each, for one would wait for itself */
+#define MAX_LANES 4 /* a few rows have several sums each, for one would wait for itself */
 
 /* All but t are constants where this is inlined, so that acc lives in registers. */
 INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows) {
-    sums acc[MOST_LANES][BYTE_ROWS][TILE_VECTORS];
+    sums acc[MAX_LANES][BYTE_ROWS][TILE_VECTORS];
     const int chunk = TORT_BYTE_CHUNK / 4, row_bytes = 4 * TILE_COLUMNS;
     UNROLL
     for (int i = 0; i < rows; i++)

@@ -7,12 +7,12 @@
  * factor for each element, or 0. */
 INLINE void requantize(const tort_requantized *r, const float *factors, int64_t step, const int32_t *restrict sums,
                        uint8_t *restrict y, int64_t count) {
-    const float least = r->bounds.low - r->zero_point, most = r->bounds.high - r->zero_point, round = 0x1.8p23f;
+    const float min = r->bounds.low - r->zero_point, max = r->bounds.high - r->zero_point, round = 0x1.8p23f;
     const float zero_point = r->zero_point;
     const double bias = r->bias;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
         const float scaled = (float)(((double)sums[i] + bias) * (double)factors[i * step]);
-        const float above = scaled > least ? scaled : least, within = above < most ? above : most;
+        const float above = scaled > min ? scaled : min, within = above < max ? above : max;
         y[i] = (uint8_t)(int32_t)((within + round) - round + zero_point);
     }
 }
@@ -105,10 +105,10 @@ void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
 /* by: a divisor, or a factor. NaN becomes the least byte. */
 INLINE void make_bytes(float by, bool divides, float zero, bool is_signed, const float *restrict x, uint8_t *restrict y,
                        int64_t count) {
-    const float least = (is_signed ? -128 : 0) - zero, most = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
+    const float min = (is_signed ? -128 : 0) - zero, max = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
         const float value = divides ? x[i] / by : x[i] * by;
-        const float above = value > least ? value : least, within = above < most ? above : most;
+        const float above = value > min ? value : min, within = above < max ? above : max;
         y[i] = (uint8_t)(int32_t)((within + round) - round + zero);
     }
 }
@@ -162,20 +162,20 @@ void SIMD(tort_simd_deal)(const float *restrict x, int64_t count, int64_t hands,
 #define RANGES 4 /* that do not wait for one another */
 
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high) {
-    float least[RANGES * WIDTH] = {0}, most[RANGES * WIDTH] = {0};
+    float min[RANGES * WIDTH] = {0}, max[RANGES * WIDTH] = {0};
     int64_t i = 0;
     for (; i + RANGES * WIDTH <= count; i += RANGES * WIDTH)
         for (int l = 0; l < RANGES * WIDTH; l++) {
-            least[l] = x[i + l] < least[l] ? x[i + l] : least[l];
-            most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+            min[l] = x[i + l] < min[l] ? x[i + l] : min[l];
+            max[l] = x[i + l] > max[l] ? x[i + l] : max[l];
         }
     *low = *high = 0;
     for (; i < count; i++) {
-        least[0] = x[i] < least[0] ? x[i] : least[0];
-        most[0] = x[i] > most[0] ? x[i] : most[0];
+        min[0] = x[i] < min[0] ? x[i] : min[0];
+        max[0] = x[i] > max[0] ? x[i] : max[0];
     }
     for (int l = 0; l < RANGES * WIDTH; l++) {
-        *low = least[l] < *low ? least[l] : *low;
-        *high = most[l] > *high ? most[l] : *high;
+        *low = min[l] < *low ? min[l] : *low;
+        *high = max[l] > *high ? max[l] : *high;
     }
 }

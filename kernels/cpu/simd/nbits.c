@@ -6,7 +6,7 @@
  * Read next: matmul_nbits.c one folder up, which packs. */
 #include "kernels/cpu/simd/intrinsics.h"
 
-enum { MOST_ROWS = 4, CHAINS = 4 }; /* rows at a time; sums side by side, so that additions overlap */
+enum { MAX_ROWS = 4, CHAINS = 4 }; /* rows at a time; sums side by side, so that additions overlap */
 
 typedef uint32_t words __attribute__((vector_size(WIDTH * 4)));
 typedef uint32_t loose_words __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
@@ -32,7 +32,7 @@ INLINE void float_rows(const tort_nbits_panel *p, const tort_nbits_rows *r, int6
     const int numbers = 32 / bits, chains = CHAINS / rows;
     const float *a = r->floats + row * r->k;
     const uint32_t *from = p->words;
-    vector total[MOST_ROWS] = {{0}};
+    vector total[MAX_ROWS] = {{0}};
     for (int64_t block = 0; block < p->blocks; block++) {
         vector sums[CHAINS] = {{0}};
         for (int64_t w = 0; w < p->block_words; w++, from += WIDTH, a += numbers) {
@@ -97,7 +97,7 @@ INLINE words part_of(words word, int bits, int g) {
 INLINE void byte_words(const uint32_t *from, const int8_t *a, int64_t stride, int64_t count, int rows, int bits,
                        mask *sums) {
     const int parts = bits == 8 ? 2 : 8 / bits, numbers = 32 / bits;
-    pairs low[MOST_ROWS], high[MOST_ROWS];
+    pairs low[MAX_ROWS], high[MAX_ROWS];
     for (int i = 0; i < rows; i++) low[i] = high[i] = (pairs){0};
     for (int64_t w = 0; w < count; w++, from += WIDTH, a += numbers) {
         const words word = load_words(from);
@@ -117,14 +117,14 @@ INLINE void byte_words(const uint32_t *from, const int8_t *a, int64_t stride, in
 }
 
 INLINE void byte_rows(const tort_nbits_panel *p, const tort_nbits_rows *r, int64_t row, int rows, int bits) {
-    const int64_t most = bits, numbers = 32 / bits; /* words of 32 numbers */
+    const int64_t max = bits, numbers = 32 / bits; /* words of 32 numbers */
     const int8_t *a = r->bytes + row * r->k;
     const uint32_t *from = p->words;
-    vector total[MOST_ROWS] = {{0}};
+    vector total[MAX_ROWS] = {{0}};
     for (int64_t block = 0; block < p->blocks; block++) {
-        mask sums[MOST_ROWS] = {{0}};
-        for (int64_t w = 0; w < p->block_words; w += most) {
-            const int64_t count = p->block_words - w < most ? p->block_words - w : most;
+        mask sums[MAX_ROWS] = {{0}};
+        for (int64_t w = 0; w < p->block_words; w += max) {
+            const int64_t count = p->block_words - w < max ? p->block_words - w : max;
             byte_words(from, a, r->k, count, rows, bits, sums);
             from += count * WIDTH;
             a += count * numbers;

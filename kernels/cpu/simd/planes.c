@@ -23,7 +23,7 @@ static void store_row(const float *row, const tort_plane_columns *columns, int64
     fill_floats(stored + columns->to, width - columns->to, fill);
 }
 
-#define MOST_PHASES 8    /* along the width at a time */
+#define MAX_PHASES 8     /* along the width at a time */
 #define LARGE_SLICE 8192 /* floats: more is hardly in the first cache */
 #define ROWS_AHEAD 8
 #define LINE 16 /* floats of a line of the cache */
@@ -33,9 +33,9 @@ static void store_row(const float *row, const tort_plane_columns *columns, int64
 static void store_slice(const tort_planes *p, const float *slice, float fill, float *stored) {
     const int64_t width = p->length[2], plane = p->length[1] * width;
     const int64_t ahead = p->input[1] * p->input[2] > LARGE_SLICE ? p->input[2] : 0;
-    tort_plane_columns columns[MOST_PHASES];
-    for (int64_t first = 0; first < p->phases[2]; first += MOST_PHASES) {
-        const int64_t left = p->phases[2] - first, count = left < MOST_PHASES ? left : MOST_PHASES;
+    tort_plane_columns columns[MAX_PHASES];
+    for (int64_t first = 0; first < p->phases[2]; first += MAX_PHASES) {
+        const int64_t left = p->phases[2] - first, count = left < MAX_PHASES ? left : MAX_PHASES;
         for (int64_t j = 0; j < count; j++) columns[j] = tort_plane_columns_of(p, first + j);
         for (int64_t h = 0; h < p->length[1]; h++)
             for (int64_t i = 0; i < p->phases[1]; i++) {

@@ -17,7 +17,7 @@
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/images.h"
 
-#define MOST_PIXELS ((size_t)1 << 28)
+#define MAX_PIXELS ((size_t)1 << 28)
 
 typedef struct picture {
     int32_t width, height, channels;
@@ -29,9 +29,9 @@ static float *new_levels(int32_t width, int32_t height, int32_t channels) {
 }
 
 static tort_status check_size(const char *path, size_t width, size_t height, tort_error *error) {
-    if (width && height && height <= MOST_PIXELS / width) return TORT_OK;
+    if (width && height && height <= MAX_PIXELS / width) return TORT_OK;
     return tort_fail(error, TORT_E_INPUT, "%s: %zu x %zu pixels are more than the %zu that are read", path, width,
-                     height, MOST_PIXELS);
+                     height, MAX_PIXELS);
 }
 
 /* ---- PNG --------------------------------------------------------------------------------------------------------- */
