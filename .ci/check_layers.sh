@@ -13,16 +13,18 @@ cd "$1"
 sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
+rooms='base graph lowered providers plan passes saved run session cli'
+
 # A line for each call of a room that comes later: "runtime/plan/plan.o: calls tort_fold of runtime/passes/fold.o".
 climbs() {
     objects=$(ls runtime/*/*.c | sed 's/c$/o/')
-    (cd "$1" && nm -A -g $objects 2>/dev/null) | awk '
+    (cd "$1" && nm -A -g $objects 2>/dev/null) | awk -v rooms=" $rooms " '
     { file = $1; sub(/:.*/, "", file); symbol = $NF }
     $(NF - 1) == "U" { user[++uses] = file; used[uses] = symbol; next }
     { owner[symbol] = file }
     function room_of(path,   parts) {
         split(path, parts, "/")
-        return index(" base graph lowered providers plan passes saved run session cli ", " " parts[2] " ")
+        return index(rooms, " " parts[2] " ")
     }
     function is_list(path) { return path == "runtime/providers/providers.o" } # the list of this build stands above all
     END {
@@ -38,7 +40,7 @@ climbs=
 [ $# -lt 2 ] || climbs=$(climbs "$2")
 [ -z "$climbs" ] || echo "$climbs"
 
-awk -v violations="$(printf '%s' "$climbs" | grep -c '')" '
+awk -v rooms=" $rooms " -v violations="$(printf '%s' "$climbs" | grep -c '')" '
 function report(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; violations++ }
 
 function allowed_folders(layer) {
@@ -51,7 +53,7 @@ function allowed_folders(layer) {
 # The place of a room of runtime/ in their order; 0: no such room.
 function room_of(path,   parts) {
     split(path, parts, "/")
-    return index(" base graph lowered providers plan passes saved run session cli ", " " parts[2] " ")
+    return index(rooms, " " parts[2] " ")
 }
 
 function check_include(header,   folder) {

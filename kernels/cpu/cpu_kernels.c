@@ -16,7 +16,7 @@ static const tort_kernel reference_kernels[] = {
     {.op = NULL},
 };
 
-/* What no fast row takes goes to the last. */
+/* The order is that of asking: a node that every fast row refuses is taken by the reference row. */
 // clang-format off
 const tort_kernel *const tort_cpu_kernels[] = {
 #ifndef TORT_CPU_PLAIN

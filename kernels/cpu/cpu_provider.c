@@ -38,8 +38,8 @@ typedef struct instruction_set {
 #define V3_BITS (TORT_CPU_V2 | TORT_CPU_V3)
 #define V4_BITS (V3_BITS | TORT_CPU_V4)
 
-/* Those of this build, best last. With `plain` no fast row finds its inner loops: all that is left are the plain loops,
- * which tell whether a fast row is at fault. */
+/* Instruction sets of this build, best last. With `plain` no fast row finds its inner loops: all that is left are the
+ * plain loops, which tell whether a fast row is at fault. */
 static const instruction_set instruction_sets[] = {
     {"plain", "plain C", 0},
 #ifdef TORT_HAS_v2

@@ -54,7 +54,7 @@ static tort_verdict claim_sum(const tort_target *target, const tort_node_view *n
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-/* What the rows say in `variant`: a gpu_binary; this besides, which depends on an attribute. */
+/* Variants of the rows: a gpu_binary, or ANY_MODULO, whose function an attribute selects. */
 enum { ANY_MODULO = GPU_BINARY_COUNT };
 
 #ifdef CUDA_DEVICE

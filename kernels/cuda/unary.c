@@ -10,7 +10,7 @@
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 
-/* What the rows say in `variant`: a gpu_unary; these two besides, which depend on attributes. */
+/* Variants of the rows: a gpu_unary, or one of these, whose function attributes select. */
 enum { ANY_GELU = GPU_UNARY_COUNT, ANY_INFINITY };
 
 #ifdef CUDA_DEVICE

@@ -15,7 +15,7 @@
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* What is known of the values of the main graph. */
+/* Types and shapes of the values of the main graph, as far as they are known. */
 typedef struct facts {
     const tort_model *model;
     const tort_dims *dims;

@@ -20,7 +20,7 @@ int32_t tort_body_outputs(const tort_node_view *node, int32_t body) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* What an input is in a body, with its contents where it is constant. */
+/* An input as its body sees it: contents only where it is constant, since others differ from trip to trip. */
 static tort_info entering(const tort_info *given, const tort_info *declared, tort_dims *dims) {
     tort_info info = *given;
     if (!info.constant) {

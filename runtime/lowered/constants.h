@@ -16,16 +16,16 @@ typedef struct tort_reads {
 tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t unit, int32_t input);
 /* Keeps the weights in host memory that inference looks at for each plan. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error);
-/* What its folded contents, or those derived for somebody, take of the session's allocator now. */
+/* Bytes that its folded or derived contents hold of the session's allocator now. */
 size_t tort_constant_bytes(const tort_constant *constant);
 /* Fills weight_bytes and constant_bytes for the units as they are placed. */
 tort_status tort_count_weights(tort_session *session, tort_error *error);
 /* Weights alone against what each memory may give. */
 tort_status tort_check_weights(const tort_session *session, tort_error *error);
-/* What one context may take of a memory; UINT64_MAX: there is no limit. */
+/* Bytes that one context may take of a memory; UINT64_MAX: there is no limit. */
 uint64_t tort_room_for_values(const tort_session *session, int32_t memory);
 
-/* What packed weights of this size take of the session's block; SIZE_MAX: more than there can be. */
+/* Bytes that packed weights of this size take of the session's block, aligned; SIZE_MAX: they overflow. */
 size_t tort_packed_place(size_t bytes);
 
 #endif

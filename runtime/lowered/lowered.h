@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "runtime/graph/infer.h"
 #include "runtime/pattern.h"
@@ -257,4 +258,9 @@ static inline int32_t tort_output_layout(const tort_unit *unit, int32_t output) 
 static inline bool tort_is_constant(const tort_lowered *lowered, int32_t value) {
     return lowered->infos[value].constant;
 }
+/* Was the unit left out since no output needs it? Others that are folded were computed while planning. */
+static inline bool tort_is_unread(const tort_unit *unit) {
+    return unit->label && !strcmp(unit->label, "unread");
+}
+
 #endif

@@ -326,7 +326,7 @@ static bool is_folded_open(const tort_lowered *lowered, int32_t index) {
 /* Does the shape of an input decide what is known of its outputs? */
 static bool looks_at_shapes(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
-    return is_folded_open(lowered, index) && (strcmp(unit->label, "unread") != 0 || unit->asked);
+    return is_folded_open(lowered, index) && (!tort_is_unread(unit) || unit->asked);
 }
 
 /* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that

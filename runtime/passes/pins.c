@@ -90,7 +90,7 @@ tort_status tort_read_pins(tort_session *session, tort_error *error) {
 static tort_status check_pin(const tort_lowered *lowered, int32_t index, tort_error *error) {
     const tort_unit *unit = &lowered->units[index];
     const bool host = unit->provider == TORT_AT_HOST, folded = unit->provider == TORT_AT_FOLDED;
-    const bool unread = folded && !strcmp(unit->label, "unread");
+    const bool unread = folded && tort_is_unread(unit);
     if (!unit->pinned || (!host && !folded)) return TORT_OK;
     tort_fail(error, TORT_E_USAGE, "is pinned to %s, but runs on no provider: %s; drop the pin",
               lowered->session->chain[unit->pin].provider->name,

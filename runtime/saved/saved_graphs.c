@@ -20,8 +20,7 @@ bool tort_saved_is_ghost(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     if (!lowered->lowered) return true;
     if (unit->provider == TORT_AT_FOLDED)
-        return !unit->asked &&
-               (!strcmp(unit->label, "unread") || !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]));
+        return !unit->asked && (tort_is_unread(unit) || !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]));
     return unit->provider == TORT_AT_FUSED && !unit->asked;
 }
 
