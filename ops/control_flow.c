@@ -64,13 +64,6 @@ static tort_status unite(tort_infer *infer, const char *what, int32_t index, tor
     return TORT_OK;
 }
 
-static bool same_shape(const tort_info *a, const tort_info *b) {
-    if (a->rank != b->rank) return false;
-    for (int32_t d = 0; d < a->rank; d++)
-        if (a->dims[d] != b->dims[d]) return false;
-    return true;
-}
-
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* What a walk over the shapes of a node needs. */
@@ -187,8 +180,8 @@ static tort_status infer_carried(walk *w) {
         for (int32_t i = 0; !status && i < t->results; i++) {
             const tort_info before = carried[i];
             status = unite(w->infer, "carried value", i, &carried[i], &results[i]);
-            if (round == 1 && !same_shape(&before, &carried[i])) carried[i].rank = -1;
-            settled &= same_shape(&before, &carried[i]) || before.rank < 0;
+            if (round == 1 && !tort_same_dims(&before, &carried[i])) carried[i].rank = -1;
+            settled &= tort_same_dims(&before, &carried[i]) || before.rank < 0;
         }
         if (status || settled) return status;
     }

@@ -181,6 +181,7 @@ static inline const tort_value *tort_call_value(const tort_call *call, int32_t i
  */
 TORT_API tort_value *tort_call_element(const tort_call *call, int32_t i);
 TORT_API int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
+TORT_API bool tort_same_shape(const tort_tensor *a, const tort_tensor *b);
 /* Zero in the bits behind the last element of a packed type (of 6 bits and fewer), which kernels leave as they were: an
  * output is the same to the byte in each run. */
 void tort_clear_tail(const tort_tensor *tensor);

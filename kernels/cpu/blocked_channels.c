@@ -106,16 +106,10 @@ static bool is_list_of_channels(const tort_info *s, const tort_info *x) {
     return is;
 }
 
-static bool same_shape(const tort_info *a, const tort_info *b) {
-    bool same = a->rank == b->rank && a->rank >= 0;
-    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
-    return same;
-}
-
 /* The operand that is the list, the other having the shape of the output; -1: neither. */
 static int32_t find_list(const tort_info *inputs, const tort_info *output) {
     for (int32_t i = 0; i < 2; i++)
-        if (same_shape(&inputs[1 - i], output) && is_list_of_channels(&inputs[i], output)) return i;
+        if (tort_same_dims(&inputs[1 - i], output) && is_list_of_channels(&inputs[i], output)) return i;
     return -1;
 }
 

@@ -7,22 +7,16 @@ typedef struct operands {
     const tort_tensor *inputs, *outputs;
 } operands;
 
-static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
-    bool same = a->rank == b->rank;
-    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
-    return same;
-}
-
 /* Are all operands that the row reads and writes element by element of one shape, or single elements? */
 static bool is_by_element(const tort_widened *w, const operands *given) {
     const tort_kernel *row = w->row;
     bool same = row->layout == TORT_ANY_LAYOUT;
     for (int32_t i = 0; same && i < w->input_count; i++)
         same = !tort_present(&given->inputs[i]) || tort_count(&given->inputs[i]) == 1 ||
-               (row->layout_inputs >> i & 1 && same_shape(&given->inputs[i], &given->outputs[0]));
+               (row->layout_inputs >> i & 1 && tort_same_shape(&given->inputs[i], &given->outputs[0]));
     for (int32_t i = 0; same && i < w->output_count; i++)
         same = !tort_present(&given->outputs[i]) ||
-               (row->layout_outputs >> i & 1 && same_shape(&given->outputs[i], &given->outputs[0]));
+               (row->layout_outputs >> i & 1 && tort_same_shape(&given->outputs[i], &given->outputs[0]));
     return same;
 }
 
@@ -54,7 +48,7 @@ static bool put_input(tort_widened *w, const operands *given, int32_t i) {
     *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS};
     if (!tort_present(tensor)) return true;
     if (!count_elements(w->row, tensor, listed, &operand->count)) return false;
-    operand->tiled = w->tiles && listed && same_shape(tensor, &given->outputs[0]);
+    operand->tiled = w->tiles && listed && tort_same_shape(tensor, &given->outputs[0]);
     if (!tort_is_half(tensor->type) || w->consumed >> i & 1) return true;
     if (!(w->constants >> i & 1)) return put_in_scratch(w, operand);
     operand->place = TORT_WIDENED_PACKED;
@@ -66,7 +60,7 @@ static bool take_over(const tort_widened *w, const operands *given, tort_widened
     for (int32_t i = 0; i < w->input_count; i++) {
         const tort_widened_operand *input = &w->in[i];
         if (!(w->row->in_place >> i & 1) || input->place != TORT_WIDENED_IN_SCRATCH || input->tiled != output->tiled ||
-            input->count != output->count || !same_shape(&given->inputs[i], &given->outputs[0]))
+            input->count != output->count || !tort_same_shape(&given->inputs[i], &given->outputs[0]))
             continue;
         output->place = TORT_WIDENED_IN_SCRATCH;
         output->offset = input->offset;

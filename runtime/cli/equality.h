@@ -20,8 +20,6 @@ cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_t
 /* Is it a tensor of floats, of which none is a number? */
 bool cli_is_all_nan(const tort_tensor *tensor);
 
-/* True if type and shape are the same. */
-bool cli_same_form(const tort_tensor *a, const tort_tensor *b);
 /* NULL if equal; otherwise a sentence, which the caller frees: "3 of 1000 elements differ by more than ..." *worst is
  * the largest |a-b| in any case. */
 char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst);

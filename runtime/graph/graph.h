@@ -42,6 +42,12 @@ static inline bool tort_shape_known(const tort_info *info) {
         if (!tort_dim_known(info->dims[i])) return false;
     return true;
 }
+/* True if both are tensors of one rank whose dimensions are equal: the same numbers, or the same expressions. */
+static inline bool tort_same_dims(const tort_info *a, const tort_info *b) {
+    bool same = a->kind == TORT_TENSOR && b->kind == TORT_TENSOR && a->rank >= 0 && a->rank == b->rank;
+    for (int32_t i = 0; same && i < a->rank; i++) same = a->dims[i] == b->dims[i];
+    return same;
+}
 /* True if small contents are tracked, and every element is a number. */
 static inline bool tort_elements_known(const tort_info *info) {
     for (int32_t i = 0; i < info->element_count; i++)

@@ -174,11 +174,6 @@ static tort_scalar scalar_of_operand(const tort_dims *dims, tort_dim d) {
     return e->op == TORT_DIM_CONST ? tort_scalar_known(e->value) : (tort_scalar){true, d};
 }
 
-static tort_scalar unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b) {
-    bool dynamic = is_dynamic(dims, a) || is_dynamic(dims, b);
-    return tort_scalar_unknown(dims, dynamic);
-}
-
 static bool may_be_negative(const tort_dims *dims, tort_dim d) {
     return d < 0 && expression(dims, d)->negative;
 }
@@ -266,12 +261,12 @@ static tort_scalar build_sum(tort_dims *dims, sum *s) {
 
 tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b) {
     sum s = {0};
-    return gather(dims, a, 1, &s) && gather(dims, b, 1, &s) ? build_sum(dims, &s) : unknown_of(dims, a, b);
+    return gather(dims, a, 1, &s) && gather(dims, b, 1, &s) ? build_sum(dims, &s) : tort_scalar_unknown_of(dims, a, b);
 }
 
 tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b) {
     sum s = {0};
-    return gather(dims, a, 1, &s) && gather(dims, b, -1, &s) ? build_sum(dims, &s) : unknown_of(dims, a, b);
+    return gather(dims, a, 1, &s) && gather(dims, b, -1, &s) ? build_sum(dims, &s) : tort_scalar_unknown_of(dims, a, b);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -307,12 +302,14 @@ static tort_scalar build_product(tort_dims *dims, product *p) {
     tort_scalar total = {true, p->ids[0]};
     for (int32_t i = 1; i < p->count; i++) total = make(dims, TORT_DIM_MUL, total.value, p->ids[i]);
     sum scaled = {0};
-    return gather(dims, total, p->factor, &scaled) ? build_sum(dims, &scaled) : unknown_of(dims, total, total);
+    return gather(dims, total, p->factor, &scaled) ? build_sum(dims, &scaled)
+                                                   : tort_scalar_unknown_of(dims, total, total);
 }
 
 tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b) {
     product p = {.factor = 1};
-    return multiply(dims, a, &p) && multiply(dims, b, &p) ? build_product(dims, &p) : unknown_of(dims, a, b);
+    return multiply(dims, a, &p) && multiply(dims, b, &p) ? build_product(dims, &p)
+                                                          : tort_scalar_unknown_of(dims, a, b);
 }
 
 /* ---- division ---------------------------------------------------------------------------------------------------- */
@@ -350,7 +347,7 @@ static tort_scalar divide_rest(tort_dims *dims, sum *rest, int64_t divisor) {
 /* floor(a / divisor), divisor >= 1: terms that are multiples of the divisor leave the quotient. */
 static tort_scalar floor_quotient(tort_dims *dims, tort_scalar a, int64_t divisor) {
     sum all = {0}, rest = {0}, quotient = {0};
-    if (!gather(dims, a, 1, &all)) return unknown_of(dims, a, a);
+    if (!gather(dims, a, 1, &all)) return tort_scalar_unknown_of(dims, a, a);
     drop_empty_terms(&all);
     for (int32_t i = 0; i < all.count; i++) {
         term t = all.terms[i];
@@ -376,7 +373,7 @@ static bool divides(int64_t divisor, const sum *s) {
 static tort_scalar truncated_quotient(tort_dims *dims, tort_scalar a, int64_t divisor) {
     sum all = {0};
     if (!a.symbolic) return tort_scalar_known(a.value / divisor);
-    if (!gather(dims, a, 1, &all)) return unknown_of(dims, a, a);
+    if (!gather(dims, a, 1, &all)) return tort_scalar_unknown_of(dims, a, a);
     if (!may_be_negative(dims, a.value) || divides(divisor, &all)) return floor_quotient(dims, a, divisor);
     return make(dims, TORT_DIM_TRUNCDIV, a.value, divisor);
 }
@@ -397,12 +394,12 @@ static bool cancel(tort_dims *dims, tort_scalar a, tort_scalar b, tort_scalar *o
 
 tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b) {
     if (!a.symbolic && !b.symbolic) {
-        if (b.value == 0 || (a.value == INT64_MIN && b.value == -1)) return unknown_of(dims, a, b);
+        if (b.value == 0 || (a.value == INT64_MIN && b.value == -1)) return tort_scalar_unknown_of(dims, a, b);
         return tort_scalar_known(a.value / b.value);
     }
     if (!b.symbolic && b.value >= 1) return truncated_quotient(dims, a, b.value);
     tort_scalar quotient;
-    return b.symbolic && cancel(dims, a, b, &quotient) ? quotient : unknown_of(dims, a, b);
+    return b.symbolic && cancel(dims, a, b, &quotient) ? quotient : tort_scalar_unknown_of(dims, a, b);
 }
 
 /* ---- minimum and maximum ----------------------------------------------------------------------------------------- */

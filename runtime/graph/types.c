@@ -241,6 +241,12 @@ int64_t tort_count(const tort_tensor *tensor) {
     return count;
 }
 
+bool tort_same_shape(const tort_tensor *a, const tort_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (int32_t i = 0; same && i < a->rank; i++) same = a->dims[i] == b->dims[i];
+    return same;
+}
+
 void tort_clear_tail(const tort_tensor *tensor) {
     const int bits = tort_type_bits(tensor->type);
     size_t bytes;

@@ -2,8 +2,8 @@
  *
  * ONNX stores one varint for each element of 8 or more bits (floats as their bits) and of 6 bits; elements of 4 and 2
  * bits are packed, one varint for each byte. Used for weights that stay in their file, and by loader/ for others. */
-#ifndef TORT_RUNTIME_BASE_VARINTS_H
-#define TORT_RUNTIME_BASE_VARINTS_H
+#ifndef TORT_RUNTIME_GRAPH_VARINTS_H
+#define TORT_RUNTIME_GRAPH_VARINTS_H
 
 #include "runtime/base/error.h"
 

@@ -45,7 +45,8 @@ static void enter_body(const tort_infer *infer, const tort_graph *graph, tort_in
 
 static tort_status infer_nodes(tort_pass *pass, tort_error *error) {
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i<pass->graph->node_count && * pass->budget> 0; i++, --*pass->budget)
+    int64_t *budget = pass->budget;
+    for (int32_t i = 0; !status && i<pass->graph->node_count && * budget> 0; i++, --*budget)
         status = tort_pass_infer(pass, i, error);
     return status;
 }

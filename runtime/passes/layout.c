@@ -46,12 +46,6 @@ static bool runs(const tort_unit *unit) {
 
 /* ---- layouts of a kernel row ------------------------------------------------------------------------------------- */
 
-static bool same_shape(const tort_info *a, const tort_info *b) {
-    bool same = a->kind == TORT_TENSOR && b->kind == TORT_TENSOR && a->rank >= 0 && a->rank == b->rank;
-    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
-    return same;
-}
-
 static bool is_one_element(const tort_info *info) {
     bool one = info->kind == TORT_TENSOR && info->rank >= 0;
     for (int32_t d = 0; one && d < info->rank; d++) one = info->dims[d] == 1;
@@ -69,13 +63,13 @@ static void follow_shape(const decider *d, int32_t index) {
     unit->layout_inputs = unit->layout_outputs = 0;
     for (int32_t i = 0; same && i < node->input_count && i < 32; i++) {
         if (node->inputs[i] < 0 || !(unit->kernel->layout_inputs >> i & 1)) continue;
-        same = same_shape(&infos[node->inputs[i]], output);
+        same = tort_same_dims(&infos[node->inputs[i]], output);
         if (same) unit->layout_inputs |= 1u << i;
         same = same || is_one_element(&infos[node->inputs[i]]);
     }
     for (int32_t i = 0; same && i < node->output_count && i < 32; i++) {
         if (node->outputs[i] < 0 || !(unit->kernel->layout_outputs >> i & 1)) continue;
-        same = same_shape(&infos[node->outputs[i]], output);
+        same = tort_same_dims(&infos[node->outputs[i]], output);
         unit->layout_outputs |= 1u << i;
     }
     if (!same) unit->layout_inputs = unit->layout_outputs = 0;

@@ -224,8 +224,7 @@ tort_node_view tort_match_node(const tort_match *match, const char *name) {
 
 bool tort_match_same_shape(const tort_match *match, const char *a, const char *b) {
     const tort_info *x = tort_match_info(match, a), *y = tort_match_info(match, b);
-    if (!x || !y || x->rank < 0 || x->rank != y->rank) return false;
-    return x->rank == 0 || !memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims);
+    return x && y && tort_same_dims(x, y);
 }
 
 bool tort_match_constant(tort_match *match, const char *name, tort_tensor *tensor) {

@@ -29,9 +29,8 @@ static bool matches(const tort_fuser *f, const tort_parsed *pattern, int32_t ind
     return match->provider >= 0 && tort_match_at(match, index) && tort_match_build(match);
 }
 
-static bool same_shape(const tort_info *a, const tort_info *b) {
-    if (a->type != b->type || a->rank != b->rank || !tort_shape_known(a) || !tort_shape_known(b)) return false;
-    return a->rank == 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+static bool same_form(const tort_info *a, const tort_info *b) {
+    return a->type == b->type && tort_shape_known(a) && tort_same_dims(a, b);
 }
 
 /* True if constants have the same shape, or are absent in both, and all other operands are the same values. */
@@ -44,7 +43,7 @@ static bool same_operands(const tort_match *a, const tort_match *b) {
         const int32_t x = operand->value < 0 ? -1 : a->values[operand->value],
                       y = operand->value < 0 ? -1 : b->values[operand->value];
         const bool constants = operand->kind == TORT_OPERAND_CONSTANT && x >= 0 && y >= 0;
-        same = constants ? same_shape(&infos[x], &infos[y]) : x == y;
+        same = constants ? same_form(&infos[x], &infos[y]) : x == y;
     }
     return same;
 }

@@ -88,7 +88,7 @@ static tort_status check_complete(const tort_lowered *lowered, tort_error *error
             if (info->dims[d] >= 0 || lowered->max[i * TORT_MAX_RANK + d] >= 0) continue;
             return tort_fail(error, TORT_E_USAGE,
                              "dimension %d of input \"%s\", \"%s\", has no upper bound, while others have: give it "
-                             "one (option most_symbols, --max), or fix it (option symbols, --shape)",
+                             "one (option max_symbols, --max), or fix it (option symbols, --shape)",
                              d, input_name(lowered, i),
                              tort_dim_text(&lowered->session->dims, info->dims[d], symbol, sizeof symbol));
         }
@@ -169,7 +169,7 @@ tort_status tort_check_bounds(const tort_session *session, const tort_tensor *in
             tort_dim_text(&session->dims, dim_at(lowered, i * TORT_MAX_RANK + d), symbol, sizeof symbol);
             return tort_fail(error, TORT_E_INPUT,
                              "dimension %d of input \"%s\", \"%s\", is %lld, but at most %lld was planned for: give "
-                             "the session a larger bound (option most_symbols, --max %s=%lld)",
+                             "the session a larger bound (option max_symbols, --max %s=%lld)",
                              d, input_name(lowered, i), symbol, (long long)size, (long long)max, symbol,
                              (long long)size);
         }

@@ -88,6 +88,13 @@ typedef struct tort_plan {
     uint64_t *naive_bytes;                              /* by memory: bytes needed if no two blocks shared any */
 } tort_plan;
 
+/* The slot that owns the bytes of a slot: itself, or through aliases the one that they are another shape of. -1: of -1.
+ */
+static inline int32_t tort_plan_owner(const tort_plan *plan, int32_t slot) {
+    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    return slot;
+}
+
 /* Assigns offsets to blocks, see memplan.c, and returns the bytes needed. Blocks may share bytes if their lifetimes are
  * disjoint; sizes are rounded up to `align`, a power of two. UINT64_MAX: overflow, or out of memory. */
 typedef struct tort_block {

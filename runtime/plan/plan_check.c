@@ -212,7 +212,7 @@ static tort_status check_step(const tort_plan *plan, int32_t index, tort_error *
 static tort_status check_output(const tort_plan *plan, int32_t port, tort_error *error) {
     int32_t slot = plan->output_slots[port];
     if (slot < 0 || slot >= plan->slot_count) return bad(error, "output", port);
-    while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    slot = tort_plan_owner(plan, slot);
     if (plan->slots[slot].layout) return bad(error, "layout of output", port);
     const tort_home home = plan->slots[slot].home;
     /* Other outputs may hold the same object; a value that a trip passes on unchanged is an input, or a constant. */
@@ -224,12 +224,6 @@ static tort_status check_output(const tort_plan *plan, int32_t port, tort_error 
 
 /* ---- shared bytes ------------------------------------------------------------------------------------------------ */
 
-static int32_t source_of(const tort_plan *plan, int32_t operand) {
-    int32_t slot = plan->operands[operand];
-    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    return slot;
-}
-
 static bool lies_in(const tort_slot *part, const tort_slot *whole) {
     return part->home == TORT_HOME_ARENA && whole->home == TORT_HOME_ARENA && part->memory == whole->memory &&
            !part->layout && !whole->layout && part->offset >= whole->offset &&
@@ -240,7 +234,7 @@ static bool lies_in(const tort_slot *part, const tort_slot *whole) {
 static tort_status check_view(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
     const int32_t inputs = step->operands, outputs = inputs + step->input_count;
-    const int32_t first = step->input_count ? source_of(plan, inputs) : -1;
+    const int32_t first = step->input_count ? tort_plan_owner(plan, plan->operands[inputs]) : -1;
     const int32_t joined = step->output_count ? plan->operands[outputs] : -1;
     bool parts = first >= 0, joins = joined >= 0 && step->output_count == 1;
     int64_t bytes = 0;
@@ -248,7 +242,7 @@ static tort_status check_view(const tort_plan *plan, int32_t index, tort_error *
         parts =
             plan->operands[outputs + i] < 0 || lies_in(&plan->slots[plan->operands[outputs + i]], &plan->slots[first]);
     for (int32_t i = 0; joins && i < step->input_count; i++) {
-        const int32_t slot = source_of(plan, inputs + i);
+        const int32_t slot = tort_plan_owner(plan, plan->operands[inputs + i]);
         joins = slot < 0 || lies_in(&plan->slots[slot], &plan->slots[joined]);
         if (slot >= 0) bytes += plan->slots[slot].bytes;
     }
@@ -261,7 +255,7 @@ static tort_status check_in_place(const tort_plan *plan, int32_t index, tort_err
     const int32_t output = step->output_count ? plan->operands[step->operands + step->input_count] : -1;
     for (int32_t i = 0; i < 32; i++) {
         if (!(step->in_place >> i & 1)) continue;
-        const int32_t slot = i < step->input_count ? source_of(plan, step->operands + i) : -1;
+        const int32_t slot = i < step->input_count ? tort_plan_owner(plan, plan->operands[step->operands + i]) : -1;
         const bool same = slot >= 0 && output >= 0 && plan->slots[slot].offset == plan->slots[output].offset &&
                           plan->slots[slot].bytes == plan->slots[output].bytes &&
                           plan->slots[slot].layout == plan->slots[output].layout;
@@ -308,7 +302,7 @@ static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slo
         slots[slot].end = slots[slot].begin;
     }
     for (int32_t i = 0; i < step->input_count; i++) {
-        const int32_t slot = source_of(plan, step->operands + i);
+        const int32_t slot = tort_plan_owner(plan, plan->operands[step->operands + i]);
         if (is_shown(plan, step, slot) && slots[slot].last < last) slots[slot].last = last;
     }
 }
@@ -317,7 +311,7 @@ static void write_over(const tort_plan *plan, const tort_step *step, int32_t ind
     const int32_t output = plan->operands[step->operands + step->input_count];
     if (output >= 0) slots[output].first = 2 * index + 1;
     for (int32_t i = 0; i < step->input_count && i < 32; i++) {
-        const int32_t slot = step->in_place >> i & 1 ? source_of(plan, step->operands + i) : -1;
+        const int32_t slot = step->in_place >> i & 1 ? tort_plan_owner(plan, plan->operands[step->operands + i]) : -1;
         if (slot >= 0 && slots[slot].last == 2 * index + 1) slots[slot].last = 2 * index;
     }
 }

@@ -27,12 +27,6 @@ static int32_t operand(const sharer *s, const tort_step *step, int32_t i) {
     return s->plan->operands[step->operands + i];
 }
 
-/* The slot whose bytes an alias has. */
-static int32_t source_of(const tort_plan *plan, int32_t slot) {
-    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    return slot;
-}
-
 /* The root of a slot's tree, with path compression (as in union-find), so that long chains stay cheap. */
 static int32_t top_of(tort_plan *plan, int32_t slot) {
     int32_t top = slot;
@@ -72,7 +66,7 @@ static bool lies_in(const tort_slot *part, uint64_t offset, const tort_slot *who
 
 /* True if all outputs of the step lie within its input. */
 static bool can_split(const sharer *s, const tort_step *step) {
-    const int32_t whole = source_of(s->plan, operand(s, step, 0));
+    const int32_t whole = tort_plan_owner(s->plan, operand(s, step, 0));
     bool all = whole >= 0 && is_free(&s->plan->slots[whole]);
     for (int32_t i = 0; all && i < step->output_count; i++) {
         const int32_t part = operand(s, step, step->input_count + i);
@@ -84,7 +78,7 @@ static bool can_split(const sharer *s, const tort_step *step) {
 }
 
 static void split(sharer *s, const tort_step *step) {
-    const int32_t whole = source_of(s->plan, operand(s, step, 0));
+    const int32_t whole = tort_plan_owner(s->plan, operand(s, step, 0));
     for (int32_t i = 0; i < step->output_count; i++) {
         const int32_t part = operand(s, step, step->input_count + i);
         if (part < 0) continue;
@@ -99,12 +93,12 @@ static bool can_join(const sharer *s, const tort_step *step) {
     const int32_t whole = operand(s, step, step->input_count);
     bool all = whole >= 0 && is_free(&s->plan->slots[whole]);
     for (int32_t i = 0; all && i < step->input_count; i++) {
-        const int32_t given = operand(s, step, i), part = source_of(s->plan, given);
+        const int32_t given = operand(s, step, i), part = tort_plan_owner(s->plan, given);
         if (given < 0) continue;
         const tort_slot *slot = &s->plan->slots[part];
         all = is_free(slot) && slot->within < 0 && slot->bytes == s->plan->slots[given].bytes &&
               lies_in(slot, s->offsets[i], &s->plan->slots[whole]);
-        for (int32_t k = 0; all && k < i; k++) all = source_of(s->plan, operand(s, step, k)) != part;
+        for (int32_t k = 0; all && k < i; k++) all = tort_plan_owner(s->plan, operand(s, step, k)) != part;
     }
     return all;
 }
@@ -113,7 +107,7 @@ static void join(sharer *s, const tort_step *step) {
     const int32_t whole = operand(s, step, step->input_count);
     s->viewed[whole] = true;
     for (int32_t i = 0; i < step->input_count; i++) {
-        const int32_t part = source_of(s->plan, operand(s, step, i));
+        const int32_t part = tort_plan_owner(s->plan, operand(s, step, i));
         if (part < 0) continue;
         s->plan->slots[part].within = whole;
         s->plan->slots[part].within_offset = s->offsets[i];
@@ -145,13 +139,13 @@ static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
 
 /* True if the inputs lie side by side already, as parts of a larger slot: the output is then a part of it too. */
 static bool can_join_there(const sharer *s, const tort_step *step) {
-    const int32_t whole = operand(s, step, step->input_count), first = source_of(s->plan, operand(s, step, 0));
+    const int32_t whole = operand(s, step, step->input_count), first = tort_plan_owner(s->plan, operand(s, step, 0));
     if (whole < 0 || first < 0 || !is_free(&s->plan->slots[whole]) || s->plan->slots[whole].within >= 0) return false;
     const int32_t top = top_of(s->plan, first);
     uint64_t at = top == first ? 0 : s->plan->slots[first].within_offset;
     bool all = s->plan->slots[top].memory == s->plan->slots[whole].memory && top != whole;
     for (int32_t i = 0; all && i < step->input_count; i++) {
-        const int32_t given = operand(s, step, i), part = source_of(s->plan, given);
+        const int32_t given = operand(s, step, i), part = tort_plan_owner(s->plan, given);
         if (given < 0) return false;
         const tort_slot *slot = &s->plan->slots[part];
         all = is_free(slot) && part != top && top_of(s->plan, part) == top && slot->within_offset == at &&
@@ -163,7 +157,7 @@ static bool can_join_there(const sharer *s, const tort_step *step) {
 
 static void join_there(sharer *s, const tort_step *step) {
     const int32_t whole = operand(s, step, step->input_count);
-    const tort_slot *first = &s->plan->slots[source_of(s->plan, operand(s, step, 0))];
+    const tort_slot *first = &s->plan->slots[tort_plan_owner(s->plan, operand(s, step, 0))];
     s->plan->slots[whole].within = first->within;
     s->plan->slots[whole].within_offset = first->within_offset;
     s->viewed[whole] = true;
@@ -216,7 +210,7 @@ static void hold(const sharer *s) {
         }
         const bool joins = tort_unit_node(s->lowered, step->node)->op->flags & TORT_OP_JOINS;
         for (int32_t i = 0; i < (joins ? step->input_count : 1); i++) {
-            const int32_t slot = source_of(plan, operand(s, step, i));
+            const int32_t slot = tort_plan_owner(plan, operand(s, step, i));
             if (slot >= 0 && s->held[slot] < last) s->held[slot] = last;
         }
     }
@@ -234,7 +228,7 @@ static bool may_write_over(const sharer *s, const tort_step *step, uint32_t allo
     const tort_slot *to = &s->plan->slots[operand(s, step, step->input_count)];
     *over = 0;
     for (int32_t i = 0; i < step->input_count; i++) {
-        const int32_t slot = operand(s, step, i), source = source_of(s->plan, slot);
+        const int32_t slot = operand(s, step, i), source = tort_plan_owner(s->plan, slot);
         if (slot < 0 || top_of(s->plan, source) != top) continue;
         if (i >= 32 || !(allowed >> i & 1) || !same_form(&s->plan->slots[slot], to)) return false;
         *over |= 1u << i;
@@ -245,7 +239,7 @@ static bool may_write_over(const sharer *s, const tort_step *step, uint32_t allo
 /* True if the step is the last to read the input's bytes. The tree's root has the size of the slot, so no
  * bytes beyond it are lost. */
 static bool is_spent(const sharer *s, int32_t number, int32_t input) {
-    const int32_t slot = source_of(s->plan, input);
+    const int32_t slot = tort_plan_owner(s->plan, input);
     if (slot < 0 || !is_free(&s->plan->slots[slot]) || s->viewed[slot] || s->held[slot] != number) return false;
     return s->plan->slots[top_of(s->plan, slot)].bytes == s->plan->slots[slot].bytes;
 }
@@ -268,7 +262,7 @@ static void try_in_place(sharer *s, int32_t number) {
         const int32_t input = operand(s, step, i);
         uint32_t over;
         if (!(allowed >> i & 1) || input < 0 || !same_form(&s->plan->slots[input], to)) continue;
-        const int32_t slot = source_of(s->plan, input);
+        const int32_t slot = tort_plan_owner(s->plan, input);
         if (!is_spent(s, number, input) || s->plan->slots[slot].memory != to->memory) continue;
         const int32_t top = top_of(s->plan, slot);
         if (!may_write_over(s, step, allowed, top, &over)) continue;

@@ -367,12 +367,6 @@ static tort_status add_host_step(builder *b, int32_t index) {
 
 /* ---- graph outputs ----------------------------------------------------------------------------------------------- */
 
-/* The slot that owns the bytes of a slot, through aliases. */
-static tort_slot *root_of(tort_plan *plan, int32_t slot) {
-    while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    return &plan->slots[slot];
-}
-
 static bool has_own_bytes(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC || slot->home == TORT_HOME_OBJECT;
 }
@@ -385,7 +379,7 @@ static tort_status add_output(builder *b, int32_t port) {
     if (status) return status;
     b->plan->output_slots[port] = slot;
     if (b->lowered->passed[port]) return TORT_OK;
-    const tort_slot *root = root_of(b->plan, slot);
+    const tort_slot *root = &b->plan->slots[tort_plan_owner(b->plan, slot)];
     if (kind_of(b, value) == TORT_TENSOR && (!has_own_bytes(root) || root->output >= 0)) {
         int32_t copy = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
         if (copy < 0) return tort_out_of_memory(b->error, 0);
@@ -393,7 +387,7 @@ static tort_status add_output(builder *b, int32_t port) {
         status = add_copy(b, slot, copy, -1);
         slot = copy;
     }
-    if (kind_of(b, value) == TORT_TENSOR) root_of(b->plan, slot)->output = port;
+    if (kind_of(b, value) == TORT_TENSOR) b->plan->slots[tort_plan_owner(b->plan, slot)].output = port;
     b->plan->output_slots[port] = slot;
     return status;
 }

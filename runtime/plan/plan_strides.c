@@ -137,12 +137,6 @@ static bool find_output(const strider *s, const tort_step *step, uint32_t flags,
 
 /* ---- steps that may become views --------------------------------------------------------------------------------- */
 
-/* The slot whose bytes an alias has. */
-static int32_t source_of(const tort_plan *plan, int32_t slot) {
-    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    return slot;
-}
-
 /* True if a step makes the slot in the context's arena, and no output of the graph owns it. */
 static bool is_free(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA && is_usual(slot) && slot->last_step >= 0 && slot->output < 0;
@@ -172,7 +166,7 @@ static uint32_t moves(const strider *s, const tort_step *step) {
 /* True if the step can become a view, judging by the readers of its outputs. */
 static bool may_view(const strider *s, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || !moves(s, step)) return false;
-    const int32_t whole = source_of(s->plan, operand(s, step, 0));
+    const int32_t whole = tort_plan_owner(s->plan, operand(s, step, 0));
     bool may = whole >= 0 && is_free(&s->plan->slots[whole]);
     for (int32_t i = 0; may && i < step->output_count; i++) {
         const int32_t part = operand(s, step, step->input_count + i);
@@ -224,7 +218,7 @@ static uint64_t offset_in(const strider *s, int32_t whole, int32_t part) {
 /* Computes the orders of the outputs of a possible view. False: the step must run. */
 static bool follow_view(const strider *s, const tort_step *step) {
     const int32_t whole = operand(s, step, 0);
-    const tort_slot *in = &s->plan->slots[source_of(s->plan, whole)];
+    const tort_slot *in = &s->plan->slots[tort_plan_owner(s->plan, whole)];
     bool all = true;
     for (int32_t i = 0; all && i < step->output_count; i++) {
         const int32_t part = operand(s, step, step->input_count + i);
@@ -260,7 +254,7 @@ static bool hang(const strider *s, tort_step *step, bool *viewed) {
         if (!s->orders[operand(s, step, step->input_count + i)].moved) return false;
     for (int32_t i = 0; i < step->output_count; i++) {
         const int32_t part = operand(s, step, step->input_count + i);
-        s->plan->slots[part].within = source_of(s->plan, whole);
+        s->plan->slots[part].within = tort_plan_owner(s->plan, whole);
         s->plan->slots[part].within_offset = offset_in(s, whole, part);
         s->plan->slots[part].strided = true;
         viewed[part] = true;

@@ -16,11 +16,6 @@ static const char *output_name(const tort_frame *frame, int32_t port) {
     return frame->lowered->graph.values[frame->lowered->graph.outputs[port]].name;
 }
 
-static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
-    return a->type == b->type && a->rank == b->rank &&
-           !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
-}
-
 /* Writes "float 2x3" into the buffer, and returns it. */
 static const char *form_text(const tort_tensor *tensor, char *buffer, size_t size) {
     size_t used = (size_t)snprintf(buffer, size, "%s ", tort_type_name(tensor->type));
@@ -56,7 +51,7 @@ static tort_status check_buffer(const tort_frame *frame, int32_t port, const tor
     const size_t capacity = capacity_of(frame, port);
     size_t bytes = 0;
     char want[200];
-    if (capacity == TORT_NO_CAPACITY && !same_shape(wanted, given))
+    if (capacity == TORT_NO_CAPACITY && (wanted->type != given->type || !tort_same_shape(wanted, given)))
         return wrong_buffer(frame, port, given, wanted, error);
     if (capacity == TORT_NO_CAPACITY || (tort_tensor_bytes(wanted, &bytes) && bytes <= capacity)) return TORT_OK;
     frame->context->too_small = true;
@@ -118,11 +113,6 @@ static tort_status check_buffers(tort_frame *frame, const tort_tensor *inputs, c
     return TORT_OK;
 }
 
-static const tort_slot *root_of(const tort_plan *plan, int32_t slot) {
-    while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    return &plan->slots[slot];
-}
-
 tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
                               tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
@@ -137,7 +127,7 @@ tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, cons
     }
     tort_status status = check_buffers(frame, inputs, outputs, error);
     for (int32_t i = 0; !status && i < plan->output_count; i++) {
-        const tort_slot *root = root_of(plan, plan->output_slots[i]);
+        const tort_slot *root = &plan->slots[tort_plan_owner(plan, plan->output_slots[i])];
         if (frame->direct[i] && root->home == TORT_HOME_ARENA)
             frame->tensors[root - plan->slots].data = outputs[i].data;
     }

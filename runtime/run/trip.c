@@ -6,7 +6,7 @@ bool tort_trip_open(tort_frame *frame) {
     tort_arena *arena = &frame->context->arena;
     const size_t inputs = (size_t)frame->lowered->graph.input_count + 1;
     const size_t outputs = (size_t)frame->lowered->graph.output_count + 1;
-    tort_trip *trip = frame->trip = tort_arena_array(arena, 1, sizeof *trip);
+    tort_trip *trip = tort_arena_array(arena, 1, sizeof *trip);
     if (!trip) return false;
     trip->inputs = tort_arena_array(arena, inputs, sizeof *trip->inputs);
     trip->outputs = tort_arena_array(arena, outputs, sizeof *trip->outputs);
@@ -16,8 +16,11 @@ bool tort_trip_open(tort_frame *frame) {
     trip->carried = tort_arena_array(arena, 2 * outputs, sizeof *trip->carried);
     trip->stacked = tort_arena_array(arena, outputs, sizeof *trip->stacked);
     trip->scanned = tort_arena_array(arena, inputs, sizeof *trip->scanned);
-    return trip->inputs && trip->outputs && trip->parts && trip->input_values && trip->held && trip->carried &&
-           trip->stacked && trip->scanned;
+    if (!trip->inputs || !trip->outputs || !trip->parts || !trip->input_values || !trip->held || !trip->carried ||
+        !trip->stacked || !trip->scanned)
+        return false;
+    frame->trip = trip; /* complete, or NULL: tort_trip_close reads all of it */
+    return true;
 }
 
 void tort_trip_release(tort_frame *body) {
@@ -30,8 +33,8 @@ void tort_trip_release(tort_frame *body) {
 void tort_trip_close(tort_frame *frame) {
     const tort_trip *trip = frame->trip;
     const tort_graph *graph = &frame->lowered->graph;
-    if (!trip || !trip->scanned) return;
-    if (trip->held) tort_trip_release(frame);
+    if (!trip) return;
+    tort_trip_release(frame);
     for (int32_t i = 0; i < graph->output_count; i++) {
         const int32_t memory = frame->lowered->output_memory[i];
         tort_region_free(frame->context, memory, &trip->carried[2 * i]);

@@ -130,11 +130,6 @@ static int32_t add_entry(saver *s, const entry *made) {
     return s->entry_count++;
 }
 
-static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
-    return a->type == b->type && a->rank == b->rank &&
-           (a->rank == 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims));
-}
-
 /* Makes an entry for a value's constant with the value's shape; false: out of memory. */
 static bool enter_value(saver *s, const tort_lowered *lowered, int32_t value) {
     int32_t *out = &s->places[lowered - s->session->graphs].entry_of[value];
@@ -142,7 +137,8 @@ static bool enter_value(saver *s, const tort_lowered *lowered, int32_t value) {
     entry made = {.constant = constant, .weight = -1, .same = first};
     if (constant < 0 || *out >= 0) return true;
     tort_info_tensor(&lowered->infos[value], &made.shape);
-    if (first >= 0 && same_shape(&made.shape, &s->entries[first].shape)) {
+    if (first >= 0 && made.shape.type == s->entries[first].shape.type &&
+        tort_same_shape(&made.shape, &s->entries[first].shape)) {
         *out = first;
         return true;
     }
