@@ -5,6 +5,9 @@
 #include "ops/extent.h"
 #include "ops/reduce.h"
 
+/* The variants of the rows: the sign that makes the wanted element the largest. */
+enum { ARG_MAX = 1, ARG_MIN = -1 };
+
 static tort_status infer_arg(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0];
     bool keep = tort_attr_int(infer->node, "keepdims") != 0;
@@ -117,9 +120,9 @@ static void arg_columns(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static tort_status arg_reduce(const tort_call *call, double sign) {
+static tort_status run(const tort_call *call) {
     const tort_arg_reduce_params *params = call->params;
-    arg_task task = {call, params, sign, !tort_type_is_float(call->inputs[0].type)};
+    arg_task task = {call, params, call->op->variant, !tort_type_is_float(call->inputs[0].type)};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (params->inner == 1) {
         tort_parallel(call, params->outer, params->length * 2, arg_rows, &task);
@@ -131,26 +134,18 @@ static tort_status arg_reduce(const tort_call *call, double sign) {
     return TORT_OK;
 }
 
-static tort_status arg_max(const tort_call *call) {
-    return arg_reduce(call, 1);
-}
-
-static tort_status arg_min(const tort_call *call) {
-    return arg_reduce(call, -1);
-}
-
 #define AXIS "axis:int=0 keepdims:int=1"
 #define AXIS_AND_LAST "axis:int=0 keepdims:int=1 select_last_index:int=0"
-#define BY(reference) .params_size = sizeof(tort_arg_reduce_params), infer_arg, resolve_arg, reference
+#define BY(sign) .variant = sign, sizeof(tort_arg_reduce_params), infer_arg, resolve_arg, run
 
 const tort_op tort_ops_arg_reduce[] = {
-    {"", "ArgMax", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_max)},
-    {"", "ArgMax", 11, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_max)},
-    {"", "ArgMax", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(arg_max)},
-    {"", "ArgMax", 13, TORT_NEWEST_OPSET, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_max)},
-    {"", "ArgMin", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_min)},
-    {"", "ArgMin", 11, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_min)},
-    {"", "ArgMin", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(arg_min)},
-    {"", "ArgMin", 13, TORT_NEWEST_OPSET, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_min)},
+    {"", "ArgMax", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(ARG_MAX)},
+    {"", "ArgMax", 11, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(ARG_MAX)},
+    {"", "ArgMax", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(ARG_MAX)},
+    {"", "ArgMax", 13, TORT_NEWEST_OPSET, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(ARG_MAX)},
+    {"", "ArgMin", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(ARG_MIN)},
+    {"", "ArgMin", 11, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(ARG_MIN)},
+    {"", "ArgMin", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(ARG_MIN)},
+    {"", "ArgMin", 13, TORT_NEWEST_OPSET, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(ARG_MIN)},
     {0},
 };

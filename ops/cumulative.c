@@ -7,6 +7,8 @@
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
+enum { CUMULATIVE_SUM, CUMULATIVE_PRODUCT }; /* the variants of the rows */
+
 static tort_status infer_cumulative(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     int64_t axis;
@@ -143,13 +145,13 @@ tort_status tort_cumulative_view_of(const tort_call *call, tort_cumulative_view 
     return TORT_OK;
 }
 
-static tort_status run_cumulative(const tort_call *call, bool product) {
+static tort_status run(const tort_call *call) {
     const tort_cumulative_params *params = call->params;
     tort_cumulative_view view;
     tort_status status = tort_cumulative_view_of(call, &view);
     if (status || tort_count(&call->inputs[0]) == 0) return status;
     accumulation a = {.call = call,
-                      .product = product,
+                      .product = call->op->variant == CUMULATIVE_PRODUCT,
                       .exclusive = params->exclusive,
                       .reverse = params->reverse,
                       .in_double = tort_type_is_float(call->inputs[0].type),
@@ -160,22 +162,14 @@ static tort_status run_cumulative(const tort_call *call, bool product) {
     return TORT_OK;
 }
 
-static tort_status run_sum(const tort_call *call) {
-    return run_cumulative(call, false);
-}
-static tort_status run_product(const tort_call *call) {
-    return run_cumulative(call, true);
-}
+#define BY(kind) .variant = CUMULATIVE_##kind, sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run
 
 const tort_op tort_ops_cumulative[] = {
     {"", "CumProd", 26, TORT_NEWEST_OPSET, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64",
-     "exclusive:int=0 reverse:int=0", .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative,
-     .resolve = resolve_cumulative, .reference = run_product},
+     "exclusive:int=0 reverse:int=0", BY(PRODUCT)},
     {"", "CumSum", 11, 13, "x:T axis:T2", "y:T", "T=high|-float16 T2=int32|int64", "exclusive:int=0 reverse:int=0",
-     .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative, .resolve = resolve_cumulative,
-     .reference = run_sum},
+     BY(SUM)},
     {"", "CumSum", 14, TORT_NEWEST_OPSET, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64",
-     "exclusive:int=0 reverse:int=0", .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative,
-     .resolve = resolve_cumulative, .reference = run_sum},
+     "exclusive:int=0 reverse:int=0", BY(SUM)},
     {0},
 };

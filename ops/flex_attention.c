@@ -10,6 +10,8 @@
 
 /* Heads of queries, [batch, heads, length, size], beside those of keys or values, [batch, heads / group, keys, size].
  */
+enum { FLEX_SCORES, FLEX_OUTPUT }; /* the variants of the rows */
+
 typedef struct flex_params {
     int64_t heads, length, group, keys, size;
     double scale;
@@ -141,30 +143,22 @@ static void sum_rows(void *arg, int64_t begin, int64_t end) {
             sum_block(call, row, e, tort_block_count(params->size, e));
 }
 
-static tort_status run_rows(const tort_call *call, void (*body)(void *, int64_t, int64_t)) {
+static tort_status run(const tort_call *call) {
     const flex_params *params = call->params;
     const double work = (double)params->keys * (double)params->size;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    tort_parallel(call, tort_extent(call->inputs[0].dims, 0, 3), work < 1e15 ? (int64_t)work : (int64_t)1e15, body,
-                  (void *)call);
+    tort_parallel(call, tort_extent(call->inputs[0].dims, 0, 3), work < 1e15 ? (int64_t)work : (int64_t)1e15,
+                  call->op->variant == FLEX_SCORES ? score_rows : sum_rows, (void *)call);
     return TORT_OK;
-}
-
-static tort_status scores_reference(const tort_call *call) {
-    return run_rows(call, score_rows);
-}
-
-static tort_status output_reference(const tort_call *call) {
-    return run_rows(call, sum_rows);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_flex_attention[] = {
     {"tinyort", "AttentionScores", 1, 1, "Q:T K:T", "scores:P", "T=floats13 P=floats13",
-     "scale:float softmax_precision:int(floats13)", .params_size = sizeof(flex_params), .infer = scores_infer,
-     .resolve = flex_resolve, .reference = scores_reference},
+     "scale:float softmax_precision:int(floats13)", .variant = FLEX_SCORES, sizeof(flex_params), scores_infer,
+     flex_resolve, run},
     {"tinyort", "AttentionOutput", 1, 1, "probabilities:P V:T", "Y:T", "T=floats13 P=floats13", "",
-     .params_size = sizeof(flex_params), .infer = output_infer, .resolve = flex_resolve, .reference = output_reference},
+     .variant = FLEX_OUTPUT, sizeof(flex_params), output_infer, flex_resolve, run},
     {0},
 };

@@ -23,6 +23,8 @@ typedef struct fourier_params {
     int64_t signal_length;
 } fourier_params;
 
+enum { WHOLE_SIGNAL, SHORT_TIME }; /* the variants of the rows */
+
 /* ---- the transform ----------------------------------------------------------------------------------------------- */
 
 typedef struct fourier_plan {
@@ -318,7 +320,8 @@ static void transform_lanes(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static tort_status fourier(const tort_call *call, const tort_tensor *window) {
+static tort_status run(const tort_call *call) {
+    const tort_tensor *window = call->op->variant == SHORT_TIME ? tort_call_input(call, WINDOW) : NULL;
     const fourier_params *params = call->params;
     const int64_t lanes = params->outer * params->inner;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
@@ -328,27 +331,18 @@ static tort_status fourier(const tort_call *call, const tort_tensor *window) {
     return TORT_OK;
 }
 
-static tort_status dft(const tort_call *call) {
-    return fourier(call, NULL);
-}
-
-static tort_status stft(const tort_call *call) {
-    return fourier(call, tort_call_input(call, WINDOW));
-}
-
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define TYPES "T1=floats13 T2=int32|int64"
 
 const tort_op tort_ops_fourier[] = {
     {"", "DFT", 17, 19, "input:T1 dft_length?:T2", "output:T1", TYPES, "axis:int=1 inverse:int=0 onesided:int=0",
-     .shape_inputs = 1u << 1, .params_size = sizeof(fourier_params), .infer = infer_dft, .resolve = resolve_dft,
-     .reference = dft},
+     .shape_inputs = 1u << 1, .variant = WHOLE_SIGNAL, sizeof(fourier_params), infer_dft, resolve_dft, run},
     {"", "DFT", 20, TORT_NEWEST_OPSET, "input:T1 dft_length?:T2 axis?:int64", "output:T1", TYPES,
-     "inverse:int=0 onesided:int=0", .shape_inputs = 1u << 1 | 1u << 2, .params_size = sizeof(fourier_params),
-     .infer = infer_dft, .resolve = resolve_dft, .reference = dft},
+     "inverse:int=0 onesided:int=0", .shape_inputs = 1u << 1 | 1u << 2, .variant = WHOLE_SIGNAL, sizeof(fourier_params),
+     infer_dft, resolve_dft, run},
     {"", "STFT", 17, TORT_NEWEST_OPSET, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2", "output:T1", TYPES,
-     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .params_size = sizeof(fourier_params), .infer = infer_stft,
-     .resolve = resolve_stft, .reference = stft},
+     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .variant = SHORT_TIME, sizeof(fourier_params), infer_stft,
+     resolve_stft, run},
     {0},
 };

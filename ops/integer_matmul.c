@@ -12,11 +12,13 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-const tort_integer_inputs tort_integer_matmul_inputs = {0, -1, 2, 1, -1, 3, -1, -1, -1, false};
-static const tort_integer_inputs wide_inputs = {0, -1, -1, 1, -1, -1, -1, -1, -1, false}; /* MatMulInteger16 */
-const tort_integer_inputs tort_linear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, -1, false};
-const tort_integer_inputs tort_matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, -1, -1, 6, false};
-const tort_integer_inputs tort_dynamic_matmul_inputs = {0, -1, -1, 1, 2, 3, -1, -1, 4, true};
+const tort_integer_inputs tort_integer_matmul_inputs[] = {
+    [TORT_MATMUL_INTEGER] = {0, -1, 2, 1, -1, 3, -1, -1, -1, false},
+    [TORT_MATMUL_INTEGER16] = {0, -1, -1, 1, -1, -1, -1, -1, -1, false},
+    [TORT_MATMUL_LINEAR] = {0, 1, 2, 3, 4, 5, 6, 7, -1, false},
+    [TORT_MATMUL_TO_FLOAT] = {0, 2, 4, 1, 3, 5, -1, -1, 6, false},
+    [TORT_MATMUL_DYNAMIC] = {0, -1, -1, 1, 2, 3, -1, -1, 4, true},
+};
 
 /* A scale or zero point, input i, that is a vector has one number for each of the `count` rows or columns; -1: any. */
 static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, const char *name) {
@@ -56,7 +58,8 @@ static tort_status check_operand(tort_infer *infer, int32_t operand, int32_t i, 
     return TORT_OK;
 }
 
-static tort_status infer_product(tort_infer *infer, const tort_integer_inputs *in, tort_type type) {
+static tort_status infer_product(tort_infer *infer, tort_type type) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(infer->node->op);
     const struct {
         int32_t operand, input;
         const char *name;
@@ -72,55 +75,32 @@ static tort_status infer_product(tort_infer *infer, const tort_integer_inputs *i
     return status;
 }
 
+/* MatMulInteger, and MatMulInteger16, whose sums are natural where both operands are. */
 static tort_status infer_integer(tort_infer *infer) {
-    return infer_product(infer, &tort_integer_matmul_inputs, TORT_INT32);
-}
-
-static tort_status infer_wide(tort_infer *infer) {
     const tort_info *in = infer->node->inputs;
-    const bool natural = in[0].type == TORT_UINT16 && in[1].type == TORT_UINT16;
-    return infer_product(infer, &wide_inputs, natural ? TORT_UINT32 : TORT_INT32);
+    return infer_product(infer, in[0].type == TORT_UINT16 && in[1].type == TORT_UINT16 ? TORT_UINT32 : TORT_INT32);
 }
 
 static tort_status infer_linear(tort_infer *infer) {
-    tort_status status = infer_product(infer, &tort_linear_matmul_inputs, infer->node->inputs[7].type);
+    tort_status status = infer_product(infer, infer->node->inputs[7].type);
     if (status == TORT_OK) status = tort_check_single(infer->node, 6, "y_scale", infer->error);
     return status != TORT_OK ? status : tort_check_single(infer->node, 7, "y_zero_point", infer->error);
 }
 
-static tort_status infer_floats(tort_infer *infer, const tort_integer_inputs *in) {
-    tort_status status = infer_product(infer, in, infer->node->inputs[in->b_scale].type);
+static tort_status infer_floats(tort_infer *infer) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(infer->node->op);
+    tort_status status = infer_product(infer, infer->node->inputs[in->b_scale].type);
     const tort_info *b = &infer->node->inputs[in->b];
     const int32_t rank = tort_has_input(infer->node, in->bias) ? infer->node->inputs[in->bias].rank : 1;
     if (status == TORT_OK && rank > 1)
         return tort_fail(infer->error, TORT_E_MODEL, "bias has rank %d, expected a list of the columns of B", rank);
     return status != TORT_OK || b->rank < 1 ? status : check_vector(infer, in->bias, columns_of(b), "bias");
 }
-static tort_status infer_to_float(tort_infer *infer) {
-    return infer_floats(infer, &tort_matmul_to_float_inputs);
-}
-static tort_status infer_dynamic(tort_infer *infer) {
-    return infer_floats(infer, &tort_dynamic_matmul_inputs);
-}
 
-static tort_status resolve_product(tort_resolve *resolve, const tort_integer_inputs *in) {
+static tort_status resolve_product(tort_resolve *resolve) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(resolve->node->op);
     const int32_t from[2] = {in->a, in->b};
     return tort_operands_resolve(resolve, 2, from, tort_resolve_matmul);
-}
-static tort_status resolve_integer(tort_resolve *resolve) {
-    return resolve_product(resolve, &tort_integer_matmul_inputs);
-}
-static tort_status resolve_wide(tort_resolve *resolve) {
-    return resolve_product(resolve, &wide_inputs);
-}
-static tort_status resolve_linear(tort_resolve *resolve) {
-    return resolve_product(resolve, &tort_linear_matmul_inputs);
-}
-static tort_status resolve_to_float(tort_resolve *resolve) {
-    return resolve_product(resolve, &tort_matmul_to_float_inputs);
-}
-static tort_status resolve_dynamic(tort_resolve *resolve) {
-    return resolve_product(resolve, &tort_dynamic_matmul_inputs);
 }
 
 /* ---- the product ------------------------------------------------------------------------------------------------- */
@@ -271,52 +251,41 @@ static void multiply(const tort_integer_product *p, int64_t first, int64_t count
     tort_product_floats(TORT_FLOAT, &r, count, sums);
 }
 
-static tort_status run(const tort_call *call, const tort_integer_inputs *in) {
+static tort_status run_with(const tort_call *call, const tort_integer_inputs *in) {
     tort_integer_product p;
     tort_integer_product_open(call, in, call->scratch, &p);
     p.sums = multiply;
     tort_integer_product_finish(call, &p, 8 * p.params->k + 16);
     return TORT_OK;
 }
-static tort_status run_integer(const tort_call *call) {
-    return run(call, &tort_integer_matmul_inputs);
+
+static tort_status run(const tort_call *call) {
+    return run_with(call, tort_integer_inputs_of(call->op));
 }
-static tort_status run_wide(const tort_call *call) {
-    return run(call, &wide_inputs);
-}
-static tort_status run_linear(const tort_call *call) {
-    return run(call, &tort_linear_matmul_inputs);
-}
+
 tort_status tort_run_matmul_to_float(const tort_call *call) {
-    return run(call, &tort_matmul_to_float_inputs);
-}
-static tort_status run_dynamic(const tort_call *call) {
-    return run(call, &tort_dynamic_matmul_inputs);
+    return run_with(call, &tort_integer_matmul_inputs[TORT_MATMUL_TO_FLOAT]);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define BY(kind, infer) .variant = TORT_MATMUL_##kind, sizeof(tort_matmul_params), infer, resolve_product, run
+
 const tort_op tort_ops_integer_matmul[] = {
     {"", "MatMulInteger", 10, TORT_NEWEST_OPSET, "A:T1 B:T2 a_zero_point?:T1 b_zero_point?:T2", "Y:T3",
-     "T1=int8|uint8 T2=int8|uint8 T3=int32", "", .params_size = sizeof(tort_matmul_params), .infer = infer_integer,
-     .resolve = resolve_integer, .reference = run_integer},
+     "T1=int8|uint8 T2=int8|uint8 T3=int32", "", BY(INTEGER, infer_integer)},
     {"", "QLinearMatMul", 10, 20,
      "a:T1 a_scale:float a_zero_point:T1 b:T2 b_scale:float b_zero_point:T2 y_scale:float y_zero_point:T3", "y:T3",
-     "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8", "", .params_size = sizeof(tort_matmul_params), .infer = infer_linear,
-     .resolve = resolve_linear, .reference = run_linear},
+     "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8", "", BY(LINEAR, infer_linear)},
     {"", "QLinearMatMul", 21, TORT_NEWEST_OPSET,
      "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3", "y:T3",
-     "TS=floats13|-double T1=quantized19 T2=quantized19 T3=quantized19", "", .params_size = sizeof(tort_matmul_params),
-     .infer = infer_linear, .resolve = resolve_linear, .reference = run_linear},
+     "TS=floats13|-double T1=quantized19 T2=quantized19 T3=quantized19", "", BY(LINEAR, infer_linear)},
     {"com.microsoft", "MatMulInteger16", 1, 1, "A:T1 B:T2", "Y:T3", "T1=int16|uint16 T2=int16|uint16 T3=int32|uint32",
-     "", .params_size = sizeof(tort_matmul_params), .infer = infer_wide, .resolve = resolve_wide,
-     .reference = run_wide},
+     "", BY(INTEGER16, infer_integer)},
     {"com.microsoft", "MatMulIntegerToFloat", 1, 1,
      "A:T1 B:T2 a_scale:T3 b_scale:T3 a_zero_point?:T1 b_zero_point?:T2 bias?:T3", "Y:T3",
-     "T1=int8|uint8 T2=int8|uint8 T3=float|float16", "", .params_size = sizeof(tort_matmul_params),
-     .infer = infer_to_float, .resolve = resolve_to_float, .reference = tort_run_matmul_to_float},
+     "T1=int8|uint8 T2=int8|uint8 T3=float|float16", "", BY(TO_FLOAT, infer_floats)},
     {"com.microsoft", "DynamicQuantizeMatMul", 1, 1, "A:T1 B:T2 b_scale:T1 b_zero_point?:T2 bias?:T1", "Y:T1",
-     "T1=float T2=int8|uint8", "", .params_size = sizeof(tort_matmul_params), .infer = infer_dynamic,
-     .resolve = resolve_dynamic, .reference = run_dynamic},
+     "T1=float T2=int8|uint8", "", BY(DYNAMIC, infer_floats)},
     {0},
 };

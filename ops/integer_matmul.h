@@ -14,10 +14,22 @@ typedef struct tort_integer_inputs {
     bool dynamic;            /* A is of floats, and becomes uint8 with a scale of its own */
 } tort_integer_inputs;
 
-extern const tort_integer_inputs tort_integer_matmul_inputs;  /* MatMulInteger */
-extern const tort_integer_inputs tort_linear_matmul_inputs;   /* QLinearMatMul */
-extern const tort_integer_inputs tort_matmul_to_float_inputs; /* MatMulIntegerToFloat */
-extern const tort_integer_inputs tort_dynamic_matmul_inputs;  /* DynamicQuantizeMatMul */
+/* The variants of the rows: MatMulInteger, MatMulInteger16, QLinearMatMul, MatMulIntegerToFloat, DynamicQuantizeMatMul.
+ */
+typedef enum tort_integer_matmul {
+    TORT_MATMUL_INTEGER,
+    TORT_MATMUL_INTEGER16,
+    TORT_MATMUL_LINEAR,
+    TORT_MATMUL_TO_FLOAT,
+    TORT_MATMUL_DYNAMIC
+} tort_integer_matmul;
+
+extern const tort_integer_inputs tort_integer_matmul_inputs[];
+
+/* The inputs of an operator of this family. */
+static inline const tort_integer_inputs *tort_integer_inputs_of(const tort_op *op) {
+    return &tort_integer_matmul_inputs[op->variant];
+}
 
 typedef struct tort_integer_product tort_integer_product;
 

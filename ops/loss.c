@@ -8,6 +8,8 @@
 
 enum { SCORES, TARGETS, WEIGHTS }; /* inputs */
 
+enum { NEGATIVE_LOG_LIKELIHOOD, SOFTMAX_CROSS_ENTROPY }; /* the variants of the rows */
+
 typedef enum loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN } loss_reduction;
 
 /* Scores seen as [batch, classes, inner], targets as [batch, inner]. */
@@ -88,7 +90,8 @@ static double sample_loss(const tort_call *call, int64_t sample, int64_t target,
     return target < 0 ? 0 : shift - tort_element_at(scores, base + target * params->inner);
 }
 
-static tort_status reduce_loss(const tort_call *call, bool softmax) {
+static tort_status run(const tort_call *call) {
+    const bool softmax = call->op->variant == SOFTMAX_CROSS_ENTROPY;
     const loss_params *params = call->params;
     const tort_tensor *targets = &call->inputs[TARGETS], *output = &call->outputs[0];
     const tort_tensor *weights = tort_call_input(call, WEIGHTS), *log_prob = tort_call_output(call, 1);
@@ -111,26 +114,18 @@ static tort_status reduce_loss(const tort_call *call, bool softmax) {
     return TORT_OK;
 }
 
-static tort_status negative_log_likelihood(const tort_call *call) {
-    return reduce_loss(call, false);
-}
-
-static tort_status softmax_cross_entropy(const tort_call *call) {
-    return reduce_loss(call, true);
-}
-
-#define BY(reference)                                                                                                  \
-    "ignore_index:int reduction:string=mean", .params_size = sizeof(loss_params), infer_loss, resolve_loss, reference
+#define BY(kind)                                                                                                       \
+    "ignore_index:int reduction:string=mean", .variant = kind, sizeof(loss_params), infer_loss, resolve_loss, run
 #define NLL "input:T target:Tind weight?:T", "loss:T"
 #define SCE "scores:T labels:Tind weights?:T", "output:T log_prob?:T"
 
 const tort_op tort_ops_loss[] = {
-    {"", "NegativeLogLikelihoodLoss", 12, 12, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
-    {"", "NegativeLogLikelihoodLoss", 13, 21, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
+    {"", "NegativeLogLikelihoodLoss", 12, 12, NLL, "T=floats Tind=int32|int64", BY(NEGATIVE_LOG_LIKELIHOOD)},
+    {"", "NegativeLogLikelihoodLoss", 13, 21, NLL, "T=floats Tind=int32|int64", BY(NEGATIVE_LOG_LIKELIHOOD)},
     {"", "NegativeLogLikelihoodLoss", 22, TORT_NEWEST_OPSET, NLL, "T=floats13 Tind=int32|int64",
-     BY(negative_log_likelihood)},
-    {"", "SoftmaxCrossEntropyLoss", 12, 12, SCE, "T=floats Tind=int32|int64", BY(softmax_cross_entropy)},
+     BY(NEGATIVE_LOG_LIKELIHOOD)},
+    {"", "SoftmaxCrossEntropyLoss", 12, 12, SCE, "T=floats Tind=int32|int64", BY(SOFTMAX_CROSS_ENTROPY)},
     {"", "SoftmaxCrossEntropyLoss", 13, TORT_NEWEST_OPSET, SCE, "T=floats13 Tind=int32|int64",
-     BY(softmax_cross_entropy)},
+     BY(SOFTMAX_CROSS_ENTROPY)},
     {0},
 };

@@ -9,6 +9,9 @@
 
 #include <math.h>
 
+/* The variants of the rows: RMSNormalization and SimplifiedLayerNormalization subtract no mean. */
+enum { NORM_CENTERED, NORM_RMS };
+
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 /* Outputs first..last have X's shape with the normalised axes of size 1. */
@@ -62,11 +65,11 @@ static tort_status broadcast_strides(tort_resolve *resolve, int32_t input, int64
     return TORT_OK;
 }
 
-static tort_status resolve_trailing(tort_resolve *resolve, bool centered) {
+static tort_status resolve_trailing(tort_resolve *resolve) {
     const tort_info *x = &resolve->node->inputs[0], *scale = &resolve->node->inputs[1];
     tort_norm_params *params = resolve->params;
     params->epsilon = (double)tort_attr_float(resolve->node, "epsilon");
-    params->centered = centered;
+    params->centered = resolve->node->op->variant == NORM_CENTERED;
     if (x->rank < 0) return TORT_OK;
     int32_t axis;
     tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), x->rank, &axis);
@@ -79,14 +82,6 @@ static tort_status resolve_trailing(tort_resolve *resolve, bool centered) {
     if (status != TORT_OK || !tort_has_input(resolve->node, 2) || !tort_shape_known(&resolve->node->inputs[2]))
         return status;
     return broadcast_strides(resolve, 2, params->bias_strides);
-}
-
-static tort_status resolve_layer(tort_resolve *resolve) {
-    return resolve_trailing(resolve, true);
-}
-
-static tort_status resolve_rms(tort_resolve *resolve) {
-    return resolve_trailing(resolve, false);
 }
 
 /* X as [batch, groups, channels of a group, inner]; scale and bias have an entry a group or one a channel. */
@@ -223,8 +218,9 @@ void tort_norm_run(const tort_call *call, const tort_norm_rows *rows) {
     tort_parallel(call, rows->params->rows, rows->params->size * 4, normalize_rows, (void *)rows);
 }
 
-/* The inverse of the standard deviation is output `inverses`; the mean is the output before it. */
-static tort_status run_norm(const tort_call *call, int32_t inverses) {
+/* Outputs behind Y: the mean where one is subtracted, then the inverse of the standard deviation. */
+static tort_status run(const tort_call *call) {
+    const int32_t inverses = call->op->variant == NORM_CENTERED ? 2 : 1;
     const tort_norm_rows rows = {.params = call->params,
                                  .load = load_row,
                                  .x = &call->inputs[0],
@@ -237,19 +233,11 @@ static tort_status run_norm(const tort_call *call, int32_t inverses) {
     return TORT_OK;
 }
 
-static tort_status normalize(const tort_call *call) {
-    return run_norm(call, 2);
-}
-
-static tort_status normalize_simplified(const tort_call *call) {
-    return run_norm(call, 1);
-}
-
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define PARAMS .params_size = sizeof(tort_norm_params)
-#define INSTANCE PARAMS, tort_infer_elementwise, resolve_instance, normalize
-#define GROUP PARAMS, tort_infer_elementwise, resolve_group, normalize
+#define INSTANCE PARAMS, tort_infer_elementwise, resolve_instance, run
+#define GROUP PARAMS, tort_infer_elementwise, resolve_group, run
 
 const tort_op tort_ops_norm[] = {
     {"", "InstanceNormalization", 1, 5, "input:T scale:T B:T", "output:T", "T=floats",
@@ -260,15 +248,16 @@ const tort_op tort_ops_norm[] = {
      "epsilon:float=1e-05", INSTANCE},
     {"", "LayerNormalization", 17, TORT_NEWEST_OPSET, "X:T Scale:T B?:T", "Y:T Mean?:U InvStdDev?:U",
      "T=floats13 U=bfloat16|float", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", .flags = TORT_OP_EARLY,
-     .params_size = sizeof(tort_norm_params), .infer = infer_layer, .resolve = resolve_layer, .reference = normalize},
+     .params_size = sizeof(tort_norm_params), .infer = infer_layer, .resolve = resolve_trailing, .reference = run},
     {"", "GroupNormalization", 18, 20, "X:T scale:T bias:T", "Y:T", "T=floats13", "epsilon:float=1e-05 num_groups:int!",
      GROUP},
     {"", "GroupNormalization", 21, TORT_NEWEST_OPSET, "X:T scale:T bias:T", "Y:T", "T=floats13",
      "epsilon:float=1e-05 num_groups:int! stash_type:int(floats13)=1", GROUP},
     {"", "RMSNormalization", 23, TORT_NEWEST_OPSET, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
-     "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", PARAMS, infer_rms, resolve_rms, normalize},
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", .variant = NORM_RMS, sizeof(tort_norm_params),
+     infer_rms, resolve_trailing, run},
     {"", "SimplifiedLayerNormalization", 1, TORT_NEWEST_OPSET, "X:T scale:V", "Y:V inv_std_var?:U",
-     "T=floats13 V=floats13 U=float|double", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", PARAMS,
-     infer_simplified, resolve_rms, normalize_simplified},
+     "T=floats13 V=floats13 U=float|double", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", .variant = NORM_RMS,
+     sizeof(tort_norm_params), infer_simplified, resolve_trailing, run},
     {0},
 };

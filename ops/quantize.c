@@ -122,7 +122,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
     bool single = true;
     for (int32_t d = 0; d < scale->rank; d++) single = single && scale->dims[d] == 1;
     if (params->block > 0) {
-        params->granularity = TORT_BLOCKED;
+        params->granularity = TORT_PER_BLOCK;
     } else if (!single) {
         params->granularity = TORT_PER_AXIS;
     }
@@ -151,7 +151,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
         }                                                                                                              \
         for (int64_t k = 0; k < count;) {                                                                              \
             const int64_t i = (first + k) % inner, a = (first + k) / inner % length, o = (first + k) / inner / length; \
-            const bool blocked = p->granularity == TORT_BLOCKED, last = inner == 1; /* the axis is the innermost */    \
+            const bool blocked = p->granularity == TORT_PER_BLOCK, last = inner == 1; /* the axis is the innermost */  \
             const int64_t at = blocked ? (o * p->blocks + a / p->block) * inner + i : a;                               \
             int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;                          \
             if (last && run > length - a) run = length - a;                                                            \

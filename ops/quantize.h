@@ -7,7 +7,7 @@
 typedef enum tort_granularity {
     TORT_PER_TENSOR, /* one scale */
     TORT_PER_AXIS,   /* one for each index of the axis */
-    TORT_BLOCKED     /* one for each block along the axis, at each place of the other dimensions */
+    TORT_PER_BLOCK   /* one for each block along the axis, at each place of the other dimensions */
 } tort_granularity;
 
 /* x is [outer, length, inner]. The scale (and zero point) of element (o, a, i) is number 0, a, or

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+enum { DRAW_CLASS, DRAW_UNIFORM, DRAW_NORMAL }; /* the variants of the rows; DRAW_CLASS: Bernoulli, Multinomial */
+
 typedef struct distribution {
     tort_seed seed;
     double base, scale; /* low and width of a uniform, mean and deviation of a normal one */
@@ -48,48 +50,35 @@ static tort_status infer_multinomial(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-static tort_status resolve_uniform(tort_resolve *resolve) {
+static tort_status resolve_distribution(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
     distribution *params = resolve->params;
-    tort_resolve_seed(resolve->node, &params->seed);
-    params->base = tort_attr_float(resolve->node, "low");
-    params->scale = (double)tort_attr_float(resolve->node, "high") - params->base;
-    return TORT_OK;
-}
-
-static tort_status resolve_normal(tort_resolve *resolve) {
-    distribution *params = resolve->params;
-    tort_resolve_seed(resolve->node, &params->seed);
-    params->base = tort_attr_float(resolve->node, "mean");
-    params->scale = tort_attr_float(resolve->node, "scale");
-    return TORT_OK;
-}
-
-static tort_status resolve_seeded(tort_resolve *resolve) {
-    distribution *params = resolve->params;
-    tort_resolve_seed(resolve->node, &params->seed);
+    tort_resolve_seed(node, &params->seed);
+    if (node->op->variant == DRAW_UNIFORM) {
+        params->base = tort_attr_float(node, "low");
+        params->scale = (double)tort_attr_float(node, "high") - params->base;
+    } else if (node->op->variant == DRAW_NORMAL) {
+        params->base = tort_attr_float(node, "mean");
+        params->scale = tort_attr_float(node, "scale");
+    }
     return TORT_OK;
 }
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
-static tort_status draw(const tort_call *call, double (*number)(tort_generator *)) {
+static tort_status run_draw(const tort_call *call) {
+    const bool uniform = call->op->variant == DRAW_UNIFORM;
     const distribution *params = call->params;
     const tort_tensor *out = &call->outputs[0];
     int64_t count = tort_count(out);
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
     for (int64_t i = 0; i < count; i++) {
-        double value = number(&generator) * params->scale + params->base;
+        double drawn = uniform ? tort_generator_uniform(&generator) : tort_generator_normal(&generator);
+        double value = drawn * params->scale + params->base;
         tort_store_doubles(out->type, out->data, i, 1, &value);
     }
     return TORT_OK;
-}
-
-static tort_status run_uniform(const tort_call *call) {
-    return draw(call, tort_generator_uniform);
-}
-static tort_status run_normal(const tort_call *call) {
-    return draw(call, tort_generator_normal);
 }
 
 static tort_status run_bernoulli(const tort_call *call) {
@@ -145,42 +134,33 @@ static tort_status run_multinomial(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define BY(kind, infer, run)                                                                                           \
+    .flags = TORT_OP_RANDOM, DRAW_##kind, sizeof(distribution), infer, resolve_distribution, run
+
 const tort_op tort_ops_random[] = {
     {"", "Bernoulli", 15, 21, "input:T1", "output:T2", "T1=floats T2=numeric13|bool", "dtype:int(T2) seed:float",
-     .flags = TORT_OP_RANDOM, .params_size = sizeof(distribution), .infer = infer_like, .resolve = resolve_seeded,
-     .reference = run_bernoulli},
+     BY(CLASS, infer_like, run_bernoulli)},
     {"", "Bernoulli", 22, TORT_NEWEST_OPSET, "input:T1", "output:T2", "T1=floats13 T2=numeric13|bool",
-     "dtype:int(T2) seed:float", .flags = TORT_OP_RANDOM, .params_size = sizeof(distribution), .infer = infer_like,
-     .resolve = resolve_seeded, .reference = run_bernoulli},
+     "dtype:int(T2) seed:float", BY(CLASS, infer_like, run_bernoulli)},
     {"", "Multinomial", 7, 21, "input:T1", "output:T2", "T1=floats T2=int32|int64",
-     "dtype:int(T2)=6 sample_size:int=1 seed:float", .flags = TORT_OP_RANDOM, .params_size = sizeof(distribution),
-     .infer = infer_multinomial, .resolve = resolve_seeded, .reference = run_multinomial},
+     "dtype:int(T2)=6 sample_size:int=1 seed:float", BY(CLASS, infer_multinomial, run_multinomial)},
     {"", "Multinomial", 22, TORT_NEWEST_OPSET, "input:T1", "output:T2", "T1=floats13 T2=int32|int64",
-     "dtype:int(T2)=6 sample_size:int=1 seed:float", .flags = TORT_OP_RANDOM, .params_size = sizeof(distribution),
-     .infer = infer_multinomial, .resolve = resolve_seeded, .reference = run_multinomial},
+     "dtype:int(T2)=6 sample_size:int=1 seed:float", BY(CLASS, infer_multinomial, run_multinomial)},
     {"", "RandomNormal", 1, 21, "", "output:T", "T=floats",
-     "dtype:int(T)=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_shaped, .resolve = resolve_normal, .reference = run_normal},
+     "dtype:int(T)=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", BY(NORMAL, infer_shaped, run_draw)},
     {"", "RandomNormal", 22, TORT_NEWEST_OPSET, "", "output:T", "T=floats13",
-     "dtype:int(T)=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_shaped, .resolve = resolve_normal, .reference = run_normal},
+     "dtype:int(T)=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", BY(NORMAL, infer_shaped, run_draw)},
     {"", "RandomNormalLike", 1, 21, "input:T1", "output:T2", "T1=all T2=floats",
-     "dtype:int(T2) mean:float=0.0 scale:float=1.0 seed:float", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_like, .resolve = resolve_normal, .reference = run_normal},
+     "dtype:int(T2) mean:float=0.0 scale:float=1.0 seed:float", BY(NORMAL, infer_like, run_draw)},
     {"", "RandomNormalLike", 22, TORT_NEWEST_OPSET, "input:T1", "output:T2", "T1=all13 T2=floats13",
-     "dtype:int(T2) mean:float=0.0 scale:float=1.0 seed:float", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_like, .resolve = resolve_normal, .reference = run_normal},
+     "dtype:int(T2) mean:float=0.0 scale:float=1.0 seed:float", BY(NORMAL, infer_like, run_draw)},
     {"", "RandomUniform", 1, 21, "", "output:T", "T=floats",
-     "dtype:int(T)=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_shaped, .resolve = resolve_uniform, .reference = run_uniform},
+     "dtype:int(T)=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", BY(UNIFORM, infer_shaped, run_draw)},
     {"", "RandomUniform", 22, TORT_NEWEST_OPSET, "", "output:T", "T=floats13",
-     "dtype:int(T)=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_shaped, .resolve = resolve_uniform, .reference = run_uniform},
+     "dtype:int(T)=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", BY(UNIFORM, infer_shaped, run_draw)},
     {"", "RandomUniformLike", 1, 21, "input:T1", "output:T2", "T1=all T2=floats",
-     "dtype:int(T2) high:float=1.0 low:float=0.0 seed:float", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_like, .resolve = resolve_uniform, .reference = run_uniform},
+     "dtype:int(T2) high:float=1.0 low:float=0.0 seed:float", BY(UNIFORM, infer_like, run_draw)},
     {"", "RandomUniformLike", 22, TORT_NEWEST_OPSET, "input:T1", "output:T2", "T1=all13 T2=floats13",
-     "dtype:int(T2) high:float=1.0 low:float=0.0 seed:float", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(distribution), .infer = infer_like, .resolve = resolve_uniform, .reference = run_uniform},
+     "dtype:int(T2) high:float=1.0 low:float=0.0 seed:float", BY(UNIFORM, infer_like, run_draw)},
     {0},
 };

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+typedef enum softmax_kind { SOFTMAX, LOG_SOFTMAX, HARDMAX } softmax_kind; /* the variants of the rows */
+
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 static tort_status resolve_along(tort_resolve *resolve, bool coerced) {
@@ -55,26 +57,18 @@ static void lane_observe_max(softmax_lane *lane, double x, int64_t index) {
     }
 }
 
-static double softmax_element(const softmax_lane *lane, double x, int64_t index) {
-    (void)index;
-    return exp(x - lane->max) / lane->sum;
-}
-
-static double log_softmax_element(const softmax_lane *lane, double x, int64_t index) {
-    (void)index;
-    return x - lane->max - lane->log_sum;
-}
-
-static double hardmax_element(const softmax_lane *lane, double x, int64_t index) {
-    (void)x;
-    return index == lane->max_index ? 1.0 : 0.0;
+static double element_of(softmax_kind kind, const softmax_lane *lane, double x, int64_t index) {
+    switch (kind) {
+    case SOFTMAX: return exp(x - lane->max) / lane->sum;
+    case LOG_SOFTMAX: return x - lane->max - lane->log_sum;
+    default: return index == lane->max_index ? 1.0 : 0.0;
+    }
 }
 
 typedef struct softmax_task {
     const tort_call *call;
     const tort_softmax_params *params;
-    double (*element)(const softmax_lane *lane, double x, int64_t index);
-    bool needs_sum;
+    softmax_kind kind;
 } softmax_task;
 
 /* Lanes that are contiguous: a block is a part of one lane. */
@@ -91,7 +85,7 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
             tort_load_doubles(input->type, input->data, row * length + first, count, block);
             for (int64_t i = 0; i < count; i++) lane_observe_max(&lane, block[i], first + i);
         }
-        for (int64_t first = 0; first < length && task->needs_sum; first += TORT_BLOCK) {
+        for (int64_t first = 0; first < length && task->kind != HARDMAX; first += TORT_BLOCK) {
             int64_t count = tort_block_count(length, first);
             tort_load_doubles(input->type, input->data, row * length + first, count, block);
             for (int64_t i = 0; i < count; i++) lane.sum += exp(block[i] - lane.max);
@@ -100,7 +94,7 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
         for (int64_t first = 0; first < length; first += TORT_BLOCK) {
             int64_t count = tort_block_count(length, first);
             tort_load_doubles(input->type, input->data, row * length + first, count, block);
-            for (int64_t i = 0; i < count; i++) block[i] = task->element(&lane, block[i], first + i);
+            for (int64_t i = 0; i < count; i++) block[i] = element_of(task->kind, &lane, block[i], first + i);
             tort_store_doubles(output->type, output->data, row * length + first, count, block);
         }
     }
@@ -124,23 +118,22 @@ static void normalize_columns(void *arg, int64_t begin, int64_t end) {
             tort_load_doubles(input->type, input->data, base + k * inner, count, block);
             for (int64_t i = 0; i < count; i++) lane_observe_max(&lanes[i], block[i], k);
         }
-        for (int64_t k = 0; k < length && task->needs_sum; k++) {
+        for (int64_t k = 0; k < length && task->kind != HARDMAX; k++) {
             tort_load_doubles(input->type, input->data, base + k * inner, count, block);
             for (int64_t i = 0; i < count; i++) lanes[i].sum += exp(block[i] - lanes[i].max);
         }
         for (int64_t i = 0; i < count; i++) lanes[i].log_sum = log(lanes[i].sum);
         for (int64_t k = 0; k < length; k++) {
             tort_load_doubles(input->type, input->data, base + k * inner, count, block);
-            for (int64_t i = 0; i < count; i++) block[i] = task->element(&lanes[i], block[i], k);
+            for (int64_t i = 0; i < count; i++) block[i] = element_of(task->kind, &lanes[i], block[i], k);
             tort_store_doubles(output->type, output->data, base + k * inner, count, block);
         }
     }
 }
 
-static tort_status normalize(const tort_call *call, double (*element)(const softmax_lane *, double, int64_t),
-                             bool needs_sum) {
+static tort_status run(const tort_call *call) {
     const tort_softmax_params *params = call->params;
-    softmax_task task = {call, params, element, needs_sum};
+    softmax_task task = {call, params, (softmax_kind)call->op->variant};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     const int64_t element_cost = 12; /* nanoseconds: two exponentials */
     if (params->inner == 1) {
@@ -153,40 +146,24 @@ static tort_status normalize(const tort_call *call, double (*element)(const soft
     return TORT_OK;
 }
 
-static tort_status softmax(const tort_call *call) {
-    return normalize(call, softmax_element, true);
-}
-
-static tort_status log_softmax(const tort_call *call) {
-    return normalize(call, log_softmax_element, true);
-}
-
-static tort_status hardmax(const tort_call *call) {
-    return normalize(call, hardmax_element, false);
-}
-
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define PARAMS sizeof(tort_softmax_params)
+#define BY(kind, resolve) .variant = kind, sizeof(tort_softmax_params), tort_infer_elementwise, resolve, run
 
 const tort_op tort_ops_softmax[] = {
-    {"", "Softmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_coerced, .reference = softmax},
-    {"", "Softmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_coerced, .reference = softmax},
-    {"", "Softmax", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_axis, .reference = softmax},
-    {"", "LogSoftmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_coerced, .reference = log_softmax},
-    {"", "LogSoftmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_coerced, .reference = log_softmax},
-    {"", "LogSoftmax", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_axis, .reference = log_softmax},
-    {"", "Hardmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_coerced, .reference = hardmax},
-    {"", "Hardmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_coerced, .reference = hardmax},
-    {"", "Hardmax", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1", .params_size = PARAMS,
-     .infer = tort_infer_elementwise, .resolve = tort_resolve_softmax_axis, .reference = hardmax},
+    {"", "Softmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", BY(SOFTMAX, tort_resolve_softmax_coerced)},
+    {"", "Softmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", BY(SOFTMAX, tort_resolve_softmax_coerced)},
+    {"", "Softmax", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1",
+     BY(SOFTMAX, tort_resolve_softmax_axis)},
+    {"", "LogSoftmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1",
+     BY(LOG_SOFTMAX, tort_resolve_softmax_coerced)},
+    {"", "LogSoftmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1",
+     BY(LOG_SOFTMAX, tort_resolve_softmax_coerced)},
+    {"", "LogSoftmax", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1",
+     BY(LOG_SOFTMAX, tort_resolve_softmax_axis)},
+    {"", "Hardmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", BY(HARDMAX, tort_resolve_softmax_coerced)},
+    {"", "Hardmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", BY(HARDMAX, tort_resolve_softmax_coerced)},
+    {"", "Hardmax", 13, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "axis:int=-1",
+     BY(HARDMAX, tort_resolve_softmax_axis)},
     {0},
 };

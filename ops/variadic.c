@@ -5,31 +5,29 @@
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
 
+typedef enum join { JOIN_SUM, JOIN_MEAN, JOIN_MAX, JOIN_MIN } join; /* the variants of the rows */
+
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-static tort_status infer_extreme(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar)) {
+/* Max and Min of at most two inputs also compute the integers of shape arithmetic. */
+static tort_status infer_extreme(tort_infer *infer) {
     tort_status status = tort_infer_binary(infer);
     if (status != TORT_OK || infer->node->input_count > 2) return status;
     if (infer->node->input_count == 1) return tort_infer_forward_elements(infer, 0, 0);
-    return tort_infer_elements(infer, combine);
-}
-static tort_status infer_max(tort_infer *infer) {
-    return infer_extreme(infer, tort_scalar_max);
-}
-static tort_status infer_min(tort_infer *infer) {
-    return infer_extreme(infer, tort_scalar_min);
+    return tort_infer_elements(infer, infer->node->op->variant == JOIN_MAX ? tort_scalar_max : tort_scalar_min);
 }
 
 /* ---- joining a row to the block ---------------------------------------------------------------------------------- */
-
-typedef enum join { JOIN_SUM, JOIN_MAX, JOIN_MIN } join;
 
 /* into[i] = into[i] joined with from[i * step]. x != x is NaN. */
 #define DEFINE(ctype, name)                                                                                            \
     static void join_##name(join how, int64_t count, ctype *into, const ctype *from, int64_t step) {                   \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             const ctype x = from[i * step], y = into[i];                                                               \
-            into[i] = how == JOIN_SUM ? x + y : how == JOIN_MAX ? (x > y || x != x ? x : y) : x < y || x != x ? x : y; \
+            into[i] = how <= JOIN_MEAN  ? x + y                                                                        \
+                      : how == JOIN_MAX ? (x > y || x != x ? x : y)                                                    \
+                      : x < y || x != x ? x                                                                            \
+                                        : y;                                                                           \
         }                                                                                                              \
     }
 DEFINE(float, floats)
@@ -48,7 +46,6 @@ typedef union block {
 typedef struct joining {
     const tort_call *call;
     join how;
-    bool mean;
     const tort_tensor *input; /* the one at hand */
     int64_t begin;            /* of the block */
     block *block;
@@ -81,10 +78,10 @@ static void store_block(const joining *j, int64_t count) {
     const tort_tensor *out = &j->call->outputs[0];
     block *b = j->block;
     if (out->type == TORT_DOUBLE) {
-        for (int64_t i = 0; j->mean && i < count; i++) b->d[i] /= j->call->input_count;
+        for (int64_t i = 0; j->how == JOIN_MEAN && i < count; i++) b->d[i] /= j->call->input_count;
         tort_store_doubles(out->type, out->data, j->begin, count, b->d);
     } else if (tort_type_is_float(out->type)) {
-        for (int64_t i = 0; j->mean && i < count; i++) b->f[i] /= (float)j->call->input_count;
+        for (int64_t i = 0; j->how == JOIN_MEAN && i < count; i++) b->f[i] /= (float)j->call->input_count;
         tort_store_floats(out->type, out->data, j->begin, count, b->f);
     } else {
         tort_store_integers(out->type, out->data, j->begin, count, b->i);
@@ -111,62 +108,35 @@ static void join_blocks(void *arg, int64_t begin, int64_t end) {
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
-static tort_status run_joined(const tort_call *call, join how, bool mean) {
-    joining j = {.call = call, .how = how, .mean = mean};
+static tort_status run(const tort_call *call) {
+    joining j = {.call = call, .how = (join)call->op->variant};
     int64_t blocks = (tort_count(&call->outputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK;
     tort_parallel(call, blocks, call->input_count * (int64_t)TORT_BLOCK, join_blocks, &j);
     return TORT_OK;
 }
 
-static tort_status run_sum(const tort_call *call) {
-    return run_joined(call, JOIN_SUM, false);
-}
-static tort_status run_mean(const tort_call *call) {
-    return run_joined(call, JOIN_SUM, true);
-}
-static tort_status run_max(const tort_call *call) {
-    return run_joined(call, JOIN_MAX, false);
-}
-static tort_status run_min(const tort_call *call) {
-    return run_joined(call, JOIN_MIN, false);
-}
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define BY(infer, how) .flags = TORT_OP_IN_PLACE, JOIN_##how, 0, infer, NULL, run
 
 const tort_op tort_ops_variadic[] = {
-    {"", "Max", 1, 5, "data_0*:T", "max:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .infer = infer_max, .reference = run_max},
-    {"", "Max", 6, 7, "data_0*:T", "max:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = infer_max,
-     .reference = run_max},
-    {"", "Max", 8, 11, "data_0*:T", "max:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = infer_max,
-     .reference = run_max},
-    {"", "Max", 12, 12, "data_0*:T", "max:T", "T=numeric", "", .flags = TORT_OP_IN_PLACE, .infer = infer_max,
-     .reference = run_max},
-    {"", "Max", 13, TORT_NEWEST_OPSET, "data_0*:T", "max:T", "T=numeric13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = infer_max, .reference = run_max},
-    {"", "Mean", 1, 5, "data_0*:T", "mean:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_binary, .reference = run_mean},
-    {"", "Mean", 6, 7, "data_0*:T", "mean:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_binary,
-     .reference = run_mean},
-    {"", "Mean", 8, 12, "data_0*:T", "mean:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_binary,
-     .reference = run_mean},
-    {"", "Mean", 13, TORT_NEWEST_OPSET, "data_0*:T", "mean:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_binary, .reference = run_mean},
-    {"", "Min", 1, 5, "data_0*:T", "min:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .infer = infer_min, .reference = run_min},
-    {"", "Min", 6, 7, "data_0*:T", "min:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = infer_min,
-     .reference = run_min},
-    {"", "Min", 8, 11, "data_0*:T", "min:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = infer_min,
-     .reference = run_min},
-    {"", "Min", 12, 12, "data_0*:T", "min:T", "T=numeric", "", .flags = TORT_OP_IN_PLACE, .infer = infer_min,
-     .reference = run_min},
-    {"", "Min", 13, TORT_NEWEST_OPSET, "data_0*:T", "min:T", "T=numeric13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = infer_min, .reference = run_min},
-    {"", "Sum", 1, 5, "data_0*:T", "sum:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_binary, .reference = run_sum},
-    {"", "Sum", 6, 7, "data_0*:T", "sum:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_binary,
-     .reference = run_sum},
-    {"", "Sum", 8, 12, "data_0*:T", "sum:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_binary,
-     .reference = run_sum},
-    {"", "Sum", 13, TORT_NEWEST_OPSET, "data_0*:T", "sum:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_binary, .reference = run_sum},
+    {"", "Max", 1, 5, "data_0*:T", "max:T", "T=floats", "consumed_inputs:ints", BY(infer_extreme, MAX)},
+    {"", "Max", 6, 7, "data_0*:T", "max:T", "T=floats", "", BY(infer_extreme, MAX)},
+    {"", "Max", 8, 11, "data_0*:T", "max:T", "T=floats", "", BY(infer_extreme, MAX)},
+    {"", "Max", 12, 12, "data_0*:T", "max:T", "T=numeric", "", BY(infer_extreme, MAX)},
+    {"", "Max", 13, TORT_NEWEST_OPSET, "data_0*:T", "max:T", "T=numeric13", "", BY(infer_extreme, MAX)},
+    {"", "Mean", 1, 5, "data_0*:T", "mean:T", "T=floats", "consumed_inputs:ints", BY(tort_infer_binary, MEAN)},
+    {"", "Mean", 6, 7, "data_0*:T", "mean:T", "T=floats", "", BY(tort_infer_binary, MEAN)},
+    {"", "Mean", 8, 12, "data_0*:T", "mean:T", "T=floats", "", BY(tort_infer_binary, MEAN)},
+    {"", "Mean", 13, TORT_NEWEST_OPSET, "data_0*:T", "mean:T", "T=floats13", "", BY(tort_infer_binary, MEAN)},
+    {"", "Min", 1, 5, "data_0*:T", "min:T", "T=floats", "consumed_inputs:ints", BY(infer_extreme, MIN)},
+    {"", "Min", 6, 7, "data_0*:T", "min:T", "T=floats", "", BY(infer_extreme, MIN)},
+    {"", "Min", 8, 11, "data_0*:T", "min:T", "T=floats", "", BY(infer_extreme, MIN)},
+    {"", "Min", 12, 12, "data_0*:T", "min:T", "T=numeric", "", BY(infer_extreme, MIN)},
+    {"", "Min", 13, TORT_NEWEST_OPSET, "data_0*:T", "min:T", "T=numeric13", "", BY(infer_extreme, MIN)},
+    {"", "Sum", 1, 5, "data_0*:T", "sum:T", "T=floats", "consumed_inputs:ints", BY(tort_infer_binary, SUM)},
+    {"", "Sum", 6, 7, "data_0*:T", "sum:T", "T=floats", "", BY(tort_infer_binary, SUM)},
+    {"", "Sum", 8, 12, "data_0*:T", "sum:T", "T=floats", "", BY(tort_infer_binary, SUM)},
+    {"", "Sum", 13, TORT_NEWEST_OPSET, "data_0*:T", "sum:T", "T=floats13", "", BY(tort_infer_binary, SUM)},
     {0},
 };

@@ -52,29 +52,25 @@ static tort_status resolve_window(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Element n is a - b cos(2 pi n / period) + c cos(4 pi n / period). */
-static tort_status fill_window(const tort_call *call, double a, double b, double c) {
+/* Coefficients of the generalized cosine windows: element n is a - b cos(2 pi n / period) + c cos(4 pi n / period). */
+typedef enum window_kind { HANN, HAMMING, BLACKMAN } window_kind;
+static const struct {
+    double a, b, c;
+} cosines[] = {[HANN] = {0.5, 0.5, 0}, [HAMMING] = {25.0 / 46, 21.0 / 46, 0}, [BLACKMAN] = {0.42, 0.5, 0.08}};
+
+static tort_status run_window(const tort_call *call) {
     const double turn = 6.283185307179586;
     const window *params = call->params;
     const tort_tensor *out = &call->outputs[0];
+    const int32_t kind = call->op->variant;
     int64_t size = out->dims[0];
     double period = (double)(params->periodic ? size : size - 1);
     for (int64_t n = 0; n < size; n++) {
         double angle = turn * (double)n / period;
-        double value = a - b * cos(angle) + c * cos(2 * angle);
+        double value = cosines[kind].a - cosines[kind].b * cos(angle) + cosines[kind].c * cos(2 * angle);
         tort_store_doubles(out->type, out->data, n, 1, &value);
     }
     return TORT_OK;
-}
-
-static tort_status run_hann(const tort_call *call) {
-    return fill_window(call, 0.5, 0.5, 0);
-}
-static tort_status run_hamming(const tort_call *call) {
-    return fill_window(call, 25.0 / 46, 21.0 / 46, 0);
-}
-static tort_status run_blackman(const tort_call *call) {
-    return fill_window(call, 0.42, 0.5, 0.08);
 }
 
 /* ---- MelWeightMatrix --------------------------------------------------------------------------------------------- */
@@ -133,14 +129,14 @@ static tort_status run_mel(const tort_call *call) {
 
 const tort_op tort_ops_window[] = {
     {"", "BlackmanWindow", 17, TORT_NEWEST_OPSET, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .params_size = sizeof(window),
-     .infer = infer_window, .resolve = resolve_window, .reference = run_blackman},
+     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .variant = BLACKMAN, .params_size = sizeof(window),
+     .infer = infer_window, .resolve = resolve_window, .reference = run_window},
     {"", "HammingWindow", 17, TORT_NEWEST_OPSET, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .params_size = sizeof(window),
-     .infer = infer_window, .resolve = resolve_window, .reference = run_hamming},
+     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .variant = HAMMING, .params_size = sizeof(window),
+     .infer = infer_window, .resolve = resolve_window, .reference = run_window},
     {"", "HannWindow", 17, TORT_NEWEST_OPSET, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .params_size = sizeof(window),
-     .infer = infer_window, .resolve = resolve_window, .reference = run_hann},
+     "output_datatype:int(T2)=1 periodic:int=1", .shape_inputs = 1u, .variant = HANN, .params_size = sizeof(window),
+     .infer = infer_window, .resolve = resolve_window, .reference = run_window},
     {"", "MelWeightMatrix", 17, TORT_NEWEST_OPSET,
      "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2", "output:T3",
      "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int(T3)=1", .shape_inputs = 3u, .infer = infer_mel,

@@ -164,13 +164,8 @@ static tort_status run_attention(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_attention[] = {
-    {.domain = "tinyort",
-     .op = "FusedAttention",
-     .name = "attention_blocks",
-     .claim = claim_attention,
-     .size = size_attention,
-     .run = run_attention,
-     .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
+    {"tinyort", "FusedAttention", "attention_blocks", .claim = claim_attention, .size = size_attention,
+     .run = run_attention, .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
      .restride = tort_attention_restride},
     {.op = NULL},
 };

@@ -89,11 +89,17 @@ static void pack_tile(const tort_simd *simd, const shape *s, const int8_t *weigh
     simd->pack_lanes((float *)(void *)packed, (int32_t)lanes, words, s->words, 1, (int32_t)count, s->words, 1);
 }
 
-static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
+/* Images of fewer channels than a block (the first convolution's, say) come in plain layout; claims tell the two apart
+ * by nothing else. */
+static bool is_plain(const tort_conv_params *p) {
+    return p->channels < TORT_LANES;
+}
+
+static tort_status prepare_weights(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_conv_params *p = prepare->node->params;
     const shape s = shape_of(p, device->bytes);
-    const int64_t size = s.channels * s.positions;
+    const int64_t size = s.channels * s.positions, together = is_plain(p) ? 4 : TORT_LANES;
     const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
     uint8_t *packed = prepare->packed;
     int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
@@ -109,14 +115,6 @@ static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
     for (int64_t f = 0; f < s.filters; f++) sums[f] = f < p->filters ? sum_of(weights + f * size, size) : 0;
     tort_free(prepare->env, ordered, bytes);
     return TORT_OK;
-}
-
-static tort_status prepare_blocked(tort_prepare *prepare) {
-    return prepare_weights(prepare, TORT_LANES);
-}
-
-static tort_status prepare_plain(tort_prepare *prepare) {
-    return prepare_weights(prepare, 4);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -140,7 +138,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 
 static tort_verdict claim_blocked(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
-    if (p->channels < TORT_LANES)
+    if (is_plain(p))
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
                        (long long)p->channels);
     return claim(target, node);
@@ -148,7 +146,7 @@ static tort_verdict claim_blocked(const tort_target *target, const tort_node_vie
 
 static tort_verdict claim_plain(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
-    if (p->channels >= TORT_LANES)
+    if (!is_plain(p))
         return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d channels, the input has %lld", TORT_LANES,
                        (long long)p->channels);
     return claim(target, node);
@@ -176,7 +174,8 @@ typedef struct conv_job {
 } conv_job;
 
 /* Returns false on overflow. */
-static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes *bytes, tort_type x, bool plain) {
+static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes *bytes, tort_type x) {
+    const bool plain = is_plain(p);
     const tort_byte_sign sign = tort_byte_sign_of(bytes, x, false);
     const tort_band_source source = {.channels = p->channels,
                                      .element = 1,
@@ -193,28 +192,17 @@ static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes
 }
 
 /* Reserves the parts of scratch in their order: spans, biases, factors, the threads' bands. */
-static tort_status size_job(const tort_target *target, const tort_node_view *node, bool plain, size_t *scratch,
-                            tort_error *error) {
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_bytes *bytes = tort_bytes_choose(target->instructions);
     conv_job job = {0};
     size_t bands;
     *scratch = 0;
-    if (start_job(&job, node->params, bytes, node->inputs[0].type, plain) &&
+    if (start_job(&job, node->params, bytes, node->inputs[0].type) &&
         tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof(tort_span)) &&
         tort_cpu_reserve_floats(scratch, job.shape.filters) && tort_cpu_reserve_floats(scratch, job.shape.filters) &&
         tort_mul_size((size_t)job.bands.buffer, (size_t)target->threads, &bands) && tort_cpu_reserve(scratch, bands))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
-}
-
-static tort_status size_blocked(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                tort_error *error) {
-    return size_job(target, node, false, scratch, error);
-}
-
-static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                              tort_error *error) {
-    return size_job(target, node, true, scratch, error);
 }
 
 /* Copies words of four channels. Missing channels repeat the last one: their weights are 0. */
@@ -375,13 +363,12 @@ static void take_operands(const tort_call *call, conv_job *job, float *factors, 
     job->bias = biases;
 }
 
-static tort_status run_job(const tort_call *call, bool plain) {
+static tort_status run(const tort_call *call) {
     const tort_conv_params *p = call->params;
     conv_job job = {.device = call->device, .y = call->outputs[0].data};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    if (!start_job(&job, p, job.device->bytes, call->inputs[0].type, plain))
-        return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!start_job(&job, p, job.device->bytes, call->inputs[0].type)) return tort_out_of_memory(call->error, SIZE_MAX);
     tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof *spans);
     int32_t *biases = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *biases);
     float *factors = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *factors);
@@ -391,7 +378,7 @@ static tort_status run_job(const tort_call *call, bool plain) {
     job.buffers = (uint8_t *)scratch;
     job.bands.x = call->inputs[0].data;
     job.bands.fill = (uint8_t)job.x_zero;
-    if (plain) {
+    if (is_plain(p)) {
         job.bands.copy = copy_words;
         job.bands.copy_arg = &job;
     }
@@ -404,37 +391,11 @@ static tort_status run_job(const tort_call *call, bool plain) {
     return TORT_OK;
 }
 
-static tort_status run_blocked(const tort_call *call) {
-    return run_job(call, false);
-}
-
-static tort_status run_plain(const tort_call *call) {
-    return run_job(call, true);
-}
-
 const tort_kernel tort_cpu_blocked_byte_conv[] = {
-    {.domain = "",
-     .op = "QLinearConv",
-     .name = "qlinear_conv_blocked",
-     .claim = claim_blocked,
-     .size = size_blocked,
-     .pack_size = pack_size,
-     .writes_all_packed = true,
-     .prepare = prepare_blocked,
-     .run = run_blocked,
-     .layout = TORT_BLOCKED,
-     .layout_inputs = 1,
+    {"", "QLinearConv", "qlinear_conv_blocked", .claim = claim_blocked, .size = size, .pack_size = pack_size,
+     .writes_all_packed = true, .prepare = prepare_weights, .run = run, .layout = TORT_BLOCKED, .layout_inputs = 1,
      .layout_outputs = 1},
-    {.domain = "",
-     .op = "QLinearConv",
-     .name = "qlinear_conv_blocked_first",
-     .claim = claim_plain,
-     .size = size_plain,
-     .pack_size = pack_size,
-     .writes_all_packed = true,
-     .prepare = prepare_plain,
-     .run = run_plain,
-     .layout = TORT_BLOCKED,
-     .layout_outputs = 1},
+    {"", "QLinearConv", "qlinear_conv_blocked_first", .claim = claim_plain, .size = size, .pack_size = pack_size,
+     .writes_all_packed = true, .prepare = prepare_weights, .run = run, .layout = TORT_BLOCKED, .layout_outputs = 1},
     {.op = NULL},
 };

@@ -130,7 +130,13 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return tort_cpu_pack_floats(packed_floats(node->params, &g), bytes, consumed, error);
 }
 
-static tort_status prepare_weights(tort_prepare *prepare, bool plain) {
+/* Images of fewer channels than a block (the first convolution's, say) come in plain layout; claims tell the two apart
+ * by nothing else. */
+static bool is_plain(const tort_conv_params *p) {
+    return p->channels < TORT_LANES;
+}
+
+static tort_status prepare_weights(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_conv_params *p = prepare->node->params;
     const float *weights = prepare->node->inputs[1].data;
@@ -139,17 +145,9 @@ static tort_status prepare_weights(tort_prepare *prepare, bool plain) {
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     group_blocks(device->simd, p, &g);
     for (int64_t group = 0; group < g.groups; group++)
-        pack_group(device->simd, p, &g, weights, plain, group,
+        pack_group(device->simd, p, &g, weights, is_plain(p), group,
                    packed + group * whole_filters(&g) * g.channels * tort_positions(&p->window));
     return TORT_OK;
-}
-
-static tort_status prepare_blocked(tort_prepare *prepare) {
-    return prepare_weights(prepare, false);
-}
-
-static tort_status prepare_plain(tort_prepare *prepare) {
-    return prepare_weights(prepare, true);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -171,7 +169,7 @@ static tort_verdict claim_blocked(const tort_target *target, const tort_node_vie
     const tort_verdict verdict = claim_window(target, node);
     grouping g;
     if (verdict.code != TORT_YES) return verdict;
-    if (p->channels < TORT_LANES)
+    if (is_plain(p))
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
                        (long long)p->channels);
     if (!group_blocks(tort_simd_choose(target->instructions), p, &g))
@@ -184,7 +182,7 @@ static tort_verdict claim_plain(const tort_target *target, const tort_node_view 
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = claim_window(target, node);
     if (verdict.code != TORT_YES) return verdict;
-    if (p->channels >= TORT_LANES || p->group != 1)
+    if (!is_plain(p) || p->group != 1)
         return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d channels in one group, the input has %lld in %lld",
                        TORT_LANES, (long long)p->channels, (long long)p->group);
     return tort_yes();
@@ -213,7 +211,8 @@ typedef struct conv_job {
 } conv_job;
 
 /* Returns false on overflow. */
-static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd, bool plain) {
+static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd) {
+    const bool plain = is_plain(p);
     group_blocks(simd, p, &job->grouping);
     const tort_band_source source = {.channels = p->channels,
                                      .element = sizeof(float),
@@ -232,28 +231,17 @@ static int64_t bias_floats(const conv_job *job) {
     return job->grouping.groups * whole_filters(&job->grouping);
 }
 
-static tort_status size_job(const tort_target *target, const tort_node_view *node, bool plain, size_t *scratch,
-                            tort_error *error) {
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     conv_job job = {0};
     int64_t floats;
     *scratch = 0;
-    if (start_job(&job, node->params, tort_simd_choose(target->instructions), plain) &&
+    if (start_job(&job, node->params, tort_simd_choose(target->instructions)) &&
         tort_cpu_reserve_floats(scratch, bias_floats(&job)) &&
         tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.bands.shape.positions) * sizeof(tort_span)) &&
         !__builtin_mul_overflow(job.bands.buffer, (int64_t)target->threads, &floats) &&
         tort_cpu_reserve_floats(scratch, floats))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
-}
-
-static tort_status size_blocked(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                tort_error *error) {
-    return size_job(target, node, false, scratch, error);
-}
-
-static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                              tort_error *error) {
-    return size_job(target, node, true, scratch, error);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -384,14 +372,14 @@ static void copy_bias(const conv_job *job, const float *bias, float *to) {
     if (bias) memcpy(to, bias, (size_t)job->params->filters * sizeof *to);
 }
 
-static tort_status run_job(const tort_call *call, bool plain) {
+static tort_status run(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const tort_tensor *bias = tort_call_input(call, 2);
     conv_job job = {.y = call->outputs[0].data, .packed = call->packed};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    if (!start_job(&job, p, device->simd, plain)) return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
     job.bands.x = call->inputs[0].data;
     job.residual = tort_cpu_residual(call, &p->epilogue);
     job.finish = !tort_simd_bounds(&p->epilogue, &job.bounds);
@@ -411,25 +399,17 @@ static tort_status run_job(const tort_call *call, bool plain) {
     return TORT_OK;
 }
 
-static tort_status run_blocked(const tort_call *call) {
-    return run_job(call, false);
-}
-
-static tort_status run_plain(const tort_call *call) {
-    return run_job(call, true);
-}
-
 #define BLOCKED(domain_, op_, z_)                                                                                      \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size_blocked,            \
-        .pack_size = pack_size, .writes_all_packed = true, .prepare = prepare_blocked, .run = run_blocked,             \
-        .in_place = z_, .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1,                        \
+        .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size,                    \
+        .pack_size = pack_size, .writes_all_packed = true, .prepare = prepare_weights, .run = run, .in_place = z_,     \
+        .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1,                                        \
         .layout_alone = tort_cpu_conv_pays_alone                                                                       \
     }
 #define BLOCKED_FIRST(domain_, op_, z_)                                                                                \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size_plain,          \
-        .pack_size = pack_size, .writes_all_packed = true, .prepare = prepare_plain, .run = run_plain,                 \
+        .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size,                \
+        .pack_size = pack_size, .writes_all_packed = true, .prepare = prepare_weights, .run = run,                     \
         .layout = TORT_BLOCKED, .layout_inputs = (z_), .layout_outputs = 1                                             \
     }
 

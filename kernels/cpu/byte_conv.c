@@ -13,10 +13,17 @@
 
 #include <string.h>
 
+enum { QLINEAR_CONV, CONV_INTEGER }; /* the variants of the rows */
+
 static const tort_byte_conv_inputs conv_integer_inputs = {.x_zero = 2, .w = 1, .w_zero = 3, .w_scale = -1};
 const tort_byte_conv_inputs tort_qlinear_conv_inputs = {.x_zero = 2, .w = 3, .w_zero = 5, .w_scale = 4};
 
-static tort_verdict claim(const tort_target *target, const tort_node_view *node, const tort_byte_conv_inputs *in) {
+static const tort_byte_conv_inputs *inputs_of(const tort_kernel *kernel) {
+    return kernel->variant == CONV_INTEGER ? &conv_integer_inputs : &tort_qlinear_conv_inputs;
+}
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_byte_conv_inputs *in = inputs_of(node->kernel);
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code != TORT_YES) return verdict;
@@ -43,8 +50,9 @@ static int64_t group_size(const tort_bytes *bytes, const shape *s) {
     return (tort_packed_byte_rows_size(bytes, s->filters, s->k) + 63) / 64 * 64;
 }
 
-static tort_status pack_size(const tort_target *target, const tort_node_view *node, const tort_byte_conv_inputs *in,
-                             size_t *bytes, uint32_t *consumed, tort_error *error) {
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_byte_conv_inputs *in = inputs_of(node->kernel);
     const tort_conv_params *p = node->params;
     const tort_bytes *table = tort_bytes_choose(target->instructions);
     const shape s = shape_of(p);
@@ -74,7 +82,8 @@ static void pack_group(const tort_cpu_device *device, const shape *s, tort_byte_
     tort_pack_byte_rows(device->simd, device->bytes, packed, &matrix, s->filters, s->k);
 }
 
-static tort_status prepare(tort_prepare *prepare, const tort_byte_conv_inputs *in) {
+static tort_status prepare_weights(tort_prepare *prepare) {
+    const tort_byte_conv_inputs *in = inputs_of(prepare->node->kernel);
     const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
     const tort_info *w = &prepare->node->inputs[in->w];
@@ -323,7 +332,8 @@ static void run_group(const tort_call *call, conv_job *job, const tort_byte_conv
     job->gemm.row_zeros = zeros;
 }
 
-static tort_status run(const tort_call *call, const tort_byte_conv_inputs *in) {
+static tort_status run(const tort_call *call) {
+    const tort_byte_conv_inputs *in = inputs_of(call->kernel);
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     conv_job job = {.params = p, .device = device, .parts = device->threads, .shape = shape_of(p)};
@@ -344,23 +354,6 @@ static tort_status run(const tort_call *call, const tort_byte_conv_inputs *in) {
 
 /* ---- the two operators ------------------------------------------------------------------------------------------- */
 
-#define DEFINE(name, inputs)                                                                                           \
-    static tort_verdict claim_##name(const tort_target *target, const tort_node_view *node) {                          \
-        return claim(target, node, &inputs);                                                                           \
-    }                                                                                                                  \
-    static tort_status pack_size_##name(const tort_target *target, const tort_node_view *node, size_t *bytes,          \
-                                        uint32_t *consumed, tort_error *error) {                                       \
-        return pack_size(target, node, &inputs, bytes, consumed, error);                                               \
-    }                                                                                                                  \
-    static tort_status prepare_##name(tort_prepare *p) {                                                               \
-        return prepare(p, &inputs);                                                                                    \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        return run(call, &inputs);                                                                                     \
-    }
-DEFINE(integer, conv_integer_inputs)
-DEFINE(linear, tort_qlinear_conv_inputs)
-
 /* Rows of com.microsoft, with channels first or last. */
 static tort_status size_either(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                tort_error *error) {
@@ -369,18 +362,14 @@ static tort_status size_either(const tort_target *target, const tort_node_view *
 }
 
 static tort_status run_either(const tort_call *call) {
-    return tort_either_conv_run(call, run_linear);
+    return tort_either_conv_run(call, run);
 }
 
-#define ROW(domain_, op_, kernel_, name_, size_, run_)                                                                 \
-    {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = kernel_, .claim = claim_##name_, .size = size_,                          \
-        .pack_size = pack_size_##name_, .prepare = prepare_##name_, .run = run_                                        \
-    }
+#define PACKED .claim = claim, .pack_size = pack_size, .prepare = prepare_weights
 
 const tort_kernel tort_cpu_byte_conv[] = {
-    ROW("", "ConvInteger", "conv_integer_packed", integer, size, run_integer),
-    ROW("", "QLinearConv", "qlinear_conv_packed", linear, size, run_linear),
-    ROW("com.microsoft", "QLinearConv", "qlinear_conv_packed", linear, size_either, run_either),
+    {"", "ConvInteger", "conv_integer_packed", PACKED, .variant = CONV_INTEGER, .size = size, .run = run},
+    {"", "QLinearConv", "qlinear_conv_packed", PACKED, .size = size, .run = run},
+    {"com.microsoft", "QLinearConv", "qlinear_conv_packed", PACKED, .size = size_either, .run = run_either},
     {.op = NULL},
 };

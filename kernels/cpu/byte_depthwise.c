@@ -302,12 +302,7 @@ static tort_status run_either(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_byte_depthwise[] = {
-    {.domain = "", .op = "QLinearConv", .name = "qlinear_conv_depthwise", .claim = claim, .size = size, .run = run},
-    {.domain = "com.microsoft",
-     .op = "QLinearConv",
-     .name = "qlinear_conv_depthwise",
-     .claim = claim,
-     .size = size_either,
-     .run = run_either},
+    {"", "QLinearConv", "qlinear_conv_depthwise", .claim = claim, .size = size, .run = run},
+    {"com.microsoft", "QLinearConv", "qlinear_conv_depthwise", .claim = claim, .size = size_either, .run = run_either},
     {.op = NULL},
 };

@@ -153,6 +153,6 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_byte_pool[] = {
-    {.domain = "", .op = "MaxPool", .name = "max_pool_bytes", .claim = claim, .size = size, .run = run},
+    {"", "MaxPool", "max_pool_bytes", .claim = claim, .size = size, .run = run},
     {.op = NULL},
 };

@@ -155,24 +155,9 @@ static tort_status run_lp_norm(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_channels[] = {
-    {.domain = "",
-     .op = "BatchNormalization",
-     .name = "batch_norm_planes",
-     .claim = claim_batch_norm,
-     .size = size_batch_norm,
-     .run = run_batch_norm,
-     .in_place = 1},
-    {.domain = "",
-     .op = "GroupNormalization",
-     .name = "group_norm_planes",
-     .claim = claim_all_float,
-     .run = run_group_norm,
-     .in_place = 1},
-    {.domain = "",
-     .op = "LpNormalization",
-     .name = "lp_norm_rows",
-     .claim = claim_lp_norm,
-     .run = run_lp_norm,
-     .in_place = 1},
+    {"", "BatchNormalization", "batch_norm_planes", .claim = claim_batch_norm, .size = size_batch_norm,
+     .run = run_batch_norm, .in_place = 1},
+    {"", "GroupNormalization", "group_norm_planes", .claim = claim_all_float, .run = run_group_norm, .in_place = 1},
+    {"", "LpNormalization", "lp_norm_rows", .claim = claim_lp_norm, .run = run_lp_norm, .in_place = 1},
     {.op = NULL},
 };

@@ -353,7 +353,7 @@ static tort_status run_nhwc_depthwise(const tort_call *call) {
 }
 
 #define DEPTHWISE(domain_, op_, size_, run_)                                                                           \
-    { .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise, .size = size_, .run = run_ }
+    { domain_, op_, "conv_depthwise", .claim = claim_depthwise, .size = size_, .run = run_ }
 #define PACKED_GEMM(domain_, op_, size_, run_, in_place_)                                                              \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_,                  \

@@ -12,7 +12,7 @@ static tort_verdict claim_reference(const tort_target *target, const tort_node_v
 }
 
 static const tort_kernel reference_kernels[] = {
-    {.domain = "", .op = "*", .name = "reference", .claim = claim_reference},
+    {"", "*", "reference", .claim = claim_reference},
     {.op = NULL},
 };
 

@@ -194,11 +194,7 @@ static tort_status run_deform_conv(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_deform_conv[] = {
-    {.domain = "",
-     .op = "DeformConv",
-     .name = "deform_conv_packed_gemm",
-     .claim = claim_deform_conv,
-     .size = size_deform_conv,
+    {"", "DeformConv", "deform_conv_packed_gemm", .claim = claim_deform_conv, .size = size_deform_conv,
      .run = run_deform_conv},
     {.op = NULL},
 };

@@ -285,11 +285,6 @@ static tort_status run_einsum(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_einsum[] = {
-    {.domain = "",
-     .op = "Einsum",
-     .name = "einsum_products",
-     .claim = claim_einsum,
-     .size = size_einsum,
-     .run = run_einsum},
+    {"", "Einsum", "einsum_products", .claim = claim_einsum, .size = size_einsum, .run = run_einsum},
     {.op = NULL},
 };

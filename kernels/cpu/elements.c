@@ -426,7 +426,7 @@ const tort_kernel tort_cpu_elements[] = {
     ROW("Neg", "neg_integers", claim_neg, run_neg, 0),
     ROW("Abs", "abs_integers", claim_neg, run_abs, 0),
     ROW("Where", "where_vectors", claim_where, run_where, 0),
-    {.domain = "", .op = "Cast", .name = "cast_vectors", .claim = claim_cast, .run = run_cast},
-    {.domain = "", .op = "CastLike", .name = "cast_vectors", .claim = claim_cast, .run = run_cast},
+    {"", "Cast", "cast_vectors", .claim = claim_cast, .run = run_cast},
+    {"", "CastLike", "cast_vectors", .claim = claim_cast, .run = run_cast},
     {.op = NULL},
 };

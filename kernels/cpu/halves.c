@@ -70,7 +70,7 @@ static tort_status run_cast(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_halves[] = {
-    {.domain = "", .op = "Cast", .name = "cast_halves", .claim = claim_cast, .run = run_cast},
-    {.domain = "", .op = "CastLike", .name = "cast_halves", .claim = claim_cast, .run = run_cast},
+    {"", "Cast", "cast_halves", .claim = claim_cast, .run = run_cast},
+    {"", "CastLike", "cast_halves", .claim = claim_cast, .run = run_cast},
     {.op = NULL},
 };

@@ -150,16 +150,9 @@ static tort_status run_projected(const tort_call *call) {
     }
 
 const tort_kernel tort_cpu_heads[] = {
-    {.domain = "com.microsoft",
-     .op = "Attention",
-     .name = "heads_projected",
-     .claim = claim_projected,
-     .size = size_projected,
-     .pack_size = pack_size_projected,
-     .read_in_parts = 1u << 1,
-     .writes_all_packed = true,
-     .prepare = prepare_projected,
-     .run = run_projected},
+    {"com.microsoft", "Attention", "heads_projected", .claim = claim_projected, .size = size_projected,
+     .pack_size = pack_size_projected, .read_in_parts = 1u << 1, .writes_all_packed = true,
+     .prepare = prepare_projected, .run = run_projected},
     ROW("GroupQueryAttention"),
     ROW("MultiHeadAttention"),
     ROW("DecoderMaskedMultiHeadAttention"),

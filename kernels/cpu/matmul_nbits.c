@@ -312,13 +312,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_matmul_nbits[] = {
-    {.domain = "com.microsoft",
-     .op = "MatMulNBits",
-     .name = "matmul_nbits_packed",
-     .claim = claim,
-     .size = size,
-     .pack_size = pack_size,
-     .prepare = prepare_nbits,
-     .run = run},
+    {"com.microsoft", "MatMulNBits", "matmul_nbits_packed", .claim = claim, .size = size, .pack_size = pack_size,
+     .prepare = prepare_nbits, .run = run},
     {.op = NULL},
 };

@@ -143,16 +143,12 @@ static tort_status move_box(const tort_call *call, tort_type type, void *dst, co
     return TORT_OK;
 }
 
-static tort_status run_transpose(const tort_call *call) {
+enum { TRANSPOSE, DEPTH_TO_SPACE, SPACE_TO_DEPTH }; /* the variants of the rows */
+
+static tort_status run(const tort_call *call) {
+    if (call->kernel->variant == DEPTH_TO_SPACE) return tort_move_depth_to_space(call, move_box);
+    if (call->kernel->variant == SPACE_TO_DEPTH) return tort_move_space_to_depth(call, move_box);
     return tort_move_transpose(call, move_box);
-}
-
-static tort_status run_depth_to_space(const tort_call *call) {
-    return tort_move_depth_to_space(call, move_box);
-}
-
-static tort_status run_space_to_depth(const tort_call *call) {
-    return tort_move_space_to_depth(call, move_box);
 }
 
 static tort_verdict claim_bytes(const tort_target *target, const tort_node_view *node) {
@@ -161,12 +157,9 @@ static tort_verdict claim_bytes(const tort_target *target, const tort_node_view 
                    tort_type_name(node->inputs[0].type));
 }
 
-#define MOVE_ROW(op_, run_)                                                                                            \
-    { .domain = "", .op = op_, .name = "move_tiles", .claim = claim_bytes, .run = run_ }
-
 const tort_kernel tort_cpu_move[] = {
-    MOVE_ROW("Transpose", run_transpose),
-    MOVE_ROW("DepthToSpace", run_depth_to_space),
-    MOVE_ROW("SpaceToDepth", run_space_to_depth),
+    {"", "Transpose", "move_tiles", .claim = claim_bytes, .run = run, .variant = TRANSPOSE},
+    {"", "DepthToSpace", "move_tiles", .claim = claim_bytes, .run = run, .variant = DEPTH_TO_SPACE},
+    {"", "SpaceToDepth", "move_tiles", .claim = claim_bytes, .run = run, .variant = SPACE_TO_DEPTH},
     {.op = NULL},
 };

@@ -302,11 +302,6 @@ static tort_status run_attention(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_onnx_attention[] = {
-    {.domain = "",
-     .op = "Attention",
-     .name = "attention_blocks",
-     .claim = claim_attention,
-     .size = size_attention,
-     .run = run_attention},
+    {"", "Attention", "attention_blocks", .claim = claim_attention, .size = size_attention, .run = run_attention},
     {.op = NULL},
 };

@@ -112,12 +112,7 @@ static tort_status run_pool(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_pool[] = {
-    {.domain = "", .op = "MaxPool", .name = "max_pool_rows", .claim = claim_pool, .size = size_pool, .run = run_pool},
-    {.domain = "",
-     .op = "AveragePool",
-     .name = "average_pool_rows",
-     .claim = claim_pool,
-     .size = size_pool,
-     .run = run_pool},
+    {"", "MaxPool", "max_pool_rows", .claim = claim_pool, .size = size_pool, .run = run_pool},
+    {"", "AveragePool", "average_pool_rows", .claim = claim_pool, .size = size_pool, .run = run_pool},
     {.op = NULL},
 };

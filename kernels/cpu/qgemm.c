@@ -68,14 +68,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_qgemm[] = {
-    {.domain = "com.microsoft",
-     .op = "QGemm",
-     .name = "qgemm_packed",
-     .claim = claim,
-     .size = size,
-     .pack_size = pack_size,
-     .writes_all_packed = true,
-     .prepare = prepare,
-     .run = run},
+    {"com.microsoft", "QGemm", "qgemm_packed", .claim = claim, .size = size, .pack_size = pack_size,
+     .writes_all_packed = true, .prepare = prepare, .run = run},
     {.op = NULL},
 };

@@ -7,7 +7,8 @@
 #include "kernels/cpu/quantize.h"
 #include "ops/integer_matmul.h"
 
-static tort_verdict claim_of(const tort_target *target, const tort_node_view *node, const tort_integer_inputs *in) {
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(node->op);
     const struct {
         int32_t input;
         bool many;
@@ -30,17 +31,19 @@ static bool packs_b(const tort_node_view *node, const tort_integer_inputs *in) {
     return node->inputs[in->b].constant && node->inputs[in->b].rank == 2;
 }
 
-static tort_status pack_size_of(const tort_target *target, const tort_node_view *node, const tort_integer_inputs *in,
-                                size_t *bytes, uint32_t *consumed, tort_error *error) {
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(node->op);
     const tort_info *b = &node->inputs[in->b];
     if (!packs_b(node, in)) return TORT_OK;
     return tort_byte_product_pack_size(target, in->b, b->dims[1], b->dims[0], bytes, consumed, error);
 }
 
-static tort_status prepare_of(tort_prepare *prepare, const tort_integer_inputs *in) {
-    const tort_info *b = &prepare->node->inputs[in->b];
-    if (!prepare->packed) return TORT_OK;
-    return tort_byte_product_prepare(prepare, in->b, b->dims[1], 1, b->dims[1], b->dims[0]);
+static tort_status prepare(tort_prepare *job) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(job->node->op);
+    const tort_info *b = &job->node->inputs[in->b];
+    if (!job->packed) return TORT_OK;
+    return tort_byte_product_prepare(job, in->b, b->dims[1], 1, b->dims[1], b->dims[0]);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -57,8 +60,8 @@ static int64_t count_of(const tort_info *info) {
 }
 
 /* Reserves the product's buffers, zero points and factors of columns, and A as bytes. */
-static tort_status size_of(const tort_target *target, const tort_node_view *node, const tort_integer_inputs *in,
-                           size_t *scratch, tort_error *error) {
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(node->op);
     const tort_matmul_params *p = node->params;
     *scratch = 0;
     if (tort_byte_product_reserve(target, rows_of(p), p->k, packs_b(node, in), scratch) &&
@@ -84,7 +87,8 @@ static void fill_factors(const tort_call *call, const tort_integer_inputs *in, f
     for (int64_t j = 0; j < n; j++) factors[j] = a_scale * (many ? factors[j] : first) / y_scale;
 }
 
-static tort_status run_of(const tort_call *call, const tort_integer_inputs *in) {
+static tort_status run(const tort_call *call) {
+    const tort_integer_inputs *in = tort_integer_inputs_of(call->op);
     const tort_matmul_params *p = call->params;
     const tort_cpu_device *device = call->device;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
@@ -124,39 +128,16 @@ static tort_status run_of(const tort_call *call, const tort_integer_inputs *in) 
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define DEFINE(name, inputs)                                                                                           \
-    static tort_verdict claim_##name(const tort_target *target, const tort_node_view *node) {                          \
-        return claim_of(target, node, &inputs);                                                                        \
-    }                                                                                                                  \
-    static tort_status pack_size_##name(const tort_target *target, const tort_node_view *node, size_t *bytes,          \
-                                        uint32_t *consumed, tort_error *error) {                                       \
-        return pack_size_of(target, node, &inputs, bytes, consumed, error);                                            \
-    }                                                                                                                  \
-    static tort_status prepare_##name(tort_prepare *prepare) {                                                         \
-        return prepare_of(prepare, &inputs);                                                                           \
-    }                                                                                                                  \
-    static tort_status size_##name(const tort_target *target, const tort_node_view *node, size_t *scratch,             \
-                                   tort_error *error) {                                                                \
-        return size_of(target, node, &inputs, scratch, error);                                                         \
-    }                                                                                                                  \
-    static tort_status run_##name(const tort_call *call) {                                                             \
-        return run_of(call, &inputs);                                                                                  \
-    }
-DEFINE(integer, tort_integer_matmul_inputs)
-DEFINE(linear, tort_linear_matmul_inputs)
-DEFINE(to_float, tort_matmul_to_float_inputs)
-DEFINE(dynamic, tort_dynamic_matmul_inputs)
-
-#define ROW(domain_, op_, kernel_, name_)                                                                              \
+#define ROW(domain_, op_, name_)                                                                                       \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = kernel_, .claim = claim_##name_, .size = size_##name_,                   \
-        .pack_size = pack_size_##name_, .writes_all_packed = true, .prepare = prepare_##name_, .run = run_##name_      \
+        .domain = domain_, .op = op_, .name = name_, .claim = claim, .size = size, .pack_size = pack_size,             \
+        .writes_all_packed = true, .prepare = prepare, .run = run                                                      \
     }
 
 const tort_kernel tort_cpu_qlinear_matmul[] = {
-    ROW("", "MatMulInteger", "matmul_integer_packed", integer),
-    ROW("", "QLinearMatMul", "qlinear_matmul_packed", linear),
-    ROW("com.microsoft", "MatMulIntegerToFloat", "matmul_integer_to_float_packed", to_float),
-    ROW("com.microsoft", "DynamicQuantizeMatMul", "dynamic_quantize_matmul_packed", dynamic),
+    ROW("", "MatMulInteger", "matmul_integer_packed"),
+    ROW("", "QLinearMatMul", "qlinear_matmul_packed"),
+    ROW("com.microsoft", "MatMulIntegerToFloat", "matmul_integer_to_float_packed"),
+    ROW("com.microsoft", "DynamicQuantizeMatMul", "dynamic_quantize_matmul_packed"),
     {.op = NULL},
 };

@@ -6,8 +6,13 @@
 
 #include "ops/quantize.h"
 
-static tort_verdict claim(const tort_target *target, const tort_node_view *node, tort_type floats, tort_type bytes) {
+/* The variants of the rows: which way, and that only one scale is served (a kernel that takes any layout). */
+enum { DEQUANTIZE = 1, ONE_SCALE = 2 };
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_quantize *p = node->params;
+    const bool back = (node->kernel->variant & DEQUANTIZE) != 0;
+    const tort_type x = node->inputs[0].type, y = node->outputs[0].type, floats = back ? y : x, bytes = back ? x : y;
     if (floats != TORT_FLOAT || !tort_is_byte(bytes))
         return tort_no(TORT_NO_TYPE, "", "is for float and int8 or uint8, not for %s and %s", tort_type_name(floats),
                        tort_type_name(bytes));
@@ -15,34 +20,12 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node,
         return tort_no(TORT_NO_ATTR, "precision", "rounds as float does, not as %s", tort_type_name(p->precision));
     if (node->inputs[0].rank < 0 || node->inputs[1].rank < 0)
         return tort_no(TORT_NO_DYNAMIC, "", "the rank of x or of its scale is not known");
-    if (p->granularity == TORT_BLOCKED) return tort_no(TORT_NO_ATTR, "block_size", "is for a scale a tensor or axis");
+    if (p->granularity == TORT_PER_BLOCK) return tort_no(TORT_NO_ATTR, "block_size", "is for a scale a tensor or axis");
     if (p->granularity == TORT_PER_AXIS && p->inner == 1)
         return tort_no(TORT_NO_SHAPE, "", "is for an axis that is not the last");
+    if (node->kernel->variant & ONE_SCALE && p->granularity != TORT_PER_TENSOR)
+        return tort_no(TORT_NO_SHAPE, "", "is for one scale");
     return tort_cpu_claim_processor(target);
-}
-
-static tort_verdict claim_one(const tort_target *target, const tort_node_view *node, tort_type floats,
-                              tort_type bytes) {
-    const tort_quantize *p = node->params;
-    const tort_verdict verdict = claim(target, node, floats, bytes);
-    if (verdict.code != TORT_YES || p->granularity == TORT_PER_TENSOR) return verdict;
-    return tort_no(TORT_NO_SHAPE, "", "is for one scale");
-}
-
-static tort_verdict claim_quantize_one(const tort_target *target, const tort_node_view *node) {
-    return claim_one(target, node, node->inputs[0].type, node->outputs[0].type);
-}
-
-static tort_verdict claim_dequantize_one(const tort_target *target, const tort_node_view *node) {
-    return claim_one(target, node, node->outputs[0].type, node->inputs[0].type);
-}
-
-static tort_verdict claim_quantize(const tort_target *target, const tort_node_view *node) {
-    return claim(target, node, node->inputs[0].type, node->outputs[0].type);
-}
-
-static tort_verdict claim_dequantize(const tort_target *target, const tort_node_view *node) {
-    return claim(target, node, node->outputs[0].type, node->inputs[0].type);
 }
 
 /* ---- rows of one scale ------------------------------------------------------------------------------------------- */
@@ -100,19 +83,13 @@ static void dequantize_range(void *arg, int64_t begin, int64_t end) {
     each_row(arg, begin, end, dequantize);
 }
 
-static tort_status run(const tort_call *call, tort_type bytes, void (*body)(void *, int64_t, int64_t)) {
+static tort_status run(const tort_call *call) {
     const tort_cpu_device *device = call->device;
+    const bool back = (call->kernel->variant & DEQUANTIZE) != 0;
+    const tort_type bytes = back ? call->inputs[0].type : call->outputs[0].type;
     row_job job = {.call = call, .simd = device->simd, .params = call->params, .is_signed = bytes == TORT_INT8};
-    tort_parallel(call, tort_count(&call->outputs[0]), 1, body, &job);
+    tort_parallel(call, tort_count(&call->outputs[0]), 1, back ? dequantize_range : quantize_range, &job);
     return TORT_OK;
-}
-
-static tort_status run_quantize(const tort_call *call) {
-    return run(call, call->outputs[0].type, quantize_range);
-}
-
-static tort_status run_dequantize(const tort_call *call) {
-    return run(call, call->inputs[0].type, dequantize_range);
 }
 
 /* ---- with a scale of its own ------------------------------------------------------------------------------------- */
@@ -154,37 +131,19 @@ static tort_status run_dynamic(const tort_call *call) {
     return TORT_OK;
 }
 
+#define LINEAR .claim = claim, .run = run
 #define IN_ANY_ORDER .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1
-#define ROWS(domain_)                                                                                                  \
-    {.domain = domain_,                                                                                                \
-     .op = "QuantizeLinear",                                                                                           \
-     .name = "quantize_vectors",                                                                                       \
-     .claim = claim_quantize_one,                                                                                      \
-     .run = run_quantize,                                                                                              \
-     IN_ANY_ORDER},                                                                                                    \
-        {.domain = domain_,                                                                                            \
-         .op = "DequantizeLinear",                                                                                     \
-         .name = "dequantize_vectors",                                                                                 \
-         .claim = claim_dequantize_one,                                                                                \
-         .run = run_dequantize,                                                                                        \
-         IN_ANY_ORDER},                                                                                                \
-        {.domain = domain_,                                                                                            \
-         .op = "QuantizeLinear",                                                                                       \
-         .name = "quantize_vectors",                                                                                   \
-         .claim = claim_quantize,                                                                                      \
-         .run = run_quantize},                                                                                         \
-    {                                                                                                                  \
-        .domain = domain_, .op = "DequantizeLinear", .name = "dequantize_vectors", .claim = claim_dequantize,          \
-        .run = run_dequantize                                                                                          \
-    }
 
 const tort_kernel tort_cpu_quantize[] = {
-    ROWS(""),
-    ROWS("com.microsoft"),
-    {.domain = "",
-     .op = "DynamicQuantizeLinear",
-     .name = "dynamic_quantize_vectors",
-     .claim = claim_dynamic,
-     .run = run_dynamic},
+    {"", "QuantizeLinear", "quantize_vectors", LINEAR, .variant = ONE_SCALE, IN_ANY_ORDER},
+    {"", "DequantizeLinear", "dequantize_vectors", LINEAR, .variant = DEQUANTIZE | ONE_SCALE, IN_ANY_ORDER},
+    {"", "QuantizeLinear", "quantize_vectors", LINEAR},
+    {"", "DequantizeLinear", "dequantize_vectors", LINEAR, .variant = DEQUANTIZE},
+    {"com.microsoft", "QuantizeLinear", "quantize_vectors", LINEAR, .variant = ONE_SCALE, IN_ANY_ORDER},
+    {"com.microsoft", "DequantizeLinear", "dequantize_vectors", LINEAR, .variant = DEQUANTIZE | ONE_SCALE,
+     IN_ANY_ORDER},
+    {"com.microsoft", "QuantizeLinear", "quantize_vectors", LINEAR},
+    {"com.microsoft", "DequantizeLinear", "dequantize_vectors", LINEAR, .variant = DEQUANTIZE},
+    {"", "DynamicQuantizeLinear", "dynamic_quantize_vectors", .claim = claim_dynamic, .run = run_dynamic},
     {.op = NULL},
 };

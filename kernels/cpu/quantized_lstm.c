@@ -285,13 +285,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_quantized_lstm[] = {
-    {.domain = "com.microsoft",
-     .op = "DynamicQuantizeLSTM",
-     .name = "quantized_lstm_packed",
-     .claim = claim,
-     .size = size,
-     .pack_size = pack_size,
-     .prepare = prepare,
-     .run = run},
+    {"com.microsoft", "DynamicQuantizeLSTM", "quantized_lstm_packed", .claim = claim, .size = size,
+     .pack_size = pack_size, .prepare = prepare, .run = run},
     {.op = NULL},
 };

@@ -257,17 +257,7 @@ static tort_status run_resize(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_resize[] = {
-    {.domain = "",
-     .op = "Resize",
-     .name = "resize_rows",
-     .claim = claim_resize,
-     .size = size_resize,
-     .run = run_resize},
-    {.domain = "",
-     .op = "Upsample",
-     .name = "resize_rows",
-     .claim = claim_resize,
-     .size = size_resize,
-     .run = run_resize},
+    {"", "Resize", "resize_rows", .claim = claim_resize, .size = size_resize, .run = run_resize},
+    {"", "Upsample", "resize_rows", .claim = claim_resize, .size = size_resize, .run = run_resize},
     {.op = NULL},
 };

@@ -75,6 +75,6 @@ static tort_status run_roi_align(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_roi_align[] = {
-    {.domain = "", .op = "RoiAlign", .name = "roi_align_bins", .claim = claim_roi_align, .run = run_roi_align},
+    {"", "RoiAlign", "roi_align_bins", .claim = claim_roi_align, .run = run_roi_align},
     {.op = NULL},
 };

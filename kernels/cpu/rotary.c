@@ -78,11 +78,7 @@ static tort_status run_rotary(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_rotary[] = {
-    {.domain = "", .op = "RotaryEmbedding", .name = "rotary_rows", .claim = tort_cpu_claim_float, .run = run_rotary},
-    {.domain = "com.microsoft",
-     .op = "RotaryEmbedding",
-     .name = "rotary_rows",
-     .claim = tort_cpu_claim_float,
-     .run = run_rotary},
+    {"", "RotaryEmbedding", "rotary_rows", .claim = tort_cpu_claim_float, .run = run_rotary},
+    {"com.microsoft", "RotaryEmbedding", "rotary_rows", .claim = tort_cpu_claim_float, .run = run_rotary},
     {.op = NULL},
 };

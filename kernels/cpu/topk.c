@@ -182,6 +182,6 @@ static tort_status run_topk(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_topk[] = {
-    {.domain = "", .op = "TopK", .name = "topk_lanes", .claim = claim_topk, .size = size_topk, .run = run_topk},
+    {"", "TopK", "topk_lanes", .claim = claim_topk, .size = size_topk, .run = run_topk},
     {.op = NULL},
 };

@@ -182,12 +182,7 @@ const tort_kernel tort_cuda_binary_kernels[] = {
     ROW("Max", claim_numbers, prepare, run_all, GPU_MAX),
     ROW("Min", claim_numbers, prepare, run_all, GPU_MIN),
     ROW("Sum", claim_sum, prepare, run_all, GPU_ADD),
-    {.domain = "",
-     .op = "Not",
-     .name = "not",
-     .claim = claim_bools,
-     .prepare = CUDA_ONLY(prepare_not),
-     .run = CUDA_ONLY(run_not),
+    {"", "Not", "not", .claim = claim_bools, .prepare = CUDA_ONLY(prepare_not), .run = CUDA_ONLY(run_not),
      .in_place = 1},
     {.op = NULL},
 };

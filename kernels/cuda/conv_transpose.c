@@ -27,18 +27,9 @@ static tort_status run_dynamic_pads(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_conv_transpose_kernels[] = {
-    {.domain = "",
-     .op = "ConvTranspose",
-     .name = "conv_transpose",
-     .claim = claim_conv_transpose,
-     .prepare = CUDA_ONLY(prepare_conv_transpose),
+    {"", "ConvTranspose", "conv_transpose", .claim = claim_conv_transpose, .prepare = CUDA_ONLY(prepare_conv_transpose),
      .run = CUDA_ONLY(run_conv_transpose)},
-    {.domain = "com.microsoft",
-     .op = "ConvTransposeWithDynamicPads",
-     .name = "conv_transpose",
-     .host_inputs = 1u << TORT_CONV_PADS,
-     .claim = claim_conv_transpose,
-     .prepare = CUDA_ONLY(prepare_conv_transpose),
-     .run = CUDA_ONLY(run_dynamic_pads)},
+    {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose", .host_inputs = 1u << TORT_CONV_PADS,
+     .claim = claim_conv_transpose, .prepare = CUDA_ONLY(prepare_conv_transpose), .run = CUDA_ONLY(run_dynamic_pads)},
     {.op = NULL},
 };

@@ -65,14 +65,8 @@ static tort_status run_attention(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_fused_attention_kernels[] = {
-    {.domain = "tinyort",
-     .op = "FusedAttention",
-     .name = "fused_attention",
-     .claim = claim_attention,
-     .size = size_attention,
+    {"tinyort", "FusedAttention", "fused_attention", .claim = claim_attention, .size = size_attention,
      .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
-     .restride = tort_attention_restride,
-     .prepare = CUDA_ONLY(prepare_attention),
-     .run = CUDA_ONLY(run_attention)},
+     .restride = tort_attention_restride, .prepare = CUDA_ONLY(prepare_attention), .run = CUDA_ONLY(run_attention)},
     {.op = NULL},
 };

@@ -105,6 +105,6 @@ const tort_kernel tort_cuda_place_kernels[] = {
     ROW("TensorScatter", cache, tort_cuda_claim_movable, 1),
     ROW("EyeLike", eye, NULL, 0), /* all its types have whole bytes */
     ROW("BitwiseNot", complement, NULL, 1),
-    {.domain = "", .op = "BitCast", .name = "copy", .claim = claim_cast, .run = CUDA_ONLY(run_cast)},
+    {"", "BitCast", "copy", .claim = claim_cast, .run = CUDA_ONLY(run_cast)},
     {.op = NULL},
 };

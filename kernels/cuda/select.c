@@ -108,19 +108,9 @@ static tort_status run_compress(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_select_kernels[] = {
-    {.domain = "",
-     .op = "NonZero",
-     .name = "nonzero",
-     .claim = claim_nonzero,
-     .size = size_nonzero,
-     .prepare = CUDA_ONLY(prepare_nonzero),
+    {"", "NonZero", "nonzero", .claim = claim_nonzero, .size = size_nonzero, .prepare = CUDA_ONLY(prepare_nonzero),
      .run = CUDA_ONLY(run_nonzero)},
-    {.domain = "",
-     .op = "Compress",
-     .name = "compress",
-     .claim = tort_cuda_claim_movable,
-     .size = size_compress,
-     .prepare = CUDA_ONLY(prepare_compress),
-     .run = CUDA_ONLY(run_compress)},
+    {"", "Compress", "compress", .claim = tort_cuda_claim_movable, .size = size_compress,
+     .prepare = CUDA_ONLY(prepare_compress), .run = CUDA_ONLY(run_compress)},
     {.op = NULL},
 };

@@ -24,12 +24,7 @@ static tort_status run_where(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_where_kernels[] = {
-    {.domain = "",
-     .op = "Where",
-     .name = "where",
-     .claim = claim_where,
-     .prepare = CUDA_ONLY(prepare_where),
-     .run = CUDA_ONLY(run_where),
+    {"", "Where", "where", .claim = claim_where, .prepare = CUDA_ONLY(prepare_where), .run = CUDA_ONLY(run_where),
      .in_place = 7},
     {.op = NULL},
 };

@@ -5,6 +5,8 @@
 #include "ops/microsoft/qlinear.h"
 #include "ops/pool.h"
 
+enum { POOL_WINDOW, POOL_GLOBAL }; /* the variants of the rows */
+
 typedef struct qlinear_pool {
     tort_pool_params pool;
     bool channels_last;
@@ -14,22 +16,19 @@ static bool is_last(const tort_node_view *node) {
     return tort_attr_int(node, "channels_last") != 0;
 }
 
-static tort_status infer(tort_infer *infer, tort_status (*pool)(tort_infer *infer)) {
-    tort_status status = tort_planar_infer(infer, is_last(infer->node), pool);
-    return status != TORT_OK ? status : tort_linear_check(infer, 0x1e);
-}
-static tort_status infer_average(tort_infer *i) {
-    return infer(i, tort_infer_pool);
-}
-static tort_status infer_global(tort_infer *i) {
-    return infer(i, tort_infer_global_pool);
+static tort_status infer(tort_infer *i) {
+    const bool global = i->node->op->variant == POOL_GLOBAL;
+    tort_status status = tort_planar_infer(i, is_last(i->node), global ? tort_infer_global_pool : tort_infer_pool);
+    return status != TORT_OK ? status : tort_linear_check(i, 0x1e);
 }
 
 /* Scratch: X and Y as floats. */
-static tort_status resolve(tort_resolve *resolve, tort_status (*pool)(tort_resolve *resolve)) {
+static tort_status resolve_pool(tort_resolve *resolve) {
+    const bool global = resolve->node->op->variant == POOL_GLOBAL;
     qlinear_pool *params = resolve->params;
     params->channels_last = is_last(resolve->node);
-    tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->pool, pool);
+    tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->pool,
+                                             global ? tort_resolve_global_average_pool : tort_resolve_average_pool);
     resolve->scratch_bytes = 0; /* that of the pool is for other types */
     if (status != TORT_OK) return status;
     const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
@@ -39,12 +38,6 @@ static tort_status resolve(tort_resolve *resolve, tort_status (*pool)(tort_resol
         tort_mul_size(count, sizeof(float), &resolve->scratch_bytes))
         return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
-}
-static tort_status resolve_average(tort_resolve *r) {
-    return resolve(r, tort_resolve_average_pool);
-}
-static tort_status resolve_global(tort_resolve *r) {
-    return resolve(r, tort_resolve_global_average_pool);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -128,9 +121,9 @@ const tort_op tort_ops_qlinear_pool[] = {
      "Y:T", "T=uint8|int8",
      "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints! pads:ints "
      "strides:ints",
-     .params_size = sizeof(qlinear_pool), .infer = infer_average, .resolve = resolve_average, .reference = run},
+     .variant = POOL_WINDOW, sizeof(qlinear_pool), infer, resolve_pool, run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
-     "Y:T", "T=uint8|int8", "channels_last:int=0", .params_size = sizeof(qlinear_pool), .infer = infer_global,
-     .resolve = resolve_global, .reference = run},
+     "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, sizeof(qlinear_pool), infer, resolve_pool,
+     run},
     {0},
 };

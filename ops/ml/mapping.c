@@ -119,26 +119,18 @@ static tort_status resolve_default(tort_resolve *resolve, mapping_params *params
     return TORT_OK;
 }
 
-static tort_status resolve_encoder(tort_resolve *resolve, bool first) {
+/* Versions 2 and 3 say nothing of keys that are there twice: ONNX Runtime takes the first. */
+static tort_status resolve_encoder(tort_resolve *resolve) {
     mapping_params *params = resolve->params;
     const side keys = side_of(resolve->node, true), values = side_of(resolve->node, false);
     params->kind = KEYS_TO_VALUES;
-    params->first = first;
+    params->first = resolve->node->op->since < 4;
     params->key_type = keys.type;
     params->value_type = values.type;
     tort_status status = resolve_side(resolve, &keys, &params->keys);
     if (!status) status = resolve_side(resolve, &values, &params->values);
     resolve->scratch_bytes = tort_lookup_bytes(keys.count);
     return status ? status : resolve_default(resolve, params);
-}
-
-/* Version 2 says nothing of keys that are there twice: ONNX Runtime takes the first. */
-static tort_status encoder2_resolve(tort_resolve *resolve) {
-    return resolve_encoder(resolve, true);
-}
-
-static tort_status encoder4_resolve(tort_resolve *resolve) {
-    return resolve_encoder(resolve, false);
 }
 
 /* ---- strings to integers or back: LabelEncoder-1 and CategoryMapper ---------------------------------------------- */
@@ -270,10 +262,10 @@ const tort_op tort_ops_ml_mapping[] = {
      "classes_strings:strings default_int64:int=-1 default_string:string=_Unused", 0, PARAMS, encoder1_infer,
      encoder1_resolve, mapping_reference},
     {"ai.onnx.ml", "LabelEncoder", 2, 3, "X:T1", "Y:T2", "T1=string|int64|float T2=string|int64|float", DEFAULTS LISTS,
-     0, PARAMS, encoder_infer, encoder2_resolve, mapping_reference},
+     0, PARAMS, encoder_infer, resolve_encoder, mapping_reference},
     {"ai.onnx.ml", "LabelEncoder", 4, 5, "X:T1", "Y:T2",
      "T1=string|int64|float|int32|int16|double T2=string|int64|float|int32|int16|double",
      DEFAULTS "default_tensor:tensor keys_tensor:tensor values_tensor:tensor " LISTS, 0, PARAMS, encoder_infer,
-     encoder4_resolve, mapping_reference},
+     resolve_encoder, mapping_reference},
     {0},
 };

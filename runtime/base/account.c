@@ -29,7 +29,7 @@ tort_env tort_account_open(tort_account *account, const tort_env *inner, size_t 
     return env;
 }
 
-/* What is held already may be more. */
+/* An account may already hold more than the limit. */
 void tort_account_limit(tort_account *account, size_t limit) {
     const size_t held = atomic_load(&account->held);
     account->limit = limit > held ? limit : held;

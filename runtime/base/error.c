@@ -1,4 +1,4 @@
-/* error.c - filling the caller's tort_error; a message that is too long is cut, never overrun. */
+/* error.c - fills the caller's tort_error; a message that is too long is truncated. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

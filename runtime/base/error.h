@@ -1,6 +1,6 @@
-/* error.h - filling the caller's tort_error. Every function returns the status, so that a refusal reads
- * `return tort_fail(error, TORT_E_MODEL, "axis %d is not in [-%d, %d)", ...)`. Say what was found, what was expected
- * and what to do; the driver puts the node's name, operator and opset in front. */
+/* error.h - fills the caller's tort_error. Functions return the status, so that a refusal is one statement: `return
+ * tort_fail(error, TORT_E_MODEL, "axis %d is not in [-%d, %d)", ...)`. A message says what was found, what was expected
+ * and what to do; callers prepend the node's name, operator and opset. */
 #ifndef TORT_RUNTIME_BASE_ERROR_H
 #define TORT_RUNTIME_BASE_ERROR_H
 
@@ -13,7 +13,7 @@ extern "C" {
 TORT_API tort_status tort_fail(tort_error *error, tort_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 TORT_API tort_status tort_out_of_memory(tort_error *error, size_t bytes);
-/* Puts "<text>: " in front of the message. */
+/* Prepends "<text>: " to the message. */
 TORT_API void tort_error_prefix(tort_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #ifdef __cplusplus

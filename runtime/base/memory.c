@@ -1,6 +1,6 @@
-/* memory.c - the allocator hook's defaults, aligned blocks, checked sizes, and the bump arena.
+/* memory.c - the default allocator, aligned blocks, checked sizes, and the bump arena.
  *
- * Sizes travel with every free because the hook wants them; whoever allocates keeps the size. Nothing here knows of
+ * The hook wants the size with every free, so whoever allocates keeps the size. Nothing here knows
  * models or tensors. */
 #define _DEFAULT_SOURCE /* madvise */
 #include <limits.h>
@@ -17,14 +17,14 @@
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Weights and arenas are written once from end to end, and to fault in pages of 4 KiB takes longer than to write them:
- * blocks of so many bytes lie on large pages, where the system gives them.
- * The last part stays on small pages, so that no block takes more memory than it has bytes. */
+/* Weights and arenas are written once from end to end, where faulting in pages of 4 KiB takes longer than the writes:
+ * large blocks are put on huge pages, if the system has them. The last part stays on small pages, so that a block takes
+ * no more memory than its bytes. */
 static void *alloc_large(size_t size) {
     void *block;
     if (posix_memalign(&block, LARGE_PAGE, size)) return NULL;
 #ifdef MADV_HUGEPAGE
-    madvise(block, size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* where it fails the block is as good as any */
+    madvise(block, size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* failure only costs time */
 #endif
     return block;
 }
@@ -59,7 +59,7 @@ tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_er
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* The hook takes a size of 0 for a free, so an empty block is a byte. */
+/* For the hook a size of 0 means free, so an empty block has one byte. */
 static size_t at_min_one(size_t size) {
     return size ? size : 1;
 }
@@ -99,8 +99,8 @@ size_t tort_aligned_bytes(size_t size) {
     return tort_add_size(size, TORT_HOST_ALIGN, &bytes) ? bytes : SIZE_MAX;
 }
 
-/* The start of the block that the hook gave stands right before the aligned address: a block of the hook is aligned
- * like malloc's, so there is always room for a pointer. */
+/* The pointer to the hook's block is stored right before the aligned address. There is always room for it, as the
+ * hook aligns like malloc. */
 void *tort_alloc_aligned(const tort_env *env, size_t size) {
     const size_t bytes = tort_aligned_bytes(size);
     char *block = bytes < SIZE_MAX ? tort_alloc(env, bytes) : NULL;
@@ -139,7 +139,7 @@ bool tort_align_size(size_t a, size_t align, size_t *out) {
 
 typedef struct tort_chunk {
     struct tort_chunk *next;
-    size_t size, used; /* both with this header */
+    size_t size, used; /* both include this header */
 } tort_chunk;
 
 void tort_arena_init(tort_arena *arena, const tort_env *env) {
@@ -159,7 +159,7 @@ void tort_arena_free(tort_arena *arena) {
     tort_arena_init(arena, arena->env);
 }
 
-/* The oldest comes first again, so that the same things find the same places. */
+/* Reverses the order, so that the oldest chunk is reused first, and equal allocations get equal addresses. */
 void tort_arena_rewind(tort_arena *arena) {
     for (tort_chunk *chunk = arena->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
@@ -179,7 +179,7 @@ size_t tort_arena_held(const tort_arena *arena) {
     return held_by(arena->chunks) + held_by(arena->spare);
 }
 
-/* The first spare chunk of so many bytes; NULL: there is none. */
+/* The first spare chunk of at least so many bytes; NULL: none. */
 static tort_chunk *take_spare(tort_arena *arena, size_t need) {
     tort_chunk **link = &arena->spare;
     while (*link && (*link)->size < need) link = &(*link)->next;
@@ -188,7 +188,7 @@ static tort_chunk *take_spare(tort_arena *arena, size_t need) {
     return chunk;
 }
 
-/* Chunks double, so that a large model takes few; one that would not fit gets a chunk of its own size. */
+/* Chunk sizes double, so that a large model needs few; a large allocation gets a chunk of its own size. */
 static tort_chunk *add_chunk(tort_arena *arena, size_t need) {
     size_t header, size = TORT_ARENA_FIRST;
     if (arena->chunks) size = arena->chunks->size < LARGEST_CHUNK / 2 ? arena->chunks->size * 2 : LARGEST_CHUNK;

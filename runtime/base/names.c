@@ -1,6 +1,6 @@
 /* names.c - the hash table: open addressing with linear probing, at most three quarters full.
  *
- * The hash starts from an address, so that a model cannot be made whose names all collide. */
+ * The hash is seeded with an address, so that no model can be made whose names all collide. */
 #include "runtime/base/names.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void tort_names_free(tort_names *names) {
     tort_names_init(names, names->env);
 }
 
-/* FNV-1a, then mixed so that all of its bits take part in the low ones, which choose the slot. */
+/* FNV-1a, then mixed, so that all bits of the hash affect the low bits, which choose the slot. */
 static uint32_t hash_of(const tort_names *names, const char *name) {
     uint64_t hash = 14695981039346656037u ^ names->seed;
     for (const unsigned char *at = (const unsigned char *)name; *at; at++) hash = (hash ^ *at) * 1099511628211u;
@@ -70,7 +70,7 @@ bool tort_names_add(tort_names *names, const char *name, int32_t number) {
     return true;
 }
 
-/* The number of a name is how often it was asked for, so that the n-th does not try all before it. */
+/* The number of a name counts its uses, so that n equal names cost O(n) look-ups, not O(n^2). */
 const char *tort_names_add_unique(tort_names *names, tort_arena *arena, const char *name) {
     int32_t repeat;
     if (!tort_names_find(names, name, &repeat)) return tort_names_add(names, name, 1) ? name : NULL;

@@ -1,4 +1,5 @@
-/* suggest.c - edit distance between words, to turn a misspelt name into a question with the right one. */
+/* suggest.c - finds the right spelling of a misspelt word by edit distance (Damerau-Levenshtein,
+ * optimal string alignment). */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static int min(int a, int b) {
     return a < b ? a : b;
 }
 
-/* In half edits; words that are too long to compare are infinitely far. */
+/* Twice the edit distance, as a change of case counts half; words that are too long to compare are infinitely far. */
 static int distance(const char *a, const char *b) {
     size_t m = strlen(a), n = strlen(b);
     if (m > LONGEST || n > LONGEST) return 1000;
@@ -37,7 +38,8 @@ static int distance(const char *a, const char *b) {
 
 const char *tort_nearest(const char *word, const char *const *candidates, size_t count) {
     const char *best = NULL;
-    /* A third of the word, and at least one edit: but of a single letter that would leave nothing. */
+    /* At most a third of the word may change, or one edit if that is more; but in a word of
+     * one letter only its case. */
     int limit = (int)strlen(word) * 2 / 3, min_limit = strlen(word) < 2 ? 1 : 2;
     int fewest = limit < min_limit ? min_limit : limit;
     for (size_t i = 0; i < count; i++) {

@@ -1,13 +1,13 @@
-/* suggest.h - the nearest right spelling of a wrong word. */
+/* suggest.h - suggests the right spelling of a misspelt word. */
 #ifndef TORT_RUNTIME_BASE_SUGGEST_H
 #define TORT_RUNTIME_BASE_SUGGEST_H
 
 #include <stddef.h>
 
-/* The candidate with the fewest edits (insert, delete, replace, swap of neighbours; case counts half) to `word`; NULL
- * if none is near enough to be what was meant. */
+/* The candidate with the fewest edits (insertion, deletion, replacement, transposition; a change of case counts half)
+ * to `word`; NULL if none is near enough. */
 const char *tort_nearest(const char *word, const char *const *candidates, size_t count);
-/* "; did you mean 'X'?" or "" into buffer, which is returned. */
+/* Writes "; did you mean 'X'?" or "" into the buffer, and returns it. */
 const char *tort_did_you_mean(const char *word, const char *const *candidates, size_t count, char *buffer, size_t size);
 
 #endif

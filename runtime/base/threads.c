@@ -1,11 +1,11 @@
-/* threads.c - the pool behind the default parallel_for; threads.h says what it promises.
+/* threads.c - the thread pool behind the default parallel_for; see threads.h for its guarantees.
  *
- * One job at a time: `busy` is taken by the caller whose job it is. A job is handed over by one word, `offer`, which
- * has the number of the job and which of its parts are left, from a first one to an end. Who takes one of them out of
- * that word has it, and with it the job, which stays as it is until all its parts are counted out: so there is no lock
- * on the way, but to sleep and to see who sleeps. The caller takes the first part that is left, a worker the last
- * one: so a thread has in its cache what it made of the same part before. */
-#define _GNU_SOURCE /* sched_getcpu, affinities; clock_gettime beside what unistd.h has */
+ * One job at a time; its caller holds `busy`. A job is handed over in one atomic word, `offer`: the job's number
+ * (against ABA), and the range of parts that are left, first to end. A thread takes a part by compare-and-swap;
+ * the job stays valid until all its parts are counted out, so locks are needed only to sleep and to wake. The
+ * caller takes parts from the front, workers from the end, so that a thread tends to get the same part again,
+ * whose data is in its cache. */
+#define _GNU_SOURCE /* sched_getcpu, affinities; clock_gettime besides unistd.h */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -14,12 +14,12 @@
 
 #include "runtime/base/threads.h"
 
-/* Microseconds of looking before a thread sleeps. To be woken takes some 50. */
-#define IN_RUN 1000      /* a worker, while a run is under way: it may be in a long step for one thread */
-#define BETWEEN_RUNS 200 /* a worker, else: for runs that follow each other closely, from a script too */
-#define FOR_WORKERS 200  /* a caller: a worker that lost its processor may need this one to go on */
-#define LOOKS 32         /* between two questions for the time */
-#define PART_BITS 16     /* of the offer, for the end; as many for the first part; above is the number of the job */
+/* Microseconds of busy waiting before a thread sleeps. Waking up takes about 50. */
+#define IN_RUN 1000      /* a worker during a run: the run may be in a long single-threaded step */
+#define BETWEEN_RUNS 200 /* a worker between runs that follow each other closely, even from a script */
+#define FOR_WORKERS 200  /* a caller: a preempted worker may need this processor to go on */
+#define LOOKS 32         /* polls between two queries of the clock */
+#define PART_BITS 16     /* of the offer: end in the lowest bits, then first, then the number of the job */
 #define MAX_PARTS ((1 << PART_BITS) - 1)
 
 typedef struct pool_job {
@@ -33,19 +33,19 @@ struct tort_pool {
     tort_env env;
     pthread_t *workers;
     int32_t worker_capacity, worker_count;
-    int64_t spin;         /* microseconds between runs */
+    int64_t spin;         /* microseconds of busy waiting between runs */
     atomic_int processor; /* of the caller when it offered its last job */
-    bool looks; /* false where there are more threads than processors: looking would keep others from working */
+    bool looks;           /* false if there are more threads than processors: busy waiting would slow others down */
     atomic_flag busy;
-    atomic_int runs;     /* under way */
-    atomic_int sleepers; /* workers */
+    atomic_int runs;     /* that are under way */
+    atomic_int sleepers; /* number of sleeping workers */
     atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     atomic_bool caller_sleeps;
     _Alignas(64) atomic_uint_fast64_t offer;
-    pool_job job;                    /* written before it is offered; read with a part in hand */
-    _Alignas(64) atomic_int pending; /* parts that are not finished */
+    pool_job job;                    /* written before the offer; read only with a part in hand */
+    _Alignas(64) atomic_int pending; /* parts not finished yet */
 };
 
 static void rest_a_moment(void) {
@@ -70,7 +70,7 @@ static void run_part(const pool_job *job, int32_t part) {
     job->body(job->arg, begin, begin + size + (part < larger ? 1 : 0));
 }
 
-/* The caller may go on, and its job be gone, as soon as the last part is counted out. */
+/* Counts a finished part. After the last one the caller may return, and its job be gone. */
 static void count_out(tort_pool *pool) {
     if (atomic_fetch_sub(&pool->pending, 1) > 1 || !atomic_load(&pool->caller_sleeps)) return;
     pthread_mutex_lock(&pool->lock);
@@ -99,13 +99,13 @@ static void take_parts(tort_pool *pool, bool caller) {
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
 
-/* Now and then who looks lets others go on: the thread that it waits for may have been woken on this processor, and
- * would not be moved to another one for milliseconds. */
 static bool has_work(tort_pool *pool) {
     const uint_fast64_t offer = atomic_load(&pool->offer);
     return first_of(offer) < end_of(offer) || atomic_load(&pool->stop);
 }
 
+/* Yields now and then: the thread that it waits for may have been woken on this processor, and would not be moved to
+ * another one for milliseconds. */
 static bool look_for_work(tort_pool *pool) {
     if (!pool->looks) return has_work(pool);
     const int64_t begin = microseconds();
@@ -119,8 +119,8 @@ static bool look_for_work(tort_pool *pool) {
     return false;
 }
 
-/* Who offers a job looks at `sleepers` afterwards, who sleeps at the offer: one of both sees the other. Who is woken
- * too late for a job looks for the next one. */
+/* No wake-up is lost: the offering thread reads `sleepers` after writing the offer, a worker reads the offer after
+ * writing `sleepers`, so one sees the other. A worker woken too late waits for the next job. */
 static void wait_for_work(tort_pool *pool) {
     if (look_for_work(pool)) return;
     pthread_mutex_lock(&pool->lock);
@@ -130,7 +130,7 @@ static void wait_for_work(tort_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* -1: that cannot be told. */
+/* -1: unknown. */
 static int current_processor(void) {
 #ifdef __linux__
     return sched_getcpu();
@@ -139,9 +139,9 @@ static int current_processor(void) {
 #endif
 }
 
-/* Linux likes to wake a thread on the processor of who wakes it, even where others are idle, and both would take turns
- * there for some of its ticks, which is longer than many a run. A worker that finds itself beside its caller lets the
- * system move it: it asks for all other processors, and then for all again. */
+/* Linux often wakes a thread on the waker's processor, even if others are idle; both then share it for some scheduler
+ * ticks, longer than many runs. A worker that finds itself on its caller's processor makes the system move it: it sets
+ * its affinity to all other processors, and then to all again. */
 static void step_aside(const tort_pool *pool) {
 #ifdef __linux__
     cpu_set_t all, others;
@@ -169,7 +169,7 @@ static void *work(void *arg) {
 
 static void wake_workers(tort_pool *pool, int32_t wanted) {
     if (!atomic_load(&pool->sleepers)) return;
-    pthread_mutex_lock(&pool->lock); /* who is about to sleep does so, or has seen the offer */
+    pthread_mutex_lock(&pool->lock); /* a worker about to sleep sleeps now, or saw the offer */
     const int32_t sleepers = atomic_load(&pool->sleepers);
     pthread_mutex_unlock(&pool->lock);
     for (int32_t i = 0; i < wanted && i < sleepers; i++) pthread_cond_signal(&pool->wake);

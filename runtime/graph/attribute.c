@@ -1,4 +1,4 @@
-/* attribute.c - attributes of a node by name (op.h). check.c has made sure of their kinds and filled in defaults. */
+/* attribute.c - finds attributes of a node by name (op.h). check.c has checked their kinds and added defaults. */
 #include <string.h>
 
 #include "runtime/op.h"

@@ -1,7 +1,8 @@
-/* check.c - holds a node against the row of its operator: arity, attributes, types. One generic checker for all.
+/* check.c - checks a node against the row of its operator: arity, attributes, types. One generic checker
+ * for all operators.
  *
- * It parses the little languages of tort_op (see op.h) and knows no operator. It trusts rows: op_table.c finds them,
- * check_rows.c has looked at those of an application. Read next: infer.c. */
+ * It parses the small languages of tort_op (see op.h), and knows no operator. Rows are trusted: op_table.c finds them,
+ * check_rows.c has checked those of an application. Read next: infer.c. */
 #include "runtime/graph/check.h"
 
 #include <stdio.h>
@@ -27,9 +28,9 @@ bool tort_formal_next(const char **cursor, tort_formal *formal) {
     return true;
 }
 
-enum { MAX_TYPES = 320 }; /* bytes of a list of all types */
+enum { MAX_TYPES = 320 }; /* bytes of a message's list of types, which may be all */
 
-/* Sets of types, a bit each. */
+/* Named sets of types, bit tort_type. */
 enum {
     FLOATS = 1 << TORT_FLOAT16 | 1 << TORT_FLOAT | 1 << TORT_DOUBLE,
     FLOATS13 = FLOATS | 1 << TORT_BFLOAT16,
@@ -95,7 +96,7 @@ static bool tensor_token(const char *token, size_t length, uint64_t *mask) {
     return false;
 }
 
-/* "seq(all13)" with prefix "seq(": the inner token. */
+/* Unwraps "seq(all13)" with the prefix "seq(" into the inner token. */
 static bool wrapped(const char *token, size_t length, const char *prefix, const char **inner, size_t *inner_length) {
     size_t prefix_length = strlen(prefix);
     if (length <= prefix_length + 1 || strncmp(token, prefix, prefix_length) || token[length - 1] != ')') return false;
@@ -104,13 +105,13 @@ static bool wrapped(const char *token, size_t length, const char *prefix, const 
     return true;
 }
 
-/* What holds what is in the brackets of a token. */
+/* The container type around the token in brackets. */
 typedef struct container {
     tort_kind kind;
     tort_type key; /* of a map */
 } container;
 
-/* Takes the outermost container off a token; false: there is none. */
+/* Removes the outermost container from a token; false: there is none. */
 static bool peel(const char **token, size_t *length, container *outermost) {
     static const struct {
         const char *prefix;
@@ -137,7 +138,7 @@ static tort_value_type put_into(container outer, tort_value_type element) {
     }
 }
 
-/* A token as the nest of its types and the elements inside. A sparse tensor is in nothing else. */
+/* Splits a token into the nest of its type and the set of elements. A sparse tensor is never inside another type. */
 static bool parse_token(const char *token, size_t length, tort_value_type *type, uint64_t *elements) {
     container around[TORT_MAX_NESTING];
     int depth = 0;
@@ -150,7 +151,7 @@ static bool parse_token(const char *token, size_t length, tort_value_type *type,
     return tensor_token(token, length, elements);
 }
 
-/* The elements that the set allows in types of this nest, which is entered if `add`; NULL: none. */
+/* The element set for types of this nest; adds one if `add`; NULL: none. */
 static uint64_t *elements_of(tort_type_set *set, uint32_t nest, bool add) {
     if (nest == TORT_TENSOR) return &set->tensor;
     for (int32_t i = 0; i < set->count; i++)
@@ -185,7 +186,7 @@ bool tort_type_set_parse(const char *text, size_t length, tort_type_set *set) {
     return true;
 }
 
-/* The text of constraint `name` in "T=float|double Tind=int64"; NULL if there is none of that name. */
+/* The text of constraint `name` in "T=float|double Tind=int64"; NULL: no such constraint. */
 static const char *constraint(const char *types, const char *name, size_t name_length, size_t *length) {
     for (const char *p = types ? types : ""; *p;) {
         p += strspn(p, " ");
@@ -199,7 +200,7 @@ static const char *constraint(const char *types, const char *name, size_t name_l
     return NULL;
 }
 
-/* The types that `type`, a constraint's name or types themselves, stands for, as they are written. */
+/* The text of the types that `type` stands for: `type` is a constraint's name, or such a text itself. */
 static const char *types_text(const char *types, const char *type, size_t type_length, size_t *length) {
     const char *text = constraint(types, type, type_length, length);
     if (!text) *length = type_length;
@@ -212,8 +213,8 @@ bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_s
     return tort_type_set_parse(text, length, set);
 }
 
-/* A set of types as a message lists it, "int32, int64": people do not know the names of sets. Where not all are tensors
- * it is the text of the row, which names containers. */
+/* Lists a set of types in a message as "int32, int64", since users do not know the names of sets; as the row's text
+ * if it has container types. */
 static const char *list_types(const tort_type_set *set, const char *text, size_t length, char *out, size_t size) {
     const bool tensors = set->count == 0;
     if (!tensors) snprintf(out, size, "%.*s", (int)length, text);
@@ -272,7 +273,7 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
 
 /* ---- arity ------------------------------------------------------------------------------------------------------- */
 
-/* One input or more, none of them absent. */
+/* A variadic input needs at least one value, and none may be absent. */
 static tort_status check_variadic(const tort_formal *formal, const int32_t *values, int32_t count, tort_error *error) {
     if (count < 1)
         return tort_fail(error, TORT_E_MODEL, "has no input %.*s, expected one or more", (int)formal->name_length,
@@ -284,7 +285,7 @@ static tort_status check_variadic(const tort_formal *formal, const int32_t *valu
     return TORT_OK;
 }
 
-/* Counts given values against formals: `what` is "input" or "output". */
+/* Checks the values of a node against formals; what: "input" or "output". */
 static tort_status check_arity(const char *formals, const char *what, const int32_t *values, int32_t count,
                                tort_error *error) {
     const char *cursor = formals;
@@ -294,7 +295,7 @@ static tort_status check_arity(const char *formals, const char *what, const int3
         if (formal.mode == '*' && *what == 'i') return check_variadic(&formal, values + at, count - at, error);
         if (formal.mode == '*' || formal.mode == '+') return TORT_OK;
         bool given = at < count && values[at] >= 0;
-        bool absent_output = at < count && *what == 'o'; /* an output nobody wants has an empty name */
+        bool absent_output = at < count && *what == 'o'; /* outputs that are not needed have an empty name */
         if (formal.mode == ' ' && !given && !absent_output)
             return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is required but missing", what, at,
                              (int)formal.name_length, formal.name);
@@ -315,14 +316,14 @@ static const tort_attribute *node_attribute(const tort_node *node, const char *n
     return NULL;
 }
 
-/* An empty list may carry any list kind; a tensor attribute may be given sparse. */
+/* An empty list may have any list kind. */
 static bool kind_fits(tort_attribute_kind want, const tort_attribute *given) {
     if (want == given->kind) return true;
     bool list = given->kind >= TORT_ATTR_FLOATS && given->kind <= TORT_ATTR_GRAPHS;
     return list && given->count == 0 && want >= TORT_ATTR_FLOATS && want <= TORT_ATTR_GRAPHS;
 }
 
-/* A number that names a type must name one of those allowed. The row's default, 0 above all, says "not given". */
+/* An integer or string that names a type must name an allowed one. The row's default, mostly 0, means "not given". */
 static tort_status check_type_attribute(const tort_op *op, const tort_attribute_formal *formal,
                                         const tort_attribute *given, tort_error *error) {
     size_t length = 0;
@@ -447,14 +448,14 @@ static bool allows(tort_type_set *set, tort_value_type type) {
 
 enum { LONGEST_TYPE = 80 };
 
-/* In a message a tensor goes by the name of its elements. */
+/* For messages: a tensor is called by its element type. */
 static const char *type_name(tort_value_type type, char *text, size_t size) {
     return tort_type_kind(type) == TORT_TENSOR ? tort_type_name(type.type) : tort_type_text(type, text, size);
 }
 
 #define MAX_CONSTRAINTS 8
 
-/* The type that each constraint of a node was bound to by its first input. */
+/* The type to which each constraint of a node is bound by its first input. */
 typedef struct bindings {
     const char *names[MAX_CONSTRAINTS];
     size_t lengths[MAX_CONSTRAINTS];
@@ -484,7 +485,7 @@ static tort_status bind_type(bindings *bound, const tort_formal *formal, const t
     return TORT_OK;
 }
 
-/* `bound` is NULL for outputs: what they have in common with inputs is for infer to know. */
+/* `bound` is NULL for outputs: how their types depend on inputs is checked by infer. */
 static tort_status check_type(const tort_node_view *node, const tort_formal *formal, const char *what, int32_t at,
                               const tort_info *info, bindings *bound, tort_error *error) {
     if (info->type == TORT_UNDEFINED) return TORT_OK;
@@ -530,7 +531,8 @@ static bool countable(const tort_info *info) {
     return !tort_info_tensor(info, &tensor) || (tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX);
 }
 
-/* A body may hold an operator that nobody knows, which placement tells: then what comes of it has no type. */
+/* An output of control flow may have no type: its body may contain an operator without a row,
+ * which placement reports. */
 tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error) {
     for (int32_t i = 0; i < node->output_count && !(node->op->flags & TORT_OP_CONTROL); i++)
         if (values[i] >= 0 && node->outputs[i].type == TORT_UNDEFINED)

@@ -1,7 +1,7 @@
-/* check_rows.c - holds the rows of an application against the little languages of op.h, before anything reads them.
+/* check_rows.c - checks the rows of an application against the small languages of op.h, before anything reads them.
  *
- * Rows of the build are tested; those of an application come from outside, and check.c, which reads rows for every
- * node, trusts them. So each mistake is found here, once a load, and named: TORT_E_USAGE. */
+ * Tests cover the rows of the build; an application's rows come from outside, and check.c, which parses rows for every
+ * node, trusts them. So each mistake is reported here, when a model is loaded: TORT_E_USAGE. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { LONGEST_NUMBER = 63, LARGEST_PARAMS = 1 << 20 };
 
-/* What an application's operators may be; control flow and constants are things of the core. */
+/* Flags that an application's operators may have; control flow and constants belong to the core. */
 enum {
     ALLOWED_FLAGS = TORT_OP_ALIAS | TORT_OP_SAME | TORT_OP_RANDOM | TORT_OP_METADATA | TORT_OP_BULKY | TORT_OP_EARLY |
                     TORT_OP_LISTS | TORT_OP_VALUES | TORT_OP_COMMUTES | TORT_OP_PARTS | TORT_OP_JOINS |
@@ -28,7 +28,7 @@ static bool is_empty(const tort_type_set *set) {
     return !set->tensor && set->count == 0;
 }
 
-/* One "T=float16|float". */
+/* Checks one constraint "T=float16|float". */
 static tort_status check_constraint(const char *types, const char *word, size_t length, tort_error *error) {
     tort_type_set set;
     const size_t key = strcspn(word, "= ");
@@ -67,7 +67,7 @@ static tort_status check_formal(const tort_op *row, const char *what, const tort
     return TORT_OK;
 }
 
-/* *count: how many there are; *variadic: the last one stands for any number. */
+/* *count: number of formals; *variadic: the last one stands for any number of values. */
 static tort_status check_formals(const tort_op *row, const char *what, const char *text, int32_t *count, bool *variadic,
                                  tort_error *error) {
     tort_formal formal;
@@ -145,7 +145,7 @@ static tort_status check_types_of(const tort_op *row, const tort_attribute_forma
     return TORT_OK;
 }
 
-/* `end` is where the next one would begin. */
+/* `end`: where parsing the attribute stopped. */
 static tort_status check_attribute(const tort_op *row, const tort_attribute_formal *formal, const char *end,
                                    tort_error *error) {
     const int length = (int)formal->name_length;
@@ -205,7 +205,7 @@ static tort_status check_functions(const tort_op *row, tort_error *error) {
     return TORT_OK;
 }
 
-/* Two rows of one operator may not both be for a version. */
+/* Two rows of an operator may not cover the same version. */
 static tort_status check_alone(const tort_op *const *operators, const tort_op *row, tort_error *error) {
     for (; *operators; operators++)
         for (const tort_op *other = *operators; other->name; other++) {

@@ -1,8 +1,8 @@
-/* finish.c - the end of loading: makes what the loader built a checked model.
+/* finish.c - the end of loading: makes a checked model of the graphs that the loader built.
  *
- * Names every node and body, puts nodes into an order in which they can run, binds each to its operator's row, checks
- * arity, attributes and types, and infers types and symbolic shapes. A node whose operator this build lacks is no error
- * here: place.c reports all of them in one go. Read next: check.c, infer.c. */
+ * Names nodes and bodies, sorts nodes topologically, binds each to its operator's row, checks arity, attributes and
+ * types, and infers types and symbolic shapes. A node without a row is no error here: place.c reports all of them at
+ * once. Read next: check.c, infer.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* First every node that the file names keeps its name, so that "Conv_12" made for another cannot take it away; of those
- * with one name the first. Then the others get theirs: an unnamed node "Conv_12", a duplicate "name#2". */
+/* Nodes named in the file keep their names, the first of duplicates too, so that a made name like "Conv_12" cannot
+ * collide. Then the others get theirs: "Conv_12" if unnamed, "name#2" if a duplicate. */
 static bool name_all(tort_model *model, tort_graph *graph, tort_names *names, bool *named) {
     int32_t other;
     for (int32_t i = 0; i < graph->node_count; i++) {
@@ -44,7 +44,7 @@ static tort_status name_nodes(tort_model *model, tort_graph *graph, tort_error *
     return ok ? TORT_OK : tort_out_of_memory(error, count * sizeof *named);
 }
 
-enum { LONGEST_IN_PATH = 128 }; /* of a node's name; a longer one goes by its operator and index: paths add up */
+enum { LONGEST_IN_PATH = 128 }; /* of a node's name; longer ones become operator and index, as paths nest */
 
 static const char *path_of(tort_model *model, const tort_graph *around, const tort_node *node,
                            const tort_attribute *attribute, int32_t i) {
@@ -59,7 +59,7 @@ static const char *path_of(tort_model *model, const tort_graph *around, const to
                              attribute->name, number);
 }
 
-/* A body is called after its node and the attribute: "Loop_3/body". */
+/* Names a body after its node and attribute: "Loop_3/body". */
 static tort_status name_bodies(tort_model *model, const tort_graph *graph, tort_error *error) {
     for (int32_t n = 0; n < graph->node_count; n++) {
         const tort_node *node = &graph->nodes[n];
@@ -78,7 +78,7 @@ static tort_status name_bodies(tort_model *model, const tort_graph *graph, tort_
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* Sets the producer of each value; every value has one source at most. */
+/* Sets the producer of each value; a value may have one source only. */
 static tort_status link_producers(tort_graph *graph, tort_error *error) {
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
@@ -108,7 +108,8 @@ static bool already_ordered(const tort_graph *graph) {
     return true;
 }
 
-/* Depth-first visits on an explicit stack: a node follows the producers of its inputs. state: 0 new, 1 open, 2 done. */
+/* Topological sort by depth-first search with an explicit stack (no recursion on deep graphs): a node follows its
+ * producers. state: 0 new, 1 on the stack, 2 done. O(nodes + edges). */
 static tort_status order_from(const tort_graph *graph, int32_t root, uint8_t *state, int32_t *stack, int32_t *next,
                               int32_t *order, int32_t *done, tort_error *error) {
     int32_t depth = 0;
@@ -174,7 +175,8 @@ static bool is_opened(const tort_model *model, const tort_graph_value *value) {
     return false;
 }
 
-/* What weights tell of their values; inputs with an initializer are constants, not inputs, unless they are opened. */
+/* Copies type and shape of weights to their values. Inputs with an initializer become constants,
+ * unless open_inputs names them. */
 static void settle_values(const tort_model *model, tort_graph *graph, bool is_main) {
     for (int32_t i = 0; i < graph->value_count; i++) {
         tort_graph_value *value = &graph->values[i];
@@ -197,7 +199,7 @@ static void settle_values(const tort_model *model, tort_graph *graph, bool is_ma
     for (int32_t i = 0; i < graph->output_count; i++) graph->values[graph->outputs[i]].is_output = true;
 }
 
-/* Every value that is read must come from somewhere. */
+/* Every value that is read, and every output, must have a source. */
 static tort_status check_sources(tort_graph *graph, tort_error *error) {
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];

@@ -1,6 +1,7 @@
-/* infer.c - drives the operators' infer functions, and holds what they share: broadcasting of symbolic shapes, axes.
+/* infer.c - calls the operators' infer functions, and contains what they share: broadcasting of symbolic
+ * shapes, axes.
  *
- * It must not know operators, nor decide anything about placement. Read next: any file of ops/, then fold.c. */
+ * This file must not know operators, nor decide placement. Read next: any file of ops/, then fold.c. */
 #include "runtime/graph/infer.h"
 
 #include <string.h>
@@ -34,14 +35,14 @@ void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type) 
     infer->outputs[o] = (tort_info){.kind = kind, .type = type.type, .nest = nest, .rank = -1};
 }
 
-/* Is b the smaller of a and a number above 1? Then it is 1 only where a is. */
+/* b = min(a, n) with n > 1: b is 1 exactly where a is 1, so a and b broadcast to a. */
 static bool is_capped(const tort_dims *dims, tort_dim a, tort_dim b) {
     if (tort_dim_known(a) || tort_dim_known(b)) return false;
     const tort_dim_expr *cut = tort_dim_expression(dims, b);
     return cut->op == TORT_DIM_MIN && ((cut->a == a && cut->b > 1) || (cut->b == a && cut->a > 1));
 }
 
-/* Two dims that broadcast: 1 gives way; a symbol against a known number other than 1 must be that number or 1. */
+/* Broadcasts two dims: 1 yields to the other; a symbol against a known number other than 1 must be that number or 1. */
 static tort_dim broadcast_dim(tort_dims *dims, tort_dim a, tort_dim b) {
     if (a == b || b == 1 || is_capped(dims, a, b)) return a;
     if (a == 1 || is_capped(dims, b, a)) return b;
@@ -106,8 +107,8 @@ tort_status tort_infer_compare(tort_infer *infer) {
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
-/* Nodes of bodies are inferred as often as what goes into them changes, and that at each level: bounded, since a few
- * bytes of model can nest deep. Beyond the bound less is known, nothing is wrong. */
+/* Nodes of bodies are inferred again whenever their inputs change, at each level of nesting, which a small file can
+ * make deep; the budget bounds that. Beyond it less is known, but nothing is wrong. */
 static int64_t body_budget(const tort_model *model) {
     int64_t nodes = 0;
     for (int32_t g = 0; g < model->graph_count; g++) nodes += model->graphs[g].node_count;
@@ -185,14 +186,14 @@ void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t inde
 
 void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const tort_node *node,
                              const char *words) {
-    if (!error || error->node >= 0) return; /* a node of a body was at fault: it is named already */
+    if (!error || error->node >= 0) return; /* a node of a body failed, and is named already */
     error->node = graph->first + index;
     tort_error_prefix(error, "node %d \"%s%s%s\" (%s%s%s-%d%s)", error->node, graph->path, *graph->path ? "/" : "",
                       node->name, node->domain, *node->domain ? "::" : "", node->op_type,
                       node->op ? node->op->since : node->opset, words);
 }
 
-#define LARGEST_SHAPE_INPUT (1 << 15) /* bytes; a larger one is not read: each of many nodes may ask for it */
+#define LARGEST_SHAPE_INPUT (1 << 15) /* bytes; larger weights are not read, as many nodes may ask for one */
 
 static int32_t weight_of(const tort_pass *pass, int32_t value) {
     return pass->weights ? pass->weights[value] : pass->graph->values[value].weight;
@@ -235,14 +236,14 @@ static bool inputs_known(const tort_pass *pass, const tort_node *node) {
     return true;
 }
 
-/* What infer left open: unknown dims of a declared rank, so that later nodes know at least that. A value that was
- * folded is known already. */
+/* Stores an inferred output. Where infer leaves the rank open, takes the declared rank with unknown dims. A
+ * constant is known already. */
 static void store_output(const tort_pass *pass, int32_t value, const tort_info *inferred) {
     tort_info *info = &pass->infos[value];
     if (inferred->type == TORT_UNDEFINED || info->constant) return;
     tort_info merged = *inferred;
     if (merged.kind == TORT_TENSOR && merged.rank < 0 && info->rank >= 0 && info->kind == TORT_TENSOR) {
-        merged.rank = info->rank; /* a declared size may be wrong: only its rank is taken */
+        merged.rank = info->rank; /* only the rank: a declared size may be wrong */
         for (int32_t i = 0; i < merged.rank; i++) merged.dims[i] = tort_dim_fresh(pass->dims, true);
     }
     *info = merged;
@@ -252,7 +253,8 @@ static bool same_type(const tort_info *a, const tort_info *b) {
     return a->kind == b->kind && a->type == b->type && a->nest == b->nest;
 }
 
-/* An output of another type than before would make what reads it one that nobody checked. */
+/* If an output's type differs from the earlier pass, readers were checked for another type: all later
+ * nodes are checked again. */
 static tort_status check_outputs(tort_pass *pass, const tort_node_view *view, int32_t index, tort_error *error) {
     const int32_t *values = pass->graph->nodes[index].outputs;
     for (int32_t i = 0; i < view->output_count && pass->typed; i++)
@@ -286,7 +288,7 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- what else planning and running ask of a node's infos ---- */
+/* ---- resolving --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error) {
     *scratch = 0;

@@ -1,7 +1,7 @@
-/* model.c - building the checked graph, and what an application may ask of it.
+/* model.c - builds the checked graph, and answers the application's queries about it.
  *
- * The loader and tests add graphs, values, nodes and weights; tort_model_finish (finish.c) checks the whole. Everything
- * small lives in the model's arena and goes with it. Read next: weights.c, finish.c. */
+ * The loader and tests add graphs, values, nodes and weights; tort_model_finish (finish.c) checks the whole. Small data
+ * lives in the model's arena. Read next: weights.c, finish.c. */
 #include <string.h>
 
 #include "runtime/graph/weights.h"
@@ -39,9 +39,9 @@ void tort_model_free(tort_model *model) {
     tort_free(&outer, model, sizeof *model);
 }
 
-/* ---- arrays that are made to measure ----------------------------------------------------------------------------- */
+/* ---- arrays of exact size ---------------------------------------------------------------------------------------- */
 
-/* Exactly `capacity` elements, at least as many as are used. */
+/* Sets the capacity to `wanted` elements, no fewer than are used. */
 static bool resize(const tort_env *env, void **array, int32_t *capacity, int32_t wanted, size_t size) {
     size_t bytes;
     if (wanted == *capacity) return true;
@@ -53,7 +53,7 @@ static bool resize(const tort_env *env, void **array, int32_t *capacity, int32_t
     return true;
 }
 
-/* Room for `need` elements: exactly that much the first time, growing by half at least after that. */
+/* Makes the capacity at least `need`: exactly that the first time, later growing by at least half. */
 static bool reserve(const tort_env *env, void **array, int32_t *capacity, int32_t need, size_t size) {
     if (need <= *capacity) return true;
     int32_t half = *capacity > INT32_MAX / 3 * 2 ? INT32_MAX : *capacity + *capacity / 2;
@@ -147,7 +147,7 @@ int32_t tort_graph_add_node(tort_model *model, int32_t graph_index, const tort_n
     return graph->node_count++;
 }
 
-/* ---- what an application may ask --------------------------------------------------------------------------------- */
+/* ---- queries of the application ---------------------------------------------------------------------------------- */
 
 static tort_port port_of(const tort_model *model, int32_t value_index) {
     const tort_graph_value *value = &model->graphs[0].values[value_index];
@@ -174,7 +174,7 @@ static tort_port no_port(void) {
     return none;
 }
 
-/* Fills what the caller's struct has room for, which may be that of an older tinyort.h. */
+/* Fills only as much as the caller's struct_size, which may be that of an older tinyort.h. */
 static tort_status fill_port(const tort_model *model, const char *what, const int32_t *values, int32_t count,
                              int32_t index, tort_port *out, tort_error *error) {
     const size_t size = out->struct_size;

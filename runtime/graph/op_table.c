@@ -1,6 +1,6 @@
-/* op_table.c - finds the row of an operator by domain, name and version; the application's rows go before the build's.
+/* op_table.c - finds the row of an operator by domain, name and version; the application's rows precede the build's.
  *
- * Read next: check.c, which holds a node against its row. */
+ * Read next: check.c, which checks a node against its row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static int32_t count_rows(const tort_op *const *families) {
     return count;
 }
 
-/* Fills `rows`, which has room for all of them. */
+/* Fills `rows`, which has capacity for all of them, and sorts them. */
 static void put_rows(const tort_op **rows, const tort_op *const *families) {
     size_t count = 0;
     for (; families && *families; families++)
@@ -68,7 +68,7 @@ bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
     return false;
 }
 
-/* A row of the application may have the name of one of the build, and other params. */
+/* An application's row may have the same name as one of the build, but other params: it is not counted. */
 static const tort_flops *flops_of(const tort_op *row) {
     if (!tort_op_is_own(tort_op_families, row)) return NULL;
     const tort_flops *counted = tort_flops_table;

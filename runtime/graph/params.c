@@ -1,16 +1,16 @@
-/* params.c - params are plain data: the operator's struct of numbers and, for a row with TORT_OP_LISTS, the lists and
- * strings of the node behind it, in the order of its attributes; tensors too, which are read as lists.
+/* params.c - params are plain data: the operator's struct of numbers, followed, with TORT_OP_LISTS, by the lists,
+ * strings and tensors of the node's attributes, in their order.
  *
- * A list is told by its distance from the start of the params. So their bytes can be moved, compared and saved, and
- * outlive the model. */
+ * Lists are offsets from the start of the params. So params can be moved, compared and saved as bytes,
+ * and outlive the model. */
 #include <stdint.h>
 #include <string.h>
 
 #include "runtime/graph/infer.h"
 
-#define LIST_ALIGN 8 /* of the largest element */
+#define LIST_ALIGN 8 /* alignment of the largest element */
 
-/* The strings of an attribute: a list, or the elements of a tensor, which are in memory always. NULL: it has others. */
+/* The strings of an attribute: of a list, or of a string tensor, which is always in memory. NULL: it has none. */
 static const tort_string *strings_of(const tort_model *model, const tort_attribute *attribute, size_t *count) {
     *count = (size_t)attribute->count;
     if (attribute->kind == TORT_ATTR_STRINGS) return attribute->u.strings;
@@ -30,8 +30,7 @@ static bool string_bytes(const tort_string *strings, size_t count, size_t *bytes
     return fits;
 }
 
-/* Bytes that a list, string or tensor takes. False where they overflow. The tensor of a Constant is its output, which
- * has a place of its own. */
+/* Bytes of a list, string or tensor. False on overflow. 0 for the tensor of a Constant, which is its output. */
 static bool list_bytes(const tort_node_view *node, const tort_attribute *attribute, size_t *bytes) {
     size_t count;
     *bytes = 0;
@@ -45,7 +44,7 @@ static bool list_bytes(const tort_node_view *node, const tort_attribute *attribu
     return true;
 }
 
-/* Where in the params the list of an attribute begins; for NULL, where the last one ends. */
+/* The offset of an attribute's list in the params; for NULL the end of the last one. */
 static size_t list_offset(const tort_node_view *node, const tort_attribute *wanted) {
     size_t offset = node->op->params_size, bytes = 0;
     bool fits = tort_align_size(offset, LIST_ALIGN, &offset);
@@ -72,7 +71,7 @@ tort_status tort_params_measure(const tort_node_view *view, const tort_node *nod
     return status;
 }
 
-/* A list for each string, then the bytes of all of them. */
+/* Writes a tort_list for each string, then the bytes of all strings. */
 static void copy_strings(uint8_t *params, size_t offset, const tort_string *strings, size_t count) {
     tort_list *lists = (tort_list *)(void *)(params + offset);
     offset += count * sizeof *lists;
@@ -83,7 +82,7 @@ static void copy_strings(uint8_t *params, size_t offset, const tort_string *stri
     }
 }
 
-/* Of a list of numbers or a string; NULL: neither. */
+/* The data of a list of numbers, or of a string; NULL: neither. */
 static const void *list_data(const tort_attribute *attribute) {
     if (attribute->kind == TORT_ATTR_STRING) return attribute->u.s.data;
     if (attribute->kind == TORT_ATTR_INTS) return attribute->u.ints;

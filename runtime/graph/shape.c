@@ -1,18 +1,25 @@
-/* shape.c - interned expressions over symbolic dimensions.
+/* shape.c - symbolic dimensions as interned expressions in normal form.
  *
- * An operation takes its operands apart into a sum of terms (linear) or a product of factors, computes there, and
- * builds the result again in one sorted form, so that equal things mostly get equal ids. "Mostly" is enough: two ids
- * that differ only mean that equality is not known. Numbers that overflow become unknowns.
- * Must not know operators; read shape.h first. */
+ * Algorithm: hash consing (Ershov, "On Programming of Arithmetic Operations", CACM 1958) of polynomials in a canonical
+ * form. An operation flattens its operands into a sum of terms, or a product of factors, computes there, and builds the
+ * result in sorted order; a hash table gives equal expressions one id. Different ids do not mean different sizes:
+ * equality is only unknown. Overflow gives a fresh unknown.
+ *
+ * Cost: an expression has at most 64 leaves and a sum 32 terms, so one operation is O(1); all E expressions of a pool
+ * are evaluated in one sweep of O(E), since operands are older than results.
+ *
+ * Example: Reshape of [b, 2*s, 64] to [-1, 128]: the -1 is (128*b*s) / 128 = b*s. Half of it is floor(b*s/2); twice
+ * that half is not b*s, as b*s may be odd, and stays 2*floor(b*s/2). ceil((n+1)/2) = floor((n+2)/2) = floor(n/2) + 1.
+ * This file must not know operators; read shape.h first. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/graph/shape.h"
 
-#define LARGEST_EXPRESSION 64 /* leaves; a larger one becomes a fresh unknown */
-#define LARGEST_SUM 32        /* terms, and factors of a product */
+#define LARGEST_EXPRESSION 64 /* leaves; a larger expression becomes a fresh unknown */
+#define LARGEST_SUM 32        /* terms of a sum, factors of a product */
 
-#define LOST INT64_MIN /* the id given out when memory is gone */
+#define LOST INT64_MIN /* the id returned when memory is exhausted */
 
 /* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
@@ -62,7 +69,7 @@ static bool same_expression(const tort_dim_expr *x, const tort_dim_expr *y) {
     return x->op != TORT_DIM_SYMBOL || (x->name && y->name && strcmp(x->name, y->name) == 0);
 }
 
-/* The bucket that holds an equal expression, or the empty one where it belongs. */
+/* The bucket that holds an equal expression, or the empty bucket for it. */
 static int32_t *find_bucket(const tort_dims *dims, const tort_dim_expr *e) {
     uint64_t mask = (uint64_t)dims->bucket_count - 1;
     for (uint64_t i = hash_expression(dims, e) & mask;; i = (i + 1) & mask) {
@@ -71,7 +78,7 @@ static int32_t *find_bucket(const tort_dims *dims, const tort_dim_expr *e) {
     }
 }
 
-/* The id of an equal expression; 0: there is none. */
+/* The id of an equal expression; 0: none. */
 static tort_dim find_id(const tort_dims *dims, const tort_dim_expr *e) {
     for (; dims; dims = dims->base) {
         const int32_t found = dims->bucket_count ? *find_bucket(dims, e) : 0;
@@ -126,7 +133,7 @@ tort_dim tort_dim_symbol(tort_dims *dims, const char *name) {
     return add_expression(dims, &e);
 }
 
-/* A nameless symbol is equal to nothing, itself included; `value` only spreads them over the buckets. */
+/* A nameless symbol is equal to nothing, not even itself (see same_expression); `value` only spreads the hashes. */
 static tort_dim add_unknown(tort_dims *dims, bool dynamic, bool negative) {
     tort_dim_expr e = {.op = TORT_DIM_SYMBOL, .dynamic = dynamic, .negative = negative, .leaves = 1};
     e.value = dims->count;
@@ -155,7 +162,7 @@ bool tort_dim_dynamic(const tort_dims *dims, tort_dim d) {
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-/* An operand of an expression: an id, or a number >= 0. */
+/* An operand of an expression: an id, or a number >= 0. A negative number becomes a CONST expression. */
 static tort_dim operand(tort_dims *dims, tort_scalar s) {
     if (s.symbolic || s.value >= 0) return s.value;
     return intern(dims, &(tort_dim_expr){.op = TORT_DIM_CONST, .value = s.value, .negative = true, .leaves = 1});
@@ -186,7 +193,7 @@ static tort_scalar make(tort_dims *dims, tort_dim_op op, tort_dim a, tort_dim b)
     return (tort_scalar){true, intern(dims, &e)};
 }
 
-/* Ids sorted from the oldest, so that names come before what was computed from them. */
+/* Sorts ids from oldest (-1) to newest, so that names precede what is computed from them. */
 static int newer(const void *x, const void *y) {
     const tort_dim *a = x, *b = y;
     return (*a < *b) - (*a > *b);
@@ -195,7 +202,7 @@ static int newer(const void *x, const void *y) {
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 typedef struct term {
-    tort_dim id; /* first, for `newer` */
+    tort_dim id; /* first member, as `newer` compares it */
     int64_t factor;
 } term;
 
@@ -218,7 +225,7 @@ static bool add_term(sum *out, tort_dim id, int64_t factor) {
     return true;
 }
 
-/* Adds factor * s to the sum. False: overflow, or more terms than a sum holds. */
+/* Adds factor * s to the sum. False: overflow, or too many terms. */
 static bool gather(const tort_dims *dims, tort_scalar s, int64_t factor, sum *out) {
     if (!s.symbolic) return add_product(&out->constant, s.value, factor);
     const tort_dim_expr *e = expression(dims, s.value);
@@ -284,7 +291,7 @@ static bool gather_factors(const tort_dims *dims, tort_dim id, product *out) {
     return true;
 }
 
-/* Multiplies s into the product; a sum of several terms is one factor. */
+/* Multiplies the product by s; a sum of several terms is one factor. */
 static bool multiply(const tort_dims *dims, tort_scalar s, product *out) {
     if (!s.symbolic) return !__builtin_mul_overflow(out->factor, s.value, &out->factor);
     sum terms = {0};
@@ -323,8 +330,8 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 
-/* floor(rest / divisor) for terms that the divisor does not divide: cancels what they have in common, and divides a
- * quotient by a number as floor(floor(x/b)/c) = floor(x/(b*c)). */
+/* floor(rest / divisor), where the divisor does not divide the terms: cancels their common divisor, and merges nested
+ * divisions by floor(floor(x/b)/c) = floor(x/(b*c)). */
 static tort_scalar divide_rest(tort_dims *dims, sum *rest, int64_t divisor) {
     int64_t common = divisor;
     for (int32_t i = 0; i < rest->count; i++) common = greatest_common_divisor(common, rest->terms[i].factor);
@@ -340,7 +347,7 @@ static tort_scalar divide_rest(tort_dims *dims, sum *rest, int64_t divisor) {
     return make(dims, TORT_DIM_FLOORDIV, numerator.value, divisor);
 }
 
-/* floor(a / divisor), divisor >= 1: terms that are multiples of the divisor come out of the quotient. */
+/* floor(a / divisor), divisor >= 1: terms that are multiples of the divisor leave the quotient. */
 static tort_scalar floor_quotient(tort_dims *dims, tort_scalar a, int64_t divisor) {
     sum all = {0}, rest = {0}, quotient = {0};
     if (!gather(dims, a, 1, &all)) return unknown_of(dims, a, a);
@@ -364,8 +371,8 @@ static bool divides(int64_t divisor, const sum *s) {
     return all;
 }
 
-/* a / divisor towards zero, divisor >= 1: the floor where a is not negative or there is no rest; else an expression of
- * its own. */
+/* a / divisor towards zero, divisor >= 1: the floor if a is not negative or there is no remainder;
+ * else a TRUNCDIV expression. */
 static tort_scalar truncated_quotient(tort_dims *dims, tort_scalar a, int64_t divisor) {
     sum all = {0};
     if (!a.symbolic) return tort_scalar_known(a.value / divisor);
@@ -374,7 +381,7 @@ static tort_scalar truncated_quotient(tort_dims *dims, tort_scalar a, int64_t di
     return make(dims, TORT_DIM_TRUNCDIV, a.value, divisor);
 }
 
-/* a / b where every factor of b is one of a: the case of Reshape's -1. False: not so. */
+/* a / b where every factor of b is a factor of a, as for the -1 of Reshape. False: it is not so. */
 static bool cancel(tort_dims *dims, tort_scalar a, tort_scalar b, tort_scalar *out) {
     product above = {.factor = 1}, below = {.factor = 1};
     if (!multiply(dims, a, &above) || !multiply(dims, b, &below) || below.factor < 1) return false;
@@ -400,7 +407,7 @@ tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b) {
 
 /* ---- minimum and maximum ----------------------------------------------------------------------------------------- */
 
-/* Is a <= b, or b <= a, whatever the symbols stand for? */
+/* True if a <= b or b <= a holds for all sizes of the symbols; *a_first: a <= b. */
 static bool known_order(const tort_dims *dims, tort_scalar a, tort_scalar b, bool *a_first) {
     sum s = {0};
     if (!gather(dims, a, 1, &s) || !gather(dims, b, -1, &s)) return false;
@@ -468,7 +475,7 @@ tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b) {
 
 /* ---- evaluation ------------------------------------------------------------------------------------------------ */
 
-/* What an expression comes to whose operands do to a and b; false: it overflows. */
+/* The value of an expression from the values of its operands; false on overflow. */
 static bool compute(tort_dim_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case TORT_DIM_ADD: return !__builtin_add_overflow(a, b, out);
@@ -480,7 +487,7 @@ static bool compute(tort_dim_op op, int64_t a, int64_t b, int64_t *out) {
     }
 }
 
-/* Recursion is as deep as an expression is large, which is little. */
+/* Recursion is bounded by LARGEST_EXPRESSION. */
 bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
                        int64_t *out) {
     *out = d;
@@ -502,7 +509,7 @@ static int64_t evaluated(const int64_t *values, tort_dim d) {
     return d >= 0 ? d : values[-1 - d];
 }
 
-/* Operands are older than what is made of them, so they come first. */
+/* Operands have lower numbers than results, so they are evaluated first. */
 bool tort_dims_evaluate(const tort_dims *dims, int64_t *values) {
     for (int32_t i = 0; i < dims->count; i++) {
         const tort_dim_expr *e = expression(dims, -1 - (int64_t)i);
@@ -518,7 +525,7 @@ bool tort_dims_evaluate(const tort_dims *dims, int64_t *values) {
     return true;
 }
 
-/* As deep as an expression is large. */
+/* Recursion is bounded by LARGEST_EXPRESSION. */
 bool tort_dim_grows(const tort_dims *dims, tort_dim d) {
     const tort_dim_expr *e = d < 0 ? expression(dims, d) : NULL;
     if (!e || e->op == TORT_DIM_SYMBOL || e->op == TORT_DIM_CONST) return true;

@@ -1,11 +1,11 @@
-/* shape.h - dimensions that may be symbols.
+/* shape.h - dimensions that may be symbolic.
  *
- * A tort_dim is a known size (>= 0) or a reference to an interned expression (< 0): two dims are equal if they are
- * the same number. The functions below bring expressions into one form - sums of products, terms sorted, constants
- * last, ceil(a/b) as floor((a+b-1)/b) - so that (a + b) and (b + a) are one expression. Over a budget a fresh unknown
- * is returned: less is known, nothing is wrong. When memory runs out, `failed` is set and dims are not to be used.
- * The same numbers stand for small integer values in shape arithmetic (Shape -> Gather -> Mul -> Concat -> Reshape);
- * such a value may be negative, so elements have a type of their own, tort_scalar. */
+ * A tort_dim is a known size (>= 0) or the id of an interned expression (< 0): equal numbers mean equal dims. The
+ * functions below bring expressions into a normal form - sums of products, terms sorted, constant last, ceil(a/b) as
+ * floor((a+b-1)/b) - so that a + b and b + a have one id. An expression beyond a size limit becomes a fresh unknown:
+ * then less is known, but nothing is wrong. When memory runs out, `failed` is set, and dims must not be used. Ids also
+ * stand for small integers in shape arithmetic (Shape -> Gather -> Mul -> Concat -> Reshape); these may be negative, so
+ * elements have their own type, tort_scalar. */
 #ifndef TORT_RUNTIME_GRAPH_SHAPE_H
 #define TORT_RUNTIME_GRAPH_SHAPE_H
 
@@ -19,68 +19,68 @@ typedef int64_t tort_dim;
 
 typedef enum tort_dim_op {
     TORT_DIM_SYMBOL, /* a name of the model, or a fresh unknown */
-    TORT_DIM_CONST,  /* only inside expressions: a negative number */
+    TORT_DIM_CONST,  /* a negative number, only inside expressions */
     TORT_DIM_ADD,
     TORT_DIM_MUL,
-    TORT_DIM_FLOORDIV, /* of a sum whose terms the divisor does not divide, by a known number */
-    TORT_DIM_TRUNCDIV, /* towards zero, as ONNX divides integers, where that may differ from the floor */
+    TORT_DIM_FLOORDIV, /* floor of a sum by a known divisor that does not divide all of its terms */
+    TORT_DIM_TRUNCDIV, /* rounds towards zero, as ONNX divides integers; used where that may differ from the floor */
     TORT_DIM_MIN,
     TORT_DIM_MAX
 } tort_dim_op;
 
 typedef struct tort_dim_expr {
     tort_dim_op op;
-    bool dynamic;     /* depends on data, not only on the shapes of inputs */
+    bool dynamic;     /* depends on data, not only on input shapes */
     int64_t value;    /* CONST */
-    const char *name; /* SYMBOL: its name, or NULL for a fresh one */
+    const char *name; /* SYMBOL; NULL: a fresh one */
     tort_dim a, b;    /* operands: ids, or numbers >= 0 */
     bool negative;    /* may be below 0 */
-    int32_t leaves;   /* size of the expression written out */
+    int32_t leaves;   /* number of leaves of the expression tree */
 } tort_dim_expr;
 
-/* The pool of a graph. Ids stay valid while it lives. A pool may stand on another one, whose ids mean the same in it:
- * that one is only read, by any number of threads, and must not change any more. */
+/* The pool of expressions. Ids are valid as long as the pool. A pool may extend a base pool, whose ids are valid in it
+ * too; the base is only read, by any number of threads, and must not change any more. */
 typedef struct tort_dims {
-    const struct tort_dims *base; /* borrows; NULL */
-    tort_arena *arena;            /* borrows */
+    const struct tort_dims *base; /* borrowed; NULL */
+    tort_arena *arena;            /* borrowed */
     const tort_env *env;
-    tort_dim_expr *exprs; /* number `first` and on; those before are the base's */
+    tort_dim_expr *exprs; /* the expressions from number `first` on; earlier ones are in the base */
     int32_t first, count, capacity;
-    int32_t *buckets; /* of the interning hash: index into exprs + 1, 0 where empty */
+    int32_t *buckets; /* hash table: index into exprs + 1; 0: empty */
     int32_t bucket_count;
-    uint64_t seed; /* of the hash: an address, so that a model cannot be made whose expressions all collide */
+    uint64_t seed; /* of the hash: an address, so that no model can be made whose expressions all collide */
     bool failed;   /* out of memory */
 } tort_dims;
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);
 void tort_dims_free(tort_dims *dims);
-/* An empty pool on top of another one. Nothing is allocated before it gets an expression of its own. */
+/* An empty pool that extends another one; allocates nothing until it gets its own expression. */
 void tort_dims_extend(tort_dims *dims, const tort_dims *base, const tort_env *env, tort_arena *arena);
-/* Forgets all expressions but those of the base, and keeps its memory; names are the arena's. */
+/* Forgets all expressions but the base's, and keeps the memory; names stay in the arena. */
 void tort_dims_rewind(tort_dims *dims);
 
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;
 }
-TORT_API tort_dim tort_dim_symbol(tort_dims *dims, const char *name);        /* the same id for the same name */
-TORT_API tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);             /* an unknown of its own */
-TORT_API bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);           /* depends on data */
-const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d); /* of d < 0; until the next is made */
+TORT_API tort_dim tort_dim_symbol(tort_dims *dims, const char *name);        /* one id per name */
+TORT_API tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);             /* a new unknown, unequal to all others */
+TORT_API bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);           /* true if it depends on data */
+const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d); /* d < 0; valid till the next one */
 
-/* Arithmetic; the result is a dim and taken to be >= 0 by whoever asks. */
+/* Arithmetic. The caller guarantees that the result is >= 0. */
 TORT_API tort_dim tort_dim_add(tort_dims *dims, tort_dim a, tort_dim b);
 TORT_API tort_dim tort_dim_add_const(tort_dims *dims, tort_dim a,
-                                     int64_t b); /* b may be negative; clamped at 0 if known */
+                                     int64_t b); /* b may be negative; a known result is clamped at 0 */
 TORT_API tort_dim tort_dim_mul(tort_dims *dims, tort_dim a, tort_dim b);
 TORT_API tort_dim tort_dim_floordiv(tort_dims *dims, tort_dim a, int64_t b); /* b >= 1 */
 TORT_API tort_dim tort_dim_ceildiv(tort_dims *dims, tort_dim a, int64_t b);  /* b >= 1 */
 TORT_API tort_dim tort_dim_min(tort_dims *dims, tort_dim a, tort_dim b);
 TORT_API tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b);
 
-/* An integer that is computed from shapes: a constant, or an expression id. Unlike a dim it may be a negative number,
- * so the two cases are told apart by a flag. */
+/* An integer computed from shapes: a number, or the id of an expression. The number may be negative, unlike a dim's, so
+ * a flag tells the two apart. */
 typedef struct tort_scalar {
-    bool symbolic; /* value is the id of an expression (< 0) */
+    bool symbolic; /* value is an id (< 0) */
     int64_t value;
 } tort_scalar;
 
@@ -91,41 +91,40 @@ static inline tort_scalar tort_scalar_of_dim(tort_dim d) {
     return (tort_scalar){d < 0, d};
 }
 TORT_API tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
-TORT_API tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a,
-                                            tort_scalar b); /* dynamic where a or b is */
+TORT_API tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b); /* dynamic if a or b is */
 TORT_API tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);
 TORT_API tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b);
 TORT_API tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b);
-TORT_API tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* ONNX's: towards zero */
+TORT_API tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* rounds towards zero */
 TORT_API tort_scalar tort_scalar_min(tort_dims *dims, tort_scalar a, tort_scalar b);
 TORT_API tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b);
 static inline bool tort_scalar_same(tort_scalar a, tort_scalar b) {
     return a.symbolic == b.symbolic && a.value == b.value;
 }
-/* As a dim: a known negative becomes a fresh unknown. */
+/* Converts to a dim; a known negative number becomes a fresh unknown. */
 TORT_API tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s);
 
-/* The size of a symbol, for evaluating. */
+/* The size of a symbol, for evaluation. */
 typedef struct tort_dim_binding {
     tort_dim symbol;
     int64_t size;
 } tort_dim_binding;
 
-/* The number that d is with these bindings; false where a symbol has none, or where the number overflows. */
+/* Evaluates d with these bindings; false if a symbol has none, or on overflow. */
 bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
                        int64_t *out);
 
-/* Does it never get smaller where a symbol gets larger? False: it may. */
+/* True if d never shrinks when a symbol grows; false: unknown. */
 bool tort_dim_grows(const tort_dims *dims, tort_dim d);
 
 #define TORT_DIM_UNBOUND INT64_MIN
 
-/* The numbers of all expressions in one sweep: values[-1 - d] for each d < 0, dims->count of them. Those that are given
- * are bound, the others UNBOUND, and stay so where a symbol has no size or the number overflows. False: an expression
- * that is given comes to another number, so that one symbol would have two sizes. */
+/* Evaluates all expressions in one sweep: values[-1 - d] for each d < 0, dims->count in all. Entries are bound on entry
+ * or TORT_DIM_UNBOUND; those that depend on an unbound symbol, or overflow, stay unbound. False: a bound expression has
+ * another value, so that a symbol would have two sizes. */
 bool tort_dims_evaluate(const tort_dims *dims, int64_t *values);
 
-/* Text such as "batch*(seq+1)" into buffer, always terminated; returns buffer. */
+/* Writes text such as "batch*(seq+1)" into the buffer, always NUL-terminated; returns the buffer. */
 const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
 
 #ifdef __cplusplus

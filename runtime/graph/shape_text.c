@@ -1,4 +1,4 @@
-/* shape_text.c - a dimension as people read it: "batch*(seq+1)".
+/* shape_text.c - writes a dimension as text for users: "batch*(seq+1)".
  *
  * Read first: shape.h. */
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include "runtime/graph/shape.h"
 
-/* An operand of an expression: a number, or an expression again. */
+/* An operand of an expression: a number, or an expression. */
 static tort_scalar number_of(const tort_dims *dims, tort_dim d) {
     if (d >= 0) return tort_scalar_known(d);
     const tort_dim_expr *e = tort_dim_expression(dims, d);
@@ -29,11 +29,11 @@ static void put(writer *w, const char *format, ...) {
     if (length > 0) w->used += (size_t)length;
 }
 
-enum { WEAK, SUM, PRODUCT }; /* how strongly what is around an expression binds */
+enum { WEAK, SUM, PRODUCT }; /* precedence of the expression around */
 
 static void write_dim(writer *w, tort_dim d, int around);
 
-/* A term of a sum, its sign in front unless it is the first: "-2*h", "+1". */
+/* Writes a term of a sum; with a sign unless it is the first and positive: "-2*h", "+1". */
 static void write_term(writer *w, tort_dim d, bool first) {
     tort_scalar s = number_of(w->dims, d), factor = tort_scalar_known(1);
     const tort_dim_expr *e = s.symbolic ? tort_dim_expression(w->dims, d) : NULL;

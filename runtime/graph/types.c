@@ -1,6 +1,6 @@
 /* types.c - names and sizes of element types, statuses and verdicts; sizes of tensors.
  *
- * The numbers are those of the enumerations in tinyort.h; a new one is a new row here. */
+ * The tables are indexed by the enumerations in tinyort.h; a new enumerator needs a new row here. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,8 +118,8 @@ const char *tort_verdict_name(tort_verdict_code code) {
 
 /* ---- types of values --------------------------------------------------------------------------------------------- */
 
-/* A level of `nest` is a byte: its kind, and above that the key of a map. The outermost is the lowest; 0, a tensor,
- * ends the list. */
+/* A level of `nest` is a byte: the kind in the low 3 bits, the key type of a map above. The outermost level is the
+ * lowest byte; 0, a tensor, ends the list. */
 enum { LEVEL_BITS = 8, KIND_BITS = 3 };
 
 static const tort_value_type too_deep = {.type = TORT_UNDEFINED, .nest = TORT_SPARSE};
@@ -210,7 +210,7 @@ bool tort_first_number(tort_type type, const void *data, double *number) {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* A product that overflows is refused also where a later dim is 0: strides are computed from it. */
+/* Overflow is refused even if a later dim is 0, since strides are computed from the product. */
 bool tort_tensor_count(const tort_tensor *tensor, int64_t *count) {
     if (tensor->rank < 0 || tensor->rank > TORT_MAX_RANK) return false;
     int64_t product = 1;
@@ -226,7 +226,7 @@ bool tort_tensor_count(const tort_tensor *tensor, int64_t *count) {
     return true;
 }
 
-/* bits * count can overflow where the bytes do not, so whole groups of 8 elements go first. */
+/* bits * count may overflow though the bytes do not, so groups of 8 elements are multiplied instead. */
 bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes) {
     int64_t count;
     if (!tort_tensor_count(tensor, &count)) return false;

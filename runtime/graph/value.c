@@ -1,7 +1,7 @@
-/* value.c - tensors, sequences, optionals and maps as counted values (tinyort.h, value.h).
+/* value.c - tensors, sequences, optionals and maps as reference-counted values (tinyort.h, value.h).
  *
- * A value keeps the allocator that made it. Sequences, optionals and maps hold references to their elements; the keys
- * of a map are a tensor of their own. Nothing here knows of graphs. */
+ * A value keeps the allocator that made it. Sequences, optionals and maps retain their elements; the keys of a map are
+ * a tensor value. Nothing here knows graphs. */
 #include "runtime/graph/value.h"
 
 #include <stdatomic.h>
@@ -15,12 +15,12 @@ struct tort_value {
     tort_value_type type;
     /* of a tensor */
     tort_tensor tensor;
-    size_t bytes, text_bytes; /* of its elements and of its text, where they are its own */
+    size_t bytes, text_bytes; /* of the elements and of the text, if owned */
     char *text;
     bool borrowed;
     void (*release)(void *ud, tort_tensor *tensor);
     void *release_ud;
-    /* of the others */
+    /* of containers */
     tort_value **elements;
     int32_t count, capacity;
     tort_value *keys;
@@ -53,7 +53,7 @@ static void free_tensor(tort_value *value) {
     tort_free(&value->env, value->text, value->text_bytes);
 }
 
-/* Recursion ends where the type does. */
+/* Recursion is bounded by the nesting of the type. */
 void tort_value_release(const tort_value *value) {
     tort_value *last = (tort_value *)value;
     if (!last || atomic_fetch_sub_explicit(&last->references, 1, memory_order_acq_rel) > 1) return;
@@ -137,7 +137,7 @@ tort_value *tort_value_borrow(const tort_env *env, const tort_tensor *tensor,
     return value;
 }
 
-/* ---- what holds others ------------------------------------------------------------------------------------------- */
+/* ---- containers -------------------------------------------------------------------------------------------------- */
 
 bool tort_type_fits(tort_value_type a, tort_value_type b) {
     const bool unknown = a.type == TORT_UNDEFINED || b.type == TORT_UNDEFINED;
@@ -149,7 +149,7 @@ static tort_value *container(const tort_env *env, tort_value_type type) {
     return tort_type_kind(type) == TORT_SPARSE ? NULL : value_of(env, type);
 }
 
-/* Memory for one element more, unless it does not fit here. */
+/* Grows the elements by one, if the element's type fits. */
 static bool make_room(tort_value *value, const tort_value *element) {
     if (!element || !tort_type_fits(tort_type_element(value->type), element->type)) return false;
     if (value->count == INT32_MAX) return false;

@@ -1,4 +1,4 @@
-/* varints.c - see varints.h. Little-endian: the low bytes of a number are its first. */
+/* varints.c - see varints.h. Assumes a little-endian host: memcpy of the low bytes stores a number. */
 #include "runtime/graph/varints.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ void tort_varints_begin(tort_varints *varints, tort_type type, size_t elements, 
     if (bytes) memset(data, 0, bytes);
 }
 
-/* Elements of 6 bits lie one after the other from the lowest bit of the first byte; the data was cleared. */
+/* Elements of 6 bits are packed from the lowest bit of the first byte on. The data is zero before. */
 static void store_bits(uint8_t *data, size_t at, unsigned bits, uint64_t value) {
     for (unsigned b = 0; b < bits; b++, at++)
         if (value >> b & 1) data[at / 8] = (uint8_t)(data[at / 8] | 1u << at % 8);

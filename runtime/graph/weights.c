@@ -1,8 +1,8 @@
 /* weights.c - decides when the bytes of a weight are in memory.
  *
- * A weight stays in its file until somebody acquires it, is read straight to its aligned home, and leaves when the last
- * holder releases it; so a provider can pack weight by weight and no weight is held twice. Mapped files and the
- * caller's buffer are used in place where they are aligned. It knows encodings, not file formats. */
+ * A weight stays in its file until it is acquired, is read straight into aligned memory, and is dropped at the last
+ * release; so a provider can pack weight by weight, and no weight is in memory twice. Mapped files and the caller's
+ * buffer are used in place if they are aligned. Encodings are known here, file formats are not. */
 #include "runtime/graph/weights.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 typedef struct weight_home {
     const void *data; /* NULL: not resident */
-    void *owned;      /* what to free, NULL if data is a view */
+    void *owned;      /* to be freed; NULL if data points into the source */
     size_t owned_size;
     int32_t holds;
 } weight_home;
@@ -21,8 +21,8 @@ typedef struct weight_home {
 enum { LOCKS = 16 };
 
 struct tort_weight_store {
-    const tort_env *env;          /* borrows the model's */
-    pthread_mutex_t locks[LOCKS]; /* a home is under one of them, so that several weights are read at once */
+    const tort_env *env;          /* borrowed from the model */
+    pthread_mutex_t locks[LOCKS]; /* a home is guarded by one of them, so that several weights can be read at once */
     weight_home *homes;
     int32_t capacity;
     atomic_size_t resident; /* bytes of homes that can be dropped */
@@ -62,7 +62,7 @@ void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, siz
     if (home->owned && size) memset(home->owned, 0, size);
     home->owned_size = size;
     home->data = home->owned;
-    home->holds = 1; /* never dropped: it cannot be read again */
+    home->holds = 1; /* an extra hold: it is never dropped, since it cannot be read again */
     return home->owned;
 }
 
@@ -70,7 +70,7 @@ void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, siz
 
 enum { VARINT_WINDOW = 1 << 16 };
 
-/* Reads through a small window: encoded and decoded bytes are never both held whole. */
+/* Decodes through a small window, so that the encoded bytes are never in memory as a whole. */
 static tort_status read_varints(const tort_model *model, const tort_weight *weight, void *data, tort_error *error) {
     tort_tensor shape = {.type = weight->type, .rank = weight->rank};
     int64_t elements;
@@ -92,7 +92,7 @@ static tort_status read_varints(const tort_model *model, const tort_weight *weig
 
 /* ---- acquire, release ------------------------------------------------------------------------------------------- */
 
-/* The weight where the source has it, aligned; NULL: it has to be read. */
+/* The weight's bytes in the source, if they are there and aligned; NULL: it must be read. */
 static const void *in_place(const tort_model *model, const tort_weight *weight) {
     if (weight->encoding != TORT_ENCODING_RAW || !model->source_view || !weight->bytes) return NULL;
     const void *data = model->source_view(model->source_ud, weight->file, weight->offset, weight->length);

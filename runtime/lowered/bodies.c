@@ -1,8 +1,7 @@
-/* bodies.c - what the core knows of bodies while planning: shapes through them, and the memories of what goes in and
- * out.
+/* bodies.c - bodies of control flow while planning: shape inference through them, and the memories of their ports.
  *
- * A body is inferred for what its node gives it, in infos of that call alone. It must not know what its operator does:
- * tort_trips says all. Read next: ops/control_flow.c, call.c. */
+ * A body is inferred from the infos of its node's inputs, in infos that live for that call only. This file must not
+ * know what an operator does: tort_trips says all. Read next: ops/control_flow.c, call.c. */
 #include <string.h>
 
 #include "runtime/lowered/lowered.h"
@@ -20,7 +19,7 @@ int32_t tort_body_outputs(const tort_node_view *node, int32_t body) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* An input as its body sees it: contents only where it is constant, since others differ from trip to trip. */
+/* The info of an input inside the body. Contents only if it is constant: others differ from trip to trip. */
 static tort_info entering(const tort_info *given, const tort_info *declared, tort_dims *dims) {
     tort_info info = *given;
     if (!info.constant) {
@@ -73,7 +72,7 @@ static tort_status infer_in(const tort_infer *infer, const tort_body *body, tort
     return status;
 }
 
-/* Tells whoever asks what went in. */
+/* Reports the infos with which a body is entered to the pass's callback. */
 static tort_status tell_entered(const tort_infer *infer, int32_t body, const tort_graph *graph,
                                 const tort_info *infos) {
     const tort_pass *pass = infer->pass;
@@ -133,7 +132,8 @@ tort_lowered *tort_trips_body(const tort_lowered *lowered, const tort_trips *tri
     return found && found->lowered ? found : NULL;
 }
 
-/* The input of the bodies that input i of the node becomes; -1: it only says how they are called. */
+/* The input of the bodies that input i of the node becomes; -1: none, as it only controls the trips (limit, condition).
+ */
 static int32_t port_of_input(const tort_node *node, const tort_trips *t, int32_t i) {
     const int32_t counted = t->counted ? 2 : 0, carried = t->carries ? t->results : 0;
     const int32_t own = node->input_count - node->captured;
@@ -144,7 +144,7 @@ static int32_t port_of_input(const tort_node *node, const tort_trips *t, int32_t
     return -1;
 }
 
-/* Does a body read its input at all? */
+/* True if the body reads the input at all. */
 static bool port_is_read(const tort_lowered *body, int32_t port) {
     return tort_value_is_read(&body->graph.values[body->graph.inputs[port]]);
 }
@@ -183,7 +183,7 @@ static bool may_leave_host(const tort_info *info) {
     return info->kind == TORT_TENSOR && info->type != TORT_STRING;
 }
 
-/* `at` is where each value of the graph is made or first wanted; -1: nowhere yet. */
+/* at[value]: the memory in which the value is made or first read; -1: not seen yet. */
 static void follow_unit(const tort_lowered *lowered, int32_t index, int32_t *at) {
     const tort_node *node = tort_unit_node(lowered, index);
     const tort_unit *unit = &lowered->units[index];
@@ -207,7 +207,7 @@ static int32_t memory_at(const tort_lowered *lowered, const int32_t *at, int32_t
     return at[value] > 0 && may_leave_host(&lowered->infos[value]) ? at[value] : 0;
 }
 
-/* Ports go where the body's own units want them. */
+/* Binds each port to the memory where the body's own units make or read it, to save copies. */
 static void prefer(tort_lowered *body, int32_t *at) {
     const tort_graph *graph = &body->graph;
     for (int32_t v = 0; v < graph->value_count; v++) at[v] = -1;
@@ -220,8 +220,8 @@ static int64_t listed(const tort_trips *t, tort_list list, int32_t i) {
     return i < list.count ? ((const int64_t *)tort_list_at(t, list))[i] : 0;
 }
 
-/* What the executor itself reads or puts together element by element is in host memory; what is carried goes in where
- * it comes out. */
+/* Ports that the executor itself fills or slices (counters, conditions, batches, sequences, slices along an axis other
+ * than 0) must be in host memory. A carried output must be where the next trip's input is. */
 static void adjust(const tort_trips *t, tort_lowered *body) {
     const int32_t counted = t->counted ? 2 : 0, asks = t->asks ? 1 : 0, carried = t->carries ? t->results : 0;
     for (int32_t i = 0; i < counted; i++) body->input_memory[i] = 0;
@@ -252,13 +252,13 @@ static tort_status bind_body(tort_lowered *body, const tort_trips *trips, tort_e
     return TORT_OK;
 }
 
-/* Two bodies of one node take what they capture from, and leave what they make in, the same memories. */
+/* Both branches of an If must agree on the memories of their ports: the node has one set of operands. */
 static void agree(const tort_lowered *first, tort_lowered *second) {
     for (int32_t i = 0; i < second->graph.input_count; i++) second->input_memory[i] = first->input_memory[i];
     for (int32_t i = 0; i < second->graph.output_count; i++) second->output_memory[i] = first->output_memory[i];
 }
 
-/* The innermost bodies first: their ports say where those around them have their values. */
+/* Innermost bodies first: the memories of their ports decide where the graph around them has its values. */
 static tort_status bind_graph(tort_lowered *lowered, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {

@@ -1,12 +1,14 @@
-/* bodies.h - what plan and run know of bodies: their shapes and the memories of what goes in and out. */
+/* bodies.h - bodies (subgraphs of If, Loop, Scan) while planning: shape inference through them, memories of their
+ * ports. */
 #ifndef TORT_RUNTIME_LOWERED_BODIES_H
 #define TORT_RUNTIME_LOWERED_BODIES_H
 
 #include "runtime/lowered/lowered.h"
 
-/* How a unit of control flow that runs calls its bodies, NULL: it is none; one of them, NULL where it never
- * runs; the memory in which a unit wants an input (-1: it reads it in none), and where a body leaves a result; then all
- * ports of bodies. */
+/* tort_unit_trips: how a control-flow unit calls its bodies; NULL: the unit is not control flow, or does not run.
+ * tort_trips_body: one of these bodies; NULL: there is none, or it never runs. tort_operand_memory: the memory in which
+ * a unit reads an input; -1: it reads the input in none. tort_result_memory: where the bodies leave an output of their
+ * node. tort_bind_bodies: chooses the memories of the inputs and outputs of all bodies. */
 const tort_trips *tort_unit_trips(const tort_lowered *lowered, int32_t unit);
 tort_lowered *tort_trips_body(const tort_lowered *lowered, const tort_trips *trips, int32_t which);
 int32_t tort_operand_memory(const tort_lowered *lowered, int32_t unit, int32_t input);

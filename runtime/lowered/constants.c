@@ -1,14 +1,15 @@
-/* constants.c - the contents of values that never change: a weight of the model, or what folding made of it; where
- * nodes read them, and what all of them take of each memory.
+/* constants.c - the contents of values that never change (weights, results of folding): where units read them, and the
+ * bytes that they take of each memory.
  *
- * What is counted here is what prepare.c allocates, and it is known as soon as nodes are placed: so a plan tells it
- * without a weight being read. It must not know kernels but by what their rows say. Read next: prepare.c. */
+ * The bytes counted here are those that prepare.c allocates. They are known as soon as nodes are placed, so a plan can
+ * be reported without reading a weight. Kernels are known by their rows only. Read next: prepare.c. */
 #include "runtime/lowered/lowered.h"
 #include "runtime/graph/weights.h"
 #include "runtime/lowered/bodies.h"
 #include "runtime/lowered/constants.h"
 
-/* Made for the first who asks, and gone with the last. Its source is held for that moment alone. */
+/* Computes the contents when the first holder acquires them; the last release frees them. Its source is held only
+ * meanwhile. */
 static tort_status make_derived(const tort_session *session, tort_constant *constant, tort_error *error) {
     const void *source;
     constant->derived = tort_alloc_aligned(&session->env, constant->bytes);
@@ -70,15 +71,15 @@ static tort_status hold_inputs(tort_lowered *lowered, int32_t index, tort_error 
     return status;
 }
 
-/* Does a plan look at the contents of its inputs? */
+/* True if plans look at the contents of the node's inputs. */
 static bool is_looked_at(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     const bool resolved = !unit->folded && (unit->provider != TORT_AT_FUSED || unit->segment);
-    if (lowered->max && lowered->asked[index] == TORT_ASKED_AFRESH) return true; /* no run may read a weight */
+    if (lowered->max && lowered->asked[index] == TORT_ASKED_AFRESH) return true; /* no run may load a weight */
     return lowered->asked[index] == TORT_ASKED_ALWAYS || resolved;
 }
 
-/* Inference and resolve look at small weights for each plan, so they stay in memory from the first one on. */
+/* Inference and resolve look at small weights for each plan, so these stay in memory from the first plan on. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; g < session->graph_count; g++) {
@@ -104,18 +105,18 @@ tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t index, int32
     return reads;
 }
 
-/* ---- what they take ---------------------------------------------------------------------------------------------- */
+/* ---- bytes of each memory ---------------------------------------------------------------------------------------- */
 
 typedef struct counter {
     tort_session *session;
-    uint8_t *seen; /* constant * memory_count + memory: counted */
+    uint8_t *seen; /* by constant * memory_count + memory: already counted */
 } counter;
 
 size_t tort_constant_bytes(const tort_constant *constant) {
     return constant->folded || constant->derived ? tort_aligned_bytes(constant->bytes) : 0;
 }
 
-/* Bytes that a constant takes of a memory: 0 where it was counted already, or is where the model has it. */
+/* Bytes that a constant takes of a memory; 0 if it was counted already, or is read where the model holds it. */
 static uint64_t bytes_in(const counter *c, int32_t index, int32_t memory) {
     const tort_constant *constant = &c->session->constants[index];
     uint8_t *seen = &c->seen[(size_t)index * (size_t)c->session->memory_count + (size_t)memory];
@@ -147,7 +148,7 @@ static void count_outputs(const counter *c, const tort_lowered *lowered) {
     }
 }
 
-/* What is kept whoever reads it: small weights, and small results of folding. */
+/* Small weights and small results of folding are kept even if no unit reads them. */
 static void count_small(const counter *c) {
     for (int32_t i = 0; i < c->session->constant_count; i++) {
         const tort_constant *constant = &c->session->constants[i];
@@ -195,7 +196,7 @@ size_t tort_packed_place(size_t bytes) {
     return tort_align_size(bytes, TORT_HOST_ALIGN, &place) ? place : SIZE_MAX;
 }
 
-/* ---- against what there is --------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 uint64_t tort_room_for_values(const tort_session *session, int32_t memory) {
     const tort_link *link = session->memories[memory].owner;
@@ -204,7 +205,7 @@ uint64_t tort_room_for_values(const tort_session *session, int32_t memory) {
     return weights < link->target.memory ? link->target.memory - weights : 0;
 }
 
-/* One error with all that is needed, before a memory is filled weight by weight. */
+/* Tells the whole need in one error, before a memory is filled weight by weight. */
 tort_status tort_check_weights(const tort_session *session, tort_error *error) {
     for (int32_t m = 0; m < session->memory_count; m++) {
         const tort_link *link = session->memories[m].owner;

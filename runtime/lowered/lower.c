@@ -1,7 +1,7 @@
 /* lower.c - the session's own graphs: a copy of each graph of the model, which passes change without touching the
  * model.
  *
- * What the copy shares with the model is what never changes: names, attributes, operand lists. It must not know what
+ * Names, attributes and operand lists, which never change, are shared with the model. This file must not know what
  * passes do. Read next: fold.c. */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool allocate_tables(tort_lowered *lowered) {
     return lowered->units && lowered->input_memory && lowered->output_memory && lowered->passed;
 }
 
-/* Room for `count` values in all arrays that are indexed by them. Their capacity is what all of them have. */
+/* Grows all arrays that are indexed by value to `count` entries; graph.value_capacity is the capacity of each. */
 static bool reserve_values(tort_lowered *lowered, int32_t count) {
     const tort_env *env = &lowered->session->env;
     tort_graph *graph = &lowered->graph;
@@ -45,13 +45,13 @@ static bool reserve_values(tort_lowered *lowered, int32_t count) {
     }
     graph->value_capacity = count;
     tort_body *body = &lowered->session->bodies[lowered - lowered->session->graphs];
-    *body = (tort_body){graph, lowered->infos, lowered->weights, body->refused}; /* they have moved */
+    *body = (tort_body){graph, lowered->infos, lowered->weights, body->refused}; /* the arrays have moved */
     return true;
 }
 
 static void free_values(tort_lowered *lowered) {
     const size_t room = (size_t)lowered->graph.value_capacity;
-    if (!room) return; /* perhaps before it knew its session */
+    if (!room) return; /* also true for a graph whose session is not set yet */
     const tort_env *env = &lowered->session->env;
     tort_free(env, lowered->graph.values, room * sizeof *lowered->graph.values);
     tort_free(env, lowered->infos, room * sizeof *lowered->infos);
@@ -74,7 +74,7 @@ static bool copy_graph(tort_lowered *lowered, const tort_graph *model) {
     return allocate_tables(lowered);
 }
 
-/* The value that this one is, by an alias of the same shape; -1: it is none. */
+/* The input of which the value is an alias of the same shape (Identity); -1: it is no such alias. */
 static int32_t alias_of(const tort_graph *graph, int32_t value) {
     const int32_t producer = graph->values[value].producer;
     if (producer < 0) return -1;
@@ -82,8 +82,8 @@ static int32_t alias_of(const tort_graph *graph, int32_t value) {
     return node->op && node->op->flags & TORT_OP_SAME ? node->inputs[0] : -1;
 }
 
-/* Exporters put an alias of the same shape between an input of a loop's body and the output that hands it to the next
- * trip. Without it the output is that input, and seen to be unchanged. */
+/* Exporters put an Identity between an input of a loop's body and the output that hands it to the next trip. Skipping
+ * it makes the output the input itself, so that it is seen to be unchanged. */
 static void skip_aliases(tort_graph *body) {
     for (int32_t i = 0; i < body->output_count; i++) {
         int32_t value = body->outputs[i];
@@ -94,7 +94,7 @@ static void skip_aliases(tort_graph *body) {
     }
 }
 
-/* A constant of the session for every weight of the model that a value of some graph is; `of` is by weight, -1. */
+/* Makes one constant for each weight of the model that some value is. of[weight]: its constant, -1 for none yet. */
 static bool take_weights(tort_lowered *lowered, int32_t *of) {
     tort_session *session = lowered->session;
     for (int32_t v = 0; v < lowered->graph.value_count; v++) {

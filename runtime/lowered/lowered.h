@@ -1,10 +1,31 @@
-/* lowered.h - the session, and the lowered graphs that it runs: what the parts of the core share. Private to runtime/.
+/* lowered.h - the session, and the lowered graphs that it runs: structures shared by the core. Private to runtime/.
  *
- * A session runs a graph of its own: each graph of the model, bodies included, is lowered into one tort_lowered, which
- * holds all that the session knows of it. One writer per fact: chain.c opens providers and tells memories apart,
- * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, segment.c and fuse.c join units of
- * one provider, layout.c sets the layouts of their operands, prepare.c fills prepared and constants, bind.c says where
- * inputs and outputs are, plan.c makes plans, report.c only reads. */
+ * Each graph of the model, bodies included, is copied into one tort_lowered, which holds all that the session knows of
+ * it. One writer per fact: chain.c opens providers and numbers memories, lower.c copies graphs, fold.c sets `folded`,
+ * place.c alone sets where a unit runs, segment.c and fuse.c join units of one provider, layout.c sets the layouts of
+ * their operands, prepare.c fills `prepared` and constants, bind.c says where inputs and outputs are, plan.c makes
+ * plans, report.c only reads.
+ *
+ * Words of the core:
+ *   value     an edge of a graph: made by one node at most, read by any number of nodes
+ *   info      tort_info, what is known of a value: type, shape (maybe symbolic), small contents
+ *   body      a subgraph of If, Loop or Scan; a trip is one run of a body; it captures values of the graph around it
+ *   chain     the providers (CPU, CUDA, ...) of the session, in order of preference; a link is one of them
+ *   memory    an address space, by index: 0 is host memory, each other one is of a device
+ *   layout    an order of a tensor's elements; 0 is plain (row-major), others (NHWC) belong to a provider
+ *   unit      what the session decided about one node: provider, kernel, params, packed weights
+ *   constant  contents that no run changes: a weight, a result of folding, or derived from one of these
+ *   pass      one walk of shape inference over a graph; also any step of session creation (folding, fusing, placing)
+ *   fusion    several nodes rewritten into one node, which has a kernel of its own
+ *   segment   several nodes that stay in the graph, but are compiled and run by one kernel (tort_provider.segments)
+ *   pack      a kernel's weights, rearranged once, when the session is created
+ *   plan      steps over slots for concrete input shapes; an outline is its part that does not depend on sizes
+ *   slot      a value in one memory and one layout; its home says who owns the bytes
+ *   arena     in a plan: the one block of a memory, in a context, in which slots get offsets;
+ *             in tort_arena: an allocator whose blocks are freed all at once
+ *   fit       what a kernel makes for the shapes of one plan: a library's descriptors, a compiled segment
+ *   bound     an upper bound of a dimension; with bounds a context allocates its memory once, for the largest shapes
+ *   binding   an input or output of the model kept in the memory of a provider (option bindings) */
 #ifndef TORT_RUNTIME_LOWERED_LOWERED_H
 #define TORT_RUNTIME_LOWERED_LOWERED_H
 
@@ -21,34 +42,34 @@
 
 typedef struct tort_library_state {
     bool asked, found;
-    char message[160], cure[160]; /* found: the message is its version */
+    char message[160], cure[160]; /* if found: the version of the library */
 } tort_library_state;
 
 typedef struct tort_link {
     tort_provider_config config;
-    const tort_provider *provider; /* NULL: no provider of that name in this build */
+    const tort_provider *provider; /* NULL: this build has no provider of that name */
     void *device;
     bool opened;
-    bool described; /* a target without a device */
+    bool described; /* describes a target (such as sm_87) without opening a device */
     tort_target target;
     tort_condition condition;
-    atomic_bool *lost;                  /* the session's */
-    int32_t memory;                     /* index into the session's memories */
-    int32_t first_layout, layout_count; /* of the session's layouts those of the provider */
+    atomic_bool *lost;                  /* points to session->lost */
+    int32_t memory;                     /* index into session->memories */
+    int32_t first_layout, layout_count; /* the provider's range of session->layouts */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
 
-/* Bytes that somebody can address: 0 is host memory, each other one of a device, and that of all providers of the chain
- * that say they can address it. The first of them to open it allocates, copies and opens streams for all. */
+/* An address space: 0 is host memory, each other one is a device's, and is shared by all providers of the chain that
+ * declare the same tort_target.space. The first of them to open allocates, copies and opens streams for all. */
 typedef struct tort_memory {
-    tort_link *owner; /* of the host's, whose limit holds; NULL: no provider of the chain */
+    tort_link *owner; /* of host memory: the provider whose mem_limit holds; NULL: no provider of the chain */
     char space[TORT_SPACE_NAME];
 } tort_memory;
 
-/* A layout of a provider of the chain. Its place among the session's is its number in slots and units. */
+/* A layout of a provider of the chain. Slots and units refer to it by its index in session->layouts. */
 typedef struct tort_chain_layout {
-    const tort_layout *layout; /* NULL: plain, the first */
-    tort_link *link;           /* whose kernels read it, in whose memory it is; of plain NULL */
+    const tort_layout *layout; /* NULL: plain, at index 0 */
+    tort_link *link;           /* the provider whose kernels and memory it belongs to; NULL for plain */
 } tort_chain_layout;
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
@@ -60,73 +81,73 @@ typedef struct tort_said {
     const char *kernel;
     tort_verdict_code code;
     const char *message, *cure;
-    const char *fusion; /* that was refused; NULL: the unit itself was */
-    bool segment;       /* of the unit as a part of a segment */
-    int32_t root;       /* UPSTREAM: the unit at fault; -1 */
+    const char *fusion; /* a fusion that was refused; NULL: the unit itself was */
+    bool segment;       /* the verdict is on the unit as a part of a segment */
+    int32_t root;       /* UPSTREAM: the unit that is the root cause; -1 */
 } tort_said;
 
-/* Nodes that one kernel runs together. Shapes are inferred node by node as ever, so they stay in the graph; what plan
- * and run see in the place of the last is `node`. */
+/* Nodes that one kernel runs together. They stay in the graph, since shapes are inferred node by node; plans and runs
+ * see `node` in the place of the last part. */
 typedef struct tort_segment {
-    tort_node node;                 /* reads and makes what its parts read from outside and make for outside */
-    const int32_t *parts;           /* nodes of the graph, in its order */
-    const int32_t *values;          /* values of the graph, in the order of those of the segment */
-    const tort_segment_node *nodes; /* as its kernel sees the parts, but for params */
-    const int32_t *outputs;         /* values of the segment */
+    tort_node node;                 /* its operands are the segment's inputs and outputs */
+    const int32_t *parts;           /* nodes of the graph, ascending */
+    const int32_t *values;          /* of each value of the segment, the value of the graph */
+    const tort_segment_node *nodes; /* the parts as the kernel sees them, but without params */
+    const int32_t *outputs;         /* values of the segment, by index */
     int32_t part_count, value_count;
-    bool last_pinned; /* the last part, whose unit became that of all */
+    bool last_pinned; /* the last part was pinned, before its unit became the unit of the whole segment */
 } tort_segment;
 
-/* What becomes of a node of the lowered graph, the node of the same index. A unit that a fusion made stands where the
- * last of its nodes stood; the others are TORT_AT_FUSED and do nothing. The parts of a segment likewise, but that plans
- * infer the shapes of all of them. */
+/* The session's decisions about the node of the same index. A node that a fusion made takes the index of the last of
+ * its nodes, the others become TORT_AT_FUSED and do nothing. The parts of a segment likewise, but plans still infer
+ * their shapes. */
 typedef struct tort_unit {
     int32_t provider; /* chain index, or TORT_AT_... */
     const tort_kernel *kernel;
-    const char *label; /* what reports show as the kernel */
+    const char *label; /* shown as the kernel in reports */
     const tort_said *said;
     int32_t said_count;
-    bool folded;  /* by fold.c, before place.c looks */
-    bool asked;   /* fused away, or unread, but what folding knows depends on the shape of its output */
-    bool pinned;  /* by an option, to `pin` */
+    bool folded;  /* set by fold.c before place.c runs */
+    bool asked;   /* fused away or unread, but folded values depend on the shape of its output: plans still infer it */
+    bool pinned;  /* an option pins the node to `pin` */
     int32_t pin;  /* chain index */
-    void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
+    void *params; /* resolved with what is known at placement; in the session's arena; NULL: none */
     size_t scratch_bytes;
-    size_t packed_bytes; /* of kernel->pack_size */
-    uint32_t consumed;   /* inputs that are in there */
-    void *packed;        /* in the session's block, or owned, in a device's memory; NULL before pack.c */
-    bool mapped;         /* packed is where a saved plan is mapped: not owned */
-    void *prepared;      /* of kernel->prepare */
-    const int32_t *from; /* nodes of the model's graph that this one is made of, in order; NULL: itself alone */
+    size_t packed_bytes; /* as kernel->pack_size says */
+    uint32_t consumed;   /* inputs, bit i, that are in `packed`; run never reads them */
+    void *packed;        /* in the session's block, or owned in a device's memory; NULL before pack.c */
+    bool mapped;         /* packed points into a mapped saved plan: not owned */
+    void *prepared;      /* made by kernel->prepare */
+    const int32_t *from; /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;
-    const tort_segment *segment;            /* it is, or is part of; NULL */
-    int32_t layout;                         /* of the session's: of these operands; all others are plain */
-    uint32_t layout_inputs, layout_outputs; /* bits, as in its kernel's row */
+    const tort_segment *segment; /* the segment that the unit runs or is a part of; NULL */
+    int32_t layout; /* index into session->layouts, of the operands in the two masks; all other operands are plain */
+    uint32_t layout_inputs, layout_outputs; /* bit i: operand i, as in the kernel's row */
 } tort_unit;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* Contents that never change: a weight, what folding made of it, or what a fusion derives of another constant whenever
- * somebody acquires it. Values of several graphs can have the same. */
+/* Contents that never change: a weight, the result of folding, or what a fusion derives from another constant each time
+ * that it is acquired. Values of several graphs can share one. */
 typedef struct tort_constant {
-    const char *name; /* of a value that has it; borrowed */
-    int32_t weight;   /* the model's; -1: folded or derived */
+    const char *name; /* of a value with these contents; borrowed */
+    int32_t weight;   /* index of the model's weight; -1: folded or derived */
     void *folded;     /* owned, aligned; NULL */
     size_t bytes;
-    const void *host; /* while held in host memory for running; NULL */
-    bool held;        /* host is an acquired weight */
-    int32_t source;   /* derived: the constant that it is made of; else -1 */
+    const void *host; /* while held in host memory for runs; NULL */
+    bool held;        /* `host` is an acquired weight, to be released */
+    int32_t source;   /* derived: the constant it is derived from; else -1 */
     tort_derive *derive;
     const void *derive_arg; /* in the session's arena */
-    void *derived;          /* owned, aligned; while somebody holds it, NULL */
+    void *derived;          /* owned, aligned; NULL while nobody holds it */
     int32_t holds;
-    void **device; /* per memory (index 1..): where it was uploaded to; NULL array until needed */
+    void **device; /* by memory, from 1 on: the uploaded copy; NULL until a device needs it */
 } tort_constant;
 
 #define TORT_PARAMS_ALIGN 16     /* of params and literals, in bytes */
-#define TORT_SMALL_CONSTANT 4096 /* bytes; a folded constant of no more is never dropped */
+#define TORT_SMALL_CONSTANT 4096 /* bytes; a folded constant up to this size is never dropped */
 
-/* All constants that a device reads, one behind another: one allocation of it. */
+/* All constants that a device reads, in one allocation of its memory. */
 typedef struct tort_upload {
     uint8_t *base; /* owned; NULL */
     size_t bytes, used;
@@ -134,52 +155,52 @@ typedef struct tort_upload {
 
 /* ---- a lowered graph --------------------------------------------------------------------------------------------- */
 
-/* When a plan asks a node for its shapes, see plan_shapes.c. */
+/* Tells when a plan calls a node's shape rule, see plan_shapes.c. */
 typedef enum tort_asked {
     TORT_ASKED_ALWAYS,
-    TORT_ASKED_AFRESH, /* only where what the session knows, or can evaluate, is not enough */
+    TORT_ASKED_AFRESH, /* only where the session's symbolic shapes, evaluated, do not suffice */
     TORT_ASKED_NEVER
 } tort_asked;
 
 typedef struct tort_outline tort_outline; /* plan/planned.h */
 typedef struct tort_planned tort_planned;
 
-/* All that a session knows of one graph of the model. */
+/* All that the session knows of one graph of the model. */
 typedef struct tort_lowered {
     tort_session *session;
-    tort_graph graph; /* the session's own copy: passes may change its nodes and add values; names are the model's */
-    bool lowered;     /* false: a body of a node that never runs, or one that does not fit */
-    const tort_error *refused; /* why it does not fit, for when it runs; NULL: it does. In the session's arena */
-    tort_unit *units;          /* node_count; in the session's arena, as all that is not said to grow */
-    int32_t *order; /* nodes in the order in which units run, where a segment asks for another; NULL: as they stand */
-    /* These three and the graph's values grow: value_count, room for graph.value_capacity; owned. */
-    tort_info *infos;                      /* types, shapes and small contents, with fixed shapes */
-    int32_t *constant_of;                  /* index into the session's constants, -1 */
-    int32_t *weights;                      /* the model's weight that the value is, -1 */
-    int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
-    bool *passed;       /* an output of a body: the input of the next trip, which this trip had already */
-    int32_t *same_dim;  /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
+    tort_graph graph;          /* the session's copy, which passes change; names are borrowed from the model */
+    bool lowered;              /* false: the body of a node that never runs, or a body that does not fit its node */
+    const tort_error *refused; /* why the body does not fit, for when it is run; NULL: it fits */
+    tort_unit *units; /* node_count; in the session's arena, as is every array here unless it says that it grows */
+    int32_t *order;   /* units in the order in which they run, where segments need another one; NULL: order of nodes */
+    /* Arrays by value, which grow together with graph.values: value_count used of graph.value_capacity; owned. */
+    tort_info *infos;                      /* types, shapes and small contents, with the shapes fixed by options */
+    int32_t *constant_of;                  /* index into session->constants; -1 */
+    int32_t *weights;                      /* index of the model's weight that the value is; -1 */
+    int32_t *input_memory, *output_memory; /* by input, output of the graph: the memory it is bound to */
+    bool *passed;                          /* by output of a body: it is the matching input, unchanged by the trip */
+    int32_t *same_dim;  /* main graph only: by input dimension, where its symbol occurs first, see inputs.c */
     uint8_t *asked;     /* node_count: a tort_asked */
-    bool *final;        /* a value: whatever inputs come, its shape and small contents are what is known here */
-    int32_t *evaluated; /* values of which plans evaluate the elements: so many of value_count */
+    bool *final;        /* by value: shape and small contents are the same for all input shapes */
+    int32_t *evaluated; /* values whose elements plans evaluate from symbolic expressions; value_count reserved */
     int32_t evaluated_count;
     size_t evaluated_elements;
-    uint8_t *expr_uses;     /* an expression of session->dims: what it is here */
+    uint8_t *expr_uses;     /* by expression of session->dims: TORT_EXPR_ bits, see plan_shapes.c */
     tort_outline *outlines; /* shared; under the session's lock */
-    tort_planned *plans;    /* the one used last first */
-    tort_planned *draft;    /* before there is any of them: with shapes that are not known yet; for the report */
-    int64_t *max;           /* the main graph's: a dimension of an input: its upper bound, -1; NULL: none is given */
-    tort_planned *bound; /* for the upper bounds; then every context has a plan of its own, and there are no others */
+    tort_planned *plans;    /* most recently used first */
+    tort_planned *draft;    /* a plan with symbolic shapes, for reports until the first real plan; NULL */
+    int64_t *max; /* main graph only: upper bound of each input dimension, -1 for none; NULL: no bounds are given */
+    tort_planned *bound; /* the plan for the upper bounds; then each context has its own plan, and `plans` is empty */
 } tort_lowered;
 
 struct tort_session {
-    tort_env env; /* the application's, counted in the account; parallel_for is set */
+    tort_env env; /* the application's, with memory counted in `account` and parallel_for set */
     tort_account account;
-    tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
+    tort_pool *pool; /* NULL: the application brings parallel_for, or nothing has run in parallel yet */
     const tort_model *model;
-    tort_model *own_model;    /* of a saved plan: owned; NULL */
-    struct tort_saved *saved; /* while it is made out of a saved plan, see saved_format.h; NULL */
-    /* Gives a unit the packed weights that the saved plan has of it; NULL: kernels pack. */
+    tort_model *own_model;    /* the model inside a saved plan; owned; NULL */
+    struct tort_saved *saved; /* while the session is being loaded from a saved plan, see saved_format.h; NULL */
+    /* Fills a unit's packed weights from the saved plan; NULL: kernels pack. */
     tort_status (*unpack)(struct tort_session *session, const struct tort_lowered *lowered, int32_t unit,
                           tort_error *error);
     tort_session_options options; /* strings copied into arena */
@@ -188,61 +209,60 @@ struct tort_session {
     tort_link *chain;
     int32_t chain_count, memory_count, layout_count;
     tort_memory *memories;
-    tort_chain_layout *layouts; /* plain, then those of the chain's providers */
-    tort_lowered *graphs;       /* as the model's: 0 is the main graph */
-    tort_body *bodies;          /* the same graphs, as passes see them */
+    tort_chain_layout *layouts; /* plain, then the layouts of all providers of the chain */
+    tort_lowered *graphs;       /* same indices as the model's graphs: 0 is the main graph */
+    tort_body *bodies;          /* the same graphs, as inference sees them */
     int32_t graph_count;
     tort_constant *constants;
     int32_t constant_count, constant_capacity;
-    struct tort_text *text;   /* strings made while folding */
-    uint64_t *weight_bytes;   /* a memory: what weights take of it, packed and as they are */
-    uint64_t *constant_bytes; /* of these, what is not packed */
-    size_t packed_bytes;      /* of the block in host memory, a place for each unit that packs there */
-    void *packed;             /* that block; owned; NULL */
-    tort_upload *uploads;     /* a memory */
-    bool placed;              /* every node has a place: there can be plans */
-    tort_status refused;      /* what a strict session ends with, once its plan is complete */
-    bool prepared;            /* weights are where nodes read them */
+    struct tort_text *text;   /* strings made by folding */
+    uint64_t *weight_bytes;   /* by memory: all weights, packed and unpacked */
+    uint64_t *constant_bytes; /* by memory: the unpacked part of weight_bytes */
+    size_t packed_bytes;      /* of `packed`: the sum over all units that pack into host memory */
+    void *packed;             /* one block for all of them; owned; NULL */
+    tort_upload *uploads;     /* by memory */
+    bool placed;              /* every node has a provider: plans can be made */
+    tort_status refused;      /* the error that a strict session returns once its plan is complete */
+    bool prepared;            /* weights are where kernels read them */
     bool runnable;
     atomic_uint_least64_t plans_made;
-    atomic_bool lost;        /* the device: sticky; contexts on several threads set and read it */
-    pthread_mutex_t fitting; /* held while kernels are fitted to a plan; taken before `lock` */
-    pthread_mutex_t lock;    /* of the lists of plans and outlines; never held for long */
+    atomic_bool lost;        /* a device failed for good; set and read by contexts on several threads */
+    pthread_mutex_t fitting; /* serializes kernel->fit; taken before `lock` */
+    pthread_mutex_t lock;    /* guards the lists of plans and outlines; held only for short list operations */
 };
 
-/* lower.c: copies every graph of the model, and gives a value what it holds. */
+/* lower.c: copies every graph of the model, and makes a constant of each weight. */
 tort_status tort_lower(tort_session *session, tort_error *error);
 void tort_lowered_free(tort_session *session);
-/* A value of the graph with these contents from now on: a new constant of the session. `folded` is taken over, also
- * when this fails; weight -1: there is none. False: out of memory. */
+/* Makes the value a constant: adds one to the session. Takes over `folded`, even on failure; weight -1: not a weight.
+ * False: out of memory. */
 bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes);
-/* Room for so many more values. Moves infos and the arrays beside them. False: out of memory. */
+/* Reserves `more` values; invalidates pointers into infos and the arrays beside it. False: out of memory. */
 bool tort_lowered_reserve(tort_lowered *lowered, int32_t more);
-/* Adds a value that no node makes; the name is borrowed. Moves arrays as well, where no room is left. -1: out of
- * memory. */
+/* Adds a value without producer; borrows the name; may move the same arrays. -1: out of memory. */
 int32_t tort_lowered_add_value(tort_lowered *lowered, const char *name, const tort_info *info);
-/* A value that was added is derived from the contents of another one. False: out of memory. */
+/* Makes an added value a constant that is computed from `source` on demand. False: out of memory. */
 bool tort_lowered_derive(tort_lowered *lowered, int32_t value, int32_t source, tort_derive *derive, const void *arg,
                          size_t bytes);
-/* Takes the values from `value_count` on away again, and the constants from `constant_count` on. */
+/* Undoes additions: truncates the graph's values to `value_count`, the session's constants to `constant_count`. */
 void tort_lowered_drop_values(tort_lowered *lowered, int32_t value_count, int32_t constant_count);
-/* Starts a pass over the graph with these infos; pair with tort_pass_free. */
+/* Starts an inference pass over the graph with these infos; pair with tort_pass_free. */
 tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort_info *infos, tort_dims *dims,
                               tort_arena *arena, tort_error *error);
 static inline tort_lowered *tort_main_graph(const tort_session *session) {
     return &session->graphs[0];
 }
-/* What a unit that runs reads and makes: its node, or all of its segment. */
+/* The node with a running unit's operands: its own, or the whole segment's. */
 static inline const tort_node *tort_unit_node(const tort_lowered *lowered, int32_t unit) {
     const tort_segment *segment = lowered->units[unit].provider >= 0 ? lowered->units[unit].segment : NULL;
     return segment ? &segment->node : &lowered->graph.nodes[unit];
 }
-/* Are the params of the node in its unit, for all plans? */
+/* True if the params of the node are the same for all plans, and kept in its unit. */
 static inline bool tort_is_once(const tort_lowered *lowered, int32_t node) {
     const tort_op *op = lowered->graph.nodes[node].op;
     return op && op->flags & TORT_OP_ONCE;
 }
-/* The unit that runs at this place of the order, from 0 on. */
+/* The unit that runs at position `place` of the execution order. */
 static inline int32_t tort_unit_in_order(const tort_lowered *lowered, int32_t place) {
     return lowered->order ? lowered->order[place] : place;
 }
@@ -258,7 +278,7 @@ static inline int32_t tort_output_layout(const tort_unit *unit, int32_t output) 
 static inline bool tort_is_constant(const tort_lowered *lowered, int32_t value) {
     return lowered->infos[value].constant;
 }
-/* Was the unit left out since no output needs it? Others that are folded were computed while planning. */
+/* True if the unit was left out because no output needs it, not because it was computed while planning. */
 static inline bool tort_is_unread(const tort_unit *unit) {
     return unit->label && !strcmp(unit->label, "unread");
 }

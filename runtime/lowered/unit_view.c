@@ -1,15 +1,15 @@
-/* unit_view.c - a unit as its kernel sees it: one node, or the nodes of a segment with what is known of their values;
- * or as an error names it.
+/* unit_view.c - a unit as its kernel sees it: one node, or the nodes of a segment with the infos of their values; and
+ * as an error names it.
  *
- * It must not decide what is a segment. Read next: segment.c, plan_sizes.c. */
+ * This file must not decide which nodes form a segment. Read next: segment.c, plan_sizes.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/lowered/unit_view.h"
 
-/* ---- params of a segment: those of its parts, one behind another ------------------------------------------------- */
+/* ---- params of a segment: those of its parts, concatenated ------------------------------------------------------- */
 
-/* Where those of the next part begin. SIZE_MAX: they overflow. */
+/* The offset of the next part's params; SIZE_MAX on overflow. */
 static size_t behind_params(const tort_lowered *lowered, int32_t part, size_t offset) {
     size_t end;
     const bool fits =
@@ -51,7 +51,7 @@ tort_status tort_segment_resolve(const tort_lowered *lowered, tort_pass *pass, c
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
-/* With contents that are in host memory for as long as the session is there. */
+/* The info of a value, with its contents if they stay in host memory as long as the session. */
 static tort_info info_of(const tort_lowered *lowered, const tort_pass *pass, int32_t value) {
     tort_info info = pass->infos[value];
     if (info.constant && !info.data) info.data = lowered->session->constants[lowered->constant_of[value]].host;
@@ -70,11 +70,11 @@ static void fill_nodes(const tort_lowered *lowered, const tort_segment *segment,
     }
 }
 
-/* One block: all values, outputs once more, nodes. */
+/* Allocates one block: all values, the outputs once more, then the nodes. */
 static bool allocate(tort_unit_view *view, const tort_lowered *lowered, const tort_segment *segment, tort_info **values,
                      tort_segment_node **nodes) {
     const size_t infos = (size_t)segment->value_count + (size_t)segment->node.output_count;
-    const size_t count = (size_t)segment->part_count; /* fewer than fit, as there are larger arrays of them */
+    const size_t count = (size_t)segment->part_count; /* no overflow: larger arrays of nodes were allocated before */
     view->bytes = infos * sizeof **values + count * sizeof **nodes;
     view->block = tort_alloc_zero(&lowered->session->env, 1, view->bytes);
     *values = view->block;
@@ -128,7 +128,7 @@ void tort_unit_view_close(tort_unit_view *view, const tort_lowered *lowered) {
     tort_free(&lowered->session->env, view->block, view->bytes);
 }
 
-/* ---- in words ---------------------------------------------------------------------------------------------------- */
+/* ---- error messages ---------------------------------------------------------------------------------------------- */
 
 void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];

@@ -1,13 +1,13 @@
-/* choose.c - the outputs that the application wants of a session: they take the place of the model's.
+/* choose.c - the outputs that the application wants replace the model's.
  *
- * What only other outputs need is then read by nobody, and fold.c leaves it out. Read next: fold.c. */
+ * Nodes that only other outputs need become unread, so fold.c leaves them out. Read next: fold.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/lowered/lowered.h"
 #include "runtime/passes/passes.h"
 
-/* The names of the model's outputs, for a reader; into buffer, which is returned. */
+/* Writes the names of the model's outputs, for a message, into the buffer, and returns it. */
 static const char *list_outputs(const tort_graph *graph, char *buffer, size_t size) {
     size_t used = 0;
     buffer[0] = '\0';

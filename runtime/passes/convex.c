@@ -1,24 +1,24 @@
-/* convex.c - finds large convex sets of wanted nodes.
+/* convex.c - partitions wanted nodes into large convex sets.
  *
- * Each node has a level that never falls along an edge, and rises on every path that goes from a wanted node through
- * others to a wanted node again. Wanted nodes of one level that an edge joins are one set. So a path that leaves a set
- * ends on a higher level and cannot come back; and edges between sets lead up, so that sets can be put in order.
+ * Each node has a level that never falls along an edge, and rises on every path from a wanted node through unwanted
+ * ones to a wanted node. Wanted nodes of one level that an edge joins form one set (union-find). So a path that leaves
+ * a set ends on a higher level and cannot return; and edges between sets lead up, so the sets can be ordered.
  *
- * The lowest levels come from one sweep along the edges. They can be too low: of a -> other -> b and c -> b, c begins
- * with a, though it could run with b. So sweeps against the edges raise whole sets to the level of a set that reads
- * them, where nothing else that reads them is in the way; a few of them, since each makes sets larger and the next one
- * looks at those. The largest partition is hard to find; this one is where no sweep finds more. */
+ * The lowest levels come from one forward sweep. They can be too low: with a -> other -> b and c -> b, c gets the level
+ * of a, though it could join b. So backward sweeps raise whole sets to the level of a set that reads them, unless
+ * another reader is in the way; there are a few, since each makes sets larger, and the next sweep sees these. The
+ * result is not always the partition with the fewest sets, which is hard to find. O(sweeps * edges * log nodes). */
 #include "runtime/passes/convex.h"
 
 enum { MAX_SWEEPS = 4 };
 
-/* Of a set, by the node that stands for it. */
+/* State of a set, kept at its representative node. */
 typedef struct standing {
-    int32_t parent; /* of a wanted node: one nearer to the node that stands for its set, or itself */
+    int32_t parent; /* union-find: a wanted node nearer to the representative, or itself */
     int32_t level;
-    int32_t bound;     /* the highest level that those who read it allow; kept for nodes that are not wanted, too */
+    int32_t bound;     /* the highest level that all readers allow; of unwanted nodes, too */
     int32_t neighbour; /* the lowest level of a set that reads it directly */
-    int32_t left;      /* nodes that a sweep has not come to */
+    int32_t left;      /* nodes that the present sweep has not visited */
 } standing;
 
 static int32_t find(standing *s, int32_t node) {
@@ -43,7 +43,7 @@ static void find_levels(const tort_dag *dag, standing *s) {
     }
 }
 
-/* Joins wanted nodes of one level that an edge joins. */
+/* Unites wanted nodes of one level that an edge joins. */
 static void join(const tort_dag *dag, standing *s) {
     for (int32_t i = 0; i < dag->count; i++)
         for (int32_t e = dag->first[i]; dag->wanted[i] && e < dag->first[i + 1]; e++) {
@@ -54,7 +54,7 @@ static void join(const tort_dag *dag, standing *s) {
         }
 }
 
-/* What this node asks of those that it reads. */
+/* Lowers the bounds of the sets that node i reads. */
 static void limit(const tort_dag *dag, standing *s, int32_t i) {
     const int32_t set = find(s, i);
     const bool wanted = dag->wanted[i];
@@ -68,8 +68,8 @@ static void limit(const tort_dag *dag, standing *s, int32_t i) {
     }
 }
 
-/* Raises sets to the level of one that reads them; false: there was none to raise. A set is looked at when all nodes
- * that read it have been. */
+/* A backward sweep: raises sets to the level of a set that reads them. A set is decided at its first node, when all of
+ * its readers have been visited. False: no set was raised. */
 static bool raise_sets(const tort_dag *dag, standing *s) {
     bool raised = false;
     for (int32_t i = 0; i < dag->count; i++) {
@@ -89,7 +89,7 @@ static bool raise_sets(const tort_dag *dag, standing *s) {
     return raised;
 }
 
-/* A set stands at its first node, so that one pass numbers all. */
+/* The representative of a set is its first node, so one sweep numbers all sets. */
 static int32_t number_sets(const tort_dag *dag, standing *s, int32_t *set) {
     int32_t count = 0;
     for (int32_t i = 0; i < dag->count; i++) {

@@ -1,15 +1,22 @@
-/* fold.c - decides which nodes are evaluated before anything runs.
+/* fold.c - decides which nodes are evaluated before anything runs, and which are not needed at all.
  *
- * Two kinds: nodes whose inputs are all constant (run once, by the operator's plain loop), and shape arithmetic, whose
- * integers infer already told; then nodes that nobody reads any more. Capped in bytes, since a few bytes of model can
- * ask for any amount (ConstantOfShape). It must not know operators or providers. Read next: place.c. */
+ * Algorithms: constant folding, and dead code elimination by reader counts (Muchnick, "Advanced Compiler Design and
+ * Implementation", 1997); for shape arithmetic partial evaluation: its integers are expressions over input shapes.
+ *
+ * Cost for N nodes and E operands: one forward sweep, which infers each node and evaluates it if its inputs are
+ * constant, by the operator's reference; one backward sweep that drops unread nodes, O(N + E). Results are limited in
+ * bytes, since a tiny model can ask for any amount (ConstantOfShape).
+ *
+ * Example: Transpose(W) of an initializer W becomes a constant, and runs once. Shape(x[n,8]) -> Gather(0) -> Mul(2) is
+ * 2*n: it never runs, and plans evaluate it. A node whose only reader was folded is unread, and dropped too. This file
+ * must not know operators or providers. Read next: place.c. */
 #include <string.h>
 
 #include "runtime/lowered/lowered.h"
 #include "runtime/lowered/constants.h"
 #include "runtime/passes/passes.h"
 
-#define BULKY_LIMIT (1u << 16) /* bytes that a TORT_OP_BULKY node may be folded to */
+#define BULKY_LIMIT (1u << 16) /* bytes to which a TORT_OP_BULKY node may be folded */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
@@ -20,8 +27,8 @@ typedef struct folder {
     tort_pass pass;
     tort_tensor *inputs, *outputs; /* pass.widest of each */
     uint64_t budget;
-    bool out_of_memory; /* a node was not folded for that reason */
-    int32_t bodies;     /* of a node that may run, while they are counted */
+    bool out_of_memory; /* a node was not folded for lack of memory */
+    int32_t bodies;     /* number of bodies of a node that may run; see count_body */
 } folder;
 
 /* NULL: out of memory, which is noted. */
@@ -37,12 +44,12 @@ static bool settle(folder *f, int32_t value, int32_t weight, void *folded, size_
     return settled;
 }
 
-/* Does the node read the elements of its input? */
+/* True if the node reads the elements of the input; of input 1 of CastLike it reads only the type. */
 static bool reads(const tort_node *node, int32_t input) {
     return node->inputs[input] >= 0 && !(input == 1 && node->op->flags & TORT_OP_LIKE);
 }
 
-/* May this node be evaluated now? Fills the shapes of its tensors. */
+/* True if the node can be evaluated now; fills the shapes of its tensors. */
 static bool can_evaluate(folder *f, const tort_node *node) {
     if (!node->op || !node->op->reference || node->op->flags & (TORT_OP_RANDOM | TORT_OP_CONTROL)) return false;
     for (int32_t i = 0; i < node->input_count; i++) {
@@ -64,7 +71,7 @@ static bool can_evaluate(folder *f, const tort_node *node) {
     return total <= f->budget && !(node->op->flags & TORT_OP_BULKY && total > BULKY_LIMIT);
 }
 
-/* Do shapes alone determine all of this value's elements? */
+/* True if shapes alone determine all elements of the value. */
 static bool determined(const tort_session *session, const tort_info *info) {
     if (!info->elements) return false;
     for (int32_t i = 0; i < info->element_count; i++)
@@ -72,8 +79,8 @@ static bool determined(const tort_session *session, const tort_info *info) {
     return true;
 }
 
-/* Are the inputs whose values make the shape at hand? What an output is may be told without them, but not whether they
- * agree: a list of four elements under a shape of one entry can only stay a list of four. */
+/* True if the inputs whose values determine shapes are known. An output may be known without them, but not that they
+ * agree with it: Reshape of a list of 4 by an unknown shape of one entry is a list of 4, or an error. */
 static bool shaped(const tort_lowered *lowered, const tort_node *node) {
     for (int32_t i = 1; i < node->input_count && i < 32; i++) {
         if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
@@ -98,7 +105,7 @@ static bool fold_alias(folder *f, const tort_node *node) {
     return true;
 }
 
-/* A Constant node that holds a tensor is that weight. */
+/* A Constant node with a tensor attribute is the weight that holds the tensor. */
 static bool fold_constant_node(folder *f, const tort_node *node) {
     if (!(node->op->flags & TORT_OP_CONSTANT) || node->outputs[0] < 0) return false;
     for (int32_t i = 0; i < node->attribute_count; i++) {
@@ -131,7 +138,8 @@ static void free_outputs(folder *f, const tort_node *node) {
     }
 }
 
-/* Runs the plain loop. A node that fails here (an index out of range) is left to fail in the run, where it is named. */
+/* Runs the operator's reference. A node that fails here (an index out of range) is left to fail in the run,
+ * where the error names it. */
 static bool call_reference(folder *f, const tort_node *node, const tort_node_view *view) {
     tort_session *session = f->session;
     size_t scratch_bytes = 0, params_bytes = 0;
@@ -162,14 +170,14 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
     return done;
 }
 
-/* ---- nodes that are evaluated for whoever asks ------------------------------------------------------------------- */
+/* ---- late evaluation: constants derived on demand ---------------------------------------------------------------- */
 
-/* Weights that a quantizer packed are unpacked by a node before the one that reads them. That may be joined with it and
- * read them as they are: then nobody asks, and nothing is unpacked. */
-#define LATE_BYTES ((size_t)64 << 10) /* less is evaluated at once */
+/* Quantizers pack weights, and a node unpacks them before they are read. A fusion may join that node with its reader,
+ * which reads packed weights; then nothing is ever unpacked. */
+#define LATE_BYTES ((size_t)64 << 10) /* smaller outputs are evaluated at once */
 #define LATE_INPUTS 3
 
-/* In the session's arena. Input 0 is the constant that the other is derived of. */
+/* The argument of a derived constant, in the session's arena. Input 0 is the constant that it is derived from. */
 typedef struct late_node {
     const tort_op *op;
     const void *params;
@@ -205,7 +213,7 @@ static bool is_late(const folder *f, const tort_node *node, size_t *bytes) {
     return true;
 }
 
-/* A copy of the contents of input i in the arena. */
+/* Copies the contents of input i into the arena. */
 static bool copy_input(folder *f, const tort_node *node, int32_t i) {
     const int32_t constant = f->lowered->constant_of[node->inputs[i]];
     const void *data;
@@ -219,7 +227,7 @@ static bool copy_input(folder *f, const tort_node *node, int32_t i) {
     return true;
 }
 
-/* False: it is no such node, or there was no memory for it. */
+/* Makes the output a derived constant. False: the node is not late, or memory ran out. */
 static bool fold_late(folder *f, int32_t index) {
     const tort_node *node = &f->lowered->graph.nodes[index];
     const tort_node_view view = tort_pass_view(&f->pass, index);
@@ -277,7 +285,8 @@ static bool evaluate(folder *f, int32_t index) {
 
 /* ---- shape arithmetic -------------------------------------------------------------------------------------------- */
 
-/* The node's integers are known while planning: it never runs. Known numbers become a constant at once. */
+/* Folds a node whose outputs are integers determined by shapes: it never runs. Known numbers
+ * become constants at once. */
 static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
     tort_lowered *lowered = f->lowered;
     int32_t live = 0;
@@ -314,7 +323,7 @@ static bool has_output(const tort_node *node) {
     return false;
 }
 
-/* Was it folded though its outputs are no constants: shape arithmetic, or what nobody reads? */
+/* True if the node was folded though its outputs are no constants: shape arithmetic, or unread. */
 static bool is_folded_open(const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
     bool open = false;
@@ -323,16 +332,16 @@ static bool is_folded_open(const tort_lowered *lowered, int32_t index) {
     return lowered->units[index].folded && open;
 }
 
-/* Does the shape of an input decide what is known of its outputs? */
+/* True if the node's folded outputs depend on the shapes of its inputs. */
 static bool looks_at_shapes(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     return is_folded_open(lowered, index) && (!tort_is_unread(unit) || unit->asked);
 }
 
-/* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that
- * have no output at all. Where the application chose outputs, it means to do without the rest, known or not. What is
- * unread, but of a shape that decides others, is asked for it. Shape arithmetic that nobody reads, nor looks at, is
- * unread too. */
+/* Drops nodes whose outputs are not read, from last to first; in an unfolded session only nodes without outputs,
+ * unless the application chose outputs. With chosen outputs, nodes without a row may be dropped too. An unread
+ * node is still inferred (`asked`) if folded nodes depend on its output's shape. Unread shape arithmetic is
+ * dropped if nothing depends on it. */
 static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const tort_graph *graph = &lowered->graph;
@@ -340,7 +349,7 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     const bool keep = session->options.unfolded && !chosen;
     const size_t values = (size_t)graph->value_count + 1;
     int32_t *readers = tort_alloc_zero(&session->env, values, 2 * sizeof *readers);
-    int32_t *lookers = readers + values; /* folded nodes that look at the shape */
+    int32_t *lookers = readers + values; /* by value: folded nodes that depend on its shape */
     if (!readers) return tort_out_of_memory(error, values * 2 * sizeof *readers);
     for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;
     for (int32_t i = graph->node_count - 1; i >= 0; i--) {
@@ -373,7 +382,7 @@ static uint64_t fold_limit(const tort_session *session) {
 
 static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error);
 
-/* What goes into a body, as the shape rule of its node last gave it. */
+/* Stores the infos of a body's inputs, as the shape rule of its node last gave them. */
 static void note_entry(void *ud, int32_t body, const tort_info *inputs) {
     tort_session *session = ud;
     tort_lowered *lowered = &session->graphs[body];
@@ -387,7 +396,7 @@ static tort_status each_body(folder *f, const tort_node *node,
                              tort_error *error);
 static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error);
 
-/* A body that does not fit the shapes of its node, and is not the one that has to run. */
+/* Stores the error of a body that does not fit the shapes of its node; another body may run instead. */
 static void note_refused(void *ud, int32_t body, const tort_error *why) {
     tort_session *session = ud;
     tort_lowered *lowered = &session->graphs[body];
@@ -398,8 +407,7 @@ static void note_refused(void *ud, int32_t body, const tort_error *why) {
     lowered->refused = kept;
 }
 
-/* What a body captures, and what no trip changes (see tort_infer_body), is the same constant inside where it is one
- * outside. */
+/* Captured values, and inputs that no trip changes (see tort_infer_body), are the same constants inside the body. */
 static void pass_constants(const tort_lowered *outer, const tort_node *node, tort_lowered *body) {
     const int32_t own = body->graph.input_count - node->captured, shift = node->input_count - body->graph.input_count;
     for (int32_t i = 0; i < body->graph.input_count; i++) {
@@ -413,7 +421,7 @@ static void pass_constants(const tort_lowered *outer, const tort_node *node, tor
     }
 }
 
-/* Calls `visit` for each body of a node that was lowered. */
+/* Calls `visit` for each lowered body of a node. */
 static tort_status each_body(folder *f, const tort_node *node,
                              tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
                              tort_error *error) {
@@ -435,7 +443,8 @@ static tort_status count_body(folder *f, const tort_node *node, tort_lowered *bo
     return TORT_OK;
 }
 
-/* More is known of a body here than while its node was inferred, so that it may turn out not to fit only now. */
+/* More is known here than when the node was inferred, so only now a body may turn out not to fit. That is an error only
+ * if the node has no other body. */
 static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
     tort_error why = {.node = -1};
     pass_constants(f->lowered, node, body);
@@ -451,7 +460,7 @@ static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *bod
     return status;
 }
 
-/* The bodies of a node that is not read never run, nor do theirs. */
+/* Bodies of an unread node never run, nor do bodies inside them. */
 static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
     (void)node;
     body->lowered = false;
@@ -463,7 +472,8 @@ static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *bo
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-/* A saved plan says what is folded; the shapes of its inputs must still tell all of it, but of what nobody reads. */
+/* A saved plan decides what is folded. Check that the shapes of the inputs still determine each folded
+ * node, unless it is unread. */
 static tort_status check_folded(const folder *f, int32_t index, tort_error *error) {
     const tort_node *node = &f->lowered->graph.nodes[index];
     bool told = true;

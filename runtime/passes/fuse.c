@@ -1,9 +1,16 @@
-/* fuse.c - joins units that are on one provider, where it has a kernel that does the work of all of them.
+/* fuse.c - fuses units of one provider, where it has a kernel that does the work of all of them.
  *
- * Place, then fuse: nodes are where the chain put them, and the provider that they are on is offered the node that they
- * would become, as place.c offers one. So a fusion moves no node, and without it a run is slower and rounds otherwise,
- * no more. What makes which operator is data (pattern.h). The joined unit stands where its last node stood, when all of
- * its operands are made. It must not know operators or providers by name. Read next: plan.c. */
+ * Algorithm: peephole optimization (McKeeman, "Peephole Optimization", CACM 1965) on the graph: rows of patterns
+ * (pattern.h) are tried at each node, as the last node of a match; the first row that the provider takes is applied,
+ * and all rows are tried again, until none applies. Greedy: an earlier row can prevent a later one.
+ *
+ * Cost for N nodes and P rows: O(N * P) tests of one bit (tort_operator_bit); a match is bounded by 12 nodes, with two
+ * orders for each node that commutes. Each fusion removes a unit, so there are fewer than N restarts at a node.
+ *
+ * Example: row silu, "s=Sigmoid(x) y=Mul(x,s)" makes "Swish(x)". At a Mul of x and Sigmoid(x), Swish takes the Mul's
+ * place, when all operands are made; the Sigmoid becomes TORT_AT_FUSED. If Sigmoid has another reader, nothing matches.
+ * Fusing comes after placing, so it moves no node to another provider: only speed and rounding change. This file must
+ * not know operators or providers by name. Read next: match.c, siblings.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +18,7 @@
 #include "runtime/passes/passes.h"
 #include "runtime/providers/chain.h"
 
-/* ---- who reads what ---------------------------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 static bool runs(const tort_unit *unit) {
     return unit->provider >= TORT_AT_HOST;
@@ -43,7 +50,7 @@ static bool same_output(const tort_info *made, const tort_info *known) {
     return true;
 }
 
-/* Are the operands of types that the operator takes, and are its outputs what those of its parts were? */
+/* *fits: the operands have types that the operator takes, and its outputs are those of the parts. */
 static tort_status check_made(tort_fuser *f, tort_node_view view, bool *fits) {
     tort_info outputs[TORT_INFER_OUTPUTS];
     const tort_info *known = view.outputs;
@@ -58,7 +65,7 @@ static tort_status check_made(tort_fuser *f, tort_node_view view, bool *fits) {
     return TORT_OK;
 }
 
-/* What the executor does itself it goes on doing. */
+/* A node that the executor does itself stays with the executor. */
 static void leave_at_host(tort_candidate *c, bool *taken) {
     const char *label = tort_candidate_host_label(c);
     *taken = label != NULL;
@@ -67,7 +74,7 @@ static void leave_at_host(tort_candidate *c, bool *taken) {
     c->unit->label = label;
 }
 
-/* Values may have been added, and their arrays have moved. */
+/* Adding values may have moved their arrays. */
 static void refresh(tort_fuser *f) {
     f->pass.infos = f->lowered->infos;
     f->pass.weights = f->lowered->weights;
@@ -103,7 +110,7 @@ static void insert_sorted(int32_t *list, int32_t count, int32_t node) {
     list[at] = node;
 }
 
-/* The nodes of a match that become the joined one. */
+/* The nodes of a match that the made node replaces. */
 static tort_fused_parts parts_of(const tort_match *match) {
     tort_fused_parts p = {.count = 0};
     for (int32_t k = 0; k < match->pattern->node_count; k++)
@@ -111,7 +118,7 @@ static tort_fused_parts parts_of(const tort_match *match) {
     return p;
 }
 
-/* The model's nodes of all parts, in their order. */
+/* Lists the model's nodes of all parts, ascending. */
 static bool list_parts(const tort_fuser *f, const tort_fused_parts *p, tort_unit *joined) {
     const tort_unit *units = f->lowered->units;
     int32_t total = 0;
@@ -127,7 +134,7 @@ static bool list_parts(const tort_fuser *f, const tort_fused_parts *p, tort_unit
     return true;
 }
 
-/* What was said of the anchor by other providers, and of fusions, stays true of the joined unit. */
+/* The anchor's verdicts by other providers and on fusions stay valid for the fused unit. */
 static tort_status keep_said(const tort_fuser *f, const tort_unit *anchor, int32_t provider, tort_unit *joined) {
     const int32_t max = anchor->said_count + joined->said_count;
     tort_said *all = tort_arena_array(&f->session->arena, (size_t)max + 1, sizeof *all);
@@ -149,8 +156,8 @@ void tort_fuse_retire(tort_unit *unit) {
     unit->consumed = 0;
 }
 
-/* A part does nothing any more. Folded nodes may still look at the shape of its output, and so at that of what it is
- * made of. */
+/* Retires all parts but the last. If folded nodes depend on the shape of a part's output, they
+ * depend on its inputs' too. */
 static void retire(const tort_fuser *f, const tort_fused_parts *p) {
     const tort_graph *graph = &f->lowered->graph;
     for (int32_t k = p->count - 2; k >= 0; k--) {
@@ -206,9 +213,9 @@ tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_
     return TORT_OK;
 }
 
-/* ---- one place --------------------------------------------------------------------------------------------------- */
+/* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-/* The nodes match: what they make takes the place of the last one, if the provider will have it. */
+/* Puts the made node in the place of the last node, if the provider takes it. */
 static tort_status join(tort_fuser *f, tort_match *match, int32_t index, bool *joined) {
     const tort_unit *anchor = &f->lowered->units[match->nodes[match->pattern->anchor]];
     const tort_link *link = &f->session->chain[match->provider];
@@ -255,7 +262,7 @@ static uint64_t bit_of(const tort_fuser *f, int32_t index) {
     return tort_operator_bit(op_type, strlen(op_type));
 }
 
-/* Joins what ends in this node, and what the joined one ends in turn. */
+/* Fuses what ends in this node, then what ends in the fused node. */
 static tort_status fuse_at(tort_fuser *f, int32_t index) {
     tort_status status = TORT_OK;
     uint64_t bit = bit_of(f, index);
@@ -265,12 +272,12 @@ static tort_status fuse_at(tort_fuser *f, int32_t index) {
         status = try_pattern(f, &f->patterns[i], index, &joined);
         if (!joined) continue;
         bit = bit_of(f, index);
-        i = -1; /* all of them again: each join leaves fewer units */
+        i = -1; /* all rows again: ends, since each fusion leaves fewer units */
     }
     return status;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- all nodes --------------------------------------------------------------------------------------------------- */
 
 static tort_status fuse_graph(tort_fuser *f, tort_lowered *lowered) {
     const tort_env *env = &f->session->env;
@@ -314,7 +321,7 @@ static tort_status parse_all(tort_fuser *f) {
     return TORT_OK;
 }
 
-/* Is there a fusion of this name? Else `names` gets those that there are. */
+/* True if there is a fusion of this name; else `names` lists all fusions. */
 static bool is_known(const char *name, size_t length, char *names, size_t size) {
     const char *before = "";
     size_t used = 0;

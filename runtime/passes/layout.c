@@ -1,17 +1,17 @@
-/* layout.c - in which layout each unit reads and writes, so that values are converted as seldom as can be.
+/* layout.c - chooses the layout in which each unit reads and writes, to minimize conversions.
  *
- * Every unit has its kernel row by now. A row with a layout says what it reads and writes. A row for any layout takes,
- * of plain and its provider's layouts, the one that asks for the fewest conversions of the values that it reads and
- * makes, its neighbours being as they are; where several do, a layout, so that it can reach on through many such units.
- * The graph is gone through forwards and backwards until nothing changes.
+ * Algorithm: a labeling of the graph by coordinate descent, as iterated conditional modes (Besag, "On the Statistical
+ * Analysis of Dirty Pictures", 1986): a unit that can take any layout takes the one with the fewest conversions around
+ * it, given its neighbours; on a tie a layout rather than plain, so that layouts spread. Sweeps alternate forwards and
+ * backwards until nothing changes. That is a local optimum; the global one is a PBQP problem (Anderson and Gregg,
+ * "Optimal DNN Primitive Selection with Partitioned Boolean Quadratic Programming", CGO 2018). Cost for L layouts and E
+ * operands: O(L^2 * E) a sweep, at most 8 sweeps, again each time that a unit changes its row.
  *
- * A layout pays only where a value stays in it: a unit whose row has one, and from which no value gets to another such
- * unit without being plain on the way, is alone; so are units of rows that only follow, by themselves. Unless its row
- * says that it pays all the same, it takes the next row of its provider that claims the node, if there is one, and all
- * is decided anew. A saved plan has the rows that were taken; the rest follows from them as before.
- *
- * Whatever crosses the border of a provider, of the graph or of the executor is plain: conversions are steps of plans
- * (plan_steps.c). It must not know operators, providers or layouts by name. Read next: layouts.c, plan_steps.c. */
+ * Example: Conv(nhwc) -> Relu -> Conv(nhwc): a plain Relu costs 2 conversions, one in nhwc none, so the three form a
+ * set. A set with a single layout row, or with rows that only follow, does not pay: its unit takes the provider's next
+ * row, unless layout_alone says that it pays. Saved plans contain the rows; the rest is decided as before. Values that
+ * cross the border of a provider, of the graph or of the executor are plain. This file must not know operators,
+ * providers or layouts by name. Read next: layouts.c, plan_steps.c. */
 #include <string.h>
 
 #include "runtime/providers/claim.h"
@@ -19,20 +19,20 @@
 #include "runtime/passes/passes.h"
 #include "runtime/providers/layouts.h"
 
-#define MAX_SWEEPS 8 /* a limit for graphs made to need more; others need two or three */
+#define MAX_SWEEPS 8 /* bounds adversarial graphs; others need two or three */
 
 typedef struct decider {
     tort_session *session;
     tort_lowered *lowered;
     tort_pass pass;
-    tort_arena arena; /* of what lasts for one graph */
-    int32_t *made;    /* a value: the layout in which it is made; 0: plain, or nobody makes it in a run */
-    int32_t *maker;   /* a value: the unit that makes it, -1 */
-    int32_t *wanted;  /* a value and a layout: how often it is read there */
-    int32_t *set;     /* a unit: another one of its set, or itself, by which the set goes */
-    int32_t *asking;  /* the unit by which a set goes: how many of it have a row with a layout, ... */
-    int32_t *leading; /* ... and how many of those do not only follow */
-    bool *stays;      /* a unit that has no other row */
+    tort_arena arena; /* of tables that live for one graph */
+    int32_t *made;    /* by value: the layout in which it is made; 0: plain, or not made in a run */
+    int32_t *maker;   /* by value: the unit that makes it; -1 */
+    int32_t *wanted;  /* by value and layout: how many operands read it in that layout */
+    int32_t *set;     /* union-find of units: the next unit towards the representative of its set */
+    int32_t *asking;  /* by representative: units of the set whose row has a layout */
+    int32_t *leading; /* by representative: those of them that do not only follow */
+    bool *stays;      /* by unit: no other row claims the node */
     tort_error *error;
 } decider;
 
@@ -44,7 +44,7 @@ static bool runs(const tort_unit *unit) {
     return unit->provider >= TORT_AT_HOST;
 }
 
-/* ---- what a row reads and writes --------------------------------------------------------------------------------- */
+/* ---- layouts of a kernel row ------------------------------------------------------------------------------------- */
 
 static bool same_shape(const tort_info *a, const tort_info *b) {
     bool same = a->kind == TORT_TENSOR && b->kind == TORT_TENSOR && a->rank >= 0 && a->rank == b->rank;
@@ -58,7 +58,8 @@ static bool is_one_element(const tort_info *info) {
     return one;
 }
 
-/* Of a row for any layout: its operands without single elements. None, where the others are not of one shape. */
+/* Masks of a row for any layout: the operands of the output's shape. Single elements stay plain; operands of yet
+ * another shape leave the unit no layout. */
 static void follow_shape(const decider *d, int32_t index) {
     tort_unit *unit = unit_at(d, index);
     const tort_node *node = tort_unit_node(d->lowered, index);
@@ -80,7 +81,7 @@ static void follow_shape(const decider *d, int32_t index) {
     if (!same) unit->layout_inputs = unit->layout_outputs = 0;
 }
 
-/* What does not depend on neighbours. */
+/* Takes over what the row itself says, independent of neighbours. */
 static void take_row(const decider *d, int32_t index) {
     tort_unit *unit = unit_at(d, index);
     const tort_kernel *kernel = unit->provider >= 0 && !unit->segment ? unit->kernel : NULL;
@@ -101,7 +102,8 @@ static int32_t *wanted_of(const decider *d, int32_t value) {
     return &d->wanted[(size_t)value * (size_t)d->session->layout_count];
 }
 
-/* Steps that bring a value from where it is made to where it is read; from one layout to another by way of plain. */
+/* The steps that convert a value from the layout in which it is made to those in which it is read; from one layout
+ * to another through plain. */
 static int32_t conversions_of(const decider *d, int32_t value) {
     const int32_t *wanted = wanted_of(d, value), made = d->made[value];
     int32_t count = 0;
@@ -109,7 +111,7 @@ static int32_t conversions_of(const decider *d, int32_t value) {
     return count + (made && (count || wanted[0]));
 }
 
-/* Of all values that the unit reads and makes. */
+/* Conversions of all values that the unit reads and makes. */
 static int32_t conversions_around(const decider *d, int32_t index) {
     const tort_node *node = tort_unit_node(d->lowered, index);
     int32_t count = 0;
@@ -123,7 +125,7 @@ static int32_t conversions_around(const decider *d, int32_t index) {
     return count;
 }
 
-/* Metadata reads a shape, in whatever form its value is. */
+/* False for metadata, which reads a shape, whatever the layout. */
 static bool reads_contents(const decider *d, int32_t index) {
     const bool executor = unit_at(d, index)->provider == TORT_AT_HOST;
     return !executor || !(d->lowered->graph.nodes[index].op->flags & TORT_OP_METADATA);
@@ -151,7 +153,7 @@ static void move_to(const decider *d, int32_t index, int32_t layout) {
     note_made(d, index);
 }
 
-/* ---- units for any layout ---------------------------------------------------------------------------------------- */
+/* ---- units that take any layout ---------------------------------------------------------------------------------- */
 
 static bool can_be_in(const decider *d, int32_t index, int32_t layout) {
     const tort_unit *unit = unit_at(d, index);
@@ -166,7 +168,7 @@ static bool can_be_in(const decider *d, int32_t index, int32_t layout) {
     return fits;
 }
 
-/* True: it is another one now. */
+/* Moves the unit to its best layout; true if that is another one than before. */
 static bool choose(const decider *d, int32_t index) {
     tort_unit *unit = unit_at(d, index);
     const tort_link *link = &d->session->chain[unit->provider];
@@ -217,7 +219,7 @@ static void decide(const decider *d) {
     for (int32_t i = 0; changed && i < MAX_SWEEPS; i++) changed = sweep(d, i % 2 == 0);
 }
 
-/* ---- units that would be alone ----------------------------------------------------------------------------------- */
+/* ---- units alone in their layout --------------------------------------------------------------------------------- */
 
 static bool asks(const tort_unit *unit) {
     return unit->provider >= 0 && !unit->segment && unit->kernel->layout > 0;
@@ -228,7 +230,7 @@ static int32_t set_of(const decider *d, int32_t index) {
     return index;
 }
 
-/* A unit that reads a value in the layout in which another one makes it is of one set with that one. */
+/* Unites the maker of a value with each unit that reads the value in the layout in which it is made. */
 static void find_sets(const decider *d) {
     const tort_lowered *lowered = d->lowered;
     for (int32_t i = 0; i < lowered->graph.node_count; i++) d->set[i] = i, d->asking[i] = d->leading[i] = 0;
@@ -267,7 +269,7 @@ static tort_status move_on(decider *d, int32_t index, bool *moved) {
     return status;
 }
 
-/* *moved: a unit has another row now. */
+/* Moves units that are alone to their next row; *moved: any has changed. */
 static tort_status move_lone(decider *d, bool *moved) {
     tort_status status = TORT_OK;
     *moved = false;

@@ -1,7 +1,8 @@
-/* match.c - finds the nodes of a pattern in a lowered graph, and puts together the node that they become.
+/* match.c - matches a pattern in a lowered graph, and makes the node that replaces the match.
  *
- * From the last node back along the operands; where an operator commutes, either order is tried. It must not know
- * operators, nor decide whether a provider takes what is made: fuse.c asks. Read next: fuse.c. */
+ * Subgraph matching by backtracking: from the last node back along the operands, in both orders where an
+ * operator commutes. This file must not know operators, nor decide whether a provider takes the made node:
+ * fuse.c asks. Read next: fuse.c. */
 #include "runtime/passes/match.h"
 #include "runtime/lowered/constants.h"
 
@@ -15,7 +16,7 @@ static bool is_text(tort_string text, const char *word) {
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-/* "domain::Operator" in two; no domain is that of ONNX. */
+/* Splits "domain::Operator"; without a domain it is ONNX's, "". */
 static void split_operator(tort_string text, tort_string *domain, tort_string *name) {
     *domain = (tort_string){"", 0};
     *name = text;
@@ -27,7 +28,7 @@ static void split_operator(tort_string text, tort_string *domain, tort_string *n
     }
 }
 
-/* Which of the operators the node is; -1: none of them. */
+/* The index of the node's operator among the operators; -1: none of them. */
 static int32_t operator_of(tort_string operators, const tort_node *node) {
     tort_string part, domain, name;
     for (int32_t i = 0; tort_next_part(&operators, '|', &part); i++) {
@@ -65,8 +66,8 @@ static bool conditions_hold(tort_string conditions, const tort_node *node) {
     return true;
 }
 
-/* A node that runs on the provider of the match (a spare one may be folded, and the anchor be a step of the
- * executor's), is what the pattern says, and has no other outputs. */
+/* True if the node runs on the match's provider, fulfils the pattern, and has no second output. A spare node may also
+ * be folded, the anchor also a step of the executor. */
 static bool node_fits(const tort_match *match, int32_t k) {
     const tort_pattern_node *want = &match->pattern->nodes[k];
     const tort_unit *unit = &match->lowered->units[match->nodes[k]];
@@ -85,7 +86,7 @@ static bool node_fits(const tort_match *match, int32_t k) {
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-/* How far a number may be from what the pattern says: an exporter rounds it to the type. */
+/* Relative tolerance for a number of the pattern: exporters round it to the tensor's type. */
 static double tolerance(tort_type type) {
     return type == TORT_BFLOAT16 ? 8e-3 : type == TORT_FLOAT16 ? 2e-3 : 1e-5;
 }
@@ -103,7 +104,7 @@ static bool is_number(const tort_match *match, int32_t value, double number) {
     return read && fabs(found - number) <= tolerance(info->type) * fabs(number);
 }
 
-/* The value stands where the pattern has `operand`; what it stands for must agree with what was found before. */
+/* Binds a value of the graph to an operand of the pattern; false if that contradicts earlier bindings. */
 static bool bind(tort_match *match, const tort_operand *operand, int32_t value) {
     if (value < 0) {
         if (!operand->optional) return false;
@@ -119,7 +120,7 @@ static bool bind(tort_match *match, const tort_operand *operand, int32_t value) 
     if (operand->value >= TORT_PATTERN_NODES) return true;
     const int32_t producer = value < 0 ? -1 : match->lowered->graph.values[value].producer;
     for (int32_t i = 0; i < match->pattern->node_count; i++)
-        if (match->nodes[i] == producer) return false; /* two nodes of the pattern are two of the graph */
+        if (match->nodes[i] == producer) return false; /* distinct in the pattern, distinct in the graph */
     match->nodes[operand->value] = producer;
     return producer >= 0 && match->lowered->graph.nodes[producer].outputs[0] == value &&
            node_fits(match, operand->value);
@@ -141,7 +142,7 @@ static int32_t producer_of(const tort_match *match, int32_t value) {
     return value < 0 ? -1 : match->lowered->graph.values[value].producer;
 }
 
-/* How often the pattern reads the value that its node k makes. */
+/* The number of operands in the pattern that read the output of its node k. */
 static int32_t inner_readers(const tort_parsed *pattern, int32_t k) {
     int32_t inside = 0;
     for (int32_t n = k + 1; n < pattern->node_count; n++)
@@ -156,7 +157,7 @@ bool tort_match_stays(const tort_match *match, int32_t k) {
     return match->readers[match->values[k]] != inner_readers(match->pattern, k);
 }
 
-/* What is made inside is read inside alone, and stands nowhere for a value from outside. */
+/* True if values made inside are read only inside, and none is bound to a value from outside as well. */
 static bool inner_values_are_free(const tort_match *match) {
     for (int32_t v = TORT_PATTERN_NODES; v < match->pattern->value_end; v++)
         for (int32_t k = 0; k < match->pattern->node_count; k++)
@@ -167,8 +168,8 @@ static bool inner_values_are_free(const tort_match *match) {
     return true;
 }
 
-/* Nodes k, k-1, ... 0 of the pattern: those that read them are found. Of two operands that would do, what is made later
- * comes first: it waits the shortest for the node that all become. */
+/* Matches nodes k, k-1, ... 0; their readers are matched already. If both orders of operands are possible, the operand
+ * made later is tried first: it waits least for the made node, which comes last. */
 static bool match_from(tort_match *match, int32_t k) {
     if (k < 0) return inner_values_are_free(match);
     const tort_node *node = &match->lowered->graph.nodes[match->nodes[k]];
@@ -240,7 +241,7 @@ bool tort_match_constant(tort_match *match, const char *name, tort_tensor *tenso
         return false;
     }
     match->held[match->held_count++] = constant;
-    memcpy(&tensor->data, &data, sizeof data); /* drops const: build does not write it */
+    memcpy(&tensor->data, &data, sizeof data); /* drops const: build does not write to it */
     return true;
 }
 
@@ -273,7 +274,7 @@ bool tort_match_set_string(tort_match *match, const char *name, const char *valu
         &(tort_attribute){.name = name, .kind = TORT_ATTR_STRING, .count = 1, .u = {.s = {value, strlen(value)}}});
 }
 
-/* A new value in the place of another; -1: there is no such place, or failed. */
+/* Adds a value that replaces another one of the pattern; -1: there is no such name, or failed. */
 static int32_t add_value(tort_match *match, const char *name, const tort_info *info) {
     const int32_t found = tort_parsed_value(match->pattern, name, strlen(name));
     if (found < TORT_PATTERN_NODES) return -1;
@@ -329,7 +330,7 @@ void tort_match_read(tort_match *match, const char *name, const char *other) {
 
 bool tort_match_build(tort_match *match) {
     const tort_pattern *row = match->pattern->row;
-    if (!tort_lowered_reserve(match->lowered, TORT_PATTERN_VALUES)) { /* so that infos stay where they are */
+    if (!tort_lowered_reserve(match->lowered, TORT_PATTERN_VALUES)) { /* infos must not move in build */
         tort_out_of_memory(match->error, 0);
         match->failed = true;
         return false;
@@ -339,9 +340,9 @@ bool tort_match_build(tort_match *match) {
     return built && !match->failed;
 }
 
-/* ---- the node that they become ----------------------------------------------------------------------------------- */
+/* ---- the made node ----------------------------------------------------------------------------------------------- */
 
-/* The kind of an attribute of the operator; 0: it has none of this name. */
+/* The kind of an attribute of the operator; 0: it has no such attribute. */
 static tort_attribute_kind kind_of(const tort_op *op, tort_string name) {
     const char *cursor = op->attributes;
     tort_attribute_formal formal;
@@ -364,7 +365,8 @@ static const char *keep(tort_match *match, tort_string text) {
     return NULL;
 }
 
-/* The attribute that "y.alpha" names; false: these words are no such thing. *found may be NULL. */
+/* Resolves "y.alpha" to the attribute of node y; false: the words have another form. *found
+ * NULL: y has no such attribute. */
 static bool is_borrowed(const tort_match *match, tort_string words, const tort_attribute **found) {
     tort_string node;
     if (!memchr(words.data, '.', words.length)) return false;
@@ -375,7 +377,7 @@ static bool is_borrowed(const tort_match *match, tort_string words, const tort_a
     return true;
 }
 
-/* "activation=relu", "activation_alpha=y.alpha". */
+/* Sets an attribute from words like "activation=relu" or "activation_alpha=y.alpha". */
 static bool set_attribute(tort_match *match, const tort_op *op, tort_string name, tort_string words) {
     const tort_attribute *borrowed = NULL;
     tort_attribute attribute = {.kind = kind_of(op, name), .count = 1};
@@ -398,7 +400,7 @@ static bool set_attribute(tort_match *match, const tort_op *op, tort_string name
     return !match->failed && tort_match_set(match, &attribute);
 }
 
-/* Those that build set go before those in words, and these before the anchor's. */
+/* Precedence: attributes that build set, then those in words, then the anchor's. */
 static bool set_attributes(tort_match *match, const tort_op *op, const tort_node *anchor) {
     tort_string words = match->pattern->made_attributes, part, name;
     while (tort_next_part(&words, ',', &part)) {
@@ -414,7 +416,7 @@ static bool set_attributes(tort_match *match, const tort_op *op, const tort_node
     return true;
 }
 
-/* The operator that is made, in the anchor's version where it is the anchor's own, else in its newest. */
+/* The operator that is made: in the anchor's version if it is the anchor's own operator, else in the newest. */
 static const tort_op *made_operator(tort_match *match, const tort_node *anchor) {
     const tort_parsed *pattern = match->pattern;
     tort_string operators = pattern->made_operators, part, domain, name;

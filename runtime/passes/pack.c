@@ -1,9 +1,8 @@
-/* pack.c - weights as kernels want them, packed before the first run.
+/* pack.c - packs weights in the form that kernels want, before the first run.
  *
- * A kernel that packs a weight gets its plain copy for that moment only, so no weight is held twice. What is packed in
- * host memory lies in one block, on large pages where it is large. Units are packed side by side where their provider
- * allows it; what a unit packs depends on nothing but its weights. It must not know where a node runs. Read next:
- * prepare.c. */
+ * A kernel gets the plain weight only while it packs, so no weight is in memory twice. Packed weights in host memory
+ * lie in one block, with large pages if it is large. Units are packed in parallel if their provider allows it; the
+ * result depends only on the unit's weights. This file must not know where a node runs. Read next: prepare.c. */
 #include <pthread.h>
 #include <string.h>
 #include "runtime/lowered/constants.h"
@@ -36,17 +35,18 @@ tort_status tort_pack_open(tort_session *session, tort_error *error) {
 
 /* ---- a unit ------------------------------------------------------------------------------------------------------ */
 
-/* Constants that are no weights of the model are counted without a lock: units side by side take turns. */
+/* State of parallel packing. The lock guards hold counts of folded and derived constants;
+ * weights have their own locks. */
 typedef struct packing {
     tort_lowered *lowered;
     pthread_mutex_t lock;
-    const int32_t *units; /* those that are packed side by side */
+    const int32_t *units; /* the units to be packed in parallel */
     int32_t count;
-    size_t staging; /* bytes of what one of them reads out of the file to pack it, at most */
+    size_t staging; /* the maximum over units of the bytes that one reads from the file to pack */
     atomic_int taken;
-    int32_t failed; /* the first of the units that failed; INT32_MAX: none */
+    int32_t failed; /* the smallest index of a unit that failed; INT32_MAX: none */
     tort_status status;
-    tort_error *error; /* of that one; NULL */
+    tort_error *error; /* of that unit; NULL */
 } packing;
 
 static tort_status acquire(packing *p, int32_t constant, const void **data, tort_error *error) {
@@ -64,10 +64,10 @@ static void release(packing *p, int32_t constant) {
     if (lock) pthread_mutex_unlock(lock);
 }
 
-#define LARGE ((size_t)512 << 10)         /* bytes of a weight that is worth reading in parts */
-#define FOR_ALL_THREADS ((size_t)4 << 20) /* bytes of one of those parts of which each thread should take some */
+#define LARGE ((size_t)512 << 10)         /* bytes; smaller weights are not worth reading in parts */
+#define FOR_ALL_THREADS ((size_t)4 << 20) /* bytes; a weight read in parts of this size is shared by all threads */
 
-/* Its kernel reads input i of the unit, of so many bytes or more, out of the file. */
+/* True if the kernel itself reads input i, a weight of at least `min` bytes, from the file in parts. */
 static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input, size_t min) {
     const tort_session *session = lowered->session;
     const tort_node *node = tort_unit_node(lowered, index);
@@ -91,7 +91,7 @@ tort_status tort_prepare_read(const tort_prepare *prepare, int32_t input, size_t
                             error);
 }
 
-/* A weight that is read to be packed, and by no step after that; -1: it is none of that kind. */
+/* The weight that is input i, if it stays in the file and only packing reads it; -1: none such. */
 static int32_t passing_weight(const tort_lowered *lowered, int32_t index, int32_t input) {
     const tort_node *node = tort_unit_node(lowered, index);
     if (input > 31 || !(lowered->units[index].consumed & 1u << input) || node->inputs[input] < 0) return -1;
@@ -100,9 +100,10 @@ static int32_t passing_weight(const tort_lowered *lowered, int32_t index, int32_
     return weight >= 0 && tort_weight_is_in_file(lowered->session->model, weight) ? weight : -1;
 }
 
-/* Where weights pass by: one block for many units, whose pages are there after the first. */
+/* Memory for weights on their way from the file to the packed form: one block reused for many units, so that its
+ * pages are faulted only once. */
 typedef struct staging {
-    char *base; /* NULL: there is none */
+    char *base; /* NULL: none */
     size_t bytes, used;
 } staging;
 
@@ -117,7 +118,7 @@ static bool is_staged(const staging *stage, const void *data) {
     return stage->base && (const char *)data >= stage->base && (const char *)data < stage->base + stage->bytes;
 }
 
-/* Reads input i of the unit into the stage; *data stays NULL where it is not for there, or has no room. */
+/* Reads input i of the unit into the staging block; *data stays NULL if it does not belong there, or does not fit. */
 static tort_status stage_input(const tort_lowered *lowered, int32_t index, int32_t i, staging *stage, const void **data,
                                tort_error *error) {
     const tort_model *model = lowered->session->model;
@@ -162,7 +163,7 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
         status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
                                   &unit->packed, error);
     if (status) return status;
-    /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
+    /* Kernels leave gaps, which must not leak old memory into a saved plan. */
     if (unit->packed && !link->memory && !unit->kernel->writes_all_packed) memset(unit->packed, 0, unit->packed_bytes);
     tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
@@ -199,7 +200,7 @@ static tort_status open_pass(const packing *p, tort_pass *pass, tort_error *erro
     return tort_lowered_pass(p->lowered, pass, p->lowered->infos, &session->dims, &session->arena, error);
 }
 
-/* ---- units side by side ------------------------------------------------------------------------------------------ */
+/* ---- units in parallel ------------------------------------------------------------------------------------------- */
 
 static void note_failure(packing *p, int32_t index, tort_status status, const tort_error *error) {
     pthread_mutex_lock(&p->lock);
@@ -211,12 +212,12 @@ static void note_failure(packing *p, int32_t index, tort_status status, const to
     pthread_mutex_unlock(&p->lock);
 }
 
-/* One by one, the last first: weights grow towards the end of most models. Negative: none is left. */
+/* Takes units one by one, from the last, as weights grow towards the end of most models. Negative: none is left. */
 static int32_t take_unit(packing *p) {
     return p->count - 1 - atomic_fetch_add(&p->taken, 1);
 }
 
-/* The range says nothing but that another thread may help. */
+/* The range is ignored: each call is one more thread that takes units until none is left. */
 static void pack_some(void *arg, int64_t begin, int64_t end) {
     packing *p = arg;
     tort_error error = {.node = -1};
@@ -236,8 +237,8 @@ static void pack_some(void *arg, int64_t begin, int64_t end) {
     tort_free_aligned(env, stage.base, stage.bytes);
 }
 
-/* Functions of the application are called by one thread at a time while a session is made: tinyort.h says when by more.
- */
+/* Functions of the application are called by one thread at a time while a session is made, unless tinyort.h says
+ * otherwise; so packing in parallel needs the default allocator and a file that the library reads itself. */
 static bool is_side_by_side(const tort_lowered *lowered, int32_t index) {
     const tort_session *session = lowered->session;
     const tort_unit *unit = &lowered->units[index];
@@ -249,11 +250,11 @@ static bool is_side_by_side(const tort_lowered *lowered, int32_t index) {
            tort_env_is_default(&session->account.inner);
 }
 
-#define STAGING ((size_t)2 << 20)        /* a large page: one fault in place of hundreds ... */
-#define WORTH_A_PAGE ((size_t)512 << 10) /* ... where so much of it would be used */
+#define STAGING ((size_t)2 << 20)        /* a large page: one page fault instead of hundreds ... */
+#define WORTH_A_PAGE ((size_t)512 << 10) /* ... if at least this much of it would be used */
 
 static void count_staging(packing *p, int32_t index) {
-    size_t bytes = TORT_HOST_ALIGN; /* behind the last one, for the tails of vectors */
+    size_t bytes = TORT_HOST_ALIGN; /* padding, since kernels load vectors beyond the end */
     for (int32_t i = 0; i < tort_unit_node(p->lowered, index)->input_count; i++) {
         const int32_t weight = passing_weight(p->lowered, index, i);
         if (weight < 0 || is_in_parts(p->lowered, index, i, LARGE)) continue;
@@ -295,7 +296,7 @@ tort_status tort_pack_units(tort_lowered *lowered, tort_error *error) {
     if (!units) return tort_out_of_memory(error, bytes);
     packing p = {.lowered = lowered, .units = units, .failed = INT32_MAX, .error = error};
     pthread_mutex_init(&p.lock, NULL);
-    tort_pool_begin_run(lowered->session->pool); /* from unit to unit its threads stay awake, as in a run */
+    tort_pool_begin_run(lowered->session->pool); /* keeps the pool's threads awake from unit to unit, as in a run */
     const tort_status status = pack_all(&p, units, error);
     tort_pool_end_run(lowered->session->pool);
     pthread_mutex_destroy(&p.lock);

@@ -1,42 +1,43 @@
-/* passes.h - the passes over lowered graphs, in the order in which session.c runs them. */
+/* passes.h - the passes over lowered graphs, in the order in which session.c calls them. */
 #ifndef TORT_RUNTIME_PASSES_PASSES_H
 #define TORT_RUNTIME_PASSES_PASSES_H
 
 #include "runtime/lowered/lowered.h"
 
-/* choose.c: the outputs that the options name, in place of the model's. */
+/* choose.c: replaces the model's outputs by those that the options name. */
 tort_status tort_choose_outputs(tort_session *session, tort_error *error);
 
-/* fold.c: evaluates what does not depend on inputs, and marks what shapes determine; bodies too. */
+/* fold.c: evaluates nodes that do not depend on inputs, and marks those that shapes determine; bodies too. */
 tort_status tort_fold(tort_session *session, tort_error *error);
-/* pins.c: what the user wants where; then, whether each of these nodes runs on a provider at all. */
+/* pins.c: reads the pins of the options; then checks that each pinned node runs on a provider at all. */
 tort_status tort_read_pins(tort_session *session, tort_error *error);
 tort_status tort_check_pins(const tort_session *session, tort_error *error);
-/* place.c: the one function that decides where units run. */
+/* place.c: the only function that decides where units run. */
 tort_status tort_place(tort_session *session, tort_error *error);
-/* A unit cannot stay where it was placed, as the verdict on its segment says: it is offered to the providers behind.
+/* Offers a unit to the providers behind its own, which it must leave as the verdict on its segment says.
  * `pass` is over its graph. */
 tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t unit, const tort_verdict *verdict,
                               tort_error *error);
-/* Did a node of the unit come to where it is because a provider before refused it? One that is pinned there did not;
- * one of these operators is excused ("A,B"; NULL: none). */
+/* True if a node of the unit is on a provider other than the first because earlier ones refused it. Pinned nodes and
+ * the operators in `allow` ("A,B"; NULL: none) do not count. */
 bool tort_unit_fell_back(const tort_lowered *lowered, int32_t unit, const char *allow);
-/* TORT_E_PLACEMENT names every node without a provider. */
+/* TORT_E_PLACEMENT names all nodes without a provider. */
 tort_status tort_check_placed(const tort_session *session, tort_error *error);
-/* segment.c: lets providers that compile several nodes into one have theirs. */
+/* segment.c: gives segments to providers that compile several nodes into one. */
 tort_status tort_segment_units(tort_session *session, tort_error *error);
-/* --strict, --allow. */
+/* TORT_E_PLACEMENT for a strict session with nodes that fell back, except options.allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
 
-/* fuse.c: joins units that are on one provider where it has a kernel for all of them at once. */
+/* fuse.c: fuses units of one provider, if it has a kernel for all of them together. */
 tort_status tort_fuse(tort_session *session, tort_error *error);
-/* layout.c: gives units the layouts of their operands, and those that would be alone in one another row. */
+/* layout.c: chooses the layouts of operands; a unit that would be the only one in its layout
+ * gets another kernel row. */
 tort_status tort_layout_units(tort_session *session, tort_error *error);
-/* pack.c: the block for packed weights; then those of all units of a graph, packed by their kernels. */
+/* pack.c: allocates the block for packed weights; then packs the weights of all units of a graph. */
 tort_status tort_pack_open(tort_session *session, tort_error *error);
 tort_status tort_pack_units(tort_lowered *lowered, tort_error *error);
 
-/* prepare.c: packs weights, uploads constants; gives back what a session holds. */
+/* prepare.c: packs weights and uploads constants; frees what a session holds. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);
 void tort_release_all(tort_session *session);
 

@@ -1,4 +1,4 @@
-/* pattern.c - reads the words of a fusion's row (pattern.h). It knows no graph. Read next: match.c. */
+/* pattern.c - parses the row of a fusion (pattern.h). It knows no graph. Read next: match.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ bool tort_next_part(tort_string *text, char separator, tort_string *part) {
     return true;
 }
 
-/* The text up to `end`, which is taken too; false: there is no such character. */
+/* The text up to `end`, which is skipped; false: there is no such character. */
 static bool take_until(const char **cursor, char end, tort_string *out) {
     const char *found = strchr(*cursor, end);
     if (!found) return false;
@@ -39,7 +39,7 @@ int32_t tort_parsed_value(const tort_parsed *parsed, const char *name, size_t le
     return -1;
 }
 
-/* The number of a value, which may be new; -1: no name, or too many of them. */
+/* The index of a value, added if new; -1: not a name, or too many values. */
 static int32_t value_of(tort_parsed *parsed, tort_string name) {
     const int32_t found = is_name(name) ? tort_parsed_value(parsed, name.data, name.length) : -1;
     if (found >= 0 || !is_name(name) || parsed->value_end == TORT_PATTERN_VALUES) return found;
@@ -74,7 +74,7 @@ static const char *parse_operand(tort_parsed *parsed, tort_string text, tort_ope
     return operand->value < 0 ? "an operand is no name" : NULL;
 }
 
-/* "Conv|Gemm{group=1}(" up to the operands: a name of an operator, conditions in braces. */
+/* Parses "Conv|Gemm{group=1}(": operators, conditions in braces, the opening bracket. */
 static const char *parse_operators(const char **cursor, tort_string *operators, tort_string *braces) {
     const char *open = strpbrk(*cursor, "{( ");
     *braces = (tort_string){"", 0};
@@ -111,7 +111,7 @@ static const char *parse_node(tort_parsed *parsed, const char **cursor) {
     return node->operand_count ? NULL : "a node reads nothing";
 }
 
-/* Every node but the last must be read, or nothing would lead to it. */
+/* True if every node but the last is read; otherwise matching could not reach it. */
 static bool all_read(const tort_parsed *parsed) {
     bool read[TORT_PATTERN_VALUES] = {false};
     for (int32_t n = 0; n < parsed->node_count; n++)
@@ -122,7 +122,7 @@ static bool all_read(const tort_parsed *parsed) {
     return true;
 }
 
-/* ---- what is made ------------------------------------------------------------------------------------------------ */
+/* ---- the made node ----------------------------------------------------------------------------------------------- */
 
 static int32_t count_parts(tort_string text) {
     tort_string part;
@@ -155,7 +155,7 @@ static const char *parse_made(tort_parsed *parsed) {
     return NULL;
 }
 
-/* Of "Conv|tinyort::FusedConv", without the domains. */
+/* The bits of all operators in "Conv|tinyort::FusedConv", without their domains. */
 static uint64_t operator_bits(tort_string operators) {
     tort_string part;
     uint64_t bits = 0;

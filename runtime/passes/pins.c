@@ -1,7 +1,7 @@
-/* pins.c - reads "NODE=provider" and "#12=provider": which node the user wants where. place.c asks only that provider.
+/* pins.c - reads pins "NODE=provider" and "#12=provider". place.c offers a pinned node to that provider only.
  *
- * A pin is never lost: an unknown node or provider, two pins that disagree, and a pin on a node that no provider runs
- * are errors. It must not decide where a node runs. Read next: place.c. */
+ * No pin is ignored: an unknown node or provider, contradicting pins, and a pin on a node that runs on no provider are
+ * errors. This file must not decide where a node runs. Read next: place.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "runtime/providers/chain.h"
 
 typedef struct named_node {
-    const char *name; /* its path: "Loop_3/body/Add_1" for one of a body */
+    const char *name; /* the node's path: "Loop_3/body/Add_1" inside a body */
     tort_unit *unit;
-    int32_t number; /* among the nodes of all graphs */
+    int32_t number; /* counted through the nodes of all graphs */
 } named_node;
 
 typedef struct named_nodes {
@@ -25,7 +25,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(((const named_node *)a)->name, ((const named_node *)b)->name);
 }
 
-/* The node that is called so, or whose number "#12" tells; NULL: there is none. A name wins over a number. */
+/* Finds a node by name, or by its number "#12"; NULL: there is none. Names take precedence. */
 static const named_node *node_named(const named_nodes *nodes, const char *text) {
     const named_node *found =
         bsearch(&(named_node){.name = text}, nodes->sorted, nodes->count, sizeof *nodes->sorted, compare_names);

@@ -13,7 +13,7 @@
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-/* A provider of this build that runs the plain loops of operators, if none of the chain does. */
+/* A provider of this build that runs the operators' reference loops, unless the chain has one. */
 static const tort_provider *provider_of_loops(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++)
         if (session->chain[i].provider->host_memory) return NULL;
@@ -22,7 +22,7 @@ static const tort_provider *provider_of_loops(const tort_session *session) {
     return NULL;
 }
 
-/* "..., or BEFORE PROVIDER AFTER". */
+/* Appends "..., or BEFORE PROVIDER AFTER" to a cure. */
 static tort_status append_cure(const tort_candidate *c, tort_said *said, const char *before, const char *provider,
                                const char *after, tort_error *error) {
     said->cure = tort_arena_format(&c->session->arena, "%s%s%s %s %s", said->cure, *said->cure ? ", or " : "", before,
@@ -30,8 +30,8 @@ static tort_status append_cure(const tort_candidate *c, tort_said *said, const c
     return said->cure ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
-/* Kernels say what would let them have the node. What else can be done: a node that nobody has can go to a provider
- * that runs anything, and where it went because nothing helps, the user can say that it may. */
+/* Completes the cures that kernels gave: an unplaced node could run on a provider with reference loops; a node that
+ * fell back without a cure could be pinned where it is. */
 static tort_status add_cures(tort_candidate *c, tort_error *error) {
     const tort_unit *unit = c->unit;
     const tort_provider *other = provider_of_loops(c->session);
@@ -48,7 +48,7 @@ static tort_status add_cures(tort_candidate *c, tort_error *error) {
     return status;
 }
 
-/* To the providers of the chain from this one on. */
+/* Offers the node to the providers of the chain from `first` on. */
 static tort_status offer_from(tort_candidate *c, int32_t first, tort_error *error) {
     tort_status status = TORT_OK;
     bool taken = false;
@@ -71,14 +71,14 @@ static tort_status place_node(tort_candidate *c, tort_error *error) {
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-/* A list of nodes for an error, that ends in "and N more" when it is full. */
+/* A list of nodes for an error message; ends with "and N more" when it is full. */
 typedef struct node_list {
     const tort_session *session;
     char text[300];
-    int32_t count, left_out, first; /* first: number of the first node, -1 */
+    int32_t count, left_out, first; /* first: number of the first node; -1 */
 } node_list;
 
-/* Ends a text that did not fit behind its last whole word. */
+/* Cuts a truncated text at its last whole word, and appends "...". */
 static void end_cut_text(char *text) {
     char *end = text + strlen(text), *space = end;
     while (space > text && *space != ' ') space--;
@@ -86,7 +86,7 @@ static void end_cut_text(char *text) {
     memcpy(end, " ...", 5);
 }
 
-/* Does a provider that the node is not on say it, other than that it is down? The next thing it says is not told. */
+/* True for the first verdict of each provider that the node is not on, unless the provider is down. */
 static bool is_told(const tort_unit *unit, int32_t i) {
     const tort_said *said = &unit->said[i];
     if (said->provider == unit->provider || said->code == TORT_PROVIDER_DOWN || said->code == TORT_DISABLED)
@@ -94,7 +94,8 @@ static bool is_told(const tort_unit *unit, int32_t i) {
     return i == 0 || unit->said[i - 1].provider != said->provider;
 }
 
-/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...": what each provider says first that the node is not on. */
+/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...": the node with the first verdict of each
+ * provider that it is not on. */
 static void list_node(node_list *list, const tort_lowered *lowered, int32_t index) {
     const tort_node *node = tort_unit_node(lowered, index);
     const tort_unit *unit = &lowered->units[index];
@@ -120,7 +121,7 @@ static void list_node(node_list *list, const tort_lowered *lowered, int32_t inde
         list->left_out++;
 }
 
-/* The units of all graphs for which `wanted` holds. */
+/* Lists the units of all graphs for which `wanted` is true. */
 static node_list list_nodes(const tort_session *session, bool (*wanted)(const tort_lowered *, int32_t)) {
     node_list list = {.session = session, .first = -1};
     for (int32_t g = 0; g < session->graph_count; g++) {
@@ -131,7 +132,7 @@ static node_list list_nodes(const tort_session *session, bool (*wanted)(const to
     return list;
 }
 
-/* Every node that a provider lost because it is down lost it for the same reason, which is said once. */
+/* Makes the error. A provider that is down is named once, as it is the same reason for all nodes. */
 static tort_status list_error(const node_list *list, const char *what, tort_error *error) {
     char more[32] = "", down[400] = "";
     size_t used = 0;

@@ -1,7 +1,8 @@
-/* prepare.c - the live part of opening a session: packs weights, and brings constants to where they are read.
+/* prepare.c - the part of opening a session that needs the devices: packs weights, and puts constants
+ * where they are read.
  *
- * What some kernel still reads as it is, after others have packed it, stays: in host memory, or uploaded once to a
- * device. It must not decide where a node runs. Read next: pack.c, run.c. */
+ * Constants that some kernel reads unpacked stay in host memory, or are uploaded once to a device. This file must not
+ * decide where a node runs. Read next: pack.c, run.c. */
 #include "runtime/lowered/lowered.h"
 #include "runtime/lowered/constants.h"
 #include "runtime/passes/passes.h"
@@ -28,7 +29,7 @@ static tort_status copy_weight(const tort_constant *constant, const tort_link *l
     return tort_link_failed(link, status, error);
 }
 
-/* The next place in the block of a device that holds all constants it reads. */
+/* Takes the next place in the block of all constants that a device reads. */
 static tort_status take_place(tort_session *session, int32_t memory, size_t bytes, void **place, tort_error *error) {
     tort_upload *block = &session->uploads[memory];
     size_t aligned, end;
@@ -89,7 +90,7 @@ static tort_status keep_outputs(tort_lowered *lowered, tort_error *error) {
     return status;
 }
 
-/* Folded bytes that no kernel reads in host memory any more. */
+/* Frees folded contents that no kernel reads in host memory any more. */
 static void drop_unread(tort_session *session) {
     for (int32_t i = 0; i < session->constant_count; i++) {
         tort_constant *constant = &session->constants[i];
@@ -122,7 +123,7 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     return status;
 }
 
-/* ---- the end of a session ---------------------------------------------------------------------------------------- */
+/* ---- closing a session ------------------------------------------------------------------------------------------- */
 
 static void release_unit(tort_session *session, tort_unit *unit) {
     if (!unit->prepared && !unit->packed) return;

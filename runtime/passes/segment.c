@@ -1,13 +1,12 @@
-/* segment.c - lets providers that compile several nodes into one have theirs: a segment becomes one unit.
+/* segment.c - gives segments, several nodes compiled into one unit, to providers that compile.
  *
- * Place, then segment, then fuse: nodes are where the chain put them; those of one provider whose rows say that they
- * can be compiled together are split into large convex sets (convex.c), and the provider is offered each as one node.
- * Where it refuses, or a node can be in no set, the node runs by its own kernel, or, if its row has none, place.c
- * offers it to the providers behind; the reason is kept either way. An alias, which the executor does, may stand in a
- * segment too where the provider has a row for it, and else stays where it is. Fusion comes last: an engine is shown
- * the operators of the model, and what it leaves to others can still be fused there. Providers have their turn in the
- * order of the chain. The cost grows with nodes and edges, once for each provider that has segments. It must not know
- * operators or providers by name. Read next: convex.c, unit_view.c, fuse.c. */
+ * Order: place, segment, fuse. Nodes of one provider whose rows allow it are partitioned into large convex sets
+ * (convex.c), and the provider is offered each set as one node. If it refuses, or a node can be in no set, the node
+ * runs by its own kernel; if its row has none, place.c offers it to the providers behind; the verdict is kept in both
+ * cases. An alias, which the executor does, may be in a segment if the provider has a row for it. Fusing comes last, so
+ * that a compiler sees the model's operators, and the rest can still be fused. Providers are asked in the order of the
+ * chain. O(edges * log nodes) for each provider with segments. This file must not know operators or providers by name.
+ * Read next: convex.c, unit_view.c, fuse.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,22 +20,22 @@ typedef struct segmenter {
     tort_lowered *lowered;
     int32_t provider;
     tort_pass pass;
-    tort_arena arena; /* of what lasts for one graph and provider */
-    bool *members;    /* a node: it can be in a segment */
-    int32_t *set;     /* a node: the set it is in, -1 */
+    tort_arena arena; /* of tables that live for one graph and provider */
+    bool *members;    /* by node: it can be in a segment */
+    int32_t *set;     /* by node: its set; -1 */
     int32_t set_count;
-    int32_t *readers; /* a value: operands of nodes that run, and outputs of the graph, that are it */
-    int32_t *number;  /* a value: its number in the segment that is put together, -1 */
-    bool made;        /* there is a segment */
+    int32_t *readers; /* by value: how many operands of running nodes and outputs of the graph it is */
+    int32_t *number;  /* by value: its number in the segment being made; -1 */
+    bool made;        /* some segment was made */
     tort_error *error;
 } segmenter;
 
-/* ---- refused ----------------------------------------------------------------------------------------------------- */
+/* ---- refusal ----------------------------------------------------------------------------------------------------- */
 
-/* It keeps the reason beside what was said before. */
+/* Adds the verdict to the unit's others, or moves the unit on if it has no kernel of its own. */
 static tort_status refuse(segmenter *s, int32_t index, const tort_verdict *verdict) {
     tort_unit *unit = &s->lowered->units[index];
-    if (unit->provider != s->provider) return TORT_OK; /* the executor's, and no worse there */
+    if (unit->provider != s->provider) return TORT_OK; /* an alias stays with the executor, at no loss */
     if (unit->kernel->segment == TORT_SEGMENT_ONLY)
         return tort_place_onward(s->lowered, &s->pass, index, verdict, s->error);
     tort_candidate c = {.session = s->session, .unit = unit};
@@ -44,7 +43,7 @@ static tort_status refuse(segmenter *s, int32_t index, const tort_verdict *verdi
     return status ? status : tort_candidate_store(&c, s->error);
 }
 
-/* ---- which nodes can be in a segment ----------------------------------------------------------------------------- */
+/* ---- members ----------------------------------------------------------------------------------------------------- */
 
 static bool is_determined(const segmenter *s, const tort_info *info) {
     bool known = info->rank >= 0;
@@ -52,7 +51,7 @@ static bool is_determined(const segmenter *s, const tort_info *info) {
     return known;
 }
 
-/* The contents too, of an input that has a say in shapes. */
+/* True if the contents are known or determined by shapes; needed of inputs whose values determine shapes. */
 static bool is_told(const segmenter *s, const tort_info *info) {
     bool known = info->constant || info->elements;
     for (int32_t e = 0; !info->constant && e < info->element_count; e++)
@@ -70,7 +69,7 @@ static tort_verdict look_at(const segmenter *s, int32_t value, bool shapes) {
     return tort_yes();
 }
 
-/* What the core refuses: in a segment, everything is known when it is compiled. */
+/* The core's own refusals: all shapes must be known when a segment is compiled. */
 static tort_verdict check_node(const segmenter *s, int32_t index) {
     const tort_node *node = &s->lowered->graph.nodes[index];
     const tort_unit *unit = &s->lowered->units[index];
@@ -84,7 +83,7 @@ static tort_verdict check_node(const segmenter *s, int32_t index) {
     return verdict;
 }
 
-/* Has the provider a row with which nodes of this operator (NULL: any) can be in a segment? */
+/* True if the provider has a row that allows segments for this operator (NULL: for any). */
 static bool has_row(const segmenter *s, const char *op) {
     bool found = false;
     for (const tort_kernel *const *table = s->session->chain[s->provider].provider->kernels; *table; table++)
@@ -93,7 +92,7 @@ static bool has_row(const segmenter *s, const char *op) {
     return found;
 }
 
-/* Is there a row for an alias, and would it have this one? */
+/* *taken: the node is an alias, and a row of the provider takes it into segments. */
 static tort_status ask_for_alias(segmenter *s, int32_t index, bool *taken) {
     const tort_node *node = &s->lowered->graph.nodes[index];
     tort_unit unit = s->lowered->units[index];
@@ -127,12 +126,12 @@ static tort_status mark_all(segmenter *s) {
 
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
 
-/* Nodes without a provider are an error, but a later one. */
+/* Nodes without a provider count as running: they are an error, but reported later. */
 static bool runs(const tort_unit *unit) {
     return unit->provider >= TORT_AT_HOST || unit->provider == TORT_AT_NOWHERE;
 }
 
-/* The unit that makes a value when the graph runs; -1: it is there before. */
+/* The running unit that makes a value; -1: it exists before the run. */
 static int32_t maker_of(const tort_lowered *lowered, int32_t value) {
     int32_t index = value < 0 ? -1 : lowered->graph.values[value].producer;
     if (index < 0) return -1;
@@ -141,7 +140,7 @@ static int32_t maker_of(const tort_lowered *lowered, int32_t value) {
     return runs(&lowered->units[index]) ? index : -1;
 }
 
-/* Units that run, in the order in which they do: those of other segments are one each. */
+/* Running units in their order; another segment counts as one unit. */
 typedef struct running {
     int32_t *unit;  /* by place */
     int32_t *place; /* by unit */
@@ -196,14 +195,14 @@ static tort_status find_sets(segmenter *s) {
 
 /* ---- one segment ------------------------------------------------------------------------------------------------- */
 
-/* Takes the parts' operands into the segment: `values` and `number` name each value once. */
+/* Gives the value the next number in the segment, if it has none. */
 static void number_value(const segmenter *s, tort_segment *made, int32_t *values, int32_t value) {
     if (value < 0 || s->number[value] >= 0) return;
     s->number[value] = made->value_count;
     values[made->value_count++] = value;
 }
 
-/* What parts make gets a number last, so it is marked first. */
+/* Values made inside are numbered after all inputs, so they are marked first. */
 enum { UNNUMBERED = -1, MADE_INSIDE = -2 };
 
 static void number_values(const segmenter *s, tort_segment *made, int32_t *values) {
@@ -224,7 +223,7 @@ static void number_values(const segmenter *s, tort_segment *made, int32_t *value
             number_value(s, made, values, nodes[made->parts[k]].outputs[i]);
 }
 
-/* Is it read by more than the parts of the segment? */
+/* Outputs of the segment: values made inside with more readers than its own parts. */
 static void choose_outputs(const segmenter *s, tort_segment *made, int32_t *inside, int32_t *values, int32_t *numbers) {
     const tort_node *nodes = s->lowered->graph.nodes;
     for (int32_t k = 0; k < made->part_count; k++)
@@ -264,11 +263,11 @@ static tort_status told_to_run(tort_infer *infer) {
     return tort_fail(infer->error, TORT_E_INTERNAL, "shapes of a segment are inferred node by node");
 }
 
-/* What reports show as the operator of a segment. */
+/* The operator of segments in reports. */
 static const tort_op segment_op = {
     .domain = "tinyort", .name = "Segment", .since = 1, .until = 1, .infer = told_to_run};
 
-/* Puts the segment of these parts together, in an arena. NULL: out of memory. */
+/* Makes the segment of these parts, in an arena. NULL: out of memory. */
 static tort_segment *put_together(const segmenter *s, tort_arena *arena, const int32_t *parts, int32_t count) {
     const tort_node *nodes = s->lowered->graph.nodes;
     size_t max = 1;
@@ -304,7 +303,7 @@ static bool is_said(const tort_said *all, int32_t count, const tort_said *said) 
     return false;
 }
 
-/* What other providers said of the parts stays true, once each. */
+/* Verdicts of other providers on the parts stay valid; equal ones are kept once. */
 static tort_status keep_said(const segmenter *s, const tort_segment *made, tort_unit *joined) {
     tort_said all[TORT_MAX_SAID];
     int32_t count = 0;
@@ -322,7 +321,7 @@ static tort_status keep_said(const segmenter *s, const tort_segment *made, tort_
     return TORT_OK;
 }
 
-/* The parts run no more; plans infer their shapes all the same. */
+/* The parts do not run any more, but plans still infer their shapes. */
 static void retire(const segmenter *s, const tort_segment *made) {
     for (int32_t k = 0; k < made->part_count; k++) {
         tort_unit *unit = &s->lowered->units[made->parts[k]];
@@ -359,7 +358,7 @@ static tort_status accept(segmenter *s, const tort_kernel *kernel, const int32_t
     return TORT_OK;
 }
 
-/* Offers the segment to the provider as one node. */
+/* Offers the segment to the provider, as one node. */
 static tort_status ask(segmenter *s, tort_segment *segment, tort_unit *joined, tort_verdict *verdict) {
     tort_link *link = &s->session->chain[s->provider];
     const tort_kernel *kernel = link->provider->segments;
@@ -379,7 +378,7 @@ static tort_status ask(segmenter *s, tort_segment *segment, tort_unit *joined, t
 }
 
 static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
-    bool aliases = true; /* and nothing to compile */
+    bool aliases = true; /* nothing to compile */
     for (int32_t k = 0; k < count; k++) aliases &= s->lowered->units[parts[k]].provider != s->provider;
     if (aliases) return TORT_OK;
     tort_segment *segment = put_together(s, &s->arena, parts, count);
@@ -393,7 +392,7 @@ static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
     return status;
 }
 
-/* The nodes of each set one behind another, in their order. */
+/* Counting sort: the nodes of each set side by side, in their order. */
 static tort_status try_sets(segmenter *s) {
     const int32_t nodes = s->lowered->graph.node_count;
     int32_t *ends = tort_arena_array(&s->arena, (size_t)s->set_count + 1, sizeof *ends);
@@ -414,9 +413,9 @@ static tort_status try_sets(segmenter *s) {
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* A walk to what a unit reads, without recursion. */
+/* Topological sort by depth-first search, with an explicit stack. */
 typedef struct walk {
-    int32_t *stack, *next; /* units that wait; the operand that each waits for */
+    int32_t *stack, *next; /* waiting units, and the next operand of each */
     bool *done;
     int32_t depth, count;
 } walk;
@@ -426,10 +425,10 @@ static void enter(walk *w, int32_t unit) {
     w->next[w->depth++] = 0;
 }
 
-/* Puts a unit behind all that it reads. */
+/* Appends the unit after all units that it reads. */
 static void visit(const tort_lowered *lowered, walk *w, int32_t unit) {
     if (!runs(&lowered->units[unit]))
-        lowered->order[w->count++] = unit; /* wherever */
+        lowered->order[w->count++] = unit; /* it does not run: any place will do */
     else if (!w->done[unit])
         enter(w, unit);
     while (w->depth) {
@@ -447,7 +446,7 @@ static void visit(const tort_lowered *lowered, walk *w, int32_t unit) {
     }
 }
 
-/* Who reads a segment stands behind its last node, whatever the order of the file. */
+/* Readers of a segment must come after its last part, whatever the order in the file. */
 static tort_status put_in_order(segmenter *s) {
     tort_lowered *lowered = s->lowered;
     const size_t nodes = (size_t)lowered->graph.node_count + 1;
@@ -460,7 +459,7 @@ static tort_status put_in_order(segmenter *s) {
     return TORT_OK;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- all providers ----------------------------------------------------------------------------------------------- */
 
 static void count_readers(const segmenter *s) {
     const tort_graph *graph = &s->lowered->graph;

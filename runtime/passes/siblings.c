@@ -1,14 +1,14 @@
-/* siblings.c - joins units that do the same with one value and constants of their own, such as the products of a value
- * with the weights of queries, keys and values: what it is read for once is done for all of them.
+/* siblings.c - fuses sibling units: the same operator on one common value, each with its own constants, such as the
+ * products with the weights of queries, keys and values. The value is then read once for all.
  *
- * The joined unit stands where the first of them stood, as all that they read beside constants is one value: so each
- * output is there no later than before. What makes which operator is a row for siblings (pattern.h). Read first:
- * fuse.c. */
+ * The fused unit takes the place of the first sibling; apart from constants the siblings read only the common value,
+ * so all outputs can be made there, none later than before. Rows for siblings tell which operator makes which
+ * (pattern.h). Read first: fuse.c. */
 #include <string.h>
 
 #include "runtime/passes/fuse.h"
 
-enum { MAX = 4 }; /* siblings that become one, so that a pass has room for their operands */
+enum { MAX = 4 }; /* siblings in one fusion, so that a pass has room for their operands */
 
 typedef struct siblings {
     const tort_parsed *pattern;
@@ -17,9 +17,9 @@ typedef struct siblings {
     int32_t values[MAX][TORT_PATTERN_VALUES]; /* of each match */
 } siblings;
 
-/* ---- who are siblings -------------------------------------------------------------------------------------------- */
+/* ---- siblings ---------------------------------------------------------------------------------------------------- */
 
-/* Does the unit match the row by itself? */
+/* True if the unit alone matches the row. */
 static bool matches(const tort_fuser *f, const tort_parsed *pattern, int32_t index, tort_match *match) {
     *match = (tort_match){.pattern = pattern,
                           .lowered = f->lowered,
@@ -34,7 +34,7 @@ static bool same_shape(const tort_info *a, const tort_info *b) {
     return a->rank == 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
 
-/* Constants of one shape, or none in both; all else is the same value. */
+/* True if constants have the same shape, or are absent in both, and all other operands are the same values. */
 static bool same_operands(const tort_match *a, const tort_match *b) {
     const tort_pattern_node *node = &a->pattern->nodes[0];
     const tort_info *infos = a->lowered->infos;
@@ -54,7 +54,7 @@ static void add(siblings *s, int32_t index, const tort_match *match) {
     s->parts.nodes[s->parts.count++] = index;
 }
 
-/* The unit and its siblings behind it. False: there are none. */
+/* Collects the unit and its siblings behind it. False: it has none. */
 static bool find_siblings(const tort_fuser *f, const tort_parsed *pattern, int32_t index, siblings *s) {
     const tort_graph *graph = &f->lowered->graph;
     const int32_t read = graph->nodes[index].input_count ? graph->nodes[index].inputs[0] : -1;
@@ -70,7 +70,7 @@ static bool find_siblings(const tort_fuser *f, const tort_parsed *pattern, int32
     return s->parts.count > 1;
 }
 
-/* ---- the joined node --------------------------------------------------------------------------------------------- */
+/* ---- the made node ----------------------------------------------------------------------------------------------- */
 
 static bool is_constant_operand(const tort_parsed *pattern, int32_t value) {
     const tort_pattern_node *node = &pattern->nodes[0];
@@ -79,7 +79,7 @@ static bool is_constant_operand(const tort_parsed *pattern, int32_t value) {
     return false;
 }
 
-/* Operands as `makes` has them, those of all siblings in the place of a constant; then their outputs. */
+/* Operands in the order of `makes`; in the place of a constant, those of all siblings. Then the outputs of all. */
 static bool give_operands(const tort_fuser *f, const siblings *s, tort_node *node) {
     const tort_graph *graph = &f->lowered->graph;
     int32_t *operands = tort_arena_array(&f->session->arena, TORT_PATTERN_OPERANDS + MAX, sizeof *operands);
@@ -135,7 +135,7 @@ static tort_status join(tort_fuser *f, siblings *s, int32_t index) {
     return status;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all units --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_fuse_siblings(tort_fuser *f) {
     tort_status status = TORT_OK;

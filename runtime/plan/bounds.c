@@ -1,15 +1,15 @@
-/* bounds.c - upper bounds of the shapes of inputs: what the options say, the plan for them, and whether a run keeps to
- * them.
+/* bounds.c - upper bounds of input shapes: reads the options, makes the plan for the bounds, checks runs
+ * against them.
  *
- * The plan for the bounds is never run. It has a place for everything at its largest: a context makes a plan of its own
- * for each run's shapes, in memory that it took once, and takes the places over (plan_layout.c). Read next: frame.c. */
+ * The plan for the bounds never runs. It has an offset for every value at its largest: a context makes its own plan for
+ * the shapes of each run, in memory allocated once, and takes the offsets over (plan_layout.c). Read next: frame.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
 #include "runtime/plan/bounds.h"
 #include "runtime/plan/planned.h"
 
-/* A dimension of an input: input * TORT_MAX_RANK + dimension. */
+/* The dimension of an input; at = input * TORT_MAX_RANK + dimension. */
 static tort_dim dim_at(const tort_lowered *lowered, int32_t at) {
     return lowered->infos[lowered->graph.inputs[at / TORT_MAX_RANK]].dims[at % TORT_MAX_RANK];
 }
@@ -22,9 +22,9 @@ static int32_t rank_of(const tort_lowered *lowered, int32_t input) {
     return lowered->infos[lowered->graph.inputs[input]].rank;
 }
 
-/* ---- what the options say ---------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* The smaller one counts, in every place of the symbol. False: no input has it. */
+/* Sets the bound wherever the symbol occurs; the smaller bound counts. False: no input has the symbol. */
 static bool bind_bound(const tort_lowered *lowered, tort_dim symbol, int64_t size) {
     bool met = false;
     for (int32_t i = 0; i < lowered->graph.input_count; i++)
@@ -73,7 +73,7 @@ static tort_status bound_shape(const tort_lowered *lowered, const tort_input_sha
     return TORT_OK;
 }
 
-/* Memory is known only where all bounds are. */
+/* Memory can be allocated once only if all open dimensions are bounded. */
 static tort_status check_complete(const tort_lowered *lowered, tort_error *error) {
     char symbol[80];
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
@@ -112,7 +112,7 @@ tort_status tort_read_bounds(tort_session *session, tort_error *error) {
     return status ? status : check_complete(lowered, error);
 }
 
-/* ---- the plan for them ------------------------------------------------------------------------------------------- */
+/* ---- the plan for the bounds ------------------------------------------------------------------------------------- */
 
 static void largest_inputs(const tort_lowered *lowered, tort_tensor *inputs) {
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
@@ -157,7 +157,7 @@ size_t tort_session_output_bytes(const tort_session *session, int32_t index) {
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* ---- what a run brings ------------------------------------------------------------------------------------------- */
+/* ---- inputs of a run --------------------------------------------------------------------------------------------- */
 
 tort_status tort_check_bounds(const tort_session *session, const tort_tensor *inputs, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(session);

@@ -4,12 +4,12 @@
 
 #include "runtime/lowered/lowered.h"
 
-/* The upper bounds that the options give, in lowered->most; a plan for them; whether the shapes of a run's
- * inputs, which are known to be of the right rank, keep to them. */
+/* tort_read_bounds: reads the upper bounds that the options give into lowered->max. tort_plan_bounds: makes a plan for
+ * them. tort_check_bounds: refuses a run's inputs, whose ranks are checked already, that exceed them. */
 tort_status tort_read_bounds(tort_session *session, tort_error *error);
 tort_status tort_plan_bounds(tort_lowered *lowered, const tort_env *env, tort_planned **planned, tort_error *error);
 tort_status tort_check_bounds(const tort_session *session, const tort_tensor *inputs, tort_error *error);
-/* A value of the graph, and its dimension, that may be larger below the bounds; -1: there is none. */
+/* Finds a value of the graph, and its dimension, that may be larger for smaller inputs (max - past); -1: none. */
 int32_t tort_find_shrinking(const tort_lowered *lowered, int32_t *dimension);
 
 #endif

@@ -1,5 +1,5 @@
-/* fit.c - lets the kernels of a plan's static steps make what the plan's shapes ask for (tort_kernel.fit), and gives it
- * back. It must not decide anything: a kernel that cannot fit is an error. Read next: plans.c, which calls it. */
+/* fit.c - calls kernel->fit for a plan's static steps, and unfit when the plan goes: what a kernel makes for these
+ * shapes. This file decides nothing: a kernel that cannot fit is an error. Read next: plans.c, which calls it. */
 #include "runtime/lowered/lowered.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/plan/planned.h"

@@ -1,8 +1,8 @@
-/* inputs.c - which shapes the inputs of a session may have: what the options fix before planning, and what a run
- * brings.
+/* inputs.c - the shapes that the inputs of a session may have: those fixed by options before planning, and checks of
+ * those that a run brings.
  *
- * A symbol means one size, wherever it stands: planning relies on it (n - n is folded to 0), so a run that gives it two
- * is refused. It must not know what becomes of an input. Read next: session.c, bind.c. */
+ * A symbol has one size wherever it occurs: planning relies on it (n - n is folded to 0), so a run that gives it two
+ * sizes is refused. This file must not know what reads an input. Read next: session.c, bind.c. */
 #include <string.h>
 
 #include "runtime/lowered/lowered.h"
@@ -18,9 +18,9 @@ static tort_info *input_info(const tort_session *session, int32_t input) {
     return &tort_main_graph(session)->infos[tort_main_graph(session)->graph.inputs[input]];
 }
 
-/* ---- fixed before planning --------------------------------------------------------------------------------------- */
+/* ---- fixed by options -------------------------------------------------------------------------------------------- */
 
-/* A symbol that is fixed is fixed in every input. False: no input has it. */
+/* Fixes a symbol in all inputs. False: no input has it. */
 static bool bind_symbol(tort_session *session, tort_dim symbol, int64_t size) {
     bool met = false;
     for (int32_t i = 0; i < tort_main_graph(session)->graph.input_count; i++) {
@@ -80,8 +80,8 @@ static tort_status fix_symbol(tort_session *session, const tort_symbol_size *sym
                      symbol->name);
 }
 
-/* For each dimension of an input, as input * TORT_MAX_RANK + dimension, the first one that is the same symbol; itself
- * where there is none. `first`: of each symbol, plus one. */
+/* Sets same_dim for each dimension of an input (input * TORT_MAX_RANK + dimension): the first dimension with the same
+ * symbol, or itself. first[symbol]: that dimension plus one; 0: not met yet. */
 static void link_symbols(const tort_session *session, int32_t *first) {
     const int32_t count = tort_main_graph(session)->graph.input_count * TORT_MAX_RANK;
     for (int32_t at = 0; at < count; at++) tort_main_graph(session)->same_dim[at] = at;
@@ -117,7 +117,7 @@ tort_status tort_fix_inputs(tort_session *session, tort_error *error) {
     return status;
 }
 
-/* ---- what a run brings ------------------------------------------------------------------------------------------- */
+/* ---- inputs of a run --------------------------------------------------------------------------------------------- */
 
 static tort_status check_type(const tort_session *session, const tort_tensor *tensor, int32_t input,
                               tort_error *error) {

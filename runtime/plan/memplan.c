@@ -10,22 +10,22 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
 
-enum { ROUNDS = 8, MAX_REORDERED = 4096 }; /* how often an order is changed, and of how many blocks */
-#define MAX_MET 256 /* blocks placed already among which a gap is looked for; networks have some ten */
+enum { ROUNDS = 8, MAX_REORDERED = 4096 }; /* reorderings to try; for up to so many blocks */
+#define MAX_MET 256                        /* live blocks among which a gap is searched; networks have about ten */
 
 typedef struct planner {
     tort_block *blocks;
     int32_t count;
     int32_t *by_key;   /* blocks in the order in which they are placed */
-    int32_t *by_first; /* blocks, by the step in which they begin ... */
-    int32_t *rank;     /* ... and where in by_first each block stands */
-    int32_t *latest;   /* a tree over by_first: the last step of any placed block below a node; -1 */
+    int32_t *by_first; /* blocks sorted by first step */
+    int32_t *rank;     /* position of each block in by_first */
+    int32_t *latest;   /* max tree over by_first: the last step of placed blocks below a node; -1: none */
     int32_t leaves;
-    int32_t *begun, *ended; /* counts of placed blocks by their first step, and by their last; see count_to */
+    int32_t *begun, *ended; /* Fenwick trees: placed blocks by first step, and by last step; see count_to */
     const tort_env *env;
-    int32_t steps, placed; /* blocks placed, the first of by_key */
-    tort_timeline top;     /* of what is placed: once a block met too many others */
-    bool has_top, failed;  /* out of memory */
+    int32_t steps, placed; /* placed: how many blocks of by_key have an offset */
+    tort_timeline top;     /* highest end per step; opened for crowded blocks */
+    bool has_top, failed;  /* failed: out of memory */
     int32_t met[MAX_MET];
     int32_t met_count;
 } planner;
@@ -59,7 +59,7 @@ static uint64_t steps_of(const tort_block *block) {
     return (uint64_t)(block->last - block->first) + 1;
 }
 
-/* Those that stay lie below, those that come and go above them. */
+/* Long-lived blocks take the low offsets; short-lived ones go above, and can share bytes there. */
 static uint64_t longest_first(const tort_block *block) {
     return UINT64_MAX - steps_of(block);
 }
@@ -69,7 +69,7 @@ static uint64_t max_first(const tort_block *block) {
     return __builtin_mul_overflow(block->bytes, steps_of(block), &product) ? 0 : UINT64_MAX - product;
 }
 
-/* Blocks mostly come in the order of their life times: then there is nothing to sort. */
+/* Blocks often come sorted by lifetime already: then qsort is skipped. */
 static void sort_blocks(const planner *p, sorted_block *scratch, uint64_t (*key)(const tort_block *), int32_t *out) {
     bool sorted = true;
     for (int32_t i = 0; i < p->count; i++) {
@@ -80,9 +80,9 @@ static void sort_blocks(const planner *p, sorted_block *scratch, uint64_t (*key)
     for (int32_t i = 0; i < p->count; i++) out[i] = scratch[i].index;
 }
 
-/* ---- which placed blocks live at the same time ------------------------------------------------------------------- */
+/* ---- placed blocks that are live at the same time ---------------------------------------------------------------- */
 
-/* Blocks that begin no later than step `last`: so many of by_first. */
+/* The number of blocks that begin no later than step `last`: a prefix of by_first. */
 static int32_t begun_by(const planner *p, int32_t last) {
     int32_t low = 0, high = p->count;
     while (low < high) {
@@ -95,7 +95,7 @@ static int32_t begun_by(const planner *p, int32_t last) {
     return low;
 }
 
-/* Counts by step in a binary indexed tree: entry i holds those of the last `i & -i` steps up to step i - 1. */
+/* A Fenwick tree (binary indexed tree) of counts: entry i sums the i & -i steps that end with step i - 1. */
 static void count_step(int32_t *counts, int32_t steps, int32_t step) {
     for (int32_t i = step + 1; i <= steps; i += i & -i) counts[i]++;
 }
@@ -106,12 +106,13 @@ static int32_t count_to(const int32_t *counts, int32_t step) {
     return count;
 }
 
-/* How many placed blocks live at the same time: what has begun and not yet ended. */
+/* The number of placed blocks whose lifetime meets the block's: begun by its last step,
+ * minus ended before its first. */
 static int32_t count_met(const planner *p, const tort_block *block) {
     return count_to(p->begun, block->last) - count_to(p->ended, block->first - 1);
 }
 
-/* Collects placed blocks among by_first[0..begun) that end no earlier than step `first`. */
+/* Collects the placed blocks among by_first[0..begun) that end no earlier than step `first`. */
 static void collect(planner *p, int32_t node, int32_t begin, int32_t end, int32_t begun, int32_t first) {
     if (begin >= begun || p->latest[node] < first) return;
     if (end - begin == 1) {
@@ -132,7 +133,7 @@ static void mark_placed(planner *p, int32_t index) {
     if (p->has_top) tort_timeline_raise(&p->top, block->first, block->last, end_of(block));
 }
 
-/* On top of all that it meets. */
+/* The offset above all placed blocks that are live with the block. */
 static uint64_t top_of(planner *p, const tort_block *block) {
     if (!p->has_top && !tort_timeline_open(&p->top, p->env, p->steps)) {
         p->failed = true;
@@ -174,7 +175,7 @@ static uint64_t place_all(planner *p) {
     uint64_t total = 0;
     for (p->placed = 0; p->placed < p->count; p->placed++) {
         tort_block *block = &p->blocks[p->by_key[p->placed]];
-        if (!block->bytes) continue; /* it is anywhere */
+        if (!block->bytes) continue; /* an empty block needs no offset */
         block->offset = best_gap(p, block);
         if (p->failed || end_of(block) < block->offset) return UINT64_MAX;
         if (end_of(block) > total) total = end_of(block);
@@ -185,7 +186,7 @@ static uint64_t place_all(planner *p) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Sizes become multiples of `align`. False: a size is beyond all bounds. */
+/* Rounds sizes up to multiples of `align`. False: a size is too large to be added up. */
 static bool round_sizes(const planner *p, uint64_t align, int32_t *steps) {
     *steps = 1;
     for (int32_t i = 0; i < p->count; i++) {
@@ -198,16 +199,17 @@ static bool round_sizes(const planner *p, uint64_t align, int32_t *steps) {
     return true;
 }
 
-/* Offsets for blocks that are placed in the order of by_key. */
+/* Places all blocks in the order of by_key; returns the bytes needed. */
 static uint64_t plan(planner *p) {
     if (p->has_top) tort_timeline_close(&p->top, p->env);
     p->has_top = false;
     for (int32_t i = 0; i < 2 * p->leaves; i++) p->latest[i] = -1;
-    memset(p->begun, 0, 2 * ((size_t)p->steps + 1) * sizeof *p->begun); /* ended is behind it */
+    memset(p->begun, 0, 2 * ((size_t)p->steps + 1) * sizeof *p->begun); /* `ended` lies behind it */
     return place_all(p);
 }
 
-/* The bytes of all blocks that live at one step, at the most: no offsets need less. `sums` has room for all steps. */
+/* The maximum over all steps of the bytes that are live: a lower bound of any placement. `sums`
+ * holds steps + 1 entries. */
 static uint64_t min_of(const planner *p, uint64_t *sums) {
     uint64_t max = 0;
     for (int32_t i = 0; i <= p->steps; i++) sums[i] = 0;
@@ -222,7 +224,7 @@ static uint64_t min_of(const planner *p, uint64_t *sums) {
     return max;
 }
 
-/* The block that ends highest is to be placed before all others. */
+/* Moves the block with the highest end to the front of the order. */
 static void put_highest_first(planner *p) {
     int32_t at = 0;
     for (int32_t i = 1; i < p->count; i++)
@@ -232,7 +234,8 @@ static void put_highest_first(planner *p) {
     p->by_key[0] = index;
 }
 
-/* What an order comes to. Where its blocks do not lie well, those that end up on top of all go first, one by one. */
+/* The fewest bytes that an order needs: blocks are placed as sorted, then again up to `rounds` times, each time with
+ * the highest block moved to the front. Stops at the lower bound `min`. */
 static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(const tort_block *), uint64_t min,
                           int32_t rounds, int32_t *best_round) {
     uint64_t best = UINT64_MAX;
@@ -245,7 +248,7 @@ static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(con
     return best;
 }
 
-/* The first order that needs no more than it must, else the best of them. */
+/* Places blocks by the first order that reaches the lower bound, else by the best of all orders tried. */
 static uint64_t plan_best(planner *p, sorted_block *scratch, uint64_t min) {
     static uint64_t (*const orders[])(const tort_block *) = {largest_first, longest_first, max_first};
     enum { ORDERS = sizeof orders / sizeof *orders };

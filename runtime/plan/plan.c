@@ -1,8 +1,16 @@
-/* plan.c - turns a placed graph and input shapes into a plan: evaluate, resolve, lay out.
+/* plan.c - makes a plan from a placed graph and input shapes: shapes, outline, sizes, sharing, offsets, checks.
  *
- * What shapes do not decide, the outline, is made once and shared by the plans that know the same of every value. A
- * plan is made without a lock and without reading a weight, so that many can be made side by side. It must not decide
- * where a node runs: place.c has. Read next: plan_shapes.c, plan_steps.c, plan_sizes.c, plan_layout.c. */
+ * Algorithm: specialization by shape with memoization. The result is cut at the sizes: the outline (steps, copies,
+ * lifetimes) depends only on three bits per value, TORT_KNOWN_SHAPE, _BYTES and _ELEMENTS, and is cached under them, so
+ * that a new batch size repeats only the part with numbers. plans.c caches whole plans by input shapes.
+ *
+ * Cost for N nodes, V values, S slots: outline O(N + V), comparing the bits O(V), sizes O(N + S), offsets see
+ * memplan.c. Locks are held only for look-ups and no weight is read, so several threads make plans side by side. It
+ * must not decide where a node runs: place.c has.
+ *
+ * Example: x[n,8] -> MatMul -> Softmax. n = 4 makes an outline of two steps, then computes bytes and offsets; n = 5 has
+ * the same bits, and only computes bytes and offsets. An int64 ConstantOfShape([n]) has TORT_KNOWN_ELEMENTS up to n =
+ * TORT_MAX_ELEMENTS only, so a larger n makes a second outline. Read next: plan_shapes.c, plan_steps.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -10,10 +18,10 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* A block that is cut into arrays, each aligned to 16. */
+/* A block that is cut into arrays, each aligned to 16 bytes. */
 typedef struct block {
-    uint8_t *base; /* NULL: it is only measured */
-    size_t used;   /* SIZE_MAX: too large */
+    uint8_t *base; /* NULL: the arrays are only measured */
+    size_t used;   /* SIZE_MAX: overflow */
 } block;
 
 static void *take(block *b, size_t count, size_t size) {
@@ -26,7 +34,7 @@ static void *take(block *b, size_t count, size_t size) {
     return b->base ? b->base + at : NULL;
 }
 
-/* What is there before the shapes are known. */
+/* Cuts the arrays whose lengths depend on the graph alone, before shapes are known. */
 static void take_shapes(tort_planned *planned, block *b) {
     const tort_graph *graph = &planned->lowered->graph;
     planned->infos = take(b, (size_t)graph->value_count + 1, sizeof *planned->infos);
@@ -36,7 +44,8 @@ static void take_shapes(tort_planned *planned, block *b) {
     planned->sizes = take(b, (size_t)planned->lowered->session->dims.count, sizeof *planned->sizes);
 }
 
-/* What an outline asks for. A plan with an outline of its own uses its slots and steps. */
+/* Cuts the arrays whose lengths depend on the outline. A plan with an unshared outline uses the
+ * outline's slots and steps. */
 static void take_tables(tort_planned *planned, block *b) {
     const tort_plan *plan = &planned->outline->plan;
     const size_t memories = (size_t)plan->memory_count;
@@ -49,7 +58,7 @@ static void take_tables(tort_planned *planned, block *b) {
     planned->plan.steps = take(b, (size_t)plan->step_count + 1, sizeof *plan->steps);
 }
 
-/* Lays all arrays of a kind into one block, a new one where it is not large enough. */
+/* Measures the arrays, allocates a new block if the old one is too small, and cuts it. */
 static tort_status reserve(tort_planned *planned, void (*arrays)(tort_planned *planned, block *b), void **base,
                            size_t *bytes, tort_error *error) {
     block measured = {NULL, 0};
@@ -87,7 +96,7 @@ static tort_status open_tables(tort_planned *planned, tort_error *error) {
 
 /* ---- outlines ---------------------------------------------------------------------------------------------------- */
 
-#define MAX_OUTLINES 8 /* kept of one graph; a plan that knows yet other things has one of its own */
+#define MAX_OUTLINES 8 /* kept of one graph; beyond that a new outline belongs to its plan */
 
 static uint8_t known_of(const tort_info *info) {
     tort_tensor tensor;
@@ -99,7 +108,7 @@ static uint8_t known_of(const tort_info *info) {
     return known;
 }
 
-/* Can there be several plans for this graph? */
+/* True if several plans are possible, as the shape of some input is open. */
 static bool is_open(const tort_lowered *lowered) {
     bool open = false;
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
@@ -119,7 +128,7 @@ static tort_outline *find_outline(tort_lowered *lowered, const uint8_t *known, i
     return outline;
 }
 
-/* Another thread may have made the same one meanwhile: then that one is kept. */
+/* Adds the outline to the list. If another thread was faster, uses its outline and frees this one. */
 static void share_outline(tort_lowered *lowered, tort_outline **made) {
     int32_t count;
     pthread_mutex_lock(&lowered->session->lock);
@@ -141,7 +150,7 @@ static void drop_outline(tort_planned *planned) {
     planned->sized = NULL;
 }
 
-/* That of the plan before is mostly the one. */
+/* Consecutive runs mostly need the same outline, so the previous one is compared first. */
 static tort_status choose_outline(tort_planned *planned, bool complete, bool afresh, tort_error *error) {
     tort_lowered *lowered = planned->lowered;
     const size_t values = (size_t)lowered->graph.value_count;
@@ -182,7 +191,7 @@ tort_status tort_planned_open(tort_lowered *lowered, const tort_env *env, tort_p
     return status;
 }
 
-/* Forgets the shapes of before. */
+/* Resets all that depends on the previous input shapes. */
 static void rewind_plan(tort_planned *planned) {
     const tort_lowered *lowered = planned->lowered;
     tort_unfit_plan(planned);
@@ -201,7 +210,7 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     planned->kept = usual && planned->usual;
     if (!status) status = choose_outline(planned, complete, afresh, error);
     if (!status) status = open_tables(planned, error);
-    if (!status) tort_plan_unshare(&planned->plan); /* as a plan before may have shared */
+    if (!status) tort_plan_unshare(&planned->plan); /* the previous fill may have shared bytes */
     if (!status) status = tort_plan_sizes(planned, error);
     if (!status) placed = tort_plan_take_places(planned);
     if (!status && !placed) status = tort_plan_layout(planned, error);
@@ -237,7 +246,8 @@ tort_status tort_plan_make_afresh(tort_lowered *lowered, const tort_tensor *inpu
     return make(lowered, inputs, true, out, error);
 }
 
-/* Shapes with a size of 0 ask rules that others do not: so all of them are asked once. */
+/* A later fill with a size of 0 calls shape rules that the largest shapes do not need: all are called once, so that
+ * their memory is reserved too. */
 tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
     bool complete;
     rewind_plan(planned);

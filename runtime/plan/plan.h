@@ -1,27 +1,26 @@
-/* plan.h - a plan is plain data: steps over slots, indices and offsets, no pointers.
+/* plan.h - a plan is plain data: steps over slots, with indices and offsets instead of pointers.
  *
- * It can be printed, compared, saved; plan_check.c guards it before it runs. Kernels are named by node: the session's
- * placement binds them. plan.c makes it, memplan.c alone gives offsets, run.c follows it. */
+ * So it can be printed, compared and saved; plan_check.c checks it before it runs. A step names its node, and the
+ * session's placement gives the kernel. plan.c makes plans, memplan.c alone chooses offsets, run.c executes them. */
 #ifndef TORT_RUNTIME_PLAN_PLAN_H
 #define TORT_RUNTIME_PLAN_PLAN_H
 
 #include "runtime/provider.h"
 #include "runtime/tinyort_profile.h"
 
-/* Where the bytes of a slot are. */
+/* Owner of the bytes of a slot. */
 typedef enum tort_home {
-    TORT_HOME_ARENA,    /* at `offset` of the context's arena of that memory */
+    TORT_HOME_ARENA,    /* the context's arena of that memory, at `offset` */
     TORT_HOME_INPUT,    /* the caller's tensor number `source` */
     TORT_HOME_CONSTANT, /* the session's constant of that value */
-    TORT_HOME_LITERAL,  /* at `offset` of the plan's literals: integers that the shapes determine */
-    TORT_HOME_UPLOADED, /* at `offset` of that arena: the literal of slot `source`, there since the context has the plan
-                         */
-    TORT_HOME_ALIAS,    /* the bytes of slot `source` under another shape */
-    TORT_HOME_DYNAMIC,  /* size depends on data: allocated by its step, within the session's limit */
-    TORT_HOME_OBJECT    /* a value in host memory that its step makes: no tensor, or a tensor out of one */
+    TORT_HOME_LITERAL,  /* the plan's literals, at `offset`: integers that the input shapes determine */
+    TORT_HOME_UPLOADED, /* as ARENA, a copy of the literal of slot `source`, made when the context takes the plan */
+    TORT_HOME_ALIAS,    /* slot `source`, under another shape */
+    TORT_HOME_DYNAMIC,  /* allocated by its step, as the size depends on data; limited by dynamic_limit */
+    TORT_HOME_OBJECT    /* a tort_value in host memory that its step makes: no tensor, or a tensor taken out of one */
 } tort_home;
 
-/* A value in one memory of the session (0 is host memory) and one layout (0 is plain; others are of that memory). */
+/* A value in one memory of the session (0 is host memory) and one layout (0 is plain; others belong to that memory). */
 typedef struct tort_slot {
     int32_t value, memory, layout;
     tort_home home;
@@ -31,11 +30,11 @@ typedef struct tort_slot {
     int64_t dims[TORT_MAX_RANK]; /* -1: not known before the run */
     int64_t bytes;               /* -1: not known before the run */
     uint64_t offset;
-    int32_t within;                /* a slot of whose bytes these are all or a part, see plan_share.c; -1 */
-    uint64_t within_offset;        /* from the begin of that one */
-    bool strided;                  /* only read by strides, see plan_strides.c: aligned to an element, not to vectors */
-    int32_t first_step, last_step; /* life time, both included, through aliases too */
-    int32_t output;                /* the output of the model whose bytes these are, and no other's; -1 */
+    int32_t within;         /* the slot that contains these bytes, all or a part of its own, see plan_share.c; -1 */
+    uint64_t within_offset; /* from the begin of `within` */
+    bool strided;           /* read only by strides, see plan_strides.c: aligned to its element, not to a vector */
+    int32_t first_step, last_step; /* lifetime, inclusive; covers the aliases of the slot */
+    int32_t output;                /* the model output that owns these bytes exclusively; -1 */
 } tort_slot;
 
 static inline bool tort_in_arena(const tort_slot *slot) {
@@ -44,62 +43,63 @@ static inline bool tort_in_arena(const tort_slot *slot) {
 
 typedef enum tort_step_kind {
     TORT_STEP_KERNEL,
-    TORT_STEP_COPY,   /* between memories; one input, one output */
-    TORT_STEP_ALIAS,  /* output 0 is input 0 under another shape */
-    TORT_STEP_SHAPE,  /* metadata of a live value, in host memory */
-    TORT_STEP_VIEW,   /* a kernel's step with nothing to do: the bytes of its outputs are those of its inputs */
+    TORT_STEP_COPY,   /* from one memory to another; one input, one output */
+    TORT_STEP_ALIAS,  /* gives input 0 another shape; moves no bytes */
+    TORT_STEP_SHAPE,  /* writes metadata (Shape, Size) of a live value into host memory */
+    TORT_STEP_VIEW,   /* a kernel's step that need not run: its outputs share the bytes of its inputs */
     TORT_STEP_CALL,   /* runs the bodies of a node */
-    TORT_STEP_CONVERT /* from plain into a layout, or back, in one memory; one input, one output */
+    TORT_STEP_CONVERT /* between plain and a layout, within one memory; one input, one output */
 } tort_step_kind;
 
 typedef struct tort_step {
     tort_step_kind kind;
-    int32_t node;             /* COPY, CONVERT: the node that needs it, -1: the end of the run */
-    int32_t provider;         /* chain index; COPY: whose copy function moves the bytes; -1: the executor */
-    int32_t memory;           /* KERNEL: the provider's, where its scratch is */
+    int32_t node;             /* COPY, CONVERT: the node that needs the result; -1: the end of the run */
+    int32_t provider;         /* chain index; COPY: whose copy function is called; -1: the executor */
+    int32_t memory;           /* KERNEL: the provider's memory, which holds the scratch */
     tort_direction direction; /* COPY */
-    bool late;                /* COPY to the host that no step reads: it is there when the run ends */
-    int32_t operands;         /* first in plan->operands: inputs, then outputs; -1 in there: absent */
+    bool late;                /* COPY to the host that no step reads: need not be complete before the run ends */
+    int32_t operands;         /* index of the first of plan->operands: inputs, then outputs; -1 there: absent */
     int32_t input_count, output_count;
-    /* Dynamic: the first of `shape_count` (the node's inputs; 0: none) host slots for values that determine shapes. */
+    /* Dynamic steps: index of the first of `shape_count` operands, one per input of the node: host slots of the inputs
+     * whose values determine shapes; -1 for others. */
     int32_t shape_operands, shape_count;
-    uint64_t params;                        /* offset of the operator's params */
+    uint64_t params;                        /* offset in planned->params */
     uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
-    uint32_t in_place;                      /* KERNEL: inputs, bit i, that output 0 is written over */
-    bool dynamic;                           /* infers and resolves while running */
-    bool values;                            /* KERNEL: an operand is no tensor; it makes values */
+    uint32_t in_place;                      /* KERNEL: inputs, bit i, whose bytes output 0 overwrites */
+    bool dynamic;                           /* inferred and resolved during the run, since sizes depend on data */
+    bool values;                            /* KERNEL: some operand is no tensor, so all outputs are tort_values */
 } tort_step;
 
 typedef struct tort_plan {
-    bool complete; /* every input shape is known: it can run */
+    bool complete; /* all input shapes are known: the plan can run */
     tort_slot *slots;
     tort_step *steps;
     int32_t *operands;
-    int32_t *input_slots, *output_slots; /* where they are bound; in the order of the model's ports */
+    int32_t *input_slots, *output_slots; /* by port of the model */
     uint8_t *literals;
     int32_t slot_count, step_count, operand_count, input_count, output_count;
-    int32_t node_count, value_count;  /* of the graph that indices refer to */
-    tort_recording recording;         /* of runs, by the provider `recorder` of the chain, -1: none */
-    int32_t recorder, recording_node; /* the node that is in the way of it; -1: none is, or an output */
+    int32_t node_count, value_count;  /* of the graph, to check indices against */
+    tort_recording recording;         /* whether `recorder` may record a run of the plan as one piece of device work */
+    int32_t recorder, recording_node; /* recorder: chain index; -1: none records. recording_node: the node that prevents
+                                         it; -1: none, or an output */
     uint64_t literal_bytes, params_bytes;
-    int32_t memory_count, provider_count, layout_count; /* layouts with the plain one */
-    uint64_t *arena_bytes;                              /* a memory: what memplan.c came to */
-    uint64_t *naive_bytes;                              /* a memory: if nothing shared its place */
+    int32_t memory_count, provider_count, layout_count; /* layout_count includes plain */
+    uint64_t *arena_bytes;                              /* by memory: bytes needed, from memplan.c */
+    uint64_t *naive_bytes;                              /* by memory: bytes needed if no two blocks shared any */
 } tort_plan;
 
-/* Offsets for blocks with life times, best fit in the better of some orders; returns the bytes needed. Pure, and tested
- * alone. Blocks whose times do not meet may share bytes; their sizes are rounded up to `align`, a power of two.
- * UINT64_MAX on overflow, or where the planner itself finds no memory. */
+/* Assigns offsets to blocks, see memplan.c, and returns the bytes needed. Blocks may share bytes if their lifetimes are
+ * disjoint; sizes are rounded up to `align`, a power of two. UINT64_MAX: overflow, or out of memory. */
 typedef struct tort_block {
-    uint64_t bytes, offset; /* offset is the result */
+    uint64_t bytes, offset; /* offset: the result */
     int32_t first, last;
 } tort_block;
 
 uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align);
 
-/* Bounds, life times that overlap in one place, operands, shapes. Everything run.c trusts. */
+/* Checks all that run.c trusts: operands, shapes, bounds, and that no two live blocks overlap. */
 tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error);
-/* Its parts: what does not depend on sizes; then shapes and bounds; then overlap. */
+/* Parts of tort_plan_check: all that does not depend on sizes; shapes and bounds; overlap. */
 tort_status tort_plan_check_steps(const tort_plan *plan, tort_error *error);
 tort_status tort_plan_check_sizes(const tort_plan *plan, tort_error *error);
 tort_status tort_plan_check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error);

@@ -1,8 +1,8 @@
-/* plan_check.c - guards every plan before it runs, whoever made it: this build, a file, a test.
+/* plan_check.c - checks every plan before it runs, whether this build, a file or a test made it.
  *
- * Every index, offset and size is within its bounds; a value is made before it is read and lives until it was read
- * last; no two things that live at one time share bytes, scratch included. What it lets through, run.c trusts. It knows
- * plain data alone: neither kernels nor the graph. */
+ * Indices, offsets and sizes are within bounds; a value is made before it is read, and lives until its last
+ * read; no two live blocks overlap, scratch included. run.c trusts what passes. Only plain data is known here:
+ * no kernels, no graph. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static tort_status bad(tort_error *error, const char *what, int32_t index) {
     return tort_fail(error, TORT_E_INTERNAL, "the plan is not sound: %s %d", what, index);
 }
 
-/* [offset, offset + bytes) within [0, room). */
+/* True if [offset, offset + bytes) lies within [0, room). */
 static bool within(uint64_t offset, uint64_t bytes, uint64_t room) {
     return offset <= room && bytes <= room - offset;
 }
@@ -24,7 +24,7 @@ static tort_status check_shape(const tort_slot *slot, int32_t index, tort_error 
     tort_tensor tensor = {.type = slot->type, .rank = slot->rank};
     size_t bytes;
     if (slot->rank > TORT_MAX_RANK) return bad(error, "rank of slot", index);
-    if (slot->bytes < 0) return TORT_OK; /* known only while running */
+    if (slot->bytes < 0) return TORT_OK; /* known during the run only */
     memcpy(tensor.dims, slot->dims, sizeof tensor.dims);
     if (slot->rank < 0 || !tort_tensor_bytes(&tensor, &bytes) || bytes > (uint64_t)slot->bytes)
         return bad(error, "size of slot", index);
@@ -42,7 +42,7 @@ static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error 
     return TORT_OK;
 }
 
-/* Where the bytes of a slot of a complete plan are. */
+/* Checks offset, bounds and alignment of a slot of a complete plan. */
 static tort_status check_place(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_slot *slot = &plan->slots[index];
     const bool arena = tort_in_arena(slot);
@@ -58,13 +58,13 @@ static tort_status check_place(const tort_plan *plan, int32_t index, tort_error 
     return !align || slot->offset % align ? bad(error, "alignment of slot", index) : TORT_OK;
 }
 
-/* Only steps make what is in a layout. */
+/* Values in a layout are made by steps only: inputs, constants and literals are plain. */
 static bool layout_is_sound(const tort_plan *plan, const tort_slot *slot) {
     const bool made = slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC;
     return slot->layout >= 0 && slot->layout < plan->layout_count && (!slot->layout || made);
 }
 
-/* A literal of the same value, and for all of the run. */
+/* The source must be a literal of the same value; the copy stays valid for the whole run. */
 static bool upload_is_sound(const tort_plan *plan, const tort_slot *slot) {
     const tort_slot *source = slot->source >= 0 && slot->source < plan->slot_count ? &plan->slots[slot->source] : NULL;
     return source && source->home == TORT_HOME_LITERAL && source->value == slot->value && slot->memory &&
@@ -108,13 +108,13 @@ static bool operands_exist(const tort_plan *plan, int32_t first, int64_t count) 
     return first >= 0 && count >= 0 && first + count <= plan->operand_count;
 }
 
-/* Does a step make it? */
+/* True if a step writes the slot; otherwise it is an input, a constant or a literal. */
 static bool is_made(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC || slot->home == TORT_HOME_ALIAS ||
            slot->home == TORT_HOME_OBJECT;
 }
 
-/* A value that is read was made before, by a step or by whoever gave it, and is there until then. */
+/* A value that is read must be made by an earlier step or exist from the start, and be live at this step. */
 static tort_status check_read(const tort_plan *plan, int32_t index, int32_t operand, tort_error *error) {
     const int32_t slot = plan->operands[operand];
     if (slot < -1 || slot >= plan->slot_count) return bad(error, "operand of step", index);
@@ -148,7 +148,7 @@ static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *
     return TORT_OK;
 }
 
-/* Has none of so many operands a layout? */
+/* True if none of the operands is in a layout. */
 static bool all_plain(const tort_plan *plan, int32_t first, int32_t count) {
     bool plain = true;
     for (int32_t i = 0; plain && i < count; i++) {
@@ -158,12 +158,12 @@ static bool all_plain(const tort_plan *plan, int32_t first, int32_t count) {
     return plain;
 }
 
-/* One value, in one memory, into a layout or out of one. */
+/* True for one value in one memory, into a layout or out of one. */
 static bool is_conversion(const tort_slot *from, const tort_slot *to) {
     return from->value == to->value && from->memory == to->memory && !from->layout != !to->layout;
 }
 
-/* Kernels know the layouts of their operands; metadata reads none of their bytes. */
+/* Only kernels and conversions may have operands in a layout, and SHAPE steps, which read no bytes. */
 static tort_status check_layouts(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
     const bool converts = step->kind == TORT_STEP_CONVERT;
@@ -215,14 +215,14 @@ static tort_status check_output(const tort_plan *plan, int32_t port, tort_error 
     while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     if (plan->slots[slot].layout) return bad(error, "layout of output", port);
     const tort_home home = plan->slots[slot].home;
-    /* Others may hold the same value; what a trip hands on unchanged is an input, or a constant. */
+    /* Other outputs may hold the same object; a value that a trip passes on unchanged is an input, or a constant. */
     const bool shared = home == TORT_HOME_OBJECT || home == TORT_HOME_INPUT || home == TORT_HOME_CONSTANT;
     if (plan->slots[slot].output != port && !shared)
         return bad(error, "bytes that are not an output's own, of output", port);
     return plan->slots[slot].last_step < plan->step_count ? bad(error, "life time of output", port) : TORT_OK;
 }
 
-/* ---- what shares bytes ------------------------------------------------------------------------------------------- */
+/* ---- shared bytes ------------------------------------------------------------------------------------------------ */
 
 static int32_t source_of(const tort_plan *plan, int32_t operand) {
     int32_t slot = plan->operands[operand];
@@ -236,7 +236,7 @@ static bool lies_in(const tort_slot *part, const tort_slot *whole) {
            within(part->offset - whole->offset, (uint64_t)part->bytes, (uint64_t)whole->bytes);
 }
 
-/* Each output lies in the input; or all inputs lie in the output and are as long as that one. */
+/* Either each output lies within the input; or all inputs lie within the output, and fill it. */
 static tort_status check_view(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
     const int32_t inputs = step->operands, outputs = inputs + step->input_count;
@@ -272,9 +272,8 @@ static tort_status check_in_place(const tort_plan *plan, int32_t index, tort_err
 
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes of an arena for a time: of a slot that a step writes, or the scratch of a step. A step has two times: in the
- * first, 2 * step, it reads and writes; what is written over an input begins in the second, and that input ends in the
- * first. */
+/* Bytes of an arena over a period: a slot that a step writes, or the scratch of a step. Step i has two times: at 2i it
+ * reads and writes; at 2i + 1 begin the outputs written in place, while the inputs they overwrite end at 2i. */
 typedef struct range {
     uint64_t begin, end;
     int32_t first, last, memory, index;
@@ -286,7 +285,8 @@ static int compare_ranges(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Is the slot what the view shows: does an output lie in it, or it in an output? CastLike has another input. */
+/* True if the view exposes the slot's bytes: an output lies in it, or it in an output. Not true for the second input of
+ * CastLike, of which only the type is read. */
 static bool is_shown(const tort_plan *plan, const tort_step *step, int32_t slot) {
     bool shown = false;
     for (int32_t i = 0; !shown && slot >= 0 && i < step->output_count; i++) {
@@ -297,7 +297,8 @@ static bool is_shown(const tort_plan *plan, const tort_step *step, int32_t slot)
     return shown;
 }
 
-/* A view writes nothing: what it shows lives for as long as its outputs do. */
+/* A view writes nothing, so its outputs are no ranges of their own; the slots it exposes
+ * live as long as its outputs. */
 static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slots) {
     int32_t last = -1;
     for (int32_t i = 0; i < step->output_count; i++) {
@@ -321,7 +322,8 @@ static void write_over(const tort_plan *plan, const tort_step *step, int32_t ind
     }
 }
 
-/* Of every slot, then scratch; those that nobody writes are empty. */
+/* Collects the ranges of slots, then of scratch; drops empty ones, such as of slots that no step
+ * writes. Returns the count. */
 static size_t collect_ranges(const tort_plan *plan, range *ranges) {
     size_t count = (size_t)plan->slot_count;
     for (int32_t i = 0; i < plan->slot_count; i++) {
@@ -345,7 +347,8 @@ static size_t collect_ranges(const tort_plan *plan, range *ranges) {
     return kept;
 }
 
-/* Taken by their begin, two ranges share bytes if one of an earlier begin, alive at the same time, ends behind it. */
+/* Sweeps over the ranges by begin: a range overlaps if an earlier one, live at the same time, ends behind its begin.
+ * O(n log n) by the timeline. */
 tort_status tort_plan_check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error) {
     if (!plan->complete) return TORT_OK;
     const size_t room = (size_t)plan->slot_count + (size_t)plan->step_count + 1;

@@ -1,6 +1,6 @@
-/* plan_layout.c - where the values and scratch of a plan are in each memory, and whether that may take so much.
+/* plan_layout.c - the offsets of values and scratch of a plan in each memory, and the check against memory limits.
  *
- * Offsets come from memplan.c; life times and bytes stand already. Read next: memplan.c, plan_check.c. */
+ * memplan.c chooses offsets; lifetimes and sizes are given. Read next: memplan.c, plan_check.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool has_scratch(const tort_step *step, int32_t memory) {
     return step->kind == TORT_STEP_KERNEL && step->scratch_bytes && step->memory == memory;
 }
 
-/* The slot with which a slot is placed, itself in most cases; *offset: from that one's begin. */
+/* The root slot whose block contains the slot, mostly itself; *offset: from the begin of the root. */
 static int32_t top_of(const tort_plan *plan, int32_t slot, uint64_t *offset) {
     *offset = 0;
     for (; plan->slots[slot].within >= 0; slot = plan->slots[slot].within) *offset += plan->slots[slot].within_offset;
@@ -28,8 +28,8 @@ static int32_t top_of(const tort_plan *plan, int32_t slot, uint64_t *offset) {
 typedef struct layout {
     tort_plan *plan;
     int32_t memory;
-    tort_block *blocks; /* slots, then scratch, in their order */
-    int32_t *block_of;  /* a slot */
+    tort_block *blocks; /* of slots, then of scratch, each in ascending order */
+    int32_t *block_of;  /* by slot */
     int32_t count;
 } layout;
 
@@ -43,7 +43,7 @@ static void collect_slots(layout *l) {
     }
 }
 
-/* A block lives as long as any slot that is placed with it. */
+/* Extends the lifetime of a block to all slots that lie in it. */
 static void collect_parts(const layout *l) {
     const tort_plan *plan = l->plan;
     for (int32_t i = 0; i < plan->slot_count; i++) {
@@ -63,7 +63,8 @@ static void collect_scratch(layout *l) {
             l->blocks[l->count++] = (tort_block){l->plan->steps[i].scratch_bytes, 0, i, i};
 }
 
-/* Sizes of blocks are rounded up by now; a part counts as if it had a block. */
+/* Stores the offsets of blocks, whose sizes are now rounded up. In naive_bytes a part counts as
+ * if it had its own block. */
 static void store_offsets(const layout *l, int32_t slot_blocks, uint64_t align) {
     tort_plan *plan = l->plan;
     uint64_t *naive = &plan->naive_bytes[l->memory], offset;
@@ -96,9 +97,9 @@ static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- room -------------------------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* The node that makes the largest value of a memory; -1: none does. */
+/* The node that makes the largest value of a memory, for the error message; -1: none. */
 static int32_t largest_maker(const tort_planned *planned, int32_t memory, uint64_t *bytes) {
     int32_t node = -1;
     *bytes = 0;
@@ -111,7 +112,7 @@ static int32_t largest_maker(const tort_planned *planned, int32_t memory, uint64
     return node;
 }
 
-/* Weights and values together, against what the memory's provider may use. */
+/* Weights and values together must not exceed the limit of the memory's provider. */
 static tort_status check_room(const tort_planned *planned, int32_t memory, tort_error *error) {
     const tort_session *session = planned->lowered->session;
     const uint64_t values = planned->plan.arena_bytes[memory];
@@ -134,13 +135,14 @@ static tort_status check_room(const tort_planned *planned, int32_t memory, tort_
     return TORT_E_MEMORY;
 }
 
-/* ---- places of the upper bounds ---------------------------------------------------------------------------------- */
+/* ---- offsets of the upper bounds --------------------------------------------------------------------------------- */
 
 static bool fits_place(const tort_slot *slot, const tort_slot *place) {
     return !tort_in_arena(slot) || slot->bytes < 0 || slot->bytes <= place->bytes;
 }
 
-/* Most sizes grow with the symbols; those that do not, such as max - past, are larger here than at the bounds. */
+/* Most sizes grow with the symbols; some shrink, such as max - past, and can be larger than in
+ * the plan for the bounds. */
 static bool fit_places(const tort_plan *plan, const tort_plan *bound) {
     bool fit = true;
     for (int32_t i = 0; fit && i < plan->slot_count; i++) fit = fits_place(&plan->slots[i], &bound->slots[i]);
@@ -149,8 +151,8 @@ static bool fit_places(const tort_plan *plan, const tort_plan *bound) {
     return fit;
 }
 
-/* Plans of one outline have the same slots and steps, and values that live as long: what does not overlap at the bounds
- * does not overlap here. */
+/* Plans of one outline have the same slots, steps and lifetimes: blocks that do not overlap at their largest sizes do
+ * not overlap at smaller ones. */
 bool tort_plan_take_places(tort_planned *planned) {
     const tort_planned *bound = planned->bound;
     tort_plan *plan = &planned->plan;
@@ -185,8 +187,8 @@ static uint64_t all_arenas(const tort_plan *plan) {
     return bytes;
 }
 
-/* A whole is held for as long as any of its parts, and from when the first of them is made: where that would take more
- * memory, fewer ways of sharing are tried. */
+/* A whole lives from its first part's begin to its last part's end. Where that would take more memory than no sharing,
+ * fewer ways of sharing are tried. */
 static tort_status share(tort_planned *planned, tort_error *error) {
     static const uint32_t attempts[] = {TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS | TORT_SHARE_JOINS,
                                         TORT_SHARE_IN_PLACE | TORT_SHARE_JOINS, TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS,
@@ -203,7 +205,7 @@ static tort_status share(tort_planned *planned, tort_error *error) {
     return status;
 }
 
-/* What can share bytes changes with sizes, so that nothing does where places are those of upper bounds. */
+/* Bounded graphs share nothing, as sharing depends on sizes: offsets of the bounds could not be taken over. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     tort_status status = lay_out_all(planned, error);
     const bool shares = planned->plan.complete && !planned->lowered->max;

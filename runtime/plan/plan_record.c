@@ -1,12 +1,12 @@
-/* plan_record.c - is all of a run the work of one device, so that its provider may record it once and give it to the
- * device as one?
+/* plan_record.c - decides whether a run is the work of one device from begin to end, so that its provider may record it
+ * once (as a CUDA graph) and launch it as a whole.
  *
- * Then nothing of a run depends on what it computes: no step of the host or of another provider stands between its
- * steps, and the host values that its kernels read are of the plan. It decides for a plan's outline, which is shared.
- * Read first: plan_steps.c; then run.c. */
+ * Then nothing in the run may depend on computed data: no step of the host or of another provider lies between
+ * its steps, and host values that kernels read belong to the plan. Decided once an outline. Read first:
+ * plan_steps.c; then run.c. */
 #include "runtime/plan/plan_parts.h"
 
-/* Does the kernel read values in host memory that are other ones in each run? */
+/* True if the kernel reads host memory that differs from run to run: neither constants nor literals. */
 static bool reads_host(const tort_plan *plan, const tort_step *step) {
     bool reads = false;
     for (int32_t i = 0; i < step->input_count; i++) {
@@ -29,7 +29,7 @@ static tort_recording recording_of(const tort_lowered *lowered, const tort_plan 
     switch (step->kind) {
     case TORT_STEP_KERNEL: return recording_of_kernel(lowered, plan, step);
     case TORT_STEP_CONVERT: return step->provider == plan->recorder ? TORT_RECORDING_WHOLE : TORT_RECORDING_ELSEWHERE;
-    case TORT_STEP_COPY: /* what reads a value that came to the host is the step that counts */
+    case TORT_STEP_COPY: /* a copy alone is harmless: the step that reads the value on the host prevents recording */
         return step->provider >= 0 ? TORT_RECORDING_WHOLE : TORT_RECORDING_ELSEWHERE;
     case TORT_STEP_CALL: return TORT_RECORDING_BODIES;
     case TORT_STEP_SHAPE: return TORT_RECORDING_ELSEWHERE;
@@ -39,7 +39,7 @@ static tort_recording recording_of(const tort_lowered *lowered, const tort_plan 
     return TORT_RECORDING_WHOLE;
 }
 
-/* The first of the chain that records, and gives its memory its streams; -1: none. */
+/* The first provider of the chain that records and owns the streams of its memory; -1: none. */
 static int32_t recorder_of(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];

@@ -1,9 +1,9 @@
-/* plan_shapes.c - what the shapes of a run's inputs make of the values of a graph.
+/* plan_shapes.c - the shapes of all values of a graph, given the shapes of a run's inputs.
  *
- * Once for a graph: which shape rules have to be asked again for new input shapes. Not those of nodes that no open
- * dimension reaches, and not shape arithmetic: its integers are expressions over the symbols of the inputs, and all
- * expressions are evaluated in one sweep. Any other node is asked, since only its rule knows which sizes it refuses;
- * on numbers that is cheap. No weight is read: see tort_hold_small_weights. Read next: shape.h, infer.c. */
+ * Decided once for a graph: which shape rules must be called again for new input shapes. Rules of nodes that no open
+ * dimension reaches need not be, nor shape arithmetic: its integers are expressions over the symbols of the inputs, and
+ * all expressions are evaluated in one sweep. Any other rule is called, since only the rule knows which sizes it
+ * refuses; with numbers that is cheap. No weight is read: see tort_hold_small_weights. Read next: shape.h, infer.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -11,15 +11,15 @@
 
 /* ---- once for a graph -------------------------------------------------------------------------------------------- */
 
-/* What an expression of the session is to a graph. */
+/* Bits of expr_uses: how a graph uses an expression of the session. */
 enum {
-    TORT_EXPR_DIM = 1u << 0,   /* a dimension of a value */
-    TORT_EXPR_NEEDED = 1u << 1 /* part of what is evaluated */
+    TORT_EXPR_DIM = 1u << 0,   /* as a dimension of a value */
+    TORT_EXPR_NEEDED = 1u << 1 /* in elements that plans evaluate */
 };
 
 typedef struct marker {
     tort_lowered *lowered;
-    bool *bound; /* an expression of the session: inputs bind all of its symbols */
+    bool *bound; /* by expression of the session: input shapes bind all of its symbols */
 } marker;
 
 static void bind_dims(const marker *m) {
@@ -39,7 +39,7 @@ static void bind_dims(const marker *m) {
     }
 }
 
-/* Integers that the sizes of symbols determine, in a shape that is known. */
+/* True if the value's shape is known, and its elements are integers or expressions whose symbols inputs bind. */
 static bool can_evaluate(const marker *m, int32_t value) {
     const tort_info *info = &m->lowered->infos[value];
     if (!info->elements || !tort_shape_known(info)) return false;
@@ -63,14 +63,14 @@ static bool inputs_final(const tort_lowered *lowered, const tort_node *node) {
     return all;
 }
 
-/* May a plan know contents of it that the session does not? */
+/* True if a plan may know the contents of the value though the session does not: inference tracks small integers. */
 static bool may_gain_elements(const tort_info *info) {
     const bool counted = info->type == TORT_INT64 || info->type == TORT_INT32 || info->type == TORT_BOOL;
     return counted && !tort_elements_known(info);
 }
 
-/* Sizes that a rule told without those of open dimensions hold for all of them, or the rule refuses them, and it is
- * asked. */
+/* A size that a rule gave despite open dimensions holds for all of their sizes, unless the rule refuses them; so the
+ * rule is called for each plan, but the output is final. */
 static void mark_outputs(const tort_lowered *lowered, const tort_node *node, bool final) {
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
@@ -79,7 +79,7 @@ static void mark_outputs(const tort_lowered *lowered, const tort_node *node, boo
     }
 }
 
-/* A node whose outputs are all constant has nothing left to infer; one that was fused away makes nothing. */
+/* A node with only constant outputs has nothing to infer; a node that was fused away makes nothing. */
 static bool is_never_asked(const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
     const tort_unit *unit = &lowered->units[index];
@@ -89,7 +89,7 @@ static bool is_never_asked(const tort_lowered *lowered, int32_t index) {
     return all || (unit->provider == TORT_AT_FUSED && !unit->asked);
 }
 
-/* Marks the expression and all that it is made of. */
+/* Marks the expression and its operands, recursively. */
 static void mark_needed(tort_lowered *lowered, tort_dim d) {
     const tort_dim_expr *e = d < 0 ? tort_dim_expression(&lowered->session->dims, d) : NULL;
     if (!e || lowered->expr_uses[-1 - d] & TORT_EXPR_NEEDED) return;
@@ -175,7 +175,8 @@ static bool same_known_dims(const tort_info *info, const tort_tensor *input) {
     return same;
 }
 
-/* *as_known: none of them is other than the session took it for. A body's can be. */
+/* Copies the input shapes into the infos. *as_known: they agree with the session's infos, which
+ * a body's inputs need not. */
 static void take_inputs(tort_planned *planned, const tort_tensor *inputs, bool *complete, bool *as_known) {
     const tort_graph *graph = &planned->lowered->graph;
     *complete = *as_known = true;
@@ -195,7 +196,8 @@ static void take_inputs(tort_planned *planned, const tort_tensor *inputs, bool *
 
 /* ---- evaluating -------------------------------------------------------------------------------------------------- */
 
-/* False: one expression would have two sizes. */
+/* Binds the symbols of the inputs to their sizes, and evaluates all expressions. False: an
+ * expression would have two sizes. */
 static bool bind_sizes(const tort_planned *planned, int64_t *sizes) {
     const tort_lowered *lowered = planned->lowered;
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
@@ -211,9 +213,9 @@ static bool bind_sizes(const tort_planned *planned, int64_t *sizes) {
     return tort_dims_evaluate(&lowered->session->dims, sizes);
 }
 
-/* Shape rules treat what is empty, or would be less than that, on its own: a difference of sizes is a dimension of 0
- * where it is negative, and nothing can be divided by the size of an empty tensor. Expressions do not know that; only a
- * product with a negative number may be one. */
+/* Shape rules treat empty tensors and negative sizes specially: a negative difference of sizes is a dimension of 0, and
+ * nothing can be divided by the size of an empty tensor. Expressions do not know that, so false if a dimension is not
+ * positive, or an element negative; only products with negative factors may be. */
 static bool are_usual(const tort_lowered *lowered, const int64_t *sizes) {
     const tort_dims *dims = &lowered->session->dims;
     for (int32_t i = 0; i < dims->count; i++) {
@@ -226,7 +228,7 @@ static bool are_usual(const tort_lowered *lowered, const int64_t *sizes) {
     return true;
 }
 
-/* Numbers in place of expressions, in planned->scalars. False: one of them overflows. */
+/* Replaces expressions by numbers, in planned->scalars. False: an expression overflows. */
 static bool store_elements(const tort_planned *planned, const int64_t *sizes) {
     const tort_lowered *lowered = planned->lowered;
     tort_scalar *next = planned->scalars;
@@ -243,14 +245,14 @@ static bool store_elements(const tort_planned *planned, const int64_t *sizes) {
     return true;
 }
 
-/* Puts back what the session knows. */
+/* Restores the session's symbolic elements. */
 static void forget_elements(const tort_planned *planned) {
     const tort_lowered *lowered = planned->lowered;
     for (int32_t i = 0; i < lowered->evaluated_count; i++)
         planned->infos[lowered->evaluated[i]] = lowered->infos[lowered->evaluated[i]];
 }
 
-/* False: sizes are unusual, so that rules have to be asked. */
+/* Evaluates the elements of shape arithmetic. False: sizes are unusual, so rules must be called. */
 static bool evaluate(const tort_planned *planned) {
     const tort_lowered *lowered = planned->lowered;
     if (!lowered->evaluated_count) return true;

@@ -1,12 +1,12 @@
-/* plan_share.c - which slots of a plan share bytes, so that there is less to hold and less to move.
+/* plan_share.c - decides which slots of a plan share bytes, which saves memory and copies.
  *
- * Parts: an operator's row tells where parts lie in the whole (Split, Slice, Concat). Outputs that are parts of an
- * input are found there; inputs that are parts of an output are made there. The step has nothing left to do: a view.
- * Parts whose elements are not together are found too by who reads by strides (plan_strides.c). In place: a kernel's
- * row tells over which inputs it may write its output, and the plan does so where nobody reads such an input again.
- * Slots so joined form trees by tort_slot.within, and are placed as one. Only values that steps make, in a plan of
- * known shapes, parts only of what is plain; no parts of an output of the graph, whose bytes may be the caller's. Read
- * next: plan_layout.c, plan_check.c. */
+ * Parts: the params of an operator tell where parts lie in the whole (Split, Slice, Concat). Outputs that are parts of
+ * an input are read from there; inputs that are parts of an output are written there. Such a step becomes a view, and
+ * does not run. Parts whose elements are not contiguous are shared too where all readers use strides (plan_strides.c).
+ * In place: a kernel's row tells which inputs its output may overwrite; the plan allows it if that is the last read.
+ * Slots with common bytes form trees by tort_slot.within, and a tree is placed as one block. Only values that steps
+ * make, in a plan of known shapes, take part, parts only if they are plain; outputs of the graph have no parts, since
+ * their bytes may be the caller's. Read next: plan_layout.c, plan_check.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -16,9 +16,9 @@ typedef struct sharer {
     tort_planned *planned;
     const tort_lowered *lowered;
     tort_plan *plan;
-    int32_t *held;     /* a slot: the last step that reads its bytes, in whichever slot */
-    bool *viewed;      /* a slot: a view's output */
-    uint64_t *offsets; /* an operand of the step that is looked at */
+    int32_t *held;     /* by slot: the last step that reads its bytes, through any slot */
+    bool *viewed;      /* by slot: the output of a view */
+    uint64_t *offsets; /* by operand of the present step: offset in the whole */
     uint32_t ways;
     bool shares;
 } sharer;
@@ -27,13 +27,13 @@ static int32_t operand(const sharer *s, const tort_step *step, int32_t i) {
     return s->plan->operands[step->operands + i];
 }
 
-/* The slot that an alias is of. */
+/* The slot whose bytes an alias has. */
 static int32_t source_of(const tort_plan *plan, int32_t slot) {
     while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     return slot;
 }
 
-/* The root of a slot's tree. All slots on the way are hung right under it, so that long chains stay cheap. */
+/* The root of a slot's tree, with path compression (as in union-find), so that long chains stay cheap. */
 static int32_t top_of(tort_plan *plan, int32_t slot) {
     int32_t top = slot;
     uint64_t offset = 0;
@@ -49,7 +49,7 @@ static int32_t top_of(tort_plan *plan, int32_t slot) {
     return top;
 }
 
-/* Bytes of the context that a step makes, and that nobody else has. */
+/* True if a step makes the slot in the context's arena, and no output of the graph owns it. */
 static bool is_free(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA && slot->bytes > 0 && slot->last_step >= 0 && slot->output < 0;
 }
@@ -60,7 +60,7 @@ static bool is_static(const tort_step *step) {
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-/* Kernels read vectors of them. */
+/* Kernels load vectors, so a part must be aligned as a tensor is. */
 static bool is_aligned(const tort_slot *slot, uint64_t offset) {
     return offset % (slot->memory ? TORT_DEVICE_PART_ALIGN : TORT_HOST_ALIGN) == 0;
 }
@@ -70,7 +70,7 @@ static bool lies_in(const tort_slot *part, uint64_t offset, const tort_slot *who
            (uint64_t)part->bytes <= (uint64_t)whole->bytes - offset;
 }
 
-/* Do the outputs of the step lie in its input? */
+/* True if all outputs of the step lie within its input. */
 static bool can_split(const sharer *s, const tort_step *step) {
     const int32_t whole = source_of(s->plan, operand(s, step, 0));
     bool all = whole >= 0 && is_free(&s->plan->slots[whole]);
@@ -94,7 +94,7 @@ static void split(sharer *s, const tort_step *step) {
     }
 }
 
-/* Can each input be made where it lies in the output? Not if it is a part of something already, nor twice. */
+/* True if each input can be made at its place in the output: it is not a part of another slot, nor joined twice. */
 static bool can_join(const sharer *s, const tort_step *step) {
     const int32_t whole = operand(s, step, step->input_count);
     bool all = whole >= 0 && is_free(&s->plan->slots[whole]);
@@ -120,7 +120,7 @@ static void join(sharer *s, const tort_step *step) {
     }
 }
 
-/* Offsets of the parts, one behind another; false: other bytes of the whole lie between them. */
+/* Computes the offsets of the parts, one behind another. False: a part is not contiguous in the whole. */
 static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
     const tort_parts *parts = (const void *)(s->planned->params + step->params);
     const int32_t first = step->operands, outputs = first + step->input_count;
@@ -143,7 +143,7 @@ static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
     return true;
 }
 
-/* Do the inputs lie one behind another already, as parts of something larger? Then so does the output. */
+/* True if the inputs lie side by side already, as parts of a larger slot: the output is then a part of it too. */
 static bool can_join_there(const sharer *s, const tort_step *step) {
     const int32_t whole = operand(s, step, step->input_count), first = source_of(s->plan, operand(s, step, 0));
     if (whole < 0 || first < 0 || !is_free(&s->plan->slots[whole]) || s->plan->slots[whole].within >= 0) return false;
@@ -173,7 +173,7 @@ static uint32_t flags_of(const sharer *s, const tort_step *step) {
     return is_static(step) ? tort_unit_node(s->lowered, step->node)->op->flags : 0;
 }
 
-/* Where all parts lie in the whole and at aligned places, nothing is left to do. */
+/* A step whose parts all lie in the whole, at aligned offsets, becomes a view. */
 static void try_split(sharer *s, tort_step *step) {
     if (!(flags_of(s, step) & TORT_OP_PARTS) || !find_parts(s, step, false) || !can_split(s, step)) return;
     split(s, step);
@@ -193,15 +193,16 @@ static void try_join(sharer *s, tort_step *step) {
     s->shares = true;
 }
 
-/* Joins from the last to the first: where values are joined again and again, each time with one more, the longest row
- * of them has all others in it. */
+/* Joins from last to first: where Concat is applied again and again, each time with one more input, the last
+ * output contains all others. */
 static void find_views(sharer *s) {
     const tort_plan *plan = s->plan;
     for (int32_t i = 0; s->ways & TORT_SHARE_PARTS && i < plan->step_count; i++) try_split(s, &plan->steps[i]);
     for (int32_t i = plan->step_count - 1; s->ways & TORT_SHARE_JOINS && i >= 0; i--) try_join(s, &plan->steps[i]);
 }
 
-/* Bytes that a view shows are read for as long as its outputs are: those of input 0, or of all that are joined. */
+/* Sets held[]: the bytes that a view exposes are read as long as its outputs: of input 0, or
+ * of all inputs of a join. */
 static void hold(const sharer *s) {
     const tort_plan *plan = s->plan;
     for (int32_t i = 0; i < plan->slot_count; i++) s->held[i] = plan->slots[i].last_step;
@@ -228,7 +229,7 @@ static bool same_form(const tort_slot *a, const tort_slot *b) {
            !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
 }
 
-/* Every operand with bytes of that tree: the kernel must be able to write over each of them. *over: these inputs. */
+/* Every operand in that tree must be one that the kernel may overwrite. *over: these inputs. */
 static bool may_write_over(const sharer *s, const tort_step *step, uint32_t allowed, int32_t top, uint32_t *over) {
     const tort_slot *to = &s->plan->slots[operand(s, step, step->input_count)];
     *over = 0;
@@ -241,7 +242,8 @@ static bool may_write_over(const sharer *s, const tort_step *step, uint32_t allo
     return true;
 }
 
-/* An input that this step is the last to read. All that shared its bytes until now is of its size and gone. */
+/* True if the step is the last to read the input's bytes. The tree's root has the size of the slot, so no
+ * bytes beyond it are lost. */
 static bool is_spent(const sharer *s, int32_t number, int32_t input) {
     const int32_t slot = source_of(s->plan, input);
     if (slot < 0 || !is_free(&s->plan->slots[slot]) || s->viewed[slot] || s->held[slot] != number) return false;

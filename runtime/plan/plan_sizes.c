@@ -1,6 +1,6 @@
-/* plan_sizes.c - all of a plan that depends on shapes: bytes of slots, integers that shapes determine, params, scratch.
+/* plan_sizes.c - all of a plan that depends on shapes except offsets: bytes of slots, literals, params, scratch.
  *
- * The steps stand already. It must not know where anything is: plan_layout.c says. Read next: plan_layout.c. */
+ * The steps are given. This file must not know offsets: plan_layout.c chooses them. Read next: plan_layout.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -23,7 +23,7 @@ static void size_slot(const tort_session *session, tort_slot *slot, const tort_i
         slot->bytes = (int64_t)bytes;
 }
 
-/* In plain form its size is known: it has a place in an arena. */
+/* The value has a slot in an arena because its plain size is known; in the layout it has none. */
 static tort_status refuse_layout(const tort_planned *planned, const tort_slot *slot, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
     return tort_fail(error, TORT_E_INPUT, "for these input shapes value \"%s\" cannot be in layout %s",
@@ -32,7 +32,7 @@ static tort_status refuse_layout(const tort_planned *planned, const tort_slot *s
 
 /* ---- literals ---------------------------------------------------------------------------------------------------- */
 
-/* Literals lie one behind another, each at a multiple of TORT_PARAMS_ALIGN. */
+/* Appends a literal, at a multiple of TORT_PARAMS_ALIGN. */
 static bool place_literal(tort_plan *plan, tort_slot *slot) {
     const size_t at = (size_t)plan->literal_bytes, bytes = slot->bytes > 0 ? (size_t)slot->bytes : 0;
     size_t end;
@@ -62,7 +62,7 @@ static bool reserve_literals(tort_planned *planned, size_t bytes) {
 
 static tort_status write_literals(tort_planned *planned, tort_error *error) {
     tort_plan *plan = &planned->plan;
-    const size_t bytes = (size_t)plan->literal_bytes + 1; /* never none */
+    const size_t bytes = (size_t)plan->literal_bytes + 1; /* never 0 */
     tort_status status = reserve_literals(planned, bytes) ? TORT_OK : tort_out_of_memory(error, bytes);
     if (!status) memset(plan->literals, 0, bytes);
     for (int32_t i = 0; !status && plan->complete && i < plan->slot_count; i++)
@@ -86,7 +86,7 @@ static tort_status size_slots(tort_planned *planned, tort_error *error) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* Decodes the params of a step of known shapes and sizes its scratch. */
+/* Resolves the params of a step of known shapes, and its scratch. */
 static tort_status measure(tort_planned *planned, tort_step *step, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
     tort_pass *pass = &planned->pass;
@@ -101,7 +101,7 @@ static tort_status measure(tort_planned *planned, tort_step *step, tort_error *e
     if (!status && !once) status = tort_resolve_node(&view, params, &scratch, error);
     view.params = params;
     view.kernel = unit->kernel;
-    if (!tort_runs_reference(link->provider, unit->kernel)) scratch = 0; /* resolve asked for the plain loop */
+    if (!tort_runs_reference(link->provider, unit->kernel)) scratch = 0; /* only the reference loop needs it */
     if (!status && unit->kernel->size) status = unit->kernel->size(&link->target, &view, &scratch, error);
     if (status) tort_error_at_unit(error, lowered, step->node);
     tort_pass_release(pass, step->node);
@@ -109,7 +109,7 @@ static tort_status measure(tort_planned *planned, tort_step *step, tort_error *e
     return status;
 }
 
-/* The same of a segment: the params of all of its nodes, one scratch. */
+/* The same for a segment: params of all its nodes, one scratch. */
 static tort_status measure_segment(tort_planned *planned, tort_step *step, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
     const tort_unit *unit = &lowered->units[step->node];
@@ -129,8 +129,8 @@ static tort_status measure_segment(tort_planned *planned, tort_step *step, tort_
     return status;
 }
 
-/* Params and scratch of a step whose inputs are always the same stand already, where another plan was made here; but
- * that one may have found other strides. */
+/* True if params and scratch must be computed. Where the previous fill's are kept, steps whose inputs do not change are
+ * skipped, unless strides were written into their params. */
 static bool is_measured(const tort_planned *planned, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || step->dynamic) return false;
     const bool segment = planned->lowered->units[step->node].segment;

@@ -1,9 +1,9 @@
-/* plan_steps.c - the outline of a plan: which steps, in which order, with which copies between memories and conversions
- * between layouts, and how long each value lives.
+/* plan_steps.c - makes the outline of a plan: steps in order, with copies between memories and conversions between
+ * layouts, and the lifetime of each value.
  *
- * An outline depends on the placed graph and on what is known of each value, not on sizes: plans for other input shapes
- * share it where the same is known. With unknown input shapes it is incomplete: it can be reported, not run. It must
- * not decide where a node runs: place.c has. Read next: plan_sizes.c. */
+ * An outline depends on the placed graph and on TORT_KNOWN_ bits, not on sizes, so plans for other input shapes with
+ * the same bits share it. If input shapes are unknown it is incomplete: for reports only. This file must not decide
+ * where a node runs: place.c has. Read next: plan_sizes.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -18,15 +18,16 @@ typedef struct builder {
     const uint8_t *known;
     tort_outline *outline;
     tort_plan *plan;
-    int32_t *slot_of; /* value * form_count + form -> slot, -1 */
-    int32_t *made_as; /* value -> form in which it was made, -1 */
+    int32_t *slot_of; /* by value * form_count + form: the slot; -1 */
+    int32_t *made_as; /* by value: the form in which it was made; -1 */
     int32_t form_count;
     tort_error *error;
 } builder;
 
 /* ---- forms ------------------------------------------------------------------------------------------------------- */
 
-/* Plain in a memory, whose number it has; behind those come the layouts, each in the memory that it is of. */
+/* A form is a number for a memory and layout: first each memory, plain; then each layout,
+ * which belongs to one memory. */
 static int32_t layout_of(const builder *b, int32_t form) {
     return form < b->session->memory_count ? 0 : form - b->session->memory_count + 1;
 }
@@ -100,12 +101,12 @@ static tort_status add_step(builder *b, const tort_step *step) {
 
 static tort_status ensure(builder *b, int32_t value, int32_t form, int32_t node, int32_t *slot);
 
-/* The provider whose copy function moves bytes in and out of a device memory; -1: the host's are moved by the core. */
+/* The provider whose copy function moves bytes to and from a device memory; -1: the core moves them within the host. */
 static int32_t owner_of(const builder *b, int32_t memory) {
     return memory ? (int32_t)(b->session->memories[memory].owner - b->session->chain) : -1;
 }
 
-/* A step of one input and one output that brings a value from one slot to another. */
+/* Adds a step of one input and one output that moves a value from one slot to another. */
 static tort_status add_move(builder *b, tort_step step, int32_t from, int32_t to) {
     step.operands = reserve_operands(b, 2);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
@@ -134,8 +135,9 @@ static tort_status add_conversion(builder *b, int32_t from, int32_t to, int32_t 
     return add_move(b, (tort_step){.kind = TORT_STEP_CONVERT, .node = node, .provider = provider}, from, to);
 }
 
-/* The form from which one step makes another: a layout is made of plain in its memory; what is in a layout, or in
- * another memory, comes from there as plain, by way of the host between two devices. */
+/* The form from which one step makes another one. A layout is made from plain in its memory. Plain is made in
+ * the same memory from the layout, else copied from plain in the memory where the value was made, between two
+ * devices through the host. */
 static int32_t form_before(const builder *b, int32_t value, int32_t form) {
     const int32_t made = b->made_as[value];
     if (layout_of(b, form)) return memory_of(b, form);
@@ -144,7 +146,7 @@ static int32_t form_before(const builder *b, int32_t value, int32_t form) {
     return memory && form ? 0 : memory;
 }
 
-/* A live value in another form than it is in: converted, or copied. */
+/* Adds the copy or conversion that makes an existing value in another form. */
 static tort_status bring(builder *b, int32_t value, int32_t form, int32_t node, int32_t *slot) {
     int32_t from = -1;
     if (!layout_of(b, form) && b->made_as[value] < 0)
@@ -159,7 +161,7 @@ static tort_status bring(builder *b, int32_t value, int32_t form, int32_t node, 
     return (converts ? add_conversion : add_copy)(b, from, *slot, node);
 }
 
-/* The slot of a value in a form; adds constants, literals, copies and conversions where they are first needed. */
+/* The slot of a value in a form; adds constants, literals, copies and conversions when first needed. */
 static tort_status ensure(builder *b, int32_t value, int32_t form, int32_t node, int32_t *slot) {
     *slot = *slot_cell(b, value, form);
     if (*slot >= 0) return TORT_OK;
@@ -220,8 +222,9 @@ static bool step_is_dynamic(const builder *b, const tort_step *step) {
     return false;
 }
 
-/* Do values that come while running have a say in the shapes of this node's outputs? Where infer told the shapes
- * without them (Reshape of 12 elements to a list of one), it is asked again right before the step. */
+/* True if data that is known only in the run determines the node's output shapes. Even if inference
+ * knows a shape without it (Reshape of 12 elements to a list of length 1), infer is called again before
+ * the step, to check the data. */
 static bool shaped_by_data(const builder *b, const tort_node *node) {
     if (!b->plan->complete) return false;
     for (int32_t i = 0; i < node->input_count && i < 32; i++) {
@@ -232,7 +235,7 @@ static bool shaped_by_data(const builder *b, const tort_node *node) {
     return false;
 }
 
-/* Host slots for the inputs whose values determine shapes, so that the step can infer while running. */
+/* Adds host slots for the inputs whose values determine shapes, so that the step can infer in the run. */
 static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step) {
     const tort_node *node = &b->graph->nodes[index];
     step->shape_operands = reserve_operands(b, node->input_count);
@@ -248,7 +251,7 @@ static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step
     return TORT_OK;
 }
 
-/* Is a shape of this node still unknown when the shapes of all inputs of the model are known? */
+/* True if a shape of the node is unknown though all input shapes of the model are known. */
 static bool shapes_unknown(const builder *b, const tort_node *node) {
     bool unknown = false;
     for (int32_t i = 0; i < node->input_count; i++)
@@ -268,7 +271,7 @@ static tort_status reserve_params(builder *b, int32_t index, tort_step *step) {
     return TORT_OK;
 }
 
-/* Is an operand no tensor? Then the kernel makes all of its outputs values. */
+/* True if an operand is no tensor: the kernel then makes tort_values of all its outputs. */
 static bool makes_values(const builder *b, const tort_node *node) {
     bool values = false;
     for (int32_t i = 0; i < node->input_count; i++)
@@ -278,7 +281,7 @@ static bool makes_values(const builder *b, const tort_node *node) {
     return values;
 }
 
-/* Segments are of nodes whose shapes inputs determine; so one of them is larger than can be counted. */
+/* Sizes of segments depend on input shapes only, so an unknown size is one that overflows. */
 static tort_status refuse_dynamic(const builder *b, int32_t index) {
     tort_fail(b->error, TORT_E_INPUT, "for these input shapes the size of a value is not known before the run");
     tort_error_at_unit(b->error, b->lowered, index);
@@ -312,7 +315,7 @@ static tort_status add_kernel(builder *b, int32_t index) {
     return status ? status : add_step(b, &step);
 }
 
-/* Bodies say in which memory they take what goes in, and leave what comes out. */
+/* Inputs and outputs are in the memories that the bodies chose, see bodies.c. */
 static tort_status add_call(builder *b, int32_t index) {
     const tort_node *node = &b->graph->nodes[index];
     tort_step step = {.kind = TORT_STEP_CALL,
@@ -333,7 +336,7 @@ static tort_status add_call(builder *b, int32_t index) {
     return status ? status : add_step(b, &step);
 }
 
-/* An alias stays in the memory of its input; metadata reads only a shape, in whatever form the value is. */
+/* An alias stays in the memory of its input; metadata reads a shape only, so any form of the value will do. */
 static tort_status add_host_step(builder *b, int32_t index) {
     const tort_node *node = &b->graph->nodes[index];
     bool alias = node->op->flags & TORT_OP_ALIAS;
@@ -342,7 +345,7 @@ static tort_status add_host_step(builder *b, int32_t index) {
                       .provider = -1,
                       .input_count = 1,
                       .output_count = 1};
-    if (node->outputs[0] < 0) return TORT_OK; /* nobody wants it */
+    if (node->outputs[0] < 0) return TORT_OK; /* no node reads it */
     const int32_t made = b->made_as[node->inputs[0]] < 0 ? 0 : b->made_as[node->inputs[0]];
     const int32_t memory = memory_of(b, made);
     int32_t input;
@@ -364,7 +367,7 @@ static tort_status add_host_step(builder *b, int32_t index) {
 
 /* ---- graph outputs ----------------------------------------------------------------------------------------------- */
 
-/* The slot whose bytes a slot has. */
+/* The slot that owns the bytes of a slot, through aliases. */
 static tort_slot *root_of(tort_plan *plan, int32_t slot) {
     while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     return &plan->slots[slot];
@@ -374,8 +377,8 @@ static bool has_own_bytes(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC || slot->home == TORT_HOME_OBJECT;
 }
 
-/* An output must be in the memory it is bound to, and its bytes the context's and its own: what is the caller's input,
- * a weight, or an output already, is copied. But for what a trip hands to the next as it got it. */
+/* An output must be in its bound memory and own its bytes: an input of the caller, a weight, or a value that is another
+ * output already, is copied. Exception: carried values that a trip passes on unchanged. */
 static tort_status add_output(builder *b, int32_t port) {
     int32_t value = b->graph->outputs[port], memory = b->lowered->output_memory[port], slot;
     tort_status status = ensure(b, value, memory, -1, &slot);
@@ -386,7 +389,7 @@ static tort_status add_output(builder *b, int32_t port) {
     if (kind_of(b, value) == TORT_TENSOR && (!has_own_bytes(root) || root->output >= 0)) {
         int32_t copy = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
         if (copy < 0) return tort_out_of_memory(b->error, 0);
-        *slot_cell(b, value, memory) = slot; /* another output of the same value gets a copy of its own */
+        *slot_cell(b, value, memory) = slot; /* another output of the same value gets its own copy */
         status = add_copy(b, slot, copy, -1);
         slot = copy;
     }
@@ -395,7 +398,7 @@ static tort_status add_output(builder *b, int32_t port) {
     return status;
 }
 
-/* ---- life times -------------------------------------------------------------------------------------------------- */
+/* ---- lifetimes --------------------------------------------------------------------------------------------------- */
 
 static void see(tort_plan *plan, int32_t slot, int32_t step) {
     while (slot >= 0) {
@@ -406,13 +409,13 @@ static void see(tort_plan *plan, int32_t slot, int32_t step) {
     }
 }
 
-/* It is there from one run to the next. */
+/* Makes the slot live from the first step to the end, as its contents stay from run to run. */
 static void keep(const tort_plan *plan, tort_slot *slot) {
     slot->first_step = 0;
     slot->last_step = plan->step_count;
 }
 
-/* Outputs of the model, that is: who called a body reads what it made at once. */
+/* True for copies of model outputs to the host. Not in bodies, whose outputs the caller reads at once. */
 static bool is_late(const builder *b, int32_t index) {
     const tort_step *step = &b->plan->steps[index];
     if (step->kind != TORT_STEP_COPY || step->provider < 0 || step->direction != TORT_TO_HOST) return false;
@@ -442,7 +445,7 @@ static tort_status build_steps(builder *b) {
     for (int32_t i = 0; !status && i < b->graph->input_count; i++) {
         const int32_t value = b->graph->inputs[i];
         b->plan->input_slots[i] = -1;
-        if (tort_is_constant(b->lowered, value)) continue; /* a body captures it: it is the same constant inside */
+        if (tort_is_constant(b->lowered, value)) continue; /* captured by a body: the same constant is read inside */
         b->plan->input_slots[i] = add_slot(b, value, b->lowered->input_memory[i], TORT_HOME_INPUT, i);
         if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
     }

@@ -1,19 +1,19 @@
-/* plan_strides.c - values that nobody brings together, because who reads them finds their elements where they are.
+/* plan_strides.c - makes steps that only move elements views, where all readers can find the elements by strides.
  *
- * A Transpose, Split, Slice or Gather of one index only moves elements. Where all that read its outputs can do so by
- * strides (tort_kernel.strided), by way of other such steps and of Reshape too, it becomes a view: its outputs lie in
- * its input, with their elements in another order, or with others between them. First tort_plan_stride decides that,
- * as one of the ways in which plan_share.c saves bytes; at last tort_plan_restride tells the readers their strides.
- * Read next: plan_share.c. */
+ * Transpose, Split, Slice and Gather of one index only move elements. If all readers of their outputs, also
+ * through other such steps and Reshape, read by strides (tort_kernel.strided), the step becomes a view: its
+ * outputs lie in its input, in another order, or with other elements between. tort_plan_stride decides that, as
+ * one of the ways of plan_share.c; tort_plan_restride, once all is decided, writes the strides into the readers'
+ * params. Read next: plan_share.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
 #include "runtime/plan/planned.h"
 
-/* Where the elements of a tensor lie: neighbours along axis i are strides[i] elements apart, the first `start` elements
- * behind the first of the value that has the bytes. */
+/* Places of a tensor's elements: neighbours along axis i are strides[i] elements apart, the first is `start` elements
+ * behind the first element of the slot that owns the bytes. */
 typedef struct order {
-    bool moved; /* else they lie as the shape of the slot says, at its begin */
+    bool moved; /* false: row-major order, from the begin of the slot */
     int32_t rank;
     int64_t start;
     int64_t dims[TORT_MAX_RANK], strides[TORT_MAX_RANK];
@@ -22,9 +22,9 @@ typedef struct order {
 typedef struct strider {
     tort_planned *planned;
     tort_plan *plan;
-    order *orders; /* a slot */
-    bool *plain;   /* a slot: somebody reads it as it should be */
-    bool *accepts; /* a slot: all that read it take it in any order */
+    order *orders; /* by slot */
+    bool *plain;   /* by slot: some step needs it in row-major order */
+    bool *accepts; /* by slot: all of its readers take any order */
 } strider;
 
 /* ---- orders ------------------------------------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static order order_of(const strider *s, int32_t slot) {
     return s->orders[slot].moved ? s->orders[slot] : row_major(&s->plan->slots[slot]);
 }
 
-/* Without axes of length 1, and with axes joined of which one continues the other. */
+/* Removes axes of length 1, and merges an axis with the next one where they are contiguous. */
 static order coalesce(const order *o) {
     order c = {.moved = o->moved, .start = o->start};
     for (int32_t i = 0; i < o->rank; i++) {
@@ -65,12 +65,12 @@ static order coalesce(const order *o) {
     return c;
 }
 
-/* The same elements under the shape of a slot, which has as many. False: no strides tell where they are. */
+/* The same elements under the shape of a slot with as many. False: no strides describe that. */
 static bool reshape(order *o, const tort_slot *slot) {
     const order from = coalesce(o);
     order to = {.moved = o->moved, .rank = slot->rank, .start = o->start};
     int32_t axis = from.rank - 1;
-    int64_t inside = 1; /* elements of that axis that the new axes so far have */
+    int64_t inside = 1; /* elements of the old axis that the new axes cover so far */
     for (int32_t i = slot->rank - 1; i >= 0; i--) {
         const int64_t dim = slot->dims[i];
         to.dims[i] = dim;
@@ -102,12 +102,12 @@ static int64_t count_of(const tort_slot *slot) {
     return slot->bytes / element_bytes(slot);
 }
 
-/* Elements of whole bytes, some of them, in row-major order but for what `orders` tells. */
+/* True for plain slots that are not empty and have elements of whole bytes. */
 static bool is_usual(const tort_slot *slot) {
     return !slot->layout && slot->bytes > 0 && slot->rank >= 0 && tort_type_bits(slot->type) >= 8;
 }
 
-/* Where output i of a Transpose or of what takes parts lies in its input. False: that cannot be told. */
+/* The order of output i of a Transpose or of an operator with parts. False: it has none. */
 static bool find_output(const strider *s, const tort_step *step, uint32_t flags, int32_t i, order *out) {
     const int32_t whole = operand(s, step, 0), part = operand(s, step, step->input_count + i);
     const tort_permutation *params = (const void *)(s->planned->params + step->params);
@@ -135,15 +135,15 @@ static bool find_output(const strider *s, const tort_step *step, uint32_t flags,
     return reshape(out, slot);
 }
 
-/* ---- which steps ------------------------------------------------------------------------------------------------- */
+/* ---- steps that may become views --------------------------------------------------------------------------------- */
 
-/* The slot that an alias is of. */
+/* The slot whose bytes an alias has. */
 static int32_t source_of(const tort_plan *plan, int32_t slot) {
     while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     return slot;
 }
 
-/* Bytes of the context that a step makes, and that nobody else has. */
+/* True if a step makes the slot in the context's arena, and no output of the graph owns it. */
 static bool is_free(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA && is_usual(slot) && slot->last_step >= 0 && slot->output < 0;
 }
@@ -156,7 +156,8 @@ static bool is_static(const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL && !step->dynamic && !step->values;
 }
 
-/* Inputs that the step's kernel reads by strides; one that is widened sees no strides. */
+/* Inputs that the kernel reads by strides. Not of a widening kernel, which converts its inputs
+ * and passes no strides on. */
 static uint32_t strided_by(const strider *s, const tort_step *step) {
     if (!is_static(step)) return 0;
     const tort_kernel *kernel = unit_of(s, step)->kernel;
@@ -168,7 +169,7 @@ static uint32_t moves(const strider *s, const tort_step *step) {
     return kernel ? tort_unit_node(s->planned->lowered, step->node)->op->flags & (TORT_OP_PERMUTES | TORT_OP_PARTS) : 0;
 }
 
-/* Can the step become a view, for all that its outputs are read by? */
+/* True if the step can become a view, judging by the readers of its outputs. */
 static bool may_view(const strider *s, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || !moves(s, step)) return false;
     const int32_t whole = source_of(s->plan, operand(s, step, 0));
@@ -204,7 +205,7 @@ static void find_accepting(const strider *s) {
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
-/* An alias of what has been moved has its order; false: none that strides can tell. */
+/* An alias of a strided slot gets its order, reshaped. False: no strides describe it. */
 static bool follow_alias(const strider *s, const tort_step *step) {
     const int32_t from = operand(s, step, 0), to = operand(s, step, 1);
     if (from < 0 || to < 0 || !s->orders[from].moved) return true;
@@ -214,13 +215,13 @@ static bool follow_alias(const strider *s, const tort_step *step) {
     return true;
 }
 
-/* The begin of a slot's elements in that of its input, in bytes. */
+/* The offset in bytes of a part's first element from its input's first element. */
 static uint64_t offset_in(const strider *s, int32_t whole, int32_t part) {
     const int64_t begin = s->orders[whole].moved ? s->orders[whole].start : 0;
     return (uint64_t)(s->orders[part].start - begin) * (uint64_t)element_bytes(&s->plan->slots[part]);
 }
 
-/* Orders of the outputs of what may become a view. False: it has to run. */
+/* Computes the orders of the outputs of a possible view. False: the step must run. */
 static bool follow_view(const strider *s, const tort_step *step) {
     const int32_t whole = operand(s, step, 0);
     const tort_slot *in = &s->plan->slots[source_of(s->plan, whole)];
@@ -237,8 +238,8 @@ static bool follow_view(const strider *s, const tort_step *step) {
     return all;
 }
 
-/* Finds the orders of all slots. False: what is read by a step that needs it as it should be now is `plain`, and all
- * begins anew. */
+/* Computes the orders of all slots. False: a step that must run reads a strided slot, which is now marked `plain`; the
+ * caller starts over. Each restart marks one more slot, so this ends. */
 static bool find_orders(const strider *s) {
     find_accepting(s);
     for (int32_t n = 0; n < s->plan->step_count; n++) {
@@ -246,7 +247,7 @@ static bool find_orders(const strider *s) {
         const bool viewed = may_view(s, step);
         const int32_t from = step->input_count ? operand(s, step, 0) : -1;
         if (step->kind == TORT_STEP_ALIAS ? follow_alias(s, step) : !viewed || follow_view(s, step)) continue;
-        if (from < 0 || !s->orders[from].moved) continue; /* it runs as ever */
+        if (from < 0 || !s->orders[from].moved) continue; /* its input is row-major: it just runs */
         s->plain[from] = true;
         return false;
     }
@@ -283,7 +284,7 @@ static void close_strider(strider *s) {
     tort_free(s->planned->env, s->accepts, slots);
 }
 
-/* *open: a step of the plan reads by strides. */
+/* *open: some step of the plan reads by strides. */
 static tort_status open_strider(strider *s, tort_planned *planned, bool *open, tort_error *error) {
     const size_t slots = (size_t)planned->plan.slot_count + 1;
     *s = (strider){.planned = planned, .plan = &planned->plan};
@@ -321,7 +322,7 @@ static void tell(const strider *s, const tort_step *step) {
     }
 }
 
-/* Orders follow from which steps are views. */
+/* Orders are not stored: they are recomputed from the steps that are views now. */
 tort_status tort_plan_restride(tort_planned *planned, tort_error *error) {
     strider s;
     bool open, told = true;

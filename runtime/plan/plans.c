@@ -1,7 +1,7 @@
-/* plans.c - the plans made for a graph so far, one for each list of input shapes.
+/* plans.c - the cache of plans of a graph, one for each list of input shapes, least recently used last.
  *
- * A plan is made beside the contexts that run, and beside others that are made; which is whose is under the session's
- * lock, never held for long. It must not know what is in a plan. Read next: plan.c. */
+ * Plans are made while contexts run and other plans are made; ownership is guarded by the session's lock, which is held
+ * only briefly. This file must not know the contents of a plan. Read next: plan.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -14,7 +14,7 @@ bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     if (!planned->ready) return false;
     for (int32_t i = 0; i < graph->input_count; i++) {
         const tort_info *info = &planned->infos[graph->inputs[i]];
-        if (info->constant) continue; /* a body has it by itself */
+        if (info->constant) continue; /* a constant that a body captures */
         if (info->rank != inputs[i].rank) return false;
         for (int32_t d = 0; d < info->rank; d++)
             if (planned->input_dims[i * TORT_MAX_RANK + d] != inputs[i].dims[d]) return false;
@@ -22,10 +22,10 @@ bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     return true;
 }
 
-#define MAX_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow for ever */
+#define MAX_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow without limit */
 
-/* Takes the plan that was used least recently out of the list, if there are many and no context holds it. NULL:
- * not so. */
+/* Removes the least recently used plan that no context holds, if the cache is full. NULL: it is
+ * not full, or all are held. */
 static tort_planned *take_oldest(tort_lowered *lowered) {
     tort_planned **victim = NULL;
     int32_t count = 0;
@@ -42,7 +42,7 @@ static void put_first(tort_lowered *lowered, tort_planned *planned) {
     lowered->plans = planned;
 }
 
-/* The plan for these shapes, held and first in the list; NULL: there is none. */
+/* Finds the plan for these shapes, holds it and moves it to the front; NULL: there is none. The caller has the lock. */
 static tort_planned *take_plan(tort_lowered *lowered, const tort_tensor *inputs) {
     tort_planned **link = &lowered->plans;
     while (*link && !tort_plan_fits(*link, inputs)) link = &(*link)->next;
@@ -63,12 +63,13 @@ static tort_planned *hold_plan(tort_lowered *lowered, const tort_tensor *inputs)
     return found;
 }
 
-/* Adds a plan to the list, held; where another thread was faster, its plan is held and the other one freed. */
+/* Adds a plan to the cache, held. If another thread added one for these shapes first, holds
+ * that, and frees this one. */
 static tort_planned *keep_plan(tort_lowered *lowered, tort_planned *made, const tort_tensor *inputs) {
     pthread_mutex_lock(&lowered->session->lock);
     tort_planned *found = take_plan(lowered, inputs), *old = NULL, *draft = NULL;
     if (!found) {
-        old = take_oldest(lowered); /* others may have added theirs meanwhile */
+        old = take_oldest(lowered); /* another thread may have filled the cache meanwhile */
         draft = lowered->draft;
         lowered->draft = NULL;
         made->users = 1;
@@ -83,7 +84,7 @@ static tort_planned *keep_plan(tort_lowered *lowered, tort_planned *made, const 
     return found;
 }
 
-/* One at a time, as fits are not made side by side: another may be fitting this very plan. */
+/* Fits are made by one thread at a time; while this one waited, another may have fitted a plan for these shapes. */
 static tort_status fit_and_keep(tort_lowered *lowered, tort_planned *made, const tort_tensor *inputs,
                                 tort_planned **out, tort_error *error) {
     tort_session *session = lowered->session;
@@ -99,7 +100,7 @@ static tort_status fit_and_keep(tort_lowered *lowered, tort_planned *made, const
     return status;
 }
 
-/* In the memory of a plan that is not to be kept, where there are many. */
+/* Makes a plan in the memory of an evicted one, if the cache is full. */
 static tort_status make_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **made, tort_error *error) {
     pthread_mutex_lock(&lowered->session->lock);
     *made = take_oldest(lowered);
@@ -176,7 +177,7 @@ tort_status tort_session_plan(tort_session *session, const tort_input_shape *sha
         return tort_fail(error, TORT_E_INPUT, "%d shapes given, the model has %d inputs", count, graph->input_count);
     tort_tensor *inputs = tort_alloc_zero(&session->env, (size_t)count + 1, sizeof *inputs);
     if (!inputs) return tort_out_of_memory(error, 0);
-    char somewhere = 0; /* never read: planning looks at shapes only */
+    char somewhere = 0; /* never read: planning looks only at shapes */
     for (int32_t i = 0; i < count; i++) {
         inputs[i] =
             (tort_tensor){.type = lowered->infos[graph->inputs[i]].type, .rank = shapes[i].rank, .data = &somewhere};
@@ -187,7 +188,7 @@ tort_status tort_session_plan(tort_session *session, const tort_input_shape *sha
     tort_status status = tort_check_inputs(session, inputs, count, error);
     if (!status && lowered->bound) {
         status = tort_plan_make(lowered, inputs, &planned, error);
-        tort_planned_free(planned); /* contexts have their own */
+        tort_planned_free(planned); /* each context has its own plan */
     } else if (!status) {
         status = tort_lowered_find_plan(lowered, inputs, &planned, error);
         if (planned) tort_leave_plan(planned);

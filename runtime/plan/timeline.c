@@ -1,4 +1,5 @@
-/* timeline.c - see timeline.h. Heights only grow, so nothing is ever pushed down the tree. */
+/* timeline.c - see timeline.h. Heights only grow, so `all` need not be pushed down to
+ * children (no lazy propagation). */
 #include "runtime/plan/timeline.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* The part of a tree below one node, and the steps that it stands for. */
+/* A node of the tree, and the steps below it. */
 typedef struct branch {
     int32_t node, begin, end; /* end: one past the last step */
 } branch;

@@ -1,8 +1,8 @@
-/* chain.c - reads "cuda:device=1:mem_limit=2G,cpu" and opens the providers it names, in that order.
+/* chain.c - parses "cuda:device=1:mem_limit=2G,cpu" and opens the providers, in that order.
  *
- * The chain is what the user typed: nothing is added to it. A provider that cannot open stays in the chain with its
- * condition, so that every node can say PROVIDER_DOWN with the cause; only --require makes it an error.
- * `\:` and `\,` stand for themselves in option values. Read next: place.c. */
+ * Nothing is added to the chain that the user gave. A provider that cannot open stays in it with its condition, so that
+ * every node can report PROVIDER_DOWN with the cause; only --require makes it an error. In option values `\:` and `\,`
+ * are literal characters. Read next: place.c. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -12,10 +12,10 @@
 #include "runtime/providers/chain.h"
 #include "runtime/providers/link.h"
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
-/* Copies text up to an unescaped stop character into the arena, without spaces around it; *cursor ends on that
- * character or the end. */
+/* Copies text up to an unescaped stop character into the arena, without escapes and surrounding spaces; *cursor moves
+ * to that character, or to the end. */
 static char *take_token(tort_session *session, const char **cursor, const char *stops) {
     const char *begin = *cursor + strspn(*cursor, " "), *p = begin;
     while (*p && !strchr(stops, *p)) p += (*p == '\\' && p[1]) ? 2 : 1;
@@ -62,7 +62,7 @@ static tort_status read_options(tort_session *session, const char **cursor, tort
 
 /* ---- naming ------------------------------------------------------------------------------------------------------ */
 
-/* "cuda, cpu, cudasim" into buffer, which is returned. */
+/* Writes "cuda, cpu, cudasim" into the buffer, and returns it. */
 static const char *known_providers(char *buffer, size_t size) {
     size_t used = 0;
     buffer[0] = 0;
@@ -77,7 +77,7 @@ static bool takes_option(const tort_provider *provider, const char *key) {
     return false;
 }
 
-/* Names that other runtimes give to providers: "CUDAExecutionProvider", "cuda0". */
+/* The error for an unknown name; recognizes names of other runtimes ("CUDAExecutionProvider") and "cuda0". */
 static tort_status unknown_provider(const char *name, tort_error *error) {
     static const char suffix[] = "ExecutionProvider";
     char known[128], word[64];
@@ -110,7 +110,7 @@ static const tort_provider *provider_named(const tort_provider *const *list, con
     return NULL;
 }
 
-/* Pins, bindings and reports speak of providers by name. */
+/* Pins, bindings and reports refer to providers by name, so a name may occur once. */
 static tort_status check_unique(const tort_session *session, const tort_link *link, tort_error *error) {
     for (const tort_link *before = session->chain; before < link; before++)
         if (!strcmp(before->config.provider, link->config.provider))
@@ -130,7 +130,7 @@ static tort_status find_provider(const tort_session *session, tort_link *link, t
     return TORT_OK;
 }
 
-/* What other runtimes call it, or the nearest spelling. */
+/* The error for an unknown option; suggests the option that other runtimes call so, or the nearest spelling. */
 static tort_status unknown_option(const tort_provider *provider, const char *key, tort_error *error) {
     char all[160] = "";
     size_t used = 0, count = 0;
@@ -180,7 +180,7 @@ static void set_down(tort_condition *condition, const char *code, const char *me
     snprintf(condition->cure, sizeof condition->cure, "%s", cure);
 }
 
-/* "cuda:sm_87" names the target of one provider; NULL if this is another's. */
+/* The part of the option `target` behind "cuda:" in "cuda:sm_87"; NULL if it is for another provider. */
 static const char *target_text(const tort_session *session, const tort_link *link) {
     const char *text = session->options.target;
     size_t length = strlen(link->provider->name);
@@ -215,7 +215,7 @@ static tort_status open_link(tort_session *session, tort_link *link, tort_error 
     if (!link->opened && !strcmp(link->condition.code, "BAD_OPTION"))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s%s%s", link->provider->name, link->condition.message,
                          *link->condition.cure ? "; " : "", link->condition.cure);
-    /* A device that is full is down; an application whose allocator is, has to hear it. */
+    /* A full device is a provider that is down; a failing allocator of the application is an error. */
     if (!link->opened && link->provider->host_memory && !strcmp(link->condition.code, "NO_MEMORY"))
         return tort_fail(error, TORT_E_MEMORY, "provider %s: %s", link->provider->name, link->condition.message);
     return TORT_OK;
@@ -243,7 +243,7 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
-/* A name that nothing answers to would switch nothing off, unseen. */
+/* A misspelled name would disable nothing, unnoticed. */
 static tort_status check_disabled(const tort_session *session, tort_error *error) {
     for (const char *p = session->options.disabled ? session->options.disabled : ""; *p;) {
         const size_t length = strcspn(p, ",");
@@ -259,7 +259,7 @@ static tort_status check_disabled(const tort_session *session, tort_error *error
     return TORT_OK;
 }
 
-/* A target that no provider of the chain answers to would be ignored unseen. */
+/* A target for no provider of the chain would be ignored, unnoticed. */
 static tort_status check_target(const tort_session *session, tort_error *error) {
     if (!session->options.target) return TORT_OK;
     for (int32_t i = 0; i < session->chain_count; i++)
@@ -268,13 +268,13 @@ static tort_status check_target(const tort_session *session, tort_error *error) 
                      session->options.target, session->options.chain);
 }
 
-/* Of several limits of one memory the smallest holds. */
+/* The smallest limit of all providers that share a memory holds. */
 static void lower_limit(tort_link *owner, const tort_link *link) {
     const uint64_t limit = link->target.memory;
     if (limit && (!owner->target.memory || limit < owner->target.memory)) owner->target.memory = limit;
 }
 
-/* Providers that say they address the same space share its memory; one that says nothing has a memory of its own. */
+/* Assigns a memory: shared by providers with the same target.space; without a space the provider has its own. */
 static void find_memory(tort_session *session, tort_link *link) {
     const char *space = link->target.space;
     if (link->provider->host_memory) {
@@ -354,7 +354,7 @@ const tort_library_state *tort_link_library(tort_link *link, tort_library librar
     if (state->asked) return state;
     state->asked = true;
     if (link->described) {
-        state->found = link->target.libraries; /* a plan for a device that is not here trusts its description */
+        state->found = link->target.libraries; /* for an absent device the description is trusted */
         if (!state->found) snprintf(state->message, sizeof state->message, "switched off by libraries=off");
     } else if (link->provider->library) {
         const int32_t before = tort_link_enter(link);

@@ -1,7 +1,8 @@
-/* claim.c - asks a provider for a node: first what the core itself must refuse, then its kernel rows in the order of
- * the table; every answer is kept (claim.h).
+/* claim.c - asks a provider whether it takes a node: first the core's own checks, then the kernel rows in the order of
+ * the table; all verdicts are kept (claim.h).
  *
- * It must not decide who is asked, nor know operators or providers by name. Read next: place.c, fuse.c. */
+ * This file must not decide which provider is asked, nor know operators or providers by name. Read next:
+ * place.c, fuse.c. */
 #include "runtime/providers/claim.h"
 #include "runtime/providers/chain.h"
 #include "runtime/providers/layouts.h"
@@ -18,7 +19,7 @@ int32_t tort_candidate_unknown_source(const tort_candidate *c) {
     return -1;
 }
 
-/* The first of the nodes that were not understood, one because of the other. */
+/* The first node that was not understood, in a chain of nodes of which each made the next one's input unknown. */
 static int32_t root_of(const tort_candidate *c) {
     int32_t source = tort_candidate_unknown_source(c);
     const tort_unit *before = source >= 0 ? &c->lowered->units[source] : NULL;
@@ -51,7 +52,7 @@ tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const t
     return status;
 }
 
-/* ---- what the core itself must refuse ---------------------------------------------------------------------------- */
+/* ---- refusals of the core ---------------------------------------------------------------------------------------- */
 
 static const tort_refusal *refusal_of(const tort_node *node) {
     for (const tort_refusal *row = tort_refusals; row->domain; row++)
@@ -88,7 +89,7 @@ bool tort_only_tensors(const tort_node_view *view) {
     return true;
 }
 
-/* Bytes of the tensors of this node alone, as far as they are known. */
+/* Bytes of the tensors of this node alone, as far as known: a lower bound of the memory it needs. */
 static uint64_t node_bytes(const tort_node_view *view, bool weights) {
     uint64_t total = 0;
     for (int32_t i = 0; i < view->input_count + view->output_count; i++) {
@@ -96,7 +97,7 @@ static uint64_t node_bytes(const tort_node_view *view, bool weights) {
         tort_tensor tensor;
         size_t bytes = 0;
         if ((info->constant && !weights) || !tort_info_tensor(info, &tensor)) continue;
-        if (!tort_tensor_bytes(&tensor, &bytes)) return UINT64_MAX; /* more than there is of anything */
+        if (!tort_tensor_bytes(&tensor, &bytes)) return UINT64_MAX; /* overflow: larger than any memory */
         total += bytes;
     }
     return total;
@@ -110,7 +111,7 @@ static bool is_of_application(const tort_session *session, const tort_provider *
     return false;
 }
 
-/* A kernel of the build knows the params of the build's operator; the application may have another of that name. */
+/* A kernel of the build expects the params of the build's operator, not of an application's operator of that name. */
 static bool kernel_matches(const tort_candidate *c, const tort_link *link, const tort_kernel *kernel) {
     const tort_node *node = c->node;
     if (!strcmp(kernel->op, "*")) return true;
@@ -118,7 +119,7 @@ static bool kernel_matches(const tort_candidate *c, const tort_link *link, const
     return !tort_op_is_own(c->session->model->operators, node->op) || is_of_application(c->session, link->provider);
 }
 
-/* A kernel runs on a stream of the provider that owns the memory: that one opens the library for its streams. */
+/* A kernel runs on a stream of the provider that owns the memory, so the owner must open the library too. */
 static const tort_library_state *find_library(const tort_candidate *c, tort_link *link, tort_library library) {
     tort_link *owner = c->session->memories[link->memory].owner;
     const tort_library_state *state = tort_link_library(link, library);
@@ -152,7 +153,7 @@ bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_
     widened->size = widening->size;
     widened->pack_size = widening->pack_size;
     widened->prepare = widening->prepare;
-    widened->read_in_parts = 0; /* it widens what is in memory */
+    widened->read_in_parts = 0; /* widening needs the weight in memory */
     widened->writes_all_packed = false;
     widened->run = widening->run;
     widened->fit = widening->fit;
@@ -160,8 +161,8 @@ bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_
     return true;
 }
 
-/* What a row says of the node, and where that is NO_TYPE, what it says by way of its provider's widening: then *kernel
- * becomes c->widened. */
+/* The verdict of a row; if that is NO_TYPE, the verdict of the row through its provider's widening, and then
+ * *kernel becomes c->widened. */
 static tort_verdict ask_row(tort_candidate *c, tort_link *link, const tort_kernel **kernel) {
     const tort_verdict verdict = tort_candidate_ask(c, link, *kernel);
     if (verdict.code != TORT_NO_TYPE || !tort_widen_row(link->provider, *kernel, &c->widened)) return verdict;
@@ -186,7 +187,7 @@ static tort_status take(tort_candidate *c, int32_t provider, const tort_kernel *
     return TORT_OK;
 }
 
-/* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
+/* Offers the node to the rows of one provider. True if a row took it; otherwise keeps the refusals. */
 static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tort_status *status) {
     tort_link *link = &c->session->chain[provider];
     tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
@@ -201,19 +202,19 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
                 *status = take(c, provider, kernel, error);
                 return true;
             }
-            /* Layouts are for some types: a node of another loses nothing by it. */
+            /* A layout row that refuses the type is not reported: the node would gain nothing by it. */
             const bool lost = row->layout <= 0 || verdict.code != TORT_NO_TYPE;
             *status = lost ? keep(c, provider, row->name, &verdict, error) : TORT_OK;
             if (*status) return false;
             if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = row;
         }
     }
-    c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
+    c->said_count = before; /* all rows refuse: only the furthest one is reported */
     *status = keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
     return false;
 }
 
-/* The first row behind the one that has the node, which claims it; NULL: none does. */
+/* The first row behind the unit's row that claims the node; NULL: none. */
 static const tort_kernel *find_behind(tort_candidate *c, tort_link *link) {
     const tort_kernel *now = c->unit->kernel->of ? c->unit->kernel->of : c->unit->kernel;
     bool behind = false;
@@ -244,7 +245,7 @@ tort_status tort_candidate_move_on(tort_candidate *c, const tort_verdict *verdic
     return status ? status : tort_candidate_store(c, error);
 }
 
-/* Refusals that need no kernel to be asked; YES: go on and ask. */
+/* Refusals that no kernel need be asked for; YES: ask the kernels. */
 static tort_verdict precheck(const tort_candidate *c, const tort_link *link) {
     const tort_condition *condition = &link->condition;
     if (!condition->ready)
@@ -308,7 +309,7 @@ tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char
     return refused(c, provider, name, &verdict, error);
 }
 
-/* ---- of the executor --------------------------------------------------------------------------------------------- */
+/* ---- the executor ------------------------------------------------------------------------------------------------ */
 
 const char *tort_candidate_host_label(const tort_candidate *c) {
     if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return NULL;
@@ -318,7 +319,7 @@ const char *tort_candidate_host_label(const tort_candidate *c) {
     return flags & TORT_OP_ALIAS ? "alias" : "metadata";
 }
 
-/* ---- of the one that took it ------------------------------------------------------------------------------------- */
+/* ---- after a row took the node ----------------------------------------------------------------------------------- */
 
 tort_status tort_candidate_resolve(tort_candidate *c, tort_node_view *view, tort_error *error) {
     if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return TORT_OK;

@@ -1,5 +1,5 @@
-/* foreign.c - names that other runtimes give to providers and their options, so that a user who types one learns more
- * than "unknown". */
+/* foreign.c - names that other runtimes give to providers and options, so that the error for such a name can tell
+ * what to use instead. */
 #include <stddef.h>
 
 #include "runtime/provider.h"

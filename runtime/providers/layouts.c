@@ -1,7 +1,7 @@
-/* layouts.c - the layouts of the providers of a chain: their numbers in the session, whether the rows that name them
- * make sense, and the calls of their functions.
+/* layouts.c - the layouts of the providers of a chain: assigns their numbers, checks the rows that name them, and
+ * calls their functions.
  *
- * It must not decide which value is in which layout: passes/layout.c does. Read next: provider.h, layout.c. */
+ * This file must not decide which value is in which layout: passes/layout.c does. Read next: provider.h, layout.c. */
 #include <string.h>
 
 #include "runtime/graph/check.h"
@@ -11,7 +11,7 @@
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Bit i: an operator of these inputs, or outputs, can have number i. */
+/* Bit i: an operator with these formals can have input, or output, number i. */
 static uint32_t bits_of(const char *formals) {
     tort_formal formal;
     uint32_t bits = 0;
@@ -20,7 +20,8 @@ static uint32_t bits_of(const char *formals) {
     return bits;
 }
 
-/* All that some version of the row's operator can have; of an operator that nobody knows, everything. */
+/* True if some version of the row's operator has all operands that the row puts in a layout,
+ * or if no version is known. */
 static bool has_operands(const tort_session *session, const tort_kernel *row) {
     const char *domain = row->domain ? row->domain : "";
     const tort_op_table *table = session->model->op_table;
@@ -36,7 +37,7 @@ static bool has_operands(const tort_session *session, const tort_kernel *row) {
     return (!inputs && !outputs) || !((row->layout_inputs & ~inputs) | (row->layout_outputs & ~outputs));
 }
 
-/* What is wrong with it; NULL: nothing. */
+/* The mistake in a row; NULL: none. */
 static const char *find_mistake(const tort_session *session, const tort_link *link, const tort_kernel *row) {
     const bool any = row->layout == TORT_ANY_LAYOUT;
     if (row->layout < TORT_ANY_LAYOUT || row->layout > link->layout_count) return "names a layout that there is not";
@@ -61,7 +62,7 @@ static tort_status check_row(const tort_session *session, const tort_link *link,
     return TORT_E_INTERNAL;
 }
 
-/* A provider that is only described may be one whose code is not in this build. */
+/* Converters may be missing if the provider is only described: its code need not be in this build. */
 static tort_status check_layouts(const tort_link *link, tort_error *error) {
     for (int32_t i = 0; i < link->layout_count; i++) {
         const tort_layout *layout = &link->provider->layouts[i];

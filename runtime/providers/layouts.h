@@ -1,13 +1,13 @@
-/* layouts.h - layouts of the providers of a chain. */
+/* layouts.h - the layouts of all providers of a chain. */
 #ifndef TORT_RUNTIME_PROVIDERS_LAYOUTS_H
 #define TORT_RUNTIME_PROVIDERS_LAYOUTS_H
 
 #include "runtime/lowered/lowered.h"
 
-/* Checks the rows of providers that opened, and lists their layouts: after chain.c. Then: can what a row
- * reads and writes in its layout be there; can a value be in this one, which is not plain; bytes of a tensor in one
- * (false: more than can be counted, or it does not fit); from plain into one, or back, where `call` has device, stream,
- * env, node, text and error. */
+/* tort_layouts_open: checks the rows of ready providers and lists their layouts; call after chain.c. tort_layout_claim:
+ * checks that the operands of a row can be in its layout. tort_layout_fits: true if a value can be in this layout (not
+ * 0). tort_layout_bytes: bytes of a tensor in a layout; false: overflow, or it does not fit. tort_layout_convert:
+ * converts between plain and a layout; `call` has device, stream, env, node, text and error. */
 tort_status tort_layouts_open(tort_session *session, tort_error *error);
 tort_verdict tort_layout_claim(const tort_session *session, const tort_link *link, const tort_kernel *row,
                                const tort_node_view *view);

@@ -1,8 +1,7 @@
-/* link.c - how the core calls an open provider: the members of its vtable that touch the device, each behind a
- * function.
+/* link.c - calls an open provider: one function for each member of its vtable that touches the device.
  *
- * Here and nowhere else the device is made current and given back (enter, leave), and a lost device is noted for good.
- * It must not decide anything. Read next: provider.h, chain.c. */
+ * Only here the device is made current and given back (enter, leave), and a lost device is noted. This file decides
+ * nothing. Read next: provider.h, chain.c. */
 #include "runtime/lowered/lowered.h"
 #include "runtime/tinyort_profile.h"
 #include "runtime/providers/link.h"
@@ -118,7 +117,7 @@ void tort_link_lost_before(const tort_link *link, bool waited, tort_error *error
     error->node = -1;
 }
 
-/* Free bytes are asked for before the device is: what an allocation that failed leaves behind is not its business. */
+/* Synchronizes first, so that a lost device is reported as such; only then are free bytes queried for the message. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
     const tort_provider *provider = link->provider;
     tort_status status = tort_link_sync(link, NULL, error);

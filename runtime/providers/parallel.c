@@ -1,4 +1,4 @@
-/* parallel.c - splits a kernel's work over threads. A file of its own, so that a provider in a shared object takes the
+/* parallel.c - splits a kernel's work over threads. A separate file, so that a provider in a shared object can link the
  * loops of ops/ without the rest of the core. Read next: threads.c. */
 #include "runtime/op.h"
 

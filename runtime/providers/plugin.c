@@ -1,4 +1,4 @@
-/* plugin.c - opens a provider that lives in a shared object (plugin.h). It knows no provider by name. */
+/* plugin.c - loads a provider from a shared object (plugin.h). It knows no provider by name. */
 #include "runtime/providers/plugin.h"
 
 #include <dlfcn.h>

@@ -1,12 +1,12 @@
-/* probe.c - what providers there are and what opens here, for an application that has no model yet.
+/* probe.c - lists the providers of this build, and tells which ones open on this machine, before there is a model.
  *
- * A probe is the chain of a session without the rest of it. Read next: chain.c. */
+ * A probe opens a session's chain, and nothing else. Read next: chain.c. */
 #include <string.h>
 
 #include "runtime/lowered/lowered.h"
 #include "runtime/providers/chain.h"
 
-/* ---- what there is ----------------------------------------------------------------------------------------------- */
+/* ---- providers of this build ------------------------------------------------------------------------------------- */
 
 int32_t tort_provider_count(void) {
     int32_t count = 0;
@@ -38,13 +38,13 @@ tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error
     return TORT_OK;
 }
 
-/* ---- what opens -------------------------------------------------------------------------------------------------- */
+/* ---- providers that open ----------------------------------------------------------------------------------------- */
 
-/* What tort_probe_providers hands out is the first member; its strings are those of the session's chain. */
+/* The memory behind a tort_probe, its first member; strings point into the session's chain. */
 typedef struct probe_store {
     tort_probe probe;
     tort_env env;
-    tort_session session; /* of which only the chain is used */
+    tort_session session; /* only its chain is used */
 } probe_store;
 
 static bool has_provider(const tort_provider *const *list, const char *name) {
@@ -53,7 +53,7 @@ static bool has_provider(const tort_provider *const *list, const char *name) {
     return false;
 }
 
-/* The application's providers and those of the build, as a chain. NULL: out of memory. */
+/* The chain of all providers: the application's, then the build's. NULL: out of memory. */
 static const char *whole_chain(tort_arena *arena, const tort_provider *const *own) {
     const char *chain = "";
     for (const tort_provider *const *p = own; chain && p && *p; p++)

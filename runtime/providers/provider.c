@@ -1,5 +1,5 @@
-/* provider.c - the few functions that providers call: making verdicts, reading their options. Apart from the rest of
- * the core, so that a provider in a shared object of its own needs only these. */
+/* provider.c - functions that providers call: making verdicts, reading options. A separate file, so that a provider in
+ * a shared object need not link the rest of the core. */
 #include "runtime/provider.h"
 
 #include <stdarg.h>

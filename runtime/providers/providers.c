@@ -1,12 +1,12 @@
-/* providers.c - the list of providers in this build: the file that who embeds tinyort edits.
+/* providers.c - the list of providers in this build; edit it when embedding tinyort.
  *
- * With foreign.c, and beside runtime/cli, the only file of the core that may name a provider. */
+ * Besides foreign.c and runtime/cli the only file of the core that may name a provider. */
 #include "runtime/providers/plugin.h"
 
 extern const tort_provider tort_provider_cpu;
 
 #ifndef TORT_CPU_PLAIN
-/* This file is compiled twice where there is a CUDA compiler: see the Makefile. */
+/* With a CUDA compiler the file is compiled twice, with and without TORT_CUDA: see the Makefile. */
 #ifdef TORT_CUDA
 extern const tort_provider tort_provider_cuda;
 #define CUDA_PROVIDER tort_provider_cuda

@@ -1,5 +1,5 @@
-/* sizes.c - the one reader of sizes that a user types: options of providers (mem_limit=2G) and of the command line.
- * Apart from the rest of the core, so that a provider in a shared object of its own needs only this. */
+/* sizes.c - parses sizes as users write them, in options of providers (mem_limit=2G) and on the command line. A
+ * separate file, so that a provider in a shared object need not link the rest of the core. */
 #include "runtime/provider.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* bind.c - inputs and outputs that stay in the memory of a provider: which they are, whether a pointer is really
- * there, and memory for them.
+/* bind.c - inputs and outputs that stay in the memory of a provider (option bindings): names, checks of pointers, and
+ * memory for applications.
  *
- * The plan is made for these memories, so a bound value costs no copy, and nothing is decided in the run. It must not
- * know what a device is: it asks the provider. Read next: plan.c, run.c. */
+ * Plans are made for these memories, so a bound value costs no copy, and a run decides nothing. This file must not know
+ * what a device is: it asks the provider. Read next: plan.c, run.c. */
 #include <stdint.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static bool can_leave_host(const tort_info *info) {
     return info->kind == TORT_TENSOR && info->type != TORT_STRING;
 }
 
-/* Binds the ports of that name, or all ("*"); counts the names that met. */
+/* Binds the ports of that name, or all ports for "*"; *met counts them. */
 static tort_status bind_named(const tort_session *session, const char *name, size_t length, int32_t memory,
                               const int32_t *values, int32_t count, int32_t *memories, int32_t *met,
                               tort_error *error) {
@@ -92,7 +92,7 @@ const char *tort_session_output_memory(const tort_session *session, int32_t inde
 
 /* ---- pointers ---------------------------------------------------------------------------------------------------- */
 
-/* Kernels rely on it: 16 bytes on a device, whose libraries want as much, the size of an element on the host. */
+/* Kernels need alignment: 16 bytes on a device, as its libraries do; on the host the size of an element, up to 8. */
 static tort_status check_alignment(const char *role, const char *name, int32_t memory, tort_type type, const void *data,
                                    tort_error *error) {
     const unsigned element = (unsigned)tort_type_bits(type) / 8;
@@ -103,7 +103,8 @@ static tort_status check_alignment(const char *role, const char *name, int32_t m
                      memory ? ": give the start of an allocation, or a part at a multiple of 16 bytes" : "");
 }
 
-/* A pointer for bound memory must be within reach of that device, one for host memory within reach of the host. */
+/* A pointer for bound memory must be reachable by that device, one for host memory by the host,
+ * where providers can tell. */
 static tort_status check_pointer(const tort_session *session, const char *role, int32_t value, int32_t memory,
                                  const void *data, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(session);
@@ -127,7 +128,7 @@ static tort_status check_pointer(const tort_session *session, const char *role, 
     return TORT_OK;
 }
 
-/* What was good in the last run is not looked at again. */
+/* A pointer that passed in the last run is not checked again. */
 static tort_status check_port(const tort_session *session, bool output, int32_t port, const void *data,
                               const void **seen, bool *moved, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(session);
@@ -174,7 +175,7 @@ tort_status tort_check_unbound(const tort_session *session, tort_error *error) {
     return check_unbound(session, "output", graph->outputs, lowered->output_memory, graph->output_count, error);
 }
 
-/* ---- memory for an application ----------------------------------------------------------------------------------- */
+/* ---- memory for applications ------------------------------------------------------------------------------------- */
 
 tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,
                               tort_error *error) {

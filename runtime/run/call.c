@@ -1,16 +1,16 @@
-/* call.c - runs the bodies of a node: which, how often, what goes from one trip into the next, and what all of them
- * make.
+/* call.c - runs the bodies of a node (If, Loop, Scan): which body, how many trips, and how values get
+ * from trip to trip.
  *
- * A body runs in a frame of its own, which keeps its plan and memory: while shapes stay, a trip plans and allocates
- * nothing. What is carried goes back and forth between two buffers; the condition alone is read by the host. It must
- * not know operators: tort_trips says all. Read next: run.c, ops/control_flow.c. */
+ * A body has its own frame, which keeps its plan and memory: while shapes do not change, a trip plans and allocates
+ * nothing. Carried values alternate between two buffers; the host reads only the condition. This file must not know
+ * operators: tort_trips says all. Read next: run.c, ops/control_flow.c. */
 #include <string.h>
 
 #include "runtime/run/call.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/providers/link.h"
 
-/* ---- what goes from trip to trip --------------------------------------------------------------------------------- */
+/* ---- copies and memory ------------------------------------------------------------------------------------------- */
 
 static tort_status reserve(const tort_caller *c, int32_t memory, size_t bytes, tort_region *region) {
     if (region->base && region->bytes >= bytes) return TORT_OK;
@@ -58,7 +58,7 @@ static void give(const tort_caller *c, int32_t port, int32_t input) {
         c->trip->inputs[port] = tort_call_operand(c, input);
 }
 
-/* The one element of a scalar input; NULL: the input is absent. */
+/* Reads the only element of a scalar input; NULL: the input is absent. */
 static tort_status read_scalar(const tort_caller *c, int32_t input, const char *what, const void **data) {
     *data = NULL;
     if (input < 0) return TORT_OK;
@@ -70,9 +70,9 @@ static tort_status read_scalar(const tort_caller *c, int32_t input, const char *
     return TORT_OK;
 }
 
-/* ---- what is scanned --------------------------------------------------------------------------------------------- */
+/* ---- scanned inputs ---------------------------------------------------------------------------------------------- */
 
-/* How many parts input i of the scanned ones has; -1: it is whole in every trip. */
+/* The number of parts of scanned input i; -1: every trip gets all of it. */
 static tort_status parts_of(const tort_caller *c, int32_t i, int64_t *parts) {
     const tort_trips *t = c->trips;
     const tort_value *value = operand_value(c, t->scanned_first + i);
@@ -124,7 +124,7 @@ static tort_status give_part(const tort_caller *c, int32_t i, int32_t port) {
     if (value || t->sequences) return TORT_OK;
     const tort_tensor whole = *part;
     const int32_t axis = axis_of(listed(t, t->input_axes, i), whole.rank);
-    const int64_t last = (t->batched ? c->count : whole.dims[axis]) - 1; /* of an entry: of its own sequence */
+    const int64_t last = (t->batched ? c->count : whole.dims[axis]) - 1; /* batch: of this entry's sequence */
     const int64_t at = listed(t, t->input_directions, i) ? last - c->trip->number : c->trip->number;
     blocks b;
     tort_status status = tort_call_blocks(c, &whole, axis, &b);
@@ -142,9 +142,10 @@ static tort_status give_part(const tort_caller *c, int32_t i, int32_t port) {
     return TORT_OK;
 }
 
-/* ---- what is carried --------------------------------------------------------------------------------------------- */
+/* ---- carried values ---------------------------------------------------------------------------------------------- */
 
-/* The body writes what the next trip reads where that is not what this trip reads. */
+/* Lets the body write each carried tensor into the buffer that the next trip reads, not the
+ * one that this trip reads. */
 static tort_status aim_results(const tort_caller *c) {
     const tort_lowered *lowered = c->body->lowered;
     tort_status status = tort_frame_choose_plan(c->body, c->trip->inputs, c->error);
@@ -179,7 +180,7 @@ static tort_status carry_tensor(const tort_caller *c, int32_t port, tort_tensor 
     return status;
 }
 
-/* What the body made becomes what goes into it. */
+/* Turns the carried outputs of this trip into inputs of the next one. */
 static tort_status carry(const tort_caller *c) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->carried; i++) {
@@ -200,7 +201,7 @@ static tort_status carry(const tort_caller *c) {
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-/* All own inputs have the same number of entries. */
+/* Counts the entries of a batch: all own inputs must have the same number. */
 static tort_status count_entries(tort_caller *c) {
     c->batches = -1;
     for (int32_t i = 0; i < own_inputs(c); i++) {
@@ -221,7 +222,7 @@ static tort_status begin_batches(tort_caller *c) {
     return status ? status : count_parts(c);
 }
 
-/* How many trips the next entry makes. */
+/* Sets the number of trips for the next entry. */
 static tort_status begin_entry(tort_caller *c) {
     const int32_t lengths = c->trips->lengths;
     c->trip->number = 0;
@@ -232,7 +233,7 @@ static tort_status begin_entry(tort_caller *c) {
                      (long long)c->count, (long long)c->length);
 }
 
-/* A body that does not fit the shapes that its node has in every run. */
+/* The error of a body that does not fit its node's shapes, which are the same in every run. */
 static tort_status refuse(const tort_caller *c, int32_t body) {
     const tort_error *why = body >= 0 ? c->outer->context->session->graphs[body].refused : NULL;
     if (!why) return tort_fail(c->error, TORT_E_INTERNAL, "a body that was not lowered");
@@ -240,7 +241,7 @@ static tort_status refuse(const tort_caller *c, int32_t body) {
     return why->code;
 }
 
-/* Which body, how many trips, and whether there is a first. */
+/* Decides which body runs, the maximum number of trips, and whether there is a first one. */
 static tort_status begin(tort_caller *c) {
     const tort_trips *t = c->trips;
     const void *choice, *limit, *condition;
@@ -260,7 +261,7 @@ static tort_status begin(tort_caller *c) {
     return t->batched ? begin_batches(c) : count_parts(c);
 }
 
-/* What every trip gets, and what the first does. */
+/* Sets the inputs that are the same in every trip, and the first trip's carried ones. */
 static void give_inputs(const tort_caller *c) {
     const tort_trips *t = c->trips;
     const int32_t own = own_inputs(c);
@@ -315,7 +316,7 @@ static tort_status make_trips(const tort_caller *c) {
     return !status && trip->number == 0 ? tort_call_results_of_none(c) : status;
 }
 
-/* An empty batch has results, and stacks, with nothing in them. */
+/* An empty batch still gets results and stacks, of zero entries. */
 static tort_status make_batches(tort_caller *c) {
     tort_status status = TORT_OK;
     for (c->batch = 0; !status && c->batch < c->batches; c->batch++) {

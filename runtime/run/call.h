@@ -1,4 +1,4 @@
-/* call.h - what call.c and stack.c share of one call of a node's bodies. Private to runtime/run. */
+/* call.h - shared by call.c and stack.c: one call of a node's bodies. Private to runtime/run. */
 #ifndef TORT_RUNTIME_RUN_CALL_H
 #define TORT_RUNTIME_RUN_CALL_H
 
@@ -10,10 +10,10 @@ typedef struct tort_caller {
     const tort_trips *trips;
     tort_trip *trip;
     const tort_node *node;
-    int64_t count;                         /* of trips, at most */
-    int64_t length;                        /* of what is stacked, where it is known before */
-    int64_t batch, batches;                /* which entry of axis 0 the trips are for, and how many there are */
-    int32_t counted, asks, carried, owned; /* of the body's ports: counters, condition, carried, inputs but captured */
+    int64_t count;                         /* maximum number of trips */
+    int64_t length;                        /* of stacked outputs along their axis, if known before the trips */
+    int64_t batch, batches;                /* present entry of axis 0, and number of entries */
+    int32_t counted, asks, carried, owned; /* of the body's ports; owned: inputs but captured */
     tort_frame_runner *run;
     tort_error *error;
 } tort_caller;
@@ -37,9 +37,9 @@ static inline int32_t own_inputs(const tort_caller *c) {
     return c->node->input_count - c->node->captured;
 }
 
-/* An entry of axis 0, which is rank 1 or more, in host memory. */
+/* Entry `number` of axis 0 of a tensor in host memory; its rank must be at least 1. */
 tort_tensor tort_call_entry(const tort_tensor *whole, int64_t number);
-/* Input i, which is there, as the trips see it: of a batch, one entry. */
+/* Input i, which must exist, as the trips see it: of a batch only the present entry. */
 tort_tensor tort_call_operand(const tort_caller *c, int32_t i);
 
 static inline int64_t listed(const tort_trips *t, tort_list list, int32_t i) {
@@ -50,20 +50,20 @@ static inline int32_t axis_of(int64_t axis, int32_t rank) {
     return (int32_t)(axis < 0 ? axis + rank : axis);
 }
 
-/* Blocks of one part of a tensor along an axis: `rows` of `bytes`, `stride` apart. */
+/* The bytes of one part of a tensor along an axis: `rows` blocks of `bytes` each, `stride` apart. */
 typedef struct blocks {
     size_t rows, bytes, stride;
 } blocks;
 
 tort_status tort_call_blocks(const tort_caller *c, const tort_tensor *whole, int32_t axis, blocks *b);
 
-/* ---- what the body leaves ---------------------------------------------------------------------------------------- */
+/* ---- outputs of the body ----------------------------------------------------------------------------------------- */
 
 static inline bool is_tensor(const tort_caller *c, int32_t port) {
     return c->body->lowered->infos[c->body->lowered->graph.outputs[port]].kind == TORT_TENSOR;
 }
 
-/* Where the body leaves an output. */
+/* The tensor that the body made for an output. */
 static inline const tort_tensor *left_by_body(const tort_caller *c, int32_t port) {
     if (c->trip->outputs[port].data) return &c->trip->outputs[port];
     return &c->body->tensors[c->body->planned->plan.output_slots[port]];
@@ -71,10 +71,11 @@ static inline const tort_tensor *left_by_body(const tort_caller *c, int32_t port
 
 tort_status tort_call_copy(const tort_caller *c, int32_t memory, void *to, const void *from, size_t bytes);
 
-/* stack.c: what a trip made, into what is stacked; when all are made, what was not known before becomes an output. */
+/* stack.c: adds the parts that a trip made to the stacked outputs; at the end makes outputs of those
+ * whose length was unknown. */
 tort_status tort_stack_parts(const tort_caller *c);
 tort_status tort_stack_finish(const tort_caller *c);
-/* What the last trip made, or would have gone into the first, becomes the results. */
+/* Makes the results: from the last trip; without any trip, from what the first one would have got. */
 tort_status tort_call_results(const tort_caller *c);
 tort_status tort_call_results_of_none(const tort_caller *c);
 

@@ -1,6 +1,6 @@
-/* context.c - a context: one run of a session at a time, in memory of its own.
+/* context.c - a context: runs a session, one run at a time, in its own memory.
  *
- * A context belongs to one thread at a time; contexts share nothing but the session. Read next: frame.c, run.c. */
+ * A context is used by one thread at a time; contexts share only the session. Read next: frame.c, run.c. */
 #include "runtime/run/context.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/plan/inputs.h"
@@ -20,7 +20,7 @@ static tort_status open_streams(tort_context *context, tort_error *error) {
     return TORT_OK;
 }
 
-/* What does not depend on a plan. */
+/* Opens what does not depend on a plan. */
 static tort_status open_context(tort_context *context, tort_error *error) {
     const tort_session *session = context->session;
     const size_t memories = (size_t)session->memory_count;
@@ -39,7 +39,7 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     return status;
 }
 
-/* Frames take the plans that there are, or the memory for the upper bounds: nothing is left to allocate in the run. */
+/* Frames adopt existing plans, or the memory for the upper bounds, so that a run allocates nothing. */
 static tort_status adopt_plans(tort_context *context, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; !status && g < context->session->graph_count; g++) {
@@ -119,14 +119,14 @@ void tort_context_cancel(tort_context *context) {
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* The graph that has the node of this number. */
+/* The graph with the node of this number. */
 static const tort_lowered *graph_with(const tort_session *session, int32_t number) {
     int32_t g = session->graph_count - 1;
     while (g > 0 && session->graphs[g].graph.first > number) g--;
     return &session->graphs[g];
 }
 
-/* A device that runs behind the host tells only now what failed; it knows the number of the node. */
+/* Completes the error of a device that reports a failure only at the end of the run, with the number of the node. */
 static void locate_late(const tort_session *session, const tort_link *link, tort_status status, tort_error *error) {
     if (!error) return;
     error->provider = link->provider->name;
@@ -154,7 +154,7 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
     return first;
 }
 
-/* Is it memory that the run writes? */
+/* True if the pointer is into memory of the context that the run may write. */
 static bool is_lent(const tort_context *context, int32_t memory, const void *data) {
     const tort_frame *frame = &context->frames[0];
     const uintptr_t at = (uintptr_t)data;
@@ -167,7 +167,7 @@ static bool is_lent(const tort_context *context, int32_t memory, const void *dat
     return lent;
 }
 
-/* An output that the context lent is gone when its next run begins. */
+/* Outputs that the context lent are overwritten by its next run, so they cannot be its inputs. */
 static tort_status check_lent(const tort_context *context, const tort_tensor *inputs, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(context->session);
     for (int32_t i = 0; i < lowered->graph.input_count; i++)
@@ -180,8 +180,8 @@ static tort_status check_lent(const tort_context *context, const tort_tensor *in
     return TORT_OK;
 }
 
-/* What both forms of a run have in common: the outputs stay in the frame, but for those that the caller has room for.
- * `values` as in tort_frame_run. */
+/* The common part of both kinds of runs. Outputs stay in the frame, unless the caller gave a buffer.
+ * `values` as for tort_frame_run. */
 static tort_status run_main(tort_context *context, const tort_tensor *inputs, const tort_value *const *values,
                             const tort_tensor *outputs, tort_error *error) {
     tort_session *session = context->session;
@@ -202,7 +202,7 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     return status ? status : tort_outputs_fill(&context->frames[0], outputs, true, error);
 }
 
-/* Before anything is looked at. */
+/* Checks made before all others. */
 static tort_status begin_run(const tort_context *context, int32_t output_count, tort_error *error) {
     const tort_graph *graph = &tort_main_graph(context->session)->graph;
     if (error) *error = (tort_error){.node = -1};
@@ -224,13 +224,13 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     return status;
 }
 
-/* ---- a run of values --------------------------------------------------------------------------------------------- */
+/* ---- runs with values -------------------------------------------------------------------------------------------- */
 
-/* What such a run gives to the frame. */
+/* Inputs and outputs as the frame wants them. */
 typedef struct handed {
-    tort_tensor *inputs;  /* rank -1 where a port is no tensor */
-    tort_tensor *outputs; /* without data: the frame keeps what it makes */
-    tort_value **values;  /* an input; a reference each */
+    tort_tensor *inputs;  /* rank -1 if the input is no tensor */
+    tort_tensor *outputs; /* without data: outputs stay in the frame */
+    tort_value **values;  /* by input; one reference each */
     int32_t input_count, output_count;
 } handed;
 
@@ -248,7 +248,7 @@ static bool handed_open(const tort_context *context, handed *h) {
     return h->inputs && h->outputs && h->values;
 }
 
-/* An optional that is absent goes on as one without an element. */
+/* An absent optional is passed as an optional without element. */
 static tort_status hand_inputs(const tort_context *context, const tort_value *const *inputs, handed *h,
                                tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(context->session);
@@ -267,7 +267,7 @@ static tort_status hand_inputs(const tort_context *context, const tort_value *co
 static tort_value *output_value(const tort_frame *frame, int32_t port) {
     const int32_t slot = frame->planned->plan.output_slots[port];
     const tort_value *value = tort_frame_value(frame, slot);
-    if (!value) value = frame->values[slot]; /* a tensor that came out of a sequence */
+    if (!value) value = frame->values[slot]; /* a tensor taken out of a sequence */
     if (value) return tort_value_retain(value);
     return tort_value_tensor(&frame->context->value_env, &frame->tensors[slot]);
 }
@@ -296,7 +296,7 @@ tort_status tort_context_run_values(tort_context *context, const tort_value *con
     if (!status) status = tort_check_inputs(context->session, h.inputs, input_count, error);
     if (!status) status = run_main(context, h.inputs, (const tort_value *const *)h.values, h.outputs, error);
     if (!status) status = take_outputs(frame, outputs, output_count, error);
-    tort_dynamic_free_all(frame); /* the caller alone holds the outputs */
+    tort_dynamic_free_all(frame); /* so that only the caller holds the outputs */
     frame->input_values = NULL;
     handed_free(context, &h);
     return status;

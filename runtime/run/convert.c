@@ -1,6 +1,6 @@
-/* convert.c - a value of a run brought from plain into a layout, or back: a step, or what an observer is shown.
+/* convert.c - converts a value between plain and a layout during a run: for a step, or for an observer.
  *
- * Which values are converted, and where, is the plan's. Read next: runtime/providers/layouts.c. */
+ * The plan decides which values are converted. Read next: runtime/providers/layouts.c. */
 #include "runtime/run/context.h"
 #include "runtime/providers/layouts.h"
 

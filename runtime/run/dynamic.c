@@ -1,8 +1,8 @@
-/* dynamic.c - steps whose shapes depend on data (NonZero, Range of a live limit, a Reshape to a computed shape).
+/* dynamic.c - steps whose shapes depend on data (NonZero, Range with a computed limit, Reshape to a computed shape).
  *
- * Right before such a step runs, the operator's own infer is asked again, now with live data for the inputs whose
- * values determine shapes; then params are resolved and memory is allocated, within the session's stated limit. Only
- * these steps allocate while running. It decides nothing: provider and kernel stand in the plan. */
+ * Before such a step runs, the operator's infer is called again, with the data of the inputs whose values determine
+ * shapes; then params are resolved and memory is allocated, within the session's dynamic_limit. Only these steps
+ * allocate in a run. This file decides nothing: provider and kernel are in the plan. */
 #include <string.h>
 
 #include "runtime/run/context.h"
@@ -13,7 +13,7 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* What steps on data may take of host memory; a device keeps its own limit. */
+/* Bytes of host memory that dynamic steps may still take; a device enforces its own limit. */
 static uint64_t room_left(const tort_context *context, int32_t memory) {
     const uint64_t limit = memory ? UINT64_MAX : tort_room_for_values(context->session, memory);
     uint64_t taken = context->dynamic_bytes;
@@ -37,8 +37,8 @@ void tort_dynamic_drain(tort_context *context) {
     }
 }
 
-/* The smallest spare region of that memory that is large enough; in host memory not if it is much larger, but a device
- * is slower to allocate than it is short of memory. */
+/* Takes the smallest spare region that is large enough. In host memory it may be at most twice as large; on a device
+ * allocating is slow, so any will do. */
 static bool take_spare(tort_context *context, int32_t memory, size_t bytes, tort_region *region) {
     tort_spare *best = NULL;
     for (int32_t i = 0; i < context->spare_count; i++) {
@@ -82,8 +82,8 @@ static tort_status alloc_region(tort_context *context, int32_t memory, size_t by
     return TORT_OK;
 }
 
-/* On a device, half more than the largest spare region, all of which are too small: values that get longer and longer
- * do not ask for memory each time. */
+/* On a device, 1.5 times the largest spare, as all spares were too small: values that grow from run to run
+ * then need few allocations. */
 static size_t with_growth(const tort_context *context, int32_t memory, size_t bytes) {
     const uint64_t limit = context->session->options.dynamic_limit;
     size_t largest = 0;
@@ -95,7 +95,7 @@ static size_t with_growth(const tort_context *context, int32_t memory, size_t by
     return grown > bytes && grown <= limit && context->dynamic_bytes <= limit - grown ? grown : bytes;
 }
 
-/* Where a device has no room left, spare regions may be what is in the way. */
+/* If a device is out of memory, frees the spares and tries again. */
 tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
                               tort_error *error) {
     if (take_spare(context, memory, bytes, region)) return TORT_OK;
@@ -109,7 +109,8 @@ tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t byte
     return alloc_region(context, memory, bytes, region, error);
 }
 
-/* Kept for the next value, since a device is slow to allocate and to free; the smallest goes where there is no room. */
+/* Keeps the region as a spare, since allocating on a device is slow. If all places are taken,
+ * the smallest one is freed. */
 void tort_region_free(tort_context *context, int32_t memory, tort_region *region) {
     if (!region->base) return;
     tort_spare *to = &context->spares[context->spare_count];
@@ -145,7 +146,7 @@ void tort_dynamic_free_all(tort_frame *frame) {
     for (int32_t i = 0; frame->dynamic_count && i < frame->planned->plan.slot_count; i++) free_slot(frame, i);
 }
 
-/* Frees what this step was the last to read. */
+/* Frees the slot, through aliases, if this step was the last to read it. */
 static void free_operand(tort_frame *frame, int32_t slot, int32_t step_index) {
     const tort_plan *plan = &frame->planned->plan;
     while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
@@ -161,7 +162,7 @@ void tort_dynamic_free_unread(tort_frame *frame, int32_t step_index) {
         free_operand(frame, plan->operands[step->shape_operands + i], step_index);
 }
 
-/* ---- live inference ---------------------------------------------------------------------------------------------- */
+/* ---- inference in a run ------------------------------------------------------------------------------------------ */
 
 static tort_info info_of(const tort_tensor *tensor) {
     tort_info info = {.type = tensor->type, .nest = -1, .rank = tensor->rank};
@@ -169,7 +170,7 @@ static tort_info info_of(const tort_tensor *tensor) {
     return info;
 }
 
-/* The node with the shapes its inputs now have, and live data where the host has it. */
+/* A view of the node with the present shapes of its inputs, and their data if it is in host memory. */
 static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
     const tort_plan *plan = &frame->planned->plan;
     const tort_node *node = &frame->lowered->graph.nodes[step->node];
@@ -177,7 +178,7 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
     for (int32_t i = 0; i < node->input_count; i++) {
         int32_t slot = i < step->input_count ? plan->operands[step->operands + i] : -1;
         in[i] = (tort_info){.rank = -1, .nest = -1};
-        if (slot < 0 && node->inputs[i] >= 0) { /* an alias names only its data; its shape input is below */
+        if (slot < 0 && node->inputs[i] >= 0) { /* an alias has only its data; its shape comes below */
             in[i] = frame->planned->infos[node->inputs[i]];
             in[i].data = NULL;
         }
@@ -195,8 +196,8 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
     return tort_view_of_node(node, frame->context->session->model, in, out);
 }
 
-/* A shape that the plan told without the data that has a say in it (shaped_by_data in plan_steps.c) must be what it
- * asks for. */
+/* A shape that was planned without the data that determines it (see shaped_by_data in plan_steps.c)
+ * must agree with the data. */
 static tort_status check_planned(const tort_slot *where, const tort_info *info, tort_error *error) {
     int32_t d = 0;
     while (d < info->rank && d < where->rank && info->dims[d] == where->dims[d]) d++;
@@ -248,7 +249,7 @@ static tort_status infer_live(tort_frame *frame, tort_node_view *view, tort_dims
         .node = view, .outputs = frame->infos + frame->widest, .dims = dims, .arena = arena, .error = error};
     tort_status status = view->op->infer(&infer);
     if (!status && dims->failed) status = tort_out_of_memory(error, 0);
-    if (status == TORT_E_MODEL) { /* what is wrong now is data, not the file */
+    if (status == TORT_E_MODEL) { /* the cause is data, not the file */
         status = TORT_E_RUN;
         if (error) error->code = status;
     }
@@ -273,7 +274,7 @@ static tort_status resolve_live(tort_frame *frame, const tort_step *step, tort_n
     tort_status status = once ? TORT_OK : tort_resolve_node(view, frame->params, &scratch, error);
     view->params = once ? unit->params : frame->params;
     view->kernel = kernel;
-    if (!tort_runs_reference(link->provider, kernel)) scratch = 0; /* resolve asked for the plain loop */
+    if (!tort_runs_reference(link->provider, kernel)) scratch = 0; /* only the reference loop needs it */
     if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
     if (!status) status = reserve_scratch(frame, link->memory, scratch, error);
     if (status || !kernel->fit) return status;
@@ -297,14 +298,14 @@ void tort_dynamic_unfit(tort_frame *frame, const tort_step *step) {
     frame->fitted = NULL;
 }
 
-/* Of a copy or a conversion. */
+/* Allocates the output of a dynamic copy or conversion. */
 static tort_status prepare_move(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     tort_info info = info_of(&frame->tensors[plan->operands[step->operands]]);
     return allocate_output(frame, plan->operands[step->operands + 1], &info, error);
 }
 
-/* Types, shapes, params and memory of a dynamic step, from the data that is now there. */
+/* Infers types and shapes, resolves params and allocates outputs of a dynamic step, from the data that exists now. */
 tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_error *error) {
     if (step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT) return prepare_move(frame, step, error);
     if (step->kind == TORT_STEP_SHAPE) return TORT_OK;
@@ -320,7 +321,7 @@ tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_
         if (slot >= 0)
             status = allocate_output(frame, slot, &view.outputs[i], error);
         else
-            frame->infos[frame->widest + i].type = TORT_UNDEFINED; /* what infer said of an output that is not there */
+            frame->infos[frame->widest + i].type = TORT_UNDEFINED; /* infer may fill an output that the node omits */
     }
     if (!status && step->kind == TORT_STEP_KERNEL) status = resolve_live(frame, step, &view, error);
     tort_dims_free(&dims);
@@ -328,7 +329,7 @@ tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_
     return status;
 }
 
-/* Shape and Size of a live value: infer tells the integers. */
+/* Runs a Shape or Size step: infer computes the integers. */
 tort_status tort_dynamic_shape(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_env *env = &frame->context->env;
     tort_arena arena;

@@ -1,7 +1,6 @@
-/* frame.c - the memory of a graph that runs: sized for a plan before its first step, kept while the plan stays the
- * same.
+/* frame.c - the memory of a running graph: sized for a plan before the first step, kept while the plan stays.
  *
- * Everything a run on known shapes needs is allocated here. Read next: run.c, dynamic.c. */
+ * Everything that a run with known shapes needs is allocated here. Read next: run.c, dynamic.c. */
 #include <string.h>
 
 #include "runtime/run/context.h"
@@ -26,8 +25,8 @@ static tort_status alloc_arena(tort_frame *frame, int32_t memory, uint64_t bytes
     return status;
 }
 
-/* An arena that had `had` bytes and has to grow grows by half of them, so that sequences that get longer and longer do
- * not ask for a new one each time; the first is exact. */
+/* An arena that must grow becomes at least 1.5 times as large, so that ever longer sequences need few allocations; the
+ * first arena has the exact size. */
 static uint64_t with_growth(const tort_session *session, int32_t memory, uint64_t had, uint64_t bytes) {
     const uint64_t room = tort_room_for_values(session, memory), grown = had + had / 2;
     return grown <= bytes ? bytes : grown <= room ? grown : bytes;
@@ -36,7 +35,7 @@ static uint64_t with_growth(const tort_session *session, int32_t memory, uint64_
 static tort_status grow_arena(tort_frame *frame, int32_t memory, uint64_t bytes, tort_error *error) {
     tort_session *session = frame->context->session;
     tort_region *region = &frame->arenas[memory];
-    if (bytes == 0) bytes = 1; /* empty tensors still have a place */
+    if (bytes == 0) bytes = 1; /* empty tensors need a pointer, too */
     if (bytes <= region->bytes) return TORT_OK;
     if (memory && !session->memories[memory].owner->opened) return TORT_OK;
     const uint64_t more = with_growth(session, memory, region->bytes, bytes);
@@ -102,7 +101,8 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Plans for other shapes mostly have the same steps: then the tables stay. Nothing is in them between runs. */
+/* Reuses the tables if they are large enough, since plans for other shapes mostly have the same steps.
+ * They are empty between runs. */
 static tort_status size_tables(tort_frame *frame, const tort_table_sizes *need, tort_error *error) {
     const tort_env *env = &frame->context->env;
     tort_table_sizes *now = &frame->tables;
@@ -130,7 +130,7 @@ static tort_status size_tables(tort_frame *frame, const tort_table_sizes *need, 
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-/* What the steps of a plan copy between host and device. */
+/* Tells the provider the copies between host and device in a run, so that it can reserve memory for them. */
 static void stage_copies(const tort_frame *frame, int32_t memory) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
@@ -147,7 +147,7 @@ static void stage_copies(const tort_frame *frame, int32_t memory) {
     if (copies) tort_link_stage(context->session->memories[memory].owner, context->streams[memory], copies, bytes);
 }
 
-/* Makes the frame large enough for its plan. */
+/* Grows tables and arenas as the plan needs. */
 static tort_status size_frame(tort_frame *frame, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     const tort_table_sizes sizes = sizes_for(frame->lowered, plan);
@@ -160,7 +160,7 @@ static tort_status size_frame(tort_frame *frame, tort_error *error) {
     return status;
 }
 
-/* Literals that a device reads: not once a run, but once for as long as the plan stays. */
+/* Uploads literals that a device reads: once for each plan, not for each run. */
 static tort_status upload_literals(const tort_frame *frame, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;
@@ -186,7 +186,7 @@ static void drop_plan(tort_frame *frame) {
     frame->planned = NULL;
 }
 
-/* Takes over a hold on the plan, also when it fails. */
+/* Takes over the hold on the plan, even on failure. */
 tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error) {
     drop_plan(frame);
     frame->planned = planned;
@@ -203,7 +203,7 @@ tort_status tort_frame_reserve(tort_frame *frame, tort_error *error) {
     return size_frame(frame, error);
 }
 
-/* The frame's own plan, made again. */
+/* Refills the frame's own plan. */
 static tort_status renew_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error) {
     tort_dynamic_free_all(frame);
     tort_status status = tort_planned_renew(frame->planned, inputs, error);
@@ -221,7 +221,7 @@ tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs,
     return status ? status : tort_frame_adopt(frame, planned, error);
 }
 
-/* ---- what slots hold --------------------------------------------------------------------------------------------- */
+/* ---- values of slots --------------------------------------------------------------------------------------------- */
 
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
     const tort_slot *where = &frame->planned->plan.slots[slot];

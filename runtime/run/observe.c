@@ -1,11 +1,11 @@
 /* observe.c - shows an application each value that a run makes (tort_context_observe): plain, and in host memory.
  *
- * For debugging: it allocates what it needs for each value. It must not change what it shows. Read next: run.c. */
+ * For debugging: it allocates for each value. It must not change the values. Read next: run.c. */
 #include "runtime/run/context.h"
 #include "runtime/providers/chain.h"
 #include "runtime/providers/link.h"
 
-/* The node that makes a value, which in a segment need not be the last. */
+/* The number of the node that makes a value; in a segment it need not be the last node. */
 static int32_t maker_of(const tort_frame *frame, const tort_step *step, const tort_slot *slot) {
     const tort_lowered *lowered = frame->lowered;
     const bool segment = lowered->units[step->node].segment;
@@ -18,7 +18,7 @@ static void show(const tort_frame *frame, const tort_step *step, const tort_slot
                       tensor);
 }
 
-/* By a copy in host memory, where it is not there. */
+/* Copies the value to host memory if it is on a device, and shows it. */
 static tort_status show_on_host(const tort_frame *frame, const tort_step *step, const tort_slot *slot,
                                 tort_tensor tensor, size_t bytes, tort_error *error) {
     const tort_context *context = frame->context;
@@ -37,7 +37,7 @@ static tort_status show_on_host(const tort_frame *frame, const tort_step *step, 
     return status;
 }
 
-/* By a conversion in its memory, where it is in a layout. */
+/* Converts the value to plain, in its memory, if it is in a layout, and shows it. */
 static tort_status show_plain(const tort_frame *frame, const tort_step *step, const tort_slot *slot,
                               const tort_tensor *tensor, tort_error *error) {
     const tort_context *context = frame->context;
@@ -57,7 +57,7 @@ static tort_status show_plain(const tort_frame *frame, const tort_step *step, co
     return status;
 }
 
-/* What is copied or converted was shown when it was made. */
+/* Shows the outputs of a step. Copies and conversions are skipped: their values were shown when they were made. */
 tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     const bool moves = step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT;

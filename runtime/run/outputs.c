@@ -1,9 +1,9 @@
-/* outputs.c - where a run's outputs go: straight into the caller's buffers wherever that is safe, else into memory of
- * the context, and what of that the caller gets.
+/* outputs.c - brings outputs to the caller: written straight into the caller's buffer if that is safe, else into memory
+ * of the context, and copied or lent from there.
  *
- * Every output has bytes of its own in the plan (tort_slot.output), so a buffer of the caller takes the place of just
- * one slot. A buffer that is also an input must not be written before all have read it: it is filled at the end. It
- * must not know kernels. Read next: run.c. */
+ * Every output owns its bytes in the plan (tort_slot.output), so a buffer replaces exactly one slot. A buffer that
+ * overlaps an input must not be written before all have read the input: it is filled at the end. This file must not
+ * know kernels. Read next: run.c. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
            !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
 }
 
-/* "float 2x3"; into buffer, which is returned. */
+/* Writes "float 2x3" into the buffer, and returns it. */
 static const char *form_text(const tort_tensor *tensor, char *buffer, size_t size) {
     size_t used = (size_t)snprintf(buffer, size, "%s ", tort_type_name(tensor->type));
     if (tensor->rank == 0) snprintf(buffer + used, size - used, "scalar");
@@ -30,13 +30,13 @@ static const char *form_text(const tort_tensor *tensor, char *buffer, size_t siz
     return buffer;
 }
 
-/* Bytes of the caller's buffer for an output; TORT_NO_CAPACITY: those of its shape. */
+/* Bytes of the caller's buffer for an output; TORT_NO_CAPACITY: exactly those of its shape. */
 static size_t capacity_of(const tort_frame *frame, int32_t port) {
     const tort_context *context = frame->context;
     return frame == context->frames && context->capacities ? context->capacities[port] : TORT_NO_CAPACITY;
 }
 
-/* Bytes of the caller's buffer. False: its shape says nonsense. */
+/* Computes the bytes of the caller's buffer. False: its shape is invalid. */
 static bool buffer_bytes(const tort_frame *frame, int32_t port, const tort_tensor *given, size_t *bytes) {
     *bytes = capacity_of(frame, port);
     return *bytes != TORT_NO_CAPACITY || tort_tensor_bytes(given, bytes);
@@ -50,7 +50,7 @@ static tort_status wrong_buffer(const tort_frame *frame, int32_t port, const tor
                      form_text(wanted, want, sizeof want));
 }
 
-/* Is the caller's buffer right for what the output turned out to be? */
+/* Checks that the caller's buffer fits the actual output. */
 static tort_status check_buffer(const tort_frame *frame, int32_t port, const tort_tensor *given,
                                 const tort_tensor *wanted, tort_error *error) {
     const size_t capacity = capacity_of(frame, port);
@@ -73,7 +73,7 @@ static int compare_buffers(const void *a, const void *b) {
     return (x->port > y->port) - (x->port < y->port);
 }
 
-/* The bytes of a tensor of the caller; outputs are ports 0.., inputs -1... */
+/* Adds the byte range of a caller's tensor; port as in tort_buffer. */
 static void add_buffer(tort_frame *frame, int32_t *count, const tort_tensor *tensor, int32_t memory, int32_t port) {
     size_t bytes;
     if (!tensor->data) return;
@@ -88,8 +88,8 @@ static tort_status shared_bytes(const tort_frame *frame, int32_t a, int32_t b, t
                      output_name(frame, a), b, output_name(frame, b));
 }
 
-/* Two outputs may not share bytes; one that shares some with an input is not written directly. In the order of their
- * begins, a buffer meets those before it that end behind its begin. */
+/* Outputs must not overlap each other; an output that overlaps an input is not written directly. Sweeps over the ranges
+ * by begin: a range overlaps an earlier one that ends behind its begin. */
 static tort_status check_buffers(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
                                  tort_error *error) {
     const tort_lowered *lowered = frame->lowered;
@@ -100,8 +100,8 @@ static tort_status check_buffers(tort_frame *frame, const tort_tensor *inputs, c
     for (int32_t i = 0; i < lowered->graph.input_count; i++)
         add_buffer(frame, &count, &inputs[i], lowered->input_memory[i], -1 - i);
     qsort(frame->buffers, (size_t)count, sizeof *frame->buffers, compare_buffers);
-    const tort_buffer *output = NULL; /* the last one; those before it end before it begins */
-    uintptr_t input_end = 0;          /* the furthest of the inputs so far */
+    const tort_buffer *output = NULL; /* the last output; earlier ones end before it begins */
+    uintptr_t input_end = 0;          /* maximum end of the inputs so far */
     for (int32_t i = 0; i < count; i++) {
         const tort_buffer *buffer = &frame->buffers[i];
         if (i && buffer->memory != frame->buffers[i - 1].memory) output = NULL, input_end = 0;
@@ -154,7 +154,7 @@ void *tort_outputs_place(const tort_frame *frame, int32_t slot, size_t bytes) {
 
 /* ---- after the run ----------------------------------------------------------------------------------------------- */
 
-/* Copies on a device end with the run. */
+/* Copies on a device are only started here; they complete with the run. */
 tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, bool host, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;

@@ -1,8 +1,8 @@
-/* profile.c - tells an application what each step of a run took, and how much it had to do (tort_context_profile); and
- * what a run asked of its devices (tort_context_calls).
+/* profile.c - tells an application the time and the work of each step (tort_context_profile), and the calls that a run
+ * made to its devices (tort_context_calls).
  *
- * Bytes come from the shapes of the operands, FLOPs from the table of ops/ and the params of the step: of a segment
- * there are none. It must not change what it measures. Read next: run.c, ops/flops.c. */
+ * Bytes are computed from the shapes of operands, FLOPs from the table of ops/ and the step's params; segments have
+ * none. This file must not change what it measures. Read next: run.c, ops/flops.c. */
 #include <string.h>
 #include <time.h>
 
@@ -19,7 +19,7 @@ int64_t tort_profile_now(void) {
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-/* Of an input that was packed, the shape is in the plan alone. False: it is no tensor, or not there. */
+/* The shape of an operand; of a packed input it is only in the plan. False: it is no tensor, or absent. */
 static bool operand_of(const tort_frame *frame, const tort_step *step, int32_t i, tort_tensor *tensor) {
     const tort_plan *plan = &frame->planned->plan;
     const tort_node *node = tort_unit_node(frame->lowered, step->node);
@@ -42,14 +42,15 @@ static double bytes_of(const tort_frame *frame, const tort_step *step, int32_t f
     return sum;
 }
 
-/* Do two operands have elements of one type? */
+/* True if two operands have the same element type. */
 static bool same_type(const tort_frame *frame, int32_t a, int32_t b) {
     const tort_plan *plan = &frame->planned->plan;
     const int32_t first = plan->operands[a], second = plan->operands[b];
     return first >= 0 && second >= 0 && plan->slots[first].type == plan->slots[second].type;
 }
 
-/* What it picks parts of counts as far as it takes any. */
+/* Bytes read and written. Of an input from which only parts are taken (Slice, Gather) no
+ * more than the outputs count. */
 static double kernel_bytes(const tort_frame *frame, const tort_step *step) {
     const bool whole_node = !frame->lowered->units[step->node].segment;
     const uint32_t flags = whole_node ? frame->lowered->graph.nodes[step->node].op->flags : 0;

@@ -1,7 +1,6 @@
-/* report.c - says where everything runs and why, from what the other parts decided. It decides nothing.
+/* report.c - reports where everything runs and why, from the decisions of other parts. It decides nothing.
  *
- * The report is plain structs for any front end, made when it is asked for; runtime/cli turns it into tables and JSON.
- */
+ * The report is made on demand, as plain structs for any front end; runtime/cli prints it as tables and JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 #include "runtime/plan/bounds.h"
 #include "runtime/plan/planned.h"
 
-/* What tort_session_report hands out is the first member. */
+/* The memory behind a tort_report, its first member. */
 typedef struct report_store {
     tort_report report;
     tort_env env;
@@ -63,7 +62,7 @@ static const char *path_of(writer *w, const tort_graph *graph, const tort_node *
     return *graph->path ? tort_arena_format(w->arena, "%s/%s", graph->path, node->name) : node->name;
 }
 
-/* Names of the model's nodes, whose graph has the index of the lowered one. */
+/* Lists the model's nodes of a unit; the model's graph has the same index as the lowered one. */
 static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *unit, tort_report_node *out) {
     const tort_graph *model = &w->session->model->graphs[lowered - w->session->graphs];
     const size_t count = (size_t)unit->from_count + 1;
@@ -109,7 +108,8 @@ static const tort_planned *plan_of(const tort_lowered *lowered) {
     return lowered->bound ? lowered->bound : lowered->plans ? lowered->plans : lowered->draft;
 }
 
-/* Has the plan nothing to do for the node? Steps are in the order of nodes, and so are the questions; *step goes on. */
+/* True if the plan makes the node a view. Steps are in the order of nodes, and callers ask in
+ * that order: *step advances. */
 static bool is_view(const tort_planned *planned, int32_t node, int32_t *step) {
     const tort_plan *plan = planned ? &planned->plan : NULL;
     bool view = false;
@@ -183,7 +183,7 @@ static size_t count_steps(const writer *w, tort_step_kind kind) {
     return count;
 }
 
-/* The steps of that kind of all graphs; NULL: out of memory. */
+/* All steps of that kind in all graphs; NULL: out of memory. */
 static const tort_report_copy *const *write_moves(writer *w, tort_step_kind kind, int32_t *count) {
     const tort_session *session = w->session;
     const tort_report_copy **list = tort_arena_array(w->arena, count_steps(w, kind), sizeof *list);
@@ -213,14 +213,14 @@ static const char *keep(writer *w, const char *text) {
     return copy ? copy : "";
 }
 
-/* Threads that host kernels really run on; 0: the application's, or none of this process. */
+/* The threads that host kernels run on; 0: the application's, or not of this process. */
 static int32_t threads_of(const tort_session *session, const tort_link *link) {
     const bool here = link->condition.ready && !link->memory && link->target.threads && session->pool;
     return here ? tort_pool_threads(session->pool) : 0;
 }
 
-/* "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": the target, the threads, the libraries that a node asked
- * for. */
+/* Makes "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": target, threads, and
+ * libraries that a node asked for. */
 static const char *describe(writer *w, const tort_link *link) {
     char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200 + 40];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", link->target.description);
@@ -247,7 +247,7 @@ static int32_t nodes_on(const tort_session *session, int32_t provider) {
     return nodes;
 }
 
-/* Bytes of a memory are shown with the provider that owns it. */
+/* Bytes of a memory are reported for its owner only. */
 static void write_bytes(const writer *w, int32_t memory, tort_report_provider *out) {
     const tort_session *session = w->session;
     if (session->weight_bytes) out->weight_bytes = (int64_t)session->weight_bytes[memory];
@@ -260,7 +260,7 @@ static void write_bytes(const writer *w, int32_t memory, tort_report_provider *o
         out->copies_in += w->report->copies[i]->to == memory_name(session, memory);
 }
 
-/* The provider whose memory it is in, where it has none of its own. */
+/* The provider that owns the memory of this link; NULL: the link itself. */
 static const char *shared_with(const tort_session *session, const tort_link *link) {
     const tort_link *owner = session->memories[link->memory].owner;
     return link->condition.ready && owner && owner != link ? owner->provider->name : NULL;
@@ -303,21 +303,21 @@ static bool write_providers(writer *w) {
 
 /* ---- host memory ------------------------------------------------------------------------------------------------- */
 
-/* What weights hold of the session's own account now: packed ones in host memory, and results of folding. */
+/* Bytes of the session's account that weights hold now: packed ones in host memory, and folded constants. */
 static size_t weights_of_session(const tort_session *session) {
     size_t bytes = session->packed ? tort_aligned_bytes(session->packed_bytes) : 0;
     for (int32_t i = 0; i < session->constant_count; i++) bytes += tort_constant_bytes(&session->constants[i]);
     return bytes;
 }
 
-/* Does a step of it ask for memory while it runs? */
+/* True if some step allocates in a run. */
 static bool is_dynamic(const tort_plan *plan) {
     bool dynamic = !plan->complete;
     for (int32_t i = 0; i < plan->step_count; i++) dynamic = dynamic || plan->steps[i].dynamic;
     return dynamic;
 }
 
-/* Of a context: itself, and the tables and arenas of its frames. A body whose shapes are not known yet is left out. */
+/* Adds a context: itself, tables and arenas of its frames. Bodies with unknown shapes are not counted. */
 static void add_context(const tort_session *session, tort_report_memory *memory) {
     memory->context = (int64_t)(sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST);
     memory->arena = 0;
@@ -327,7 +327,7 @@ static void add_context(const tort_session *session, tort_report_memory *memory)
         if (planned) memory->grows = memory->grows || is_dynamic(&planned->plan);
         if (!planned || !planned->plan.complete) continue;
         memory->context += (int64_t)tort_frame_bytes(&planned->plan, lowered);
-        if (lowered->bound) memory->context += (int64_t)tort_planned_bytes(planned); /* each has one of its own */
+        if (lowered->bound) memory->context += (int64_t)tort_planned_bytes(planned); /* each context has its own plan */
         memory->arena += (int64_t)tort_arena_bytes(&planned->plan);
     }
 }
@@ -365,7 +365,7 @@ static bool write_note(writer *w, const tort_lowered *lowered) {
     return w->report->bounds_note != NULL;
 }
 
-/* "past"; a dimension without a name goes by its input: "image[2]". */
+/* "past"; for a nameless dimension input and index: "image[2]". */
 static const char *name_bound(writer *w, const tort_lowered *lowered, int32_t input, int32_t dimension) {
     const int32_t value = lowered->graph.inputs[input];
     const tort_dim dim = lowered->infos[value].dims[dimension];
@@ -414,7 +414,7 @@ static bool write_recording(writer *w) {
 tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error) {
     *report = NULL;
     if (error) *error = (tort_error){.node = -1};
-    const tort_env outer = session->account.inner; /* a report does not count itself */
+    const tort_env outer = session->account.inner; /* not the session's env: the report must not count itself */
     report_store *store = tort_alloc_zero(&outer, 1, sizeof *store);
     if (!store) return tort_out_of_memory(error, sizeof *store);
     store->env = outer;

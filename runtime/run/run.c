@@ -1,6 +1,6 @@
-/* run.c - the run phase: a loop over the steps of a plan. It decides nothing and cannot fall back.
+/* run.c - runs a graph: a loop over the steps of a plan. It decides nothing, and cannot fall back.
  *
- * On a plan of known shapes it allocates nothing. A step whose shapes depend on data infers and resolves itself first
+ * With known shapes a run allocates nothing. A step whose shapes depend on data is inferred and resolved first
  * (dynamic.c). Read next: dynamic.c, observe.c, profile.c. */
 #include <string.h>
 
@@ -17,8 +17,8 @@ static tort_tensor *operand(const tort_frame *frame, const tort_step *step, int3
     return slot < 0 ? NULL : &frame->tensors[slot];
 }
 
-/* A kernel for any layout sees what is in one as lists of all its elements. Its operands are of one shape; those of a
- * body are what the run brings. */
+/* A kernel for any layout gets operands in a layout as lists of all their elements. Their shapes must be equal, which
+ * for a body's inputs is only known now. */
 static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     tort_tensor shape = {.rank = -1};
@@ -90,7 +90,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* The tensor of a slot whose value was just made, where that is one of the type the plan says. */
+/* Sets the tensor of a slot from the value just made, if the slot is a tensor; it must have the planned type. */
 static tort_status view_value(tort_frame *frame, int32_t slot, tort_error *error) {
     const tort_value *value = frame->values[slot];
     const tort_tensor *view = value ? tort_value_view(value) : NULL;
@@ -123,7 +123,7 @@ static tort_status take_values(tort_frame *frame, const tort_step *step, tort_st
     return status;
 }
 
-/* Inputs that nobody reads after this step, and that nobody outside of the frame holds. */
+/* Inputs that no later step reads and nobody outside the frame holds: kernels may reuse them. */
 static uint32_t last_reads(const tort_frame *frame, const tort_step *step) {
     const tort_plan *plan = &frame->planned->plan;
     const int32_t index = (int32_t)(step - plan->steps);
@@ -201,7 +201,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     return TORT_OK;
 }
 
-/* Which node, which provider: the error of a step says both. What was lost in a body was located there. */
+/* Adds node and provider to the error of a step. A device lost inside a body was located there already. */
 static void locate_error(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_link *link = step->provider >= 0 ? &session->chain[step->provider] : NULL;
@@ -234,7 +234,7 @@ static tort_status end_cancelled(const tort_frame *frame, const tort_step *step,
     return TORT_E_CANCELLED;
 }
 
-/* A device is done with a step that is profiled before the next one begins. */
+/* Waits for the device after the step, so that its time is not counted for the next one. */
 static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_context *context = frame->context;
     const int64_t outside = context->profiled;
@@ -247,13 +247,13 @@ static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_e
     return status;
 }
 
-/* Work of a device alone, in a run that can be recorded. */
+/* True for steps that are device work only, in a run that can be recorded. */
 static bool is_work(const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT ||
            (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
 }
 
-/* `recorded`: the device has its work already. */
+/* recorded: the device has the recorded work, so only other steps run. */
 static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error) {
     tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
@@ -280,7 +280,7 @@ static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error
 
 /* ---- recorded runs ----------------------------------------------------------------------------------------------- */
 
-/* Nobody wants to see, or wait for, a step. */
+/* Recording needs whole runs: no profiler, observer or waiting between steps. */
 static bool can_record(const tort_frame *frame) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
@@ -289,7 +289,7 @@ static bool can_record(const tort_frame *frame) {
            context->session->chain[plan->recorder].provider->begin;
 }
 
-/* Was the last run that was offered of the same plan, in the same places? */
+/* True if the last run that was offered had the same plan, arena and bound pointers. */
 static bool is_same(tort_frame *frame, int32_t memory) {
     tort_context *context = frame->context;
     const void *arena = frame->arenas[memory].base;

@@ -1,7 +1,7 @@
-/* stack.c - the outputs of a node with bodies: results, and what is stacked of all trips.
+/* stack.c - makes the outputs of a node with bodies: results, and stacked parts of all trips.
  *
- * Where the number of parts is known before, each goes to its place in the output; else they are put one behind
- * another in memory that doubles. Of a batch, each output gets an entry at a time. Read next: call.c. */
+ * If the number of parts is known before, each part is copied to its place in the output; else parts are appended to
+ * memory that doubles. Of a batch, one entry of each output is made at a time. Read next: call.c. */
 #include <string.h>
 
 #include "runtime/run/call.h"
@@ -20,7 +20,7 @@ static void make_value(const tort_caller *c, int32_t slot, const tort_value *val
     c->outer->dynamic_count++;
 }
 
-/* What went in is what comes out; where the body makes what an optional may hold, what that one holds. */
+/* Passes an input through as output; if the output is no optional, passes the element of an optional. */
 static tort_status pass_value(const tort_caller *c, int32_t slot, const tort_value *value) {
     const tort_info *info = &c->outer->lowered->infos[c->outer->planned->plan.slots[slot].value];
     if (tort_value_kind(value) == TORT_OPTIONAL && info->kind != TORT_OPTIONAL) value = tort_value_at(value, 0);
@@ -29,9 +29,9 @@ static tort_status pass_value(const tort_caller *c, int32_t slot, const tort_val
     return TORT_OK;
 }
 
-/* ---- what is stacked --------------------------------------------------------------------------------------------- */
+/* ---- stacked outputs --------------------------------------------------------------------------------------------- */
 
-/* Is the number of parts known before the last is made? */
+/* True if the number of parts is known before the last one is made. */
 static bool length_known(const tort_caller *c, int32_t slot) {
     return c->trips->scanned > 0 || c->outer->planned->plan.slots[slot].bytes >= 0;
 }
@@ -44,7 +44,7 @@ static tort_tensor stack_of(const tort_tensor *part, int64_t length, int64_t giv
     return whole;
 }
 
-/* Parts of one output are of one shape; `axes` are added to it. */
+/* Checks that all parts of an output have one shape; `axes` is the number of axes that stacking adds. */
 static tort_status check_part(const tort_caller *c, int32_t output, const tort_tensor *part, int32_t axes,
                               bool *is_first) {
     tort_tensor *first = &c->trip->parts[c->asks + output];
@@ -59,7 +59,7 @@ static tort_status check_part(const tort_caller *c, int32_t output, const tort_t
                      (long long)c->trip->number);
 }
 
-/* Gives a batch of such entries its memory, where zeros stand for what no trip makes. */
+/* Allocates an output for a batch of such entries, with zeros where no trip makes a part. */
 static tort_status place_batch(const tort_caller *c, int32_t slot, const tort_tensor *entry) {
     const tort_tensor whole = stack_of(entry, c->batches, 0);
     size_t bytes = 0;
@@ -72,7 +72,7 @@ static tort_status place_batch(const tort_caller *c, int32_t slot, const tort_te
     return TORT_OK;
 }
 
-/* A part into its place in an output of known length; the first one gives that its memory. */
+/* Copies a part to its place in an output of known length, which the first part allocates. */
 static tort_status put_part(const tort_caller *c, int32_t i, int32_t slot, const tort_tensor *part, bool first) {
     const tort_trips *t = c->trips;
     const int32_t memory = c->outer->planned->plan.slots[slot].memory;
@@ -93,7 +93,7 @@ static tort_status put_part(const tort_caller *c, int32_t i, int32_t slot, const
     return status;
 }
 
-/* A part behind the others, in memory that doubles. */
+/* Appends a part, in memory that doubles. */
 static tort_status append_part(const tort_caller *c, int32_t i, const tort_tensor *part) {
     const int32_t port = c->asks + c->trips->results + i, memory = c->body->lowered->output_memory[port];
     tort_region *region = &c->trip->stacked[port], larger = {0};
@@ -139,8 +139,7 @@ tort_status tort_stack_parts(const tort_caller *c) {
     return status;
 }
 
-/* Dimension d of a part that was not made, out of the shape that the plan knows of the output; 0: it does not either.
- */
+/* Dimension d of a part, when no part was made, from the planned shape of the output; 0: unknown. */
 static int64_t planned_dim(const tort_caller *c, int32_t i, int32_t slot, int32_t d) {
     const tort_info *whole = &c->outer->planned->infos[c->outer->planned->plan.slots[slot].value];
     const int32_t batch = c->trips->batched ? 1 : 0;
@@ -149,7 +148,7 @@ static int64_t planned_dim(const tort_caller *c, int32_t i, int32_t slot, int32_
     return at < whole->rank && tort_dim_known(whole->dims[at]) ? whole->dims[at] : 0;
 }
 
-/* No part was made: what the shape of one is known to be, with no such part. */
+/* Makes the output when no part was made: with the known shape of a part, and length 0. */
 static tort_status stack_none(const tort_caller *c, int32_t i, int32_t slot) {
     const tort_lowered *lowered = c->body->lowered;
     const tort_info *info = &lowered->infos[lowered->graph.outputs[c->asks + c->trips->results + i]];
@@ -162,7 +161,7 @@ static tort_status stack_none(const tort_caller *c, int32_t i, int32_t slot) {
     return batched ? place_batch(c, slot, &whole) : tort_dynamic_place(c->outer, slot, &whole, c->error);
 }
 
-/* Hands what grew over as the output, without a copy where the caller has no buffer for it. */
+/* Turns appended parts into the output, without a copy unless the caller has a buffer for it. */
 static tort_status hand_over(const tort_caller *c, int32_t i, int32_t slot) {
     const int32_t port = c->asks + c->trips->results + i, memory = c->outer->planned->plan.slots[slot].memory;
     tort_region *region = &c->trip->stacked[port];
@@ -211,7 +210,7 @@ tort_status tort_stack_finish(const tort_caller *c) {
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-/* Result i is this; of a batch, its entry. */
+/* Makes result i; of a batch, one entry of it. */
 static tort_status make_result(const tort_caller *c, int32_t i, const tort_tensor *from) {
     const int32_t slot = result_slot(c, i);
     if (!c->trips->batched) return make_tensor(c, slot, from);
@@ -223,7 +222,7 @@ static tort_status make_result(const tort_caller *c, int32_t i, const tort_tenso
     return tort_call_copy(c, 0, tort_call_entry(&c->outer->tensors[slot], c->batch).data, from->data, bytes);
 }
 
-/* The results are those of the last trip. */
+/* Makes the results from the last trip. */
 tort_status tort_call_results(const tort_caller *c) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->trips->results; i++) {
@@ -237,7 +236,7 @@ tort_status tort_call_results(const tort_caller *c) {
     return status;
 }
 
-/* Without a trip they are what would have gone into the first. */
+/* Without any trip, results are what the first trip would have got. */
 tort_status tort_call_results_of_none(const tort_caller *c) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->carried; i++) {

@@ -1,5 +1,5 @@
-/* trip.c - what the frame of a body keeps beside its plan: tables and memory of what goes into its trips and comes out.
- * Read next: call.c, which fills them. */
+/* trip.c - allocates the state that a body's frame keeps beside its plan: inputs and outputs of trips, and memory for
+ * them. Read next: call.c, which fills it. */
 #include "runtime/run/context.h"
 
 bool tort_trip_open(tort_frame *frame) {

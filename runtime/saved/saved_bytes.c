@@ -1,6 +1,6 @@
-/* saved_bytes.c - numbers and texts of a saved plan as bytes, and back (saved_format.h).
+/* saved_bytes.c - converts numbers and texts of a saved plan to bytes, and back (saved_format.h).
  *
- * Reading never leaves the section, whatever it says. The host is little-endian, as the build asserts. */
+ * Reading never leaves the section, whatever its bytes say. The host must be little-endian, which the build asserts. */
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
@@ -163,7 +163,7 @@ int32_t tort_get_within(tort_saved_in *in, int32_t first, int32_t last) {
     return first;
 }
 
-/* ---- refused ----------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 tort_status tort_saved_damaged(tort_error *error, const char *what) {
     return tort_fail(error, TORT_E_MODEL,

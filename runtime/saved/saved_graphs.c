@@ -1,11 +1,11 @@
-/* saved_graphs.c - the lowered graphs of a session as bytes (saved_format.h, GRPH): what saved_read_graphs.c reads.
+/* saved_graphs.c - writes the lowered graphs of a session as bytes (saved_format.h, GRPH), for saved_read_graphs.c.
  *
- * Attributes are written, not params: a loaded plan resolves them again. It decides nothing. */
+ * Attributes are written instead of params, which loading resolves again. This file decides nothing. */
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
 
-/* Are its integers expressions over the sizes of inputs? Then plans ask it, though it never runs. */
+/* True if its outputs are integers that are expressions over input sizes: plans evaluate it, though it never runs. */
 static bool is_shape_arithmetic(const tort_lowered *lowered, const tort_node *node) {
     bool open = false;
     for (int32_t i = 0; i < node->output_count; i++) {
@@ -45,7 +45,7 @@ static void put_info(tort_saved_out *out, const tort_dims *dims, const tort_info
     for (int32_t d = 0; info->kind == TORT_TENSOR && d < info->rank; d++) put_dim(out, dims, info->dims[d]);
 }
 
-/* As the model declares them; a value that a fusion added, as the session knows it. */
+/* Writes values as the model declares them; those that fusions added, as the session knows them. */
 static void put_values(tort_saved_out *out, const tort_lowered *lowered, const int32_t *entry_of) {
     const tort_session *session = lowered->session;
     const tort_graph *model = &session->model->graphs[lowered - session->graphs];
@@ -90,7 +90,7 @@ static void put_contents(tort_saved_out *out, const tort_attribute *attribute, c
     }
 }
 
-/* Defaults come from the row again. */
+/* Defaults are not written: loading takes them from the row. */
 static void put_attributes(tort_saved_out *out, const tort_node *node, const int32_t *entries) {
     int32_t count = 0;
     for (int32_t i = 0; i < node->attribute_count; i++) count += !node->attributes[i].is_default;
@@ -107,7 +107,7 @@ static void put_attributes(tort_saved_out *out, const tort_node *node, const int
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* What shape arithmetic leaves constant is a constant in the file, that no node makes. */
+/* An output that shape arithmetic made constant is a constant in the file, so no node may make it. */
 static void put_operands(tort_saved_out *out, const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
     const bool folded = lowered->units[index].provider == TORT_AT_FOLDED;
@@ -135,7 +135,7 @@ static void put_said(tort_saved_out *out, const tort_unit *unit) {
     }
 }
 
-/* The node of the model in whose place a fusion's stands: reports name it among the parts. */
+/* Writes name and operator of the model's node that a fused node replaced, as reports list it among the parts. */
 static void put_parts(tort_saved_out *out, const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     const tort_session *session = lowered->session;

@@ -1,9 +1,9 @@
-/* saved_load.c - a session out of a saved plan: what was decided is put in the place of the passes that decide
- * (saved_format.h).
+/* saved_load.c - makes a session of a saved plan: applies its decisions in place of the passes that
+ * decide (saved_format.h).
  *
- * Everything else happens as it does for a model: shapes are inferred by fold.c, which folds nothing, memories are
- * bound, weights prepared, plans made and checked. The kernel that the file names is asked for the node again: what it
- * has not claimed never reaches it. Read next: saved_read.c, session.c. */
+ * All else happens as for a model: fold.c infers shapes, but folds nothing; memories are bound, weights prepared, plans
+ * made and checked. The named kernel must claim the node again, so no kernel runs a node that it did not claim. Read
+ * next: saved_read.c, session.c. */
 #include <string.h>
 
 #include "runtime/providers/claim.h"
@@ -53,7 +53,7 @@ tort_status tort_saved_check_chain(const tort_session *session, tort_error *erro
 
 /* ---- units and constants ----------------------------------------------------------------------------------------- */
 
-/* Reports name the parts of a fusion after the model's nodes, which the file has in their place. */
+/* Restores the model's nodes that fused nodes replaced, whose names reports use. */
 static void apply_units(tort_session *session, int32_t g) {
     tort_graph *model = &session->saved->model->graphs[g];
     for (int32_t i = 0; i < model->node_count; i++) {
@@ -65,7 +65,7 @@ static void apply_units(tort_session *session, int32_t g) {
     }
 }
 
-/* Constants that are one under several shapes are one. */
+/* Makes one constant of all weights with the same contents, whatever their shapes. */
 static void join_constants(tort_session *session, const int32_t *constant_of) {
     for (int32_t g = 0; g < session->graph_count; g++) {
         tort_lowered *lowered = &session->graphs[g];
@@ -104,7 +104,7 @@ static tort_status apply_constants(tort_session *session, tort_error *error) {
     return status;
 }
 
-/* The file has no nodes of a body that does not fit, so that nothing here could tell it. */
+/* A refused body has no nodes in the file, so inference could not refuse it again: applies the saved error. */
 static tort_status apply_refusal(tort_session *session, int32_t g, tort_error *error) {
     const char *words = session->saved->graphs[g].refused;
     if (!*words) return TORT_OK;
@@ -131,7 +131,7 @@ static bool can_map(const tort_session *session, const tort_unit *unit, uint64_t
     return view && !session->chain[unit->provider].memory && (uintptr_t)view % TORT_HOST_ALIGN == 0;
 }
 
-/* What it packs must be as much as the file has of it. */
+/* The bytes that the kernel would pack must equal those in the file. */
 static tort_status check_packing(tort_candidate *c, const tort_saved_unit *saved, tort_error *error) {
     tort_status status = tort_candidate_size_packing(c, error);
     if (status) return status;

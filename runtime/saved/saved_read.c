@@ -1,15 +1,15 @@
-/* saved_read.c - reads a saved plan: sections, who made it, the constants; then the graphs, which are held against the
- * rows of their operators as those of a model file are (saved_format.h).
+/* saved_read.c - reads a saved plan: sections, maker, constants; then the graphs, whose nodes are checked against their
+ * operators' rows like those of a model file (saved_format.h).
  *
- * It opens no provider. Whatever fails, the model goes with all that was read into it. Read next: saved_read_graphs.c,
- * saved_load.c. */
+ * It opens no provider. On failure the model is freed with all that was read into it. Read next:
+ * saved_read_graphs.c, saved_load.c. */
 #include <string.h>
 
 #include "runtime/graph/check.h"
 #include "runtime/saved/saved_format.h"
 #include "runtime/graph/weights.h"
 
-/* Bytes of memory for each of the file, and at all, that reading may take. */
+/* Memory that reading may take: bytes for each byte of the file, plus a minimum. */
 enum { MEMORY_FACTOR = 64, MEMORY_MIN = 1 << 20 };
 
 typedef struct reader {
@@ -17,12 +17,12 @@ typedef struct reader {
     tort_saved *saved;
     const tort_saved_source *source;
     const tort_plan_options *options;
-    tort_saved_in sections[TORT_SECTION_COUNT]; /* DATA stays in the file: empty */
+    tort_saved_in sections[TORT_SECTION_COUNT]; /* DATA stays in the file: empty here */
     uint64_t data_at, data_end;
     tort_error *error;
 } reader;
 
-/* ---- sums over tables -------------------------------------------------------------------------------------------- */
+/* ---- checksums of tables ----------------------------------------------------------------------------------------- */
 
 static void add_text(tort_sum *sum, const char *text) {
     if (text) tort_sum_add(sum, text, strlen(text) + 1);
@@ -96,7 +96,7 @@ static tort_status check_sum(const reader *r, uint64_t at, uint64_t size, uint64
     return tort_saved_damaged(r->error, what);
 }
 
-/* Reads one that is small, or leaves DATA where it is. */
+/* Reads a section, except DATA, which stays in the file. */
 static tort_status open_section(reader *r, int32_t which, const uint8_t *entry, uint64_t end) {
     uint64_t at, size, sum;
     memcpy(&at, entry + 8, sizeof at);
@@ -171,7 +171,7 @@ static tort_status read_options(reader *r, tort_saved_in *in) {
     return TORT_OK;
 }
 
-/* Named after the inputs when these are read. */
+/* Their names are set when the inputs have been read, see name_shapes. */
 static tort_status read_shapes(reader *r, tort_saved_in *in) {
     tort_session_options *options = &r->saved->options;
     const bool bounded = tort_get_u8(in);
@@ -241,7 +241,7 @@ static tort_status read_facts(reader *r) {
 
 /* ---- WGHT -------------------------------------------------------------------------------------------------------- */
 
-/* Lengths, then the bytes of all; into memory of the model. */
+/* Reads the lengths of all strings, then their bytes, into memory of the model. */
 static tort_status read_strings(reader *r, const tort_weight *weight, int32_t index, int64_t count) {
     tort_string *strings = tort_weight_store_put(r->model->store, index, weight->bytes);
     uint8_t *bytes = tort_arena_alloc(&r->model->arena, (size_t)weight->length + 1);
@@ -258,7 +258,7 @@ static tort_status read_strings(reader *r, const tort_weight *weight, int32_t in
     return TORT_OK;
 }
 
-/* Where in DATA it is: behind all before. */
+/* Checks the place of a constant in DATA: behind all earlier ones, so none overlap. */
 static bool take_contents(reader *r, tort_weight *weight, int64_t count, uint64_t at, uint64_t length) {
     const bool strings = weight->type == TORT_STRING;
     if (at < r->data_at || at % TORT_SAVED_ALIGN || at > r->data_end || length > r->data_end - at) return false;
@@ -331,7 +331,7 @@ static tort_status check_row(const reader *r, const tort_node *node, const tort_
         node->name, node->op_type, unit->since);
 }
 
-/* What captures there are is the body's end. */
+/* Captured values are the last inputs of a body, so a body must have at least so many. */
 static tort_status check_bodies(const reader *r, const tort_node *node) {
     bool good = true;
     for (int32_t a = 0; a < node->attribute_count; a++) {
@@ -343,7 +343,7 @@ static tort_status check_bodies(const reader *r, const tort_node *node) {
     return good ? TORT_OK : tort_saved_damaged(r->error, "a body");
 }
 
-/* Nodes of the report alone have no operands that could be held against a row. */
+/* Ghosts have no operands to be checked against a row. */
 static tort_status bind_graph(reader *r, int32_t g) {
     tort_graph *graph = &r->model->graphs[g];
     const tort_saved_graph *decisions = &r->saved->graphs[g];
@@ -367,7 +367,7 @@ static tort_status bind_graphs(reader *r) {
     return status;
 }
 
-/* Gives shapes the names of inputs; how many of them are shapes of tensors. */
+/* Sets the names of shapes to those of the inputs; keeps those of tensors, and returns their number. */
 static int32_t name_inputs(const tort_graph *graph, const tort_input_shape *list, int32_t count) {
     tort_input_shape *shapes = (tort_input_shape *)(uintptr_t)list;
     int32_t kept = 0;
@@ -378,7 +378,7 @@ static int32_t name_inputs(const tort_graph *graph, const tort_input_shape *list
     return kept;
 }
 
-/* Sizes and upper bounds of open dimensions by the names of inputs. */
+/* Turns the shapes and upper bounds of the file into options. */
 static tort_status name_shapes(const reader *r) {
     tort_session_options *options = &r->saved->options;
     const tort_graph *graph = &r->model->graphs[0];
@@ -410,7 +410,7 @@ static tort_status check_operators(const tort_plan_options *options, tort_error 
                      options->operator_abi, TORT_PROVIDER_ABI);
 }
 
-/* The model owns the source from here on. */
+/* From here on the model owns the source. */
 static void own_source(tort_model *model, tort_saved_source *source, const tort_plan_options *options) {
     model->source_ud = source;
     model->source_read = tort_saved_source_read;

@@ -1,8 +1,8 @@
-/* saved_read_graphs.c - the graphs of a saved plan: bytes that nobody vouches for become graphs of a model, and what
- * was decided of their nodes (saved_format.h, GRPH).
+/* saved_read_graphs.c - reads the graphs of a saved plan from untrusted bytes: graphs of a model, and the decisions
+ * about their nodes (saved_format.h, GRPH).
  *
- * Every index is held against what there is, every operand against what was made before, each body against the one
- * node that it is of. What operators say of their nodes is checked by the functions that check a model file's. */
+ * Every index is checked against its range, every operand against the values made before, every body for having one
+ * node. Attributes and types are checked by the functions that check a model file. */
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
@@ -12,16 +12,16 @@ typedef struct reader {
     tort_saved_in *in;
     tort_model *model;
     tort_arena *arena;
-    int32_t g; /* the graph that is read */
+    int32_t g; /* index of the graph being read */
     tort_graph *graph;
     tort_saved_graph *decisions;
-    uint8_t *made;              /* a value of the graph: it can be read from here on */
-    uint8_t *bodies;            /* a graph: how deep it is, 0: no node has it yet */
-    uint64_t data_at, data_end; /* what is left of DATA */
+    uint8_t *made;              /* by value: it is made before this point */
+    uint8_t *bodies;            /* by graph: its depth; 0: no node has it as a body yet */
+    uint64_t data_at, data_end; /* the rest of DATA */
     bool no_memory;
 } reader;
 
-/* From the arena; NULL where the section is bad too. */
+/* Allocates in the arena; NULL also if the section is bad. */
 static void *array(reader *r, int32_t count, size_t size) {
     void *memory = r->in->bad ? NULL : tort_arena_array(r->arena, (size_t)count + 1, size);
     if (!memory && !r->in->bad) r->no_memory = true;
@@ -46,7 +46,7 @@ static const int32_t *read_indices(reader *r, int32_t first, int32_t last, int32
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* Levels around a tensor, as tort_value_type has them. */
+/* Reads the nesting of a type, as in tort_value_type.nest. */
 static uint32_t read_nest(reader *r) {
     enum { LEVEL_BITS = 8, KIND_BITS = 3 };
     const uint32_t nest = tort_get_u32(r->in);
@@ -108,7 +108,7 @@ static bool read_ports(reader *r) {
     const int32_t *inputs = read_indices(r, 0, last, &graph->input_count);
     const int32_t *outputs = read_indices(r, 0, last, &graph->output_count);
     if (!fine(r)) return false;
-    memcpy(&graph->inputs, &inputs, sizeof inputs); /* drops const: they are the graph's from here on */
+    memcpy(&graph->inputs, &inputs, sizeof inputs); /* drops const: the graph owns them now */
     memcpy(&graph->outputs, &outputs, sizeof outputs);
     for (int32_t i = 0; i < graph->input_count; i++)
         if (!make(r, graph->inputs[i])) return false;
@@ -144,7 +144,7 @@ static const tort_value_type *read_types(reader *r, int32_t count) {
     return types;
 }
 
-/* A body is of one node, and stands behind the graph of that. */
+/* A body belongs to one node, and comes after the graph of that node. */
 static const int32_t *read_bodies(reader *r, int32_t count) {
     int32_t *graphs = array(r, count, sizeof *graphs);
     for (int32_t i = 0; graphs && i < count; i++) {
@@ -238,7 +238,7 @@ static bool read_said(reader *r, tort_unit *unit) {
     return fine(r);
 }
 
-/* Bytes of DATA that nothing before had. */
+/* Checks the place of packed weights in DATA: behind all earlier data, so none overlap. */
 static bool take_packed(reader *r, tort_saved_unit *unit) {
     const uint64_t at = tort_get_u64(r->in), bytes = tort_get_u64(r->in);
     if (!bytes) return fine(r);

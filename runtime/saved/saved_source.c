@@ -1,6 +1,6 @@
-/* saved_source.c - the bytes of a saved plan: a file that is read or mapped, or the caller's buffer (saved_format.h).
+/* saved_source.c - reads the bytes of a saved plan: a file, mapped or not, or the caller's buffer (saved_format.h).
  *
- * It knows no layout: what it is asked for was held against its size. */
+ * It knows nothing of the format. Callers have checked offsets against the size. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "runtime/saved/saved_format.h"
 
-#define LARGEST_READ ((size_t)1 << 30) /* what one call of pread takes for certain */
+#define LARGEST_READ ((size_t)1 << 30) /* a size that one call of pread accepts on every system */
 
 static tort_status open_file(tort_saved_source *source, const char *path, bool map, tort_error *error) {
     struct stat facts;
@@ -21,7 +21,7 @@ static tort_status open_file(tort_saved_source *source, const char *path, bool m
     source->size = (uint64_t)facts.st_size;
     if (!map || !source->size) return TORT_OK;
     void *mapping = mmap(NULL, (size_t)source->size, PROT_READ, MAP_PRIVATE, source->fd, 0);
-    if (mapping == MAP_FAILED) return TORT_OK; /* it is read */
+    if (mapping == MAP_FAILED) return TORT_OK; /* then it is read instead */
     source->bytes = mapping;
     source->mapped = true;
     return TORT_OK;

@@ -1,8 +1,8 @@
-/* saved_write.c - writes a session down: constants that are still read, packed weights, then what was decided
+/* saved_write.c - saves a session: constants that are still read, packed weights, then the decisions
  * (saved_format.h).
  *
- * Everything is written once, from the first byte to the last, so that it can go anywhere. It must not change the
- * session, nor decide anything. Read next: saved_graphs.c, saved_read.c. */
+ * Bytes are written once, in order, so any stream will do. It must not change the session, nor decide anything. Read
+ * next: saved_graphs.c, saved_read.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "runtime/lowered/unit_view.h"
 #include "runtime/providers/link.h"
 
-/* A constant as WGHT has it. */
+/* A constant in WGHT. */
 typedef struct entry {
-    int32_t constant; /* the session's; -1: a tensor of an attribute */
-    int32_t weight;   /* of the model, that the attribute has */
+    int32_t constant; /* index in the session; -1: a tensor of an attribute */
+    int32_t weight;   /* of the model, for a tensor of an attribute */
     tort_tensor shape;
     uint32_t flags;
     int32_t same;
-    uint64_t at, length; /* in DATA */
+    uint64_t at, length; /* place in DATA */
 } entry;
 
 typedef struct section {
@@ -29,17 +29,17 @@ typedef struct section {
 typedef struct saver {
     tort_session *session;
     const tort_writer *writer;
-    tort_env env; /* outside of the session's account */
+    tort_env env; /* not counted in the session's account */
     tort_arena arena;
-    uint64_t at; /* bytes written */
+    uint64_t at; /* bytes written so far */
     tort_sum sum;
     section sections[TORT_SECTION_COUNT];
     entry *entries;
     int32_t entry_count, entry_capacity;
-    bool *kept;                 /* a constant: its contents are written */
-    int32_t *first;             /* a constant: its first entry, -1 */
-    int32_t *attribute_entries; /* a weight of the model */
-    tort_saved_offsets *places; /* a graph */
+    bool *kept;                 /* by constant: its contents are written */
+    int32_t *first;             /* by constant: its first entry; -1 */
+    int32_t *attribute_entries; /* by weight of the model: its entry; -1 */
+    tort_saved_offsets *places; /* by graph */
     tort_error *error;
 } saver;
 
@@ -71,7 +71,7 @@ static void end_section(saver *s, tort_section which) {
     s->sections[which].sum = tort_sum_end(&s->sum);
 }
 
-/* A small one, which `fill` makes. */
+/* Writes a section that `fill` makes in memory, as it is small. */
 static tort_status write_section(saver *s, tort_section which, void (*fill)(const saver *, tort_saved_out *)) {
     tort_saved_out out = {.env = &s->env};
     tort_status status = begin_section(s, which);
@@ -85,7 +85,7 @@ static tort_status write_section(saver *s, tort_section which, void (*fill)(cons
 
 /* ---- which constants --------------------------------------------------------------------------------------------- */
 
-/* Has the session their contents, or can it make them? */
+/* True if the session has the contents, or can compute them. */
 static bool has_contents(const tort_session *session, const tort_constant *constant) {
     if (constant->weight < 0) return constant->folded || constant->derive;
     return session->model->weights[constant->weight].encoding != TORT_ENCODING_LEFT_OUT;
@@ -95,7 +95,7 @@ static void keep(const saver *s, int32_t constant, bool wanted) {
     if (constant >= 0 && wanted && has_contents(s->session, &s->session->constants[constant])) s->kept[constant] = true;
 }
 
-/* What kernels read as it is, and what shape rules and claims look at. */
+/* Keeps constants that kernels read unpacked, or that shape rules and claims look at. */
 static void mark_node(const saver *s, const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
     for (int32_t i = 0; i < node->input_count; i++) {
@@ -135,7 +135,7 @@ static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
            (a->rank == 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims));
 }
 
-/* The entry of a constant under the shape that a value has; false: out of memory. */
+/* Makes an entry for a value's constant with the value's shape; false: out of memory. */
 static bool enter_value(saver *s, const tort_lowered *lowered, int32_t value) {
     int32_t *out = &s->places[lowered - s->session->graphs].entry_of[value];
     const int32_t constant = lowered->constant_of[value], first = constant < 0 ? -1 : s->first[constant];
@@ -174,7 +174,7 @@ static bool enter_attributes(saver *s, const tort_node *node) {
     return done;
 }
 
-/* What a body captures is its node's constant: it has no entry of its own. */
+/* A captured value of a body is a constant of the node, which has the entry. */
 static bool enter_graph(saver *s, const tort_lowered *lowered) {
     const tort_graph *graph = &lowered->graph;
     bool done = true;
@@ -223,7 +223,7 @@ static bool allocate(saver *s) {
 
 /* ---- DATA -------------------------------------------------------------------------------------------------------- */
 
-/* Lengths, then the bytes of all. */
+/* Writes all lengths, then the bytes of all strings. */
 static tort_status write_strings(saver *s, const tort_string *strings, int64_t count) {
     tort_status status = TORT_OK;
     for (int64_t i = 0; !status && i < count; i++) {
@@ -257,7 +257,7 @@ static tort_status write_contents(saver *s, entry *e) {
     return status;
 }
 
-/* What is packed in the memory of a device is fetched. */
+/* Packed weights in a device's memory are copied to the host first. */
 static tort_status write_packed(saver *s, const tort_unit *unit, uint64_t *at) {
     const tort_link *link = &s->session->chain[unit->provider];
     tort_status status = pad(s);
@@ -302,7 +302,7 @@ static void put_chain(const saver *s, tort_saved_out *out) {
     }
 }
 
-/* Sizes that options gave to inputs, and upper bounds: of those that the model leaves open. */
+/* Writes sizes and upper bounds that options gave to open dimensions of the inputs. */
 static void put_shapes(const saver *s, tort_saved_out *out) {
     const tort_lowered *lowered = tort_main_graph(s->session);
     const int64_t *max = lowered->max;
@@ -403,7 +403,7 @@ static tort_status write_all(saver *s) {
     return status ? status : write_table(s);
 }
 
-/* What no file holds: code that a provider compiled, and what a kernel keeps beside what it packs. */
+/* Refuses what cannot be saved: compiled segments, and state that a kernel prepared besides packed weights. */
 static tort_status check_unit(const tort_unit *unit, tort_error *error) {
     if (unit->segment && unit->provider >= 0)
         return tort_fail(error, TORT_E_UNSUPPORTED,
@@ -445,7 +445,7 @@ tort_status tort_session_save_writer(tort_session *session, const tort_writer *w
     if (status) return status;
     saver s = {.session = session, .writer = writer, .env = session->account.inner, .error = error};
     tort_arena_init(&s.arena, &s.env);
-    pthread_mutex_lock(&session->fitting); /* constants are acquired by one thread at a time */
+    pthread_mutex_lock(&session->fitting); /* hold counts of constants are not atomic */
     status = write_all(&s);
     pthread_mutex_unlock(&session->fitting);
     tort_free(&s.env, s.entries, (size_t)s.entry_capacity * sizeof *s.entries);
@@ -471,7 +471,7 @@ static tort_status write_and_close(tort_session *session, FILE *file, const char
     return status;
 }
 
-/* Under another name first: a plan that is there is whole. */
+/* Writes to another name first, so that an existing plan is replaced only by a complete one. */
 tort_status tort_session_save(tort_session *session, const char *path, tort_error *error) {
     const size_t room = strlen(path) + sizeof ".part";
     const tort_env env = session->account.inner;

@@ -1,8 +1,9 @@
-/* block.c - an allocator inside one block of memory that the application gives.
+/* block.c - an allocator inside one block of memory that the application provides.
  *
- * First fit by address, so that where things lie does not depend on how large the block is: what was needed in a large
- * one is enough, to the byte, in another. A free chunk holds its size and the next one; what is in use needs no header,
- * because whoever frees tells the size. Its own bookkeeping stands at the begin of the block. */
+ * Algorithm: first fit by address with coalescing of neighbours (Knuth, "The Art of Computer Programming", vol. 1,
+ * 2.5). Offsets do not depend on the size of the block, so what was needed in a large block suffices, to the byte, in a
+ * smaller one. A free chunk stores its size and the next chunk; memory in use needs no header, as callers pass its size
+ * to free. The allocator's own state is at the begin of the block. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,13 +15,13 @@ enum { BLOCK_ALIGN = 16, FIRST_TRY = 1 << 16 };
 
 typedef struct chunk {
     size_t size;
-    struct chunk *next; /* of a higher address, not right behind */
+    struct chunk *next; /* the next free chunk by address, not adjacent */
 } chunk;
 
 typedef struct block {
     atomic_flag busy;
     bool refused;            /* an allocation did not fit */
-    size_t bytes, used, max; /* from here: all; to the end of the last in use; of that the most so far */
+    size_t bytes, used, max; /* bytes: of the block; used: up to the end of the last allocation; max: maximum of used */
     chunk *free;
 } block;
 
@@ -32,7 +33,7 @@ static bool rounded(size_t size, size_t *out) {
     return tort_align_size(size ? size : 1, BLOCK_ALIGN, out);
 }
 
-/* ---- taking and giving back -------------------------------------------------------------------------------------- */
+/* ---- allocate, free ---------------------------------------------------------------------------------------------- */
 
 static void *take_free(block *b, size_t size) {
     for (chunk **link = &b->free; *link; link = &(*link)->next) {
@@ -63,7 +64,8 @@ static void *take(block *b, size_t size) {
     return found;
 }
 
-/* Joins it with its neighbours; what lies behind everything in use is no chunk. */
+/* Frees memory: merges it with free neighbours. Free memory behind all allocations is cut off
+ * instead of kept as a chunk. */
 static void give_back(block *b, void *ptr, size_t size) {
     chunk **link = &b->free, *before = NULL, *freed = ptr;
     while (*link && (char *)*link < (char *)ptr) {
@@ -79,7 +81,7 @@ static void give_back(block *b, void *ptr, size_t size) {
     for (link = &b->free; *link; link = &(*link)->next) {
         if ((char *)*link + (*link)->size != at(b, b->used)) continue;
         b->used -= (*link)->size;
-        *link = NULL; /* it was the last one */
+        *link = NULL; /* only the last chunk can end there */
         return;
     }
 }
@@ -109,7 +111,7 @@ static void *block_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) 
     return result;
 }
 
-/* ---- what an application sees ------------------------------------------------------------------------------------ */
+/* ---- for applications -------------------------------------------------------------------------------------------- */
 
 tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error) {
     size_t begin;
@@ -131,9 +133,9 @@ size_t tort_block_max(const tort_env *env) {
     return env->alloc == block_alloc ? ((const block *)env->alloc_ud)->max : 0;
 }
 
-/* ---- how large a block must be ----------------------------------------------------------------------------------- */
+/* ---- the size that a block needs --------------------------------------------------------------------------------- */
 
-/* Makes a session and its contexts, and frees them. `list` has room for the contexts. */
+/* Makes a session and its contexts, and frees them. `list` has capacity for the contexts. */
 static tort_status rehearse(const tort_env *inside, const tort_model *model, const tort_session_options *options,
                             tort_context **list, int32_t contexts, tort_error *error) {
     tort_session *session = NULL;
@@ -145,7 +147,7 @@ static tort_status rehearse(const tort_env *inside, const tort_model *model, con
     return status;
 }
 
-/* In ever larger blocks, until nothing is refused: a step may do without what it does not get. */
+/* Tries blocks of doubled sizes until no allocation fails, as some steps do without memory that they do not get. */
 static tort_status rehearse_in_blocks(const tort_env *env, const tort_model *model, const tort_session_options *options,
                                       tort_context **list, int32_t contexts, size_t *bytes, tort_error *error) {
     for (size_t size = FIRST_TRY;; size *= 2) {

@@ -1,8 +1,7 @@
-/* session.c - one chain of providers, one placement, and the plans made for it so far.
+/* session.c - opens a session: a chain of providers, and one placement; later it only gains plans, under its lock.
  *
- * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
- * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c segment.c
- * fuse.c layout.c prepare.c plan.c; plans.c keeps the plans. */
+ * tort_session_create runs the planning phase from end to end; each part has its own file. Read next, in this order:
+ * chain.c lower.c fold.c place.c segment.c fuse.c layout.c prepare.c plan.c; plans.c keeps the plans. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,22 +63,22 @@ static tort_status allocate(tort_session *session, tort_error *error) {
     return tort_lower(session, error);
 }
 
-/* The provider whose options say what threads there are; NULL: none computes on this processor. */
+/* The provider whose options set the number of threads; NULL: none runs on the host. */
 static const tort_link *link_of_threads(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++)
         if (session->chain[i].memory == 0 && session->chain[i].condition.ready) return &session->chain[i];
     return NULL;
 }
 
-/* A device that was described, not opened, takes no weights; what is refused is planned for its report alone. */
+/* A described device takes no weights, and a refused placement is planned only for its report. */
 static bool only_planned(const tort_session *session) {
     bool described = false;
     for (int32_t i = 0; i < session->chain_count; i++) described |= session->chain[i].described;
     return described || session->options.plan_only || session->refused;
 }
 
-/* The plan that follows from the shapes that are known: one to run where that is all of them, else one to report; or
- * that of the upper bounds. */
+/* Makes the first plan: runnable if all shapes are known, else a draft for reports; with upper
+ * bounds the plan for these. */
 static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     tort_planned *planned = NULL;
     if (lowered->max) return tort_plan_bounds(lowered, &lowered->session->env, &lowered->bound, error);
@@ -105,7 +104,7 @@ static tort_status open_pool(tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
-/* Where everything runs: decided, or as a saved plan has it. */
+/* Decides where everything runs, or applies the decisions of a saved plan. */
 static tort_status decide(tort_session *session, tort_error *error) {
     tort_status status = session->saved ? tort_saved_apply(session, error) : TORT_OK;
     if (!status) status = tort_fold(session, error);
@@ -118,7 +117,7 @@ static tort_status decide(tort_session *session, tort_error *error) {
     return status ? status : tort_fuse(session, error);
 }
 
-/* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
+/* The whole planning phase. If placement is refused, or weights do not fit, the session can still be reported. */
 static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
     tort_status status = tort_choose_outputs(session, error);
     if (!status) status = tort_chain_open(session, error);
@@ -162,7 +161,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     tort_status status = allocate(session, error);
     if (!status) status = copy_options(session, options, error);
     if (!status) status = plan_session(session, reportable, error);
-    session->options.shapes = NULL; /* borrowed for the call only */
+    session->options.shapes = NULL; /* borrowed only for the call */
     session->options.symbols = NULL;
     session->options.max_shapes = NULL;
     session->options.max_symbols = NULL;

@@ -1,11 +1,11 @@
-/* session_load.c - opens a session by a saved plan: reads the file, and lets session.c go on from what is in it. Read
- * next: ../saved/saved_load.c, which stands in for the passes that decide. */
+/* session_load.c - opens a session from a saved plan: reads the file, and lets session.c continue from its decisions.
+ * Read next: ../saved/saved_load.c, which replaces the passes that decide. */
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
 #include "runtime/session/session.h"
 
-/* The source goes with the model, the model with the session, from the moment that there is one. */
+/* The model owns the source, and the session, once it exists, the model. */
 static tort_status load(const tort_env *env, tort_saved_source *source, const tort_plan_options *options,
                         tort_session **out, tort_error *error) {
     tort_saved *saved;

@@ -201,6 +201,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     memcpy(outputs, expected, sizeof outputs);
     for (int32_t i = 1; i < MAX_OUTPUTS && !random->second_output; i++) outputs[i].data = &scalars[i];
     fill_call(&call, random, inputs, outputs, cpu);
+    call.op = view->op;
     call.params = view->params;
     call.kernel = row;
     memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
@@ -287,6 +288,7 @@ static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort
         if (view.op->resolve) cr_assert(view.op->resolve(&resolve) == TORT_OK, "%s: %s", label, error.msg);
         view.params = params;
         tort_kernel widened;
+        view.kernel = row;
         row = row_for(row, &view, &cpu->target, &widened);
         view.kernel = row;
         uint64_t scalars[2] = {0};
@@ -429,7 +431,8 @@ static int32_t claim_of_any_length(const kernel_case *wanted, random_node *rando
     tort_resolve resolve = {.node = &view, .params = params, .error = &error};
     cr_assert(params && view.op->resolve(&resolve) == TORT_OK, "%s", error.msg);
     view.params = params;
-    const int32_t code = (int32_t)find_row(wanted)->claim(&cpu->target, &view).code;
+    view.kernel = find_row(wanted);
+    const int32_t code = (int32_t)view.kernel->claim(&cpu->target, &view).code;
     free(params);
     tort_pass_free(&pass);
     tort_model_free(model);
