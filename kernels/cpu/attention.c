@@ -1,8 +1,16 @@
-/* attention.c - FusedAttention in fp32: a block of queries at a time, whose scores stay in the cache from the first
- * product to the second.
+/* attention.c - FusedAttention in fp32, blocked over queries: the scores of a block of queries stay in the L2 cache
+ * from the first product to the second.
  *
- * The size of a block does not depend on the threads, which share out the blocks of all matrices. Read next: attend.h,
- * ops/fused_attention.c (the meaning). */
+ * Y = softmax(scale * Q * K + mask) * V. Only queries are blocked: a block has the scores of all keys, so softmax is
+ * the plain one over whole rows. (FlashAttention, Dao et al. 2022, blocks keys too and so needs the online softmax;
+ * kernels/cuda/attend.h does that.)
+ * Cost: queries * keys * (key_size + value_size) multiply-adds per head; memory per thread is one block's scores and
+ * the packed keys and values, instead of queries * keys scores.
+ * Example: 512 keys give rows of 544 floats and blocks of up to 120 queries: 255 KiB.
+ *
+ * The block size does not depend on the number of threads, so neither do the results; threads share the blocks of all
+ * heads.
+ * Read next: attend.h, ops/fused_attention.c (the meaning). */
 #include "kernels/cpu/attend.h"
 #include "kernels/cpu/cpu.h"
 #include "ops/fused_attention.h"
@@ -22,7 +30,7 @@ static tort_verdict claim_attention(const tort_target *target, const tort_node_v
 
 /* ---- size -------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a thread: keys and values, the scores of a block. */
+/* Computes the bytes of a thread's buffer: packed keys and values, then the scores of a block. */
 static bool part_bytes(const tort_simd *simd, const tort_fused_attention_params *p, size_t *bytes) {
     *bytes = tort_attend_buffer(simd, p->keys, p->key_size, p->value_size);
     return tort_cpu_reserve_floats(bytes, tort_attend_score_floats(simd, p->keys));
@@ -43,12 +51,12 @@ static tort_status size_attention(const tort_target *target, const tort_node_vie
 typedef struct attention_job {
     const tort_call *call;
     const tort_simd *simd;
-    int64_t rows, blocks; /* queries of a block, blocks of a matrix */
+    int64_t rows, blocks; /* queries per block, blocks per matrix */
     size_t part_bytes;
     int32_t parts;
 } attention_job;
 
-/* The queries first..first+count of a matrix. */
+/* Queries first..first+count of a matrix. */
 typedef struct attention_block {
     const tort_call *call;
     tort_attend attend;
@@ -64,7 +72,7 @@ static tort_attend_matrix operand(const attention_block *b, int32_t input, const
     return (tort_attend_matrix){.data = matrix_of(b, input, strides), .row = strides->row, .column = strides->column};
 }
 
-/* K is (key_size, keys) here. */
+/* Starts a matrix: operands and packing. K is (key_size, keys) here, so its rows and columns are swapped. */
 static void begin_matrix(attention_block *b, int64_t matrix, float *buffer) {
     const tort_fused_attention_params *p = b->call->params;
     b->matrix = matrix;
@@ -92,7 +100,7 @@ static void add_mask(const attention_block *b, int64_t row, float *scores) {
         for (int64_t j = 0; j < p->keys; j++) scores[j] += mask[0];
 }
 
-/* Scores to probabilities. */
+/* Turns scores into probabilities: mask, then softmax. */
 static void normalize(const attention_block *b) {
     const tort_fused_attention_params *p = b->call->params;
     const tort_tensor *mask = tort_call_input(b->call, TORT_ATTENTION_MASK);
@@ -146,7 +154,7 @@ static tort_status run_attention(const tort_call *call) {
     job.rows = tort_attend_block_rows(job.simd, p->keys);
     job.blocks = (p->queries + job.rows - 1) / job.rows;
     if (!part_bytes(job.simd, p, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
-    const double small = 32 * 1024; /* products that are done before another thread would have begun */
+    const double small = 32 * 1024; /* multiply-adds that are done before another thread would have started */
     if ((double)p->outer * (double)p->inner * (double)p->queries * (double)p->keys *
             (double)(p->key_size + p->value_size) <
         small)

@@ -1,6 +1,6 @@
-/* blocked.c - the layout of blocked.h: what it holds, how a tensor gets there and back.
+/* blocked.c - the conversions to and from the layout of blocked.h, and the shapes of windows over it.
  *
- * Read next: simd/blocked_layout.c; blocked_halves.c. */
+ * Read next: simd/blocked.c; blocked_halves.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/halves.h"
 
@@ -25,7 +25,7 @@ typedef struct convert_job {
     const void *from;
     void *to;
     int64_t channels, pixels;
-    bool to_plain, bytes; /* else floats */
+    bool to_plain, bytes; /* bytes: else floats */
 } convert_job;
 
 static void convert_floats(const convert_job *job, int64_t plain, int64_t blocked, int32_t count) {
@@ -43,7 +43,7 @@ static void convert_bytes(const convert_job *job, int64_t plain, int64_t blocked
         job->simd->bytes_to_block((const uint8_t *)job->from + plain, (uint8_t *)job->to + blocked, job->pixels, count);
 }
 
-/* Blocks of the whole batch. */
+/* Converts blocks begin..end of the whole batch. */
 static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     const convert_job *job = arg;
     const int64_t blocks = tort_blocks(job->channels), pixels = job->pixels;

@@ -1,10 +1,10 @@
-/* blocked_band.c - the bands of blocked_band.h: how large they are, and how one is copied. */
+/* blocked_band.c - chooses the size of bands (blocked_band.h), and copies them. */
 #include "kernels/cpu/blocked_band.h"
 
 #include <string.h>
 
-#define FLAT_TILES 4     /* of pixels that are made one after the other */
-#define WORTH_A_CUT 2048 /* channels by positions of the kernel: fewer weights stay near from row to row */
+#define FLAT_TILES 4     /* tiles of pixels per long row of a flat source */
+#define WORTH_A_CUT 2048 /* channels * kernel positions: fewer weights stay in the cache from row to row */
 #define CUT 144          /* of these in a band: 18 KiB of weights for 32 filters */
 
 static bool is_flat(const tort_blocked_shape *s) {
@@ -13,12 +13,12 @@ static bool is_flat(const tort_blocked_shape *s) {
     return flat;
 }
 
-/* Rows of a band of the input under `rows` rows of outputs. */
+/* Returns the rows of the input that `rows` rows of outputs see. */
 static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
     return (rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
 }
 
-/* An empty picture is laid out as if there was one output; nothing will run. */
+/* Sets the rows of outputs. An empty picture is laid out as if it had one output; nothing runs then. */
 static void set_rows(tort_bands *b, int64_t pixels) {
     const tort_blocked_shape *s = &b->shape;
     const int64_t columns = tort_max(1, s->output[2]);
@@ -35,7 +35,7 @@ static void set_rows(tort_bands *b, int64_t pixels) {
     }
 }
 
-/* Planes whose weights, for a tile of filters, stay in the first cache while all rows of the band pass by. */
+/* Returns the planes whose weights, for a tile of filters, stay in the L1 cache while all rows of the band pass by. */
 static int64_t planes_at_once(const tort_bands *b) {
     const int64_t weights = b->lanes * b->shape.positions;
     if (b->planes * weights < WORTH_A_CUT) return b->planes;
@@ -111,7 +111,7 @@ static void copy_pixels(const tort_bands *b, const void *image, int64_t plane, i
         memcpy(to, from, bytes);
 }
 
-/* A row of the input from number `pixel` on, with padding around it. */
+/* Copies a row of the input from pixel number `pixel` on, with padding around it. */
 static void copy_row(const tort_bands *b, const void *image, int64_t plane, int64_t pixel, uint8_t *to) {
     const int64_t width = b->band_columns, begin = tort_min(b->shape.begin[2], width);
     const int64_t inside = tort_max(0, tort_min(b->shape.input[2], width - begin));
@@ -121,7 +121,7 @@ static void copy_row(const tort_bands *b, const void *image, int64_t plane, int6
     memset(to + (size_t)(begin + inside) * step, b->fill, (size_t)(width - begin - inside) * step);
 }
 
-/* The rows under outputs of slice d from row h on. */
+/* Copies the rows seen by outputs of slice d from row h on. */
 static void copy_rows(const tort_bands *b, const tort_band *band, const void *image, int64_t d, int64_t h,
                       uint8_t *buffer) {
     const tort_blocked_shape *s = &b->shape;
@@ -141,7 +141,7 @@ static void copy_rows(const tort_bands *b, const tort_band *band, const void *im
         }
 }
 
-/* Its planes, where the source of windows is a copy. */
+/* Fills the copy of a band's planes. */
 static void copy_band(const tort_bands *b, const tort_band *band, void *buffer) {
     const int64_t d = b->flat ? 0 : band->row / b->shape.output[1], h = b->flat ? 0 : band->row % b->shape.output[1];
     const uint8_t *image = (const uint8_t *)b->x + (size_t)band->n * b->image;
@@ -149,12 +149,12 @@ static void copy_band(const tort_bands *b, const tort_band *band, void *buffer) 
         copy_rows(b, band, image, d, h, buffer);
         return;
     }
-    for (int64_t plane = 0; plane < band->planes; plane++) /* pixels in their order */
+    for (int64_t plane = 0; plane < band->planes; plane++) /* pixels are in their order already */
         copy_pixels(b, image, band->first_plane + plane, band->row, band->rows,
                     (uint8_t *)buffer + (size_t)(plane * b->plane) * b->element);
 }
 
-/* Elements from the beginning of an image to the first window of row `row` of outputs. */
+/* Returns the elements from the start of an image to the first window of row `row` of outputs. */
 static int64_t first_window(const tort_bands *b, int64_t row) {
     const tort_blocked_shape *s = &b->shape;
     if (b->flat) return row * b->lanes;

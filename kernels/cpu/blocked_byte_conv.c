@@ -1,25 +1,25 @@
-/* blocked_byte_conv.c - QLinearConv over blocks of channels (blocked.h): the bytes of the input are read where they
- * lie.
+/* blocked_byte_conv.c - QLinearConv over blocks of channels (blocked.h), reading the bytes of the input where they
+ * are.
  *
- * It goes as blocked_conv.c does, with words of four channels in place of floats. Bands are copied where there is
- * padding, which is the zero point, or where bytes need another sign; the first convolution of a network has few
- * channels, whose plain planes become words of four. The zero point of the input is taken out of the bias, by the sums
- * of the weights; weights with a zero point of their own, and factors that floats do not bear, are seldom: they go the
- * slow way. Read next: simd/blocked_bytes.c, byte_conv.c. */
+ * The scheme is that of blocked_conv.c, with words of four channels in place of floats. Bands are copied where there
+ * is padding (with the zero point), or where bytes need another sign; the first convolution of a network has few
+ * channels, and its plain planes are interleaved to words of four. The zero point of the input is folded into the
+ * bias with the sums of the weights. Weights with a zero point, and factors for which float arithmetic is not exact,
+ * are rare: make_slowly handles them. Read next: simd/blocked_bytes.c, byte_conv.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
 #include "ops/numeric.h"
 
 #include <string.h>
 
-#define BAND_BYTES 262144 /* of input, for a band: half of a second cache of 512 KiB */
+#define BAND_BYTES 262144 /* bytes of input per band: half of an L2 cache of 512 KiB */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
-#define MAX_SUMS 512      /* of a tile */
+#define MAX_SUMS 512      /* sums of a tile, upper bound over all instruction sets */
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* As stored: [tile of filters][word][filter][4], then the sum of each filter. A tile is `tile` filters, the last one
- * as many blocks as are left. */
+/* Packed weights: [tile of filters][word][filter][4], then the sum of each filter. A tile has `tile` filters, the
+ * last one as many blocks as remain. */
 typedef struct shape {
     int64_t filters, tile; /* in whole blocks */
     int64_t channels, positions, words;
@@ -44,7 +44,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return TORT_OK;
 }
 
-/* The words of four channels at all positions, `step` bytes apart. */
+/* Packs the words of four channels at all positions, `step` bytes apart. */
 static void pack_four(const int8_t *weights, int64_t positions, int64_t step, uint8_t *packed) {
     for (int64_t k = 0; k < positions; k++, weights++, packed += step) {
         const int8_t word[4] = {weights[0], weights[positions], weights[2 * positions], weights[3 * positions]};
@@ -52,8 +52,8 @@ static void pack_four(const int8_t *weights, int64_t positions, int64_t step, ui
     }
 }
 
-/* The words of one filter, those of `together` channels at one position behind each other. Words of fewer than four
- * channels are filled with 0. */
+/* Packs the words of one filter as [block][position][word], a block having `together` channels. Missing channels of
+ * a word are 0. */
 static void order_words(const shape *s, const int8_t *weights, int64_t together, uint8_t *words) {
     for (int64_t block = 0; block < s->channels; block += together) {
         const int64_t last = tort_min(block + together, s->channels), step = (last - block + 3) / 4 * 4;
@@ -77,8 +77,8 @@ static int32_t sum_of(const int8_t *weights, int64_t count) {
     return sum;
 }
 
-/* `count` filters of a tile of `lanes`. Each is put in order by itself, then words of all take turns; those of one
- * position are in order as they lie. */
+/* Packs `count` filters into a tile of `lanes`: each is ordered by itself (1 x 1 filters already are), then their
+ * words are interleaved. */
 static void pack_tile(const tort_simd *simd, const shape *s, const int8_t *weights, int64_t together, int64_t lanes,
                       int64_t count, uint8_t *ordered, uint8_t *packed) {
     const int64_t size = s->channels * s->positions;
@@ -104,7 +104,7 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     uint8_t *packed = prepare->packed;
     int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    const size_t bytes = (size_t)(s.words * s.tile * 4); /* of which pack_size has counted more without overflow */
+    const size_t bytes = (size_t)(s.words * s.tile * 4); /* cannot overflow: pack_size has checked a larger number */
     uint8_t *ordered = tort_alloc(prepare->env, bytes);
     if (!ordered) return tort_out_of_memory(prepare->error, bytes);
     for (int64_t first = 0; first < p->filters; first += s.tile) {
@@ -166,14 +166,14 @@ typedef struct conv_job {
     uint8_t *y, *buffers;
     tort_cpu_split split;          /* by rows, and by tiles of filters */
     int32_t zero_point, low, high; /* of y */
-    int32_t x_zero;                /* as stored */
-    /* For the slow way. */
+    int32_t x_zero;                /* as stored after any change of sign */
+    /* Used by the slow path. */
     bool slow, has_zero_points; /* of W */
     const tort_tensor *w_zero;
-    const int32_t *given_bias; /* or NULL */
+    const int32_t *given_bias; /* NULL: none */
 } conv_job;
 
-/* False: sizes that nothing can be computed with. */
+/* Returns false on overflow. */
 static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes *bytes, tort_type x) {
     const bool plain = is_plain(p);
     const tort_byte_sign sign = tort_byte_sign_of(bytes, x, false);
@@ -191,7 +191,7 @@ static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes
     return true;
 }
 
-/* The parts of scratch in their order: the spans, the biases, the factors, the bands of the threads. */
+/* Reserves the parts of scratch in their order: spans, biases, factors, the threads' bands. */
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_bytes *bytes = tort_bytes_choose(target->instructions);
     conv_job job = {0};
@@ -205,7 +205,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Words of four channels; what there is in the place of channels that there are not meets weights of 0. */
+/* Copies words of four channels. Missing channels repeat the last one: their weights are 0. */
 static void copy_words(const tort_bands *bands, const void *image, int64_t plane, int64_t pixel, int64_t count,
                        void *to) {
     const conv_job *job = bands->copy_arg;
@@ -225,7 +225,7 @@ static float number_of(const tort_tensor *tensor, int64_t i) {
     return number;
 }
 
-/* The sum of what a pixel sees, less the zero point. */
+/* Returns the sum of all inputs that a pixel sees, less the zero point. */
 static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
     const int64_t positions = job->shape.positions;
     const bool is_signed = job->device->bytes->all_signed;
@@ -239,7 +239,7 @@ static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
     return sum;
 }
 
-/* One pixel of a tile whose sums are there. */
+/* Requantizes one pixel of a tile from its sums. */
 static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int32_t pixel, int64_t first) {
     const int64_t seen = job->has_zero_points ? sum_pixels(job, t->x + pixel * t->x_step) : 0;
     for (int64_t i = 0; i < tort_min(t->blocks * TORT_LANES, job->params->filters - first); i++) {
@@ -265,13 +265,13 @@ static void make_slowly(const conv_job *job, const tort_blocked_byte_tile *tile,
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* Weights come from far away: see ask_ahead of blocked_conv.c. */
+/* Prefetches the weights of the next tile of filters, see ask_ahead of blocked_conv.c. */
 static void ask_ahead(const conv_job *job, tort_blocked_byte_tile *t) {
     const int64_t asked = job->shape.words * TORT_LANES * 4, size = asked * t->blocks;
     if (t->later + asked - t->weights < 2 * size) t->later += asked;
 }
 
-/* `pixels` of a row, in tiles of about one size. */
+/* Makes `pixels` pixels of a row, in tiles of about equal size. */
 static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pixels, int64_t first_filter) {
     const tort_bytes *bytes = job->device->bytes;
     const int64_t tiles = (pixels + bytes->blocked_pixels - 1) / bytes->blocked_pixels;
@@ -288,7 +288,7 @@ static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pix
     }
 }
 
-/* All rows of a band for the tile of filters from number `filter` on. */
+/* Makes all rows of a band for the tile of filters that begins at filter `filter`. */
 static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
     const int64_t outputs = job->bands.shape.outputs, filters = job->shape.filters;
     const int64_t length = job->bands.row_length, words = job->shape.words * 4;
@@ -332,7 +332,8 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Modulo 2^32, as the sums are. A bias beyond 2^30 saturates the result anyway. */
+/* Folds the zero point into the bias, modulo 2^32 as the sums are. Clamping a bias to 2^30 changes no result: it
+ * saturates anyway. */
 static void fill_bias(const conv_job *job, const int32_t *bias, int32_t *to) {
     const int32_t *sums = (const int32_t *)(const void *)(job->packed + job->shape.words * job->shape.filters * 4);
     for (int64_t f = 0; f < job->shape.filters; f++) {

@@ -1,9 +1,8 @@
-/* blocked_byte_window.c - QLinearConv of one channel and one filter a group, and MaxPool of bytes, over blocks of
- * channels (blocked.h).
+/* blocked_byte_window.c - depthwise QLinearConv and MaxPool of bytes, over blocks of channels (blocked.h).
  *
- * A depthwise convolution makes floats of a band of a block, which hold its sums exactly, goes over them as
- * blocked_window.c does, and makes bytes of a row of sums while it is in the first cache.
- * Read next: blocked_band.h, byte_depthwise.c. */
+ * The depthwise convolution widens a band of a block to floats, in which all sums are exact, runs the loop of
+ * blocked_window.c, and requantizes each row of sums while it is in the L1 cache. Read next: blocked_band.h,
+ * byte_depthwise.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
 #include "ops/numeric.h"
@@ -12,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BAND_FLOATS 8192 /* of a block: what stays in the first cache */
+#define BAND_FLOATS 8192 /* of a block's band: fits the L1 cache */
 
 /* ---- depthwise convolution --------------------------------------------------------------------------------------- */
 
@@ -34,7 +33,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     return tort_byte_claim(target, node, 0, w);
 }
 
-/* Packed: [block][position][16] floats, the zero points not yet taken off. */
+/* Returns the size of the packed weights, [block][position][16] floats with zero points not yet subtracted. */
 static int64_t weight_floats(const tort_conv_params *p) {
     return tort_blocks(p->channels) * TORT_LANES * tort_positions(&p->window);
 }
@@ -67,15 +66,15 @@ typedef struct depthwise_job {
     const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
-    tort_bands bands;            /* of one block: each block counts as one of a batch */
-    const float *weights, *bias; /* in whole blocks; without slow biases */
+    tort_bands bands;            /* of one block: each block counts as an image of the batch */
+    const float *weights, *bias; /* in whole blocks; the bias stays 0 if `slow` */
     const float *factors;        /* in whole blocks */
-    float *sums, *buffers;       /* a row, and a band, for each part */
+    float *sums, *buffers;       /* one row, and one band, per part */
     int64_t row_floats;
-    tort_linear_bytes x; /* with a scale of 1 */
-    tort_scaled_bytes y; /* of any filter */
+    tort_linear_bytes x; /* its scale is 1 */
+    tort_scaled_bytes y; /* zero point and sign; factors are per filter */
     uint8_t *made;
-    bool slow;            /* some result takes a double */
+    bool slow;            /* some result needs double precision */
     tort_cpu_split split; /* by rows, and by blocks */
 } depthwise_job;
 
@@ -85,7 +84,7 @@ static void widen(const tort_bands *bands, const void *image, int64_t plane, int
     job->simd->dequantize(&job->x, (const uint8_t *)image + pixel * TORT_LANES, to, count * TORT_LANES);
 }
 
-/* False: sizes that nothing can be computed with. */
+/* Returns false on overflow. */
 static bool start_job(depthwise_job *job, const tort_conv_params *p, const tort_simd *simd) {
     const tort_band_source source = {.channels = TORT_LANES,
                                      .element = sizeof(float),
@@ -103,7 +102,7 @@ static bool start_job(depthwise_job *job, const tort_conv_params *p, const tort_
     return true;
 }
 
-/* The parts of scratch in their order: the weights less their zero points, biases and factors, rows, bands. */
+/* Reserves the parts of scratch in their order: weights less their zero points, biases, factors, rows, bands. */
 static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     const tort_conv_params *p = node->params;
@@ -121,7 +120,7 @@ static tort_status size_depthwise(const tort_target *target, const tort_node_vie
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Sums without their bias, which with some factors a float does not hold. */
+/* Requantizes sums without their bias: with some factors a float cannot hold sum + bias exactly enough. */
 static void finish_slowly(const depthwise_job *job, const float *sums, int64_t block, int64_t pixels, uint8_t *y) {
     const tort_tensor *bias = tort_call_input(job->call, 8);
     for (int64_t i = 0; i < pixels * TORT_LANES; i++) {
@@ -135,7 +134,7 @@ static void finish_slowly(const depthwise_job *job, const float *sums, int64_t b
     }
 }
 
-/* A band of a block; b->n counts the blocks of the whole batch. */
+/* Makes a band of a block; b->n counts the blocks of the whole batch. */
 static void make_band(const depthwise_job *job, const tort_band *b, float *sums) {
     const tort_blocked_shape *s = &job->bands.shape;
     const int64_t blocks = tort_blocks(job->params->channels), block = b->n % blocks, length = job->bands.row_length;
@@ -164,7 +163,7 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
     }
 }
 
-/* Rows that two parts see are widened twice. */
+/* Splits the work; the cost of a filter is the rows that two parts both see, and both widen. */
 static void share(depthwise_job *job, int32_t threads) {
     const tort_blocked_shape *s = &job->bands.shape;
     const tort_cpu_products products = {.pixels = job->bands.rows,
@@ -196,7 +195,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
 
 /* ---- its operands ------------------------------------------------------------------------------------------------ */
 
-/* Weights less their zero points: as they are packed, or in `room`. */
+/* Returns the weights less their zero points: the packed ones if all are 0, else a copy in `room`. */
 static const float *take_weights(const depthwise_job *job, float *room) {
     const tort_tensor *zero = &job->call->inputs[tort_qlinear_conv_inputs.w_zero];
     const int64_t positions = job->bands.shape.positions, channels = job->params->channels;
@@ -263,13 +262,13 @@ typedef struct pool_job {
     tort_blocked_shape shape;
     const uint8_t *x;
     int64_t blocks;
-    uint8_t *y, flip; /* bytes of int8 count as uint8 with their highest bit turned over */
+    uint8_t *y, flip; /* flip: XORed to compare int8 as uint8; 0 for uint8 */
 } pool_job;
 
 typedef uint8_t pixel __attribute__((vector_size(TORT_LANES)));
 typedef pixel loose_pixel __attribute__((aligned(1), may_alias));
 
-/* Output `at` of a row of a block, which sees these rows from `row` on. */
+/* Returns output `at` of a row of a block, whose window sees `rows` rows from `row` on. */
 static pixel largest(const pool_job *job, const uint8_t *row, int64_t rows, int64_t at) {
     const tort_blocked_shape *s = &job->shape;
     const tort_reach see = tort_reach_of(s, 2, at);
@@ -284,7 +283,7 @@ static pixel largest(const pool_job *job, const uint8_t *row, int64_t rows, int6
     return best ^ job->flip;
 }
 
-/* Rows of the pictures of all blocks of the whole batch. */
+/* Makes rows begin..end of the pictures of all blocks of the whole batch. */
 static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_blocked_shape *s = &job->shape;

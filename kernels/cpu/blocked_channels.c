@@ -1,7 +1,8 @@
-/* blocked_channels.c - what treats all pixels of a channel alike, in fp32 over blocks of channels (blocked.h):
- * BatchNormalization, a product or a sum with one number a channel, averages of whole pictures, and Concat of channels.
+/* blocked_channels.c - operators that treat all pixels of a channel alike, in fp32 over blocks of channels
+ * (blocked.h): BatchNormalization, a product or sum with one number per channel, averages of whole pictures, and
+ * Concat of channels.
  *
- * Each runs in other layouts too; here it keeps convolutions from being parted by conversions. Read next:
+ * All of them run in other layouts too; here they save the layout conversions between convolutions. Read next:
  * simd/blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "ops/concat.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Float, with spatial axes and at least one block of channels. */
+/* Accepts float with spatial axes and at least one block of channels. */
 static tort_verdict claim_picture(const tort_target *target, const tort_node_view *node, const tort_info *x) {
     if (x->rank < 3 || x->rank > 5)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 to 3 spatial axes, the input has rank %d", (int)x->rank);
@@ -24,14 +25,14 @@ static tort_verdict claim_picture(const tort_target *target, const tort_node_vie
 
 typedef struct scale_job {
     const tort_simd *simd;
-    const float *x, *scale, *shift; /* the last two in whole blocks, ... */
+    const float *x, *scale, *shift; /* scale and shift: in whole blocks */
     float *y;
     int64_t blocks, pixels;
-    bool one_batch; /* ... the same for all of the batch */
+    bool one_batch; /* the same scale and shift for all of the batch */
 } scale_job;
 
-/* Pixels of all pictures of the batch, each of all blocks: as convolutions share them, so that a thread finds what it
- * made before in its own cache. */
+/* Scales pixels of all pictures of the batch, each in all blocks. Convolutions share pixels the same way, so a
+ * thread finds its earlier results in its own cache. */
 static void scale_pixels(void *arg, int64_t begin, int64_t end) {
     const scale_job *job = arg;
     for (int64_t last; begin < end; begin = last) {
@@ -55,7 +56,7 @@ static void run_scale(const tort_call *call, scale_job *job, const tort_tensor *
     tort_parallel(call, x->dims[0] * job->pixels, 2 * job->blocks, scale_pixels, job);
 }
 
-/* Two lists of a number a channel, in whole blocks. */
+/* Reserves two lists of one number per channel, in whole blocks. */
 static bool reserve_lists(int64_t channels, size_t *scratch) {
     *scratch = 0;
     return channels >= 0 && channels < INT64_MAX / 64 &&
@@ -106,7 +107,7 @@ static bool is_list_of_channels(const tort_info *s, const tort_info *x) {
     return is;
 }
 
-/* The operand that is the list, the other having the shape of the output; -1: neither. */
+/* Returns the operand that is the list of channels, the other one having the output's shape; -1: neither is. */
 static int32_t find_list(const tort_info *inputs, const tort_info *output) {
     for (int32_t i = 0; i < 2; i++)
         if (tort_same_dims(&inputs[1 - i], output) && is_list_of_channels(&inputs[i], output)) return i;
@@ -132,7 +133,7 @@ static tort_status size_channels(const tort_target *target, const tort_node_view
 
 typedef enum channel_op { CHANNEL_MUL, CHANNEL_ADD, CHANNEL_SUB } channel_op;
 
-/* Which input is the list, in a run: where both are lists, the first. */
+/* Returns the operand that is the list, from the shapes of a run; the first if both are lists. */
 static int32_t list_of(const tort_call *call) {
     return tort_pixels(&call->inputs[1]) < tort_pixels(&call->inputs[0]) ||
                    call->inputs[1].dims[0] < call->inputs[0].dims[0]
@@ -147,7 +148,7 @@ static void set_lists(channel_op op, int32_t list, const float *numbers, int64_t
     }
 }
 
-/* The variant of the rows is a channel_op. */
+/* Runs Mul, Add or Sub: the row's variant is a channel_op. */
 static tort_status run_channels(const tort_call *call) {
     const channel_op op = (channel_op)call->kernel->variant;
     const int32_t list = list_of(call);
@@ -167,7 +168,7 @@ static tort_verdict claim_average(const tort_target *target, const tort_node_vie
     return claim_picture(target, node, &node->inputs[0]);
 }
 
-/* All spatial axes, and only these. */
+/* True if the node reduces all spatial axes and no others. */
 static bool reduces_pictures(const tort_node_view *node) {
     const int32_t rank = node->inputs[0].rank;
     tort_numbers axes;
@@ -197,8 +198,8 @@ static tort_verdict claim_dropped_mean(const tort_target *target, const tort_nod
     return claim_mean(target, node, false);
 }
 
-/* A picture is summed in stretches of pixels, and these then, and the pixels that are left: so that threads share it as
- * convolutions share it, and that sums do not depend on how many threads there are. */
+/* A picture is summed in so many stretches of pixels, and then over the stretches and the remaining pixels. So
+ * threads share it as convolutions do, and sums do not depend on the number of threads. */
 #define STRETCHES 8
 
 typedef struct average_job {
@@ -207,7 +208,7 @@ typedef struct average_job {
     float *sums; /* [batch][blocks][STRETCHES + 1][16] */
     float *y;
     int64_t channels, blocks, pixels;
-    bool plain; /* y is a list of the channels */
+    bool plain; /* y is a plain list of channels */
 } average_job;
 
 static tort_status size_average(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -223,7 +224,7 @@ static tort_status size_average(const tort_target *target, const tort_node_view 
     return TORT_OK;
 }
 
-/* Sums of `count` times `length` pixels of a block that follow each other. */
+/* Makes `count` sums, each of `length` consecutive pixels of a block. */
 static void sum_pixels(const average_job *job, const float *x, int64_t count, int64_t length, float scale, float *y) {
     tort_blocked_window w = {.x = x,
                              .x_step = length * TORT_LANES,
@@ -241,7 +242,7 @@ static float *sums_of(const average_job *job, int64_t block) {
     return job->sums + block * (STRETCHES + 1) * TORT_LANES;
 }
 
-/* Stretches of all pictures of the batch, each of all blocks. */
+/* Sums stretches of all pictures of the batch, each in all blocks. */
 static void sum_stretches(void *arg, int64_t begin, int64_t end) {
     const average_job *job = arg;
     const int64_t length = job->pixels / STRETCHES;
@@ -254,7 +255,7 @@ static void sum_stretches(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* The average of a block, which is one of those of the whole batch. */
+/* Finishes the average of a block, counted over the whole batch. */
 static void finish_average(const average_job *job, int64_t block) {
     const int64_t summed = job->pixels / STRETCHES * STRETCHES, first = block % job->blocks * TORT_LANES;
     float *sums = sums_of(job, block), averages[TORT_LANES];
@@ -293,7 +294,7 @@ static tort_status run_dropped_average(const tort_call *call) {
 
 /* ---- Concat ------------------------------------------------------------------------------------------------------ */
 
-/* Parts of whole blocks, but for the last. */
+/* Accepts parts that are whole blocks, except the last. */
 static tort_verdict claim_concat(const tort_target *target, const tort_node_view *node) {
     const int32_t rank = node->inputs[0].rank, count = node->input_count;
     const int64_t axis = tort_attr_int(node, "axis");
@@ -310,7 +311,7 @@ typedef struct concat_job {
     int64_t blocks, pixels;
 } concat_job;
 
-/* Pixels `first` and `count` more of image n. */
+/* Copies pixels first..first+count of image n from all parts. */
 static void join_pixels(const concat_job *job, int64_t n, int64_t first, int64_t count) {
     const size_t pixel = TORT_LANES * sizeof(float);
     char *to = (char *)job->call->outputs[0].data + (size_t)(n * job->blocks * job->pixels + first) * pixel;
@@ -326,7 +327,7 @@ static void join_pixels(const concat_job *job, int64_t n, int64_t first, int64_t
     }
 }
 
-/* Shared as scale_pixels is. */
+/* Joins pixels of all pictures, shared as scale_pixels shares them. */
 static void concat_pixels(void *arg, int64_t begin, int64_t end) {
     const concat_job *job = arg;
     for (int64_t last; begin < end; begin = last) {

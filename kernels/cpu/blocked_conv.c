@@ -1,29 +1,38 @@
-/* blocked_conv.c - Conv and FusedConv in fp32 over blocks of channels (blocked.h), without any other form of the input.
+/* blocked_conv.c - Conv and FusedConv in fp32 over blocks of channels (blocked.h): a direct convolution, without
+ * im2col.
  *
- * Each thread makes bands of rows (blocked_band.h); a band of the input stays in the second cache while all filters
- * pass by. The first convolution of a network has few
- * channels: its input is plain, and a span of channels that lie together is one long. Groups of fewer channels than a
- * block are joined, with weights of 0 between them. Read next: simd/blocked.c, blocked_winograd.c. */
+ * Direct convolution with channels blocked by the vector width, as in Georganas et al., "Anatomy of High-Performance
+ * Deep Learning Convolutions on SIMD Architectures", 2018. A tile is some pixels of a row by 16 or 32 filters, whose
+ * sums stay in registers over all channels and kernel positions. Each thread makes bands of rows (blocked_band.h): a
+ * band of the input stays in the L2 cache while all tiles of filters pass by.
+ * Cost: pixels * filters * channels * positions multiply-adds, no memory beyond the band copied where there is
+ * padding.
+ * Example: 64 channels, 56 x 56 pixels, 3 x 3: 15 rows of outputs see a band of 17 padded rows of 58 x 64 floats, 246
+ * KiB.
+ *
+ * The first convolution of a network has few channels: its input is plain, and a span has one channel. Groups narrower
+ * than a block are joined, with weights of 0 between them.
+ * Read next: simd/blocked.c, blocked_winograd.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/conv.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
-#define BLOCK_FLOATS 4608 /* of 16 channels, 32 filters and 9 positions */
+#define BAND_FLOATS 65536 /* floats of input per band: half of an L2 cache of 512 KiB */
+#define BLOCK_FLOATS 4608 /* weights of 16 channels, 32 filters and 9 positions */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
-#define ALONE_CHANNELS 32 /* fewer do not pay for the conversions around one convolution */
+#define ALONE_CHANNELS 32 /* fewer do not pay for converting the layout before and after a single convolution */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-/* The groups as they are computed: `channels` and `filters` of each, but for the last one. */
+/* Groups as they are computed: after joining, with `channels` and `filters` of each; the last one may have fewer. */
 typedef struct grouping {
     int64_t groups, channels, filters;
-    int64_t tile; /* filters of a tile */
+    int64_t tile; /* filters per tile */
 } grouping;
 
-/* False: blocks and groups do not fit together. */
+/* Sets the grouping; false if groups do not consist of whole blocks. */
 static bool group_blocks(const tort_simd *simd, const tort_conv_params *p, grouping *g) {
     if (p->group < 1) return false;
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
@@ -37,7 +46,7 @@ static bool group_blocks(const tort_simd *simd, const tort_conv_params *p, group
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Filters of a group, in whole blocks. */
+/* Returns the filters of a group, rounded up to whole blocks. */
 static int64_t whole_filters(const grouping *g) {
     return tort_blocks(g->filters) * TORT_LANES;
 }
@@ -46,7 +55,7 @@ static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t
     return tort_min(g->channels, p->channels - group * g->channels);
 }
 
-/* Groups that are joined: each filter reads the channels of its own group, and what it has for others stays 0. */
+/* Packs joined groups: each filter reads the channels of its own group; its weights for other groups stay 0. */
 static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
                         float *packed) {
     const int64_t positions = tort_positions(&p->window), size = p->channels / p->group;
@@ -58,8 +67,8 @@ static void pack_joined(const tort_conv_params *p, const float *weights, int64_t
                     weights[((first + f) * size + c) * positions + k];
 }
 
-/* Channels of a block come as [channel][position][filter] and go to their places as [position][channel][filter]: to
- * read filters from end to end and move whole lines takes less than to read every ninth weight. */
+/* Packs a block of channels: first [channel][position][filter], reading each filter sequentially, then whole lines
+ * move to [position][channel][filter]. Reading every ninth weight directly takes longer. */
 static void pack_block(const tort_simd *simd, const float *weights, int64_t stride, int64_t positions, int64_t together,
                        int64_t lanes, int64_t count, float *packed) {
     float rows[BLOCK_FLOATS];
@@ -69,8 +78,8 @@ static void pack_block(const tort_simd *simd, const float *weights, int64_t stri
             memcpy(packed, rows + (c * positions + k) * lanes, (size_t)lanes * sizeof *packed);
 }
 
-/* A tile of `lanes` filters, of which `count` are there: [span][channel][filter]. `plain`: a span is a channel at a
- * position. */
+/* Packs a tile of `lanes` filters, of which `count` exist: [span][channel][filter]. If `plain`, a span is one
+ * channel at one position. */
 static void pack_tile(const tort_simd *simd, const float *weights, int64_t channels, int64_t positions, bool plain,
                       int64_t lanes, int64_t count, float *packed) {
     const int64_t stride = channels * positions;
@@ -191,17 +200,17 @@ typedef struct conv_job {
     const tort_simd *simd;
     tort_bands bands;
     grouping grouping;
-    bool plain; /* the input */
+    bool plain; /* the input is in the plain layout */
     const tort_span *spans;
     const float *packed, *bias, *residual;
     float *y, *buffers;
     tort_bounds bounds;
-    bool finish;          /* the sums need more than the bounds */
+    bool finish;          /* the activation is more than bounds, so finish_row completes it */
     tort_cpu_split split; /* by rows, and by tiles of filters */
-    int64_t group_tiles;  /* tiles of filters of a group */
+    int64_t group_tiles;  /* tiles of filters per group */
 } conv_job;
 
-/* False: sizes that nothing can be computed with. */
+/* Returns false on overflow. */
 static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd) {
     const bool plain = is_plain(p);
     group_blocks(simd, p, &job->grouping);
@@ -237,11 +246,11 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* A tile of filters: the number over all groups, and where its weights, spans and outputs begin. */
+/* A tile of filters, numbered over all groups: its weights, spans and first block of outputs. */
 typedef struct filters {
     int64_t first_block, blocks;
     const float *weights;
-    int64_t channels; /* of all spans: rows of weights */
+    int64_t channels; /* channels of all spans: rows of weights */
     const tort_span *spans;
     int64_t span_count;
 } filters;
@@ -260,7 +269,7 @@ static filters filters_of(const conv_job *job, int64_t tile) {
                      .span_count = tort_min(planes, job->bands.planes - group * planes) * positions};
 }
 
-/* What the planes of a band meet of them. */
+/* Restricts a tile's weights and spans to the planes of a band. */
 static filters beside(const conv_job *job, const tort_band *b, filters f) {
     const int64_t positions = job->bands.shape.positions, before = b->first_plane * TORT_LANES * positions;
     if (b->planes == job->bands.planes) return f;
@@ -271,14 +280,14 @@ static filters beside(const conv_job *job, const tort_band *b, filters f) {
     return f;
 }
 
-/* Weights come from far away, and the first tile of pixels would wait for them: so the tiles before it ask for those of
- * the next tile of filters, a part each, till all are on their way. */
+/* Weights come from a far cache, and the first tile of pixels would wait for them: so the tiles before it prefetch
+ * the weights of the next tile of filters, a part each, until all are requested. */
 static void ask_ahead(const filters *f, tort_blocked_tile *tile) {
     const int64_t size = f->channels * f->blocks * TORT_LANES, asked = f->channels * TORT_LANES;
     if (tile->later + asked - f->weights < 2 * size) tile->later += asked;
 }
 
-/* `pixels` of a row, in tiles of about one size. */
+/* Makes `pixels` pixels of a row, in tiles of about equal size. */
 static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *tile, int64_t pixels) {
     const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
     const int64_t size = pixels / tiles, larger = pixels % tiles;
@@ -292,24 +301,24 @@ static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *t
     }
 }
 
-/* The rest of the epilogue, while a row is in the first cache. */
+/* Applies the rest of the epilogue while a row is in the L1 cache. */
 static void finish_row(const conv_job *job, const filters *f, float *y, int64_t pixels) {
     for (int64_t block = 0; job->finish && block < f->blocks; block++)
         job->simd->finish(&job->params->epilogue, NULL, y + block * job->bands.shape.outputs * TORT_LANES,
                           pixels * TORT_LANES);
 }
 
-/* Two rows of half a tile are made together, so that weights are read half as often. */
+/* True if two rows of half a tile are made together, so that weights are read half as often. */
 static bool makes_two_rows(const conv_job *job, const filters *f) {
     return !job->bands.flat && 2 * job->bands.row_length == job->simd->blocked_pixels &&
            f->blocks == job->simd->blocked_blocks;
 }
 
-static const float no_bias[4 * TORT_LANES]; /* for the filters of a tile */
+static const float no_bias[4 * TORT_LANES]; /* enough for a tile of filters */
 static const tort_bounds no_bounds = {.low = -INFINITY, .high = INFINITY};
 
-/* All rows of a band for a tile of filters. Of a band that has some of the planes, the sums go on with what the band
- * before it has left in y. */
+/* Makes all rows of a band for a tile of filters. Where a band has only some planes, sums continue from those that
+ * the previous planes left in y. */
 static void make_band(const conv_job *job, const tort_band *b, const filters *f) {
     const tort_blocked_shape *s = &job->bands.shape;
     const int64_t blocks = tort_blocks(job->params->filters), length = job->bands.row_length;
@@ -357,7 +366,7 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Biases of all groups in whole blocks. */
+/* Copies the biases of all groups, rounded up to whole blocks. */
 static void copy_bias(const conv_job *job, const float *bias, float *to) {
     memset(to, 0, (size_t)bias_floats(job) * sizeof *to);
     if (bias) memcpy(to, bias, (size_t)job->params->filters * sizeof *to);

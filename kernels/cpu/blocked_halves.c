@@ -1,9 +1,9 @@
-/* blocked_halves.c - float16 and bfloat16 into the layout of blocked.h and back: strip by strip as floats, which hold
- * them exactly. Read next: blocked.c, halves.h. */
+/* blocked_halves.c - converts float16 and bfloat16 to the layout of blocked.h and back, in strips widened to floats,
+ * which represent them exactly. Read next: blocked.c, halves.h. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/halves.h"
 
-#define STRIP 128 /* pixels: their floats, twice, stay in the first cache */
+#define STRIP 128 /* pixels; two buffers of their floats fit the L1 cache */
 
 typedef struct strip_job {
     const tort_simd *simd;
@@ -14,7 +14,7 @@ typedef struct strip_job {
     bool to_plain;
 } strip_job;
 
-/* `count` pixels of some channels, from plain to block. */
+/* Converts `count` pixels of some channels from plain to blocked. */
 static void strip_to_block(const strip_job *job, int32_t channels, int64_t plain, int64_t blocked, int64_t count) {
     float planes[TORT_LANES * STRIP], lanes[TORT_LANES * STRIP + TORT_LANES];
     for (int32_t c = 0; c < channels; c++)
@@ -31,7 +31,7 @@ static void strip_to_plain(const strip_job *job, int32_t channels, int64_t plain
         tort_halves_narrow(job->simd, job->type, planes + c * count, job->to + plain + c * job->pixels, count);
 }
 
-/* Blocks of the whole batch. */
+/* Converts blocks begin..end of the whole batch. */
 static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     const strip_job *job = arg;
     const int64_t blocks = tort_blocks(job->channels);

@@ -1,10 +1,16 @@
-/* blocked_transpose.c - ConvTranspose in fp32 over blocks of channels (blocked.h), as convolutions.
+/* blocked_transpose.c - ConvTranspose in fp32 over blocks of channels (blocked.h), as several convolutions of
+ * stride 1.
  *
- * Outputs whose places are equal modulo the strides are a phase: they see the input through the same kernel positions,
- * its taps, as a convolution of stride 1 does. So the places of a phase are made by the tiles of convolutions, and
- * nothing is added up behind them. A band of rows is copied first where taps reach beyond the input: then rows of zeros
- * are above and below it, and each row has zeros behind it, which also stand before the next one. All rows of a band
- * are one row to the tiles; what they make of the zeros between rows is dropped.
+ * A phase is the set of outputs whose positions are equal modulo the strides: all of them see the input through the
+ * same kernel positions, the taps of the phase. Within a phase, place p sees input element p + constant through a tap,
+ * as in a convolution of stride 1. So the tiles of convolutions make the places of a phase, each output is written
+ * once, and no scatter-add is needed.
+ * Cost: that of a convolution; no product with an inserted zero is made.
+ * Example: stride 2, kernel 4, one axis: even outputs see two taps and odd outputs the other two.
+ *
+ * A band of rows is copied first where taps reach beyond the input: rows of zeros are then above and below it, and
+ * zeros between its rows. All rows of a band are one row to the tiles; results that fall on the zeros between rows are
+ * dropped.
  * Read next: simd/blocked.c, blocked_conv.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
@@ -12,27 +18,28 @@
 #include <math.h>
 #include <string.h>
 
-#define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
+#define BAND_FLOATS 65536 /* floats of input per band: half of an L2 cache of 512 KiB */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
-#define MAX_STRIDE 16     /* along an axis: more make phases of hardly any work */
-#define MAX_WASTE 2       /* places for each input element: where windows are larger than the input, most see zeros */
-#define MAX_TILE 448      /* floats of a tile of outputs, of any instruction set */
+#define MAX_STRIDE 16     /* along an axis: more would make phases with hardly any work */
+#define MAX_WASTE 2       /* places per input element: with windows larger than the input, most see only zeros */
+#define MAX_TILE 448      /* floats of a tile of outputs, upper bound over all instruction sets */
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-/* What a phase is along each axis: its first output and how many places it has; its first tap, the way from a tap to
- * the next, and how many taps it has. */
+/* A phase along each axis: its first output and number of places; its first tap, the step from a tap to the next,
+ * and the number of taps. */
 typedef struct phase {
     int64_t first[3], places[3];
     int64_t first_tap[3], tap_step[3], tap_count[3];
-    int64_t taps; /* of all axes */
+    int64_t taps; /* product over all axes */
 } phase;
 
 static int64_t phases_of(const tort_blocked_shape *s) {
     return s->strides[0] * s->strides[1] * s->strides[2];
 }
 
-/* The first output that taps of this residue add to: element i comes to i * stride + position * dilation - begin. */
+/* Returns the first output that taps of a residue add to: input element i adds to output i * stride + position *
+ * dilation - begin. */
 static int64_t first_output(const tort_blocked_shape *s, int axis, int64_t residue) {
     const int64_t stride = s->strides[axis], shift = (residue - s->begin[axis]) % stride;
     return shift < 0 ? shift + stride : shift;
@@ -42,7 +49,8 @@ static int64_t places_along(const tort_blocked_shape *s, int axis, int64_t first
     return first < s->output[axis] ? (s->output[axis] - first + s->strides[axis] - 1) / s->strides[axis] : 0;
 }
 
-/* Phases are numbered by what position * dilation is modulo the strides, which no size of the input changes. */
+/* Returns phase `number`. Phases are numbered by position * dilation modulo the strides, which does not depend on
+ * the input's size, so weights can be packed before it is known. */
 static phase phase_at(const tort_blocked_shape *s, int64_t number) {
     phase made = {.taps = 1};
     for (int i = 2; i >= 0; i--) {
@@ -61,7 +69,7 @@ static phase phase_at(const tort_blocked_shape *s, int64_t number) {
     return made;
 }
 
-/* The kernel position of a tap along each axis. */
+/* Returns the kernel position of a tap along each axis. */
 static void tap_at(const phase *of, int64_t number, int64_t *position) {
     for (int i = 2; i >= 0; i--) {
         position[i] = of->first_tap[i] + number % of->tap_count[i] * of->tap_step[i];
@@ -69,7 +77,7 @@ static void tap_at(const phase *of, int64_t number, int64_t *position) {
     }
 }
 
-/* The input element that place 0 sees through a tap; below 0: before the input. */
+/* Returns the input element that place 0 sees through kernel position k; negative: before the input. */
 static int64_t seen_through(const tort_blocked_shape *s, int axis, int64_t k) {
     const int64_t shift = k * s->dilations[axis];
     return (first_output(s, axis, shift % s->strides[axis]) + s->begin[axis] - shift) / s->strides[axis];
@@ -81,17 +89,16 @@ static int64_t channels_of(const tort_conv_params *p) {
     return p->channels / p->group;
 }
 
-/* Filters of a group, in whole blocks. */
+/* Returns the filters of a group, rounded up to whole blocks. */
 static int64_t whole_filters(const tort_conv_params *p) {
     return tort_blocks(p->filters / p->group) * TORT_LANES;
 }
 
-/* Filters of a tile. */
 static int64_t tile_filters(const tort_simd *simd, const tort_conv_params *p) {
     return tort_min(whole_filters(p), TORT_LANES * simd->blocked_blocks);
 }
 
-/* The taps of a phase of one channel, `step` floats apart. */
+/* Packs a phase's taps of one channel, `step` floats apart. */
 static void pack_taps(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t count, int64_t step,
                       float *packed) {
     for (int64_t i = 0; i < of->tap_count[0]; i++)
@@ -104,8 +111,8 @@ static void pack_taps(const tort_blocked_shape *s, const phase *of, const float 
             }
 }
 
-/* One phase of a tile of `lanes` filters, of which `count` are there: [block of channels][tap][channel][filter]. It is
- * made channel by channel, for in W they are far apart, and the filters of each lie together. */
+/* Packs one phase of a tile of `lanes` filters, of which `count` exist: [block of channels][tap][channel][filter].
+ * The outer loop is over channels, which are far apart in W, while the filters of a channel are close together. */
 static void pack_phase(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t channel_stride,
                        int64_t channels, int64_t lanes, int64_t count, float *packed) {
     for (int64_t c = 0; c < channels; c++, weights += channel_stride) {
@@ -114,7 +121,7 @@ static void pack_phase(const tort_blocked_shape *s, const phase *of, const float
     }
 }
 
-/* [group][tile of filters][phase]; filters that only fill a tile stay 0. */
+/* Packs [group][tile of filters][phase]; filters beyond the group's last stay 0. */
 static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
     const int64_t filters = p->filters / p->group, channels = channels_of(p), step = tile_filters(simd, p);
     tort_blocked_shape s;
@@ -152,7 +159,7 @@ static tort_status prepare(tort_prepare *prepare) {
 
 /* ---- claim ------------------------------------------------------------------------------------------------------- */
 
-/* Most places see the input, as far as its size is known. */
+/* True if most places see the input, as far as sizes are known. */
 static bool is_dense(const tort_sliding *window) {
     double inputs = 1, places = 1;
     for (int32_t i = 0; i < window->axes; i++) {
@@ -195,24 +202,24 @@ typedef struct transpose_job {
     const tort_conv_params *params;
     const tort_simd *simd;
     tort_blocked_shape shape;
-    int64_t grid[3];      /* places of the largest phase */
-    int64_t low[3];       /* the first input element that place 0 of any phase sees, ... */
-    int64_t reach[3];     /* ... and how many behind it another tap sees at most */
-    bool padded;          /* some place sees more than the input */
-    int64_t lead;         /* pixels of zeros before the first row of a copied band */
-    int64_t row_pixels;   /* of the source, a copied band or the input, with the zeros behind a row */
-    int64_t slice, plane; /* floats from a slice to the next, from a block */
+    int64_t grid[3];    /* places of the largest phase, along each axis */
+    int64_t low[3];     /* first input element that place 0 of any phase sees */
+    int64_t reach[3];   /* how far behind `low` another tap of place 0 sees, at most */
+    bool padded;        /* some place sees beyond the input */
+    int64_t lead;       /* zero pixels before the first row of a copied band */
+    int64_t row_pixels; /* pixels from a row of the source (copied band or input) to the next, with the zeros between */
+    int64_t slice, plane; /* floats from a slice to the next, from a block to the next */
     int64_t planes;       /* blocks of the input */
-    int64_t band;         /* rows of places that are made together */
+    int64_t band;         /* rows of places made together */
     const tort_span *spans;
     const float *x, *packed, *bias;
     float *y, *buffers;
     size_t buffer_floats;
     tort_cpu_split split; /* by rows, and by tiles of filters */
-    int64_t group_tiles;  /* tiles of filters of a group */
+    int64_t group_tiles;  /* tiles of filters per group */
 } transpose_job;
 
-/* Sets grid, low, reach and padded; returns the pixels of zeros that a row needs before or behind it. */
+/* Sets grid, low, reach, lead and padded; returns the zero pixels needed between two rows. */
 static int64_t see_input(transpose_job *job) {
     const tort_blocked_shape *s = &job->shape;
     int64_t before = 0, behind = 0;
@@ -235,7 +242,7 @@ static int64_t see_input(transpose_job *job) {
     return tort_max(before, behind);
 }
 
-/* Floats of a band of so many rows of places; -1: too many. */
+/* Returns the floats of a band of `rows` rows of places; -1: overflow. */
 static int64_t band_floats(const transpose_job *job, int64_t rows) {
     const int64_t slices = job->padded ? job->reach[0] + 1 : 1;
     int64_t size;
@@ -246,7 +253,7 @@ static int64_t band_floats(const transpose_job *job, int64_t rows) {
     return size;
 }
 
-/* False: sizes that nothing can be computed with. */
+/* Returns false on overflow. */
 static bool start_job(transpose_job *job, const tort_conv_params *p, const tort_simd *simd) {
     const tort_blocked_shape *s = &job->shape;
     job->params = p;
@@ -285,7 +292,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Of all taps of a phase: [plane][tap]. */
+/* Fills the spans of all taps of a phase: [plane][tap]. */
 static tort_span *fill_spans(const transpose_job *job, const phase *of, tort_span *span) {
     const tort_blocked_shape *s = &job->shape;
     const int64_t first_slice = job->padded ? job->low[0] : 0, first_row = job->padded ? job->low[1] : 0;
@@ -303,13 +310,13 @@ static tort_span *fill_spans(const transpose_job *job, const phase *of, tort_spa
 
 /* ---- bands ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of places of one slice of places of an image. */
+/* A band: rows of places, all of one slice of places of an image. */
 typedef struct band {
     int64_t n, depth, row, rows;
-    const float *x; /* what the spans of the first place begin at */
+    const float *x; /* origin of the spans for the first place */
 } band;
 
-/* The input under a band, with zeros where there is none. */
+/* Copies the input under a band, with zeros where there is none. */
 static void copy_band(const transpose_job *job, const band *b, float *buffer) {
     const tort_blocked_shape *s = &job->shape;
     const size_t pixel = TORT_LANES * sizeof *buffer, inside = (size_t)s->input[2] * pixel;
@@ -329,7 +336,7 @@ static void copy_band(const transpose_job *job, const band *b, float *buffer) {
     }
 }
 
-/* The next band from row `at` of all images on, at most to `last`; false: there is none. */
+/* Finds the next band from row `at` of all images on, not beyond `last`; false if there is none. */
 static bool next_band(const transpose_job *job, int64_t at, int64_t last, float *buffer, band *b) {
     const int64_t rows = job->grid[1], slices = job->grid[0];
     if (at >= last) return false;
@@ -346,7 +353,8 @@ static bool next_band(const transpose_job *job, int64_t at, int64_t last, float 
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* Some places of a phase, from the band's place `at` on, to their outputs. y: of the first block of filters. */
+/* Scatters a tile, places of a phase from the band's place `at` on, to its outputs. y: of the first block of
+ * filters. */
 static void place_outputs(const transpose_job *job, const band *b, const phase *of, const tort_blocked_tile *tile,
                           int64_t at, float *y) {
     const tort_blocked_shape *s = &job->shape;
@@ -363,7 +371,7 @@ static void place_outputs(const transpose_job *job, const band *b, const phase *
     }
 }
 
-/* All places of a band in a phase, in tiles of about one size. */
+/* Makes all places of a band in one phase, in tiles of about equal size. */
 static void make_phase(const transpose_job *job, const band *b, const phase *of, tort_blocked_tile *tile, float *y) {
     const int64_t rows = tort_min(b->rows, of->places[1] - b->row);
     if (b->depth >= of->places[0] || rows <= 0 || of->places[2] == 0) return;
@@ -380,7 +388,7 @@ static void make_phase(const transpose_job *job, const band *b, const phase *of,
     }
 }
 
-/* All phases of a band for a tile of filters. */
+/* Makes all phases of a band for one tile of filters. */
 static void make_band(const transpose_job *job, const band *b, int64_t number) {
     const tort_conv_params *p = job->params;
     const int64_t group = number / job->group_tiles, channels = channels_of(p), planes = tort_blocks(channels);

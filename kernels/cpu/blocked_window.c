@@ -1,7 +1,7 @@
 /* blocked_window.c - depthwise Conv, MaxPool and AveragePool in fp32 over blocks of channels (blocked.h).
  *
- * A window that reaches beyond the picture is cut there: of a row of outputs the first and the last ones are made one
- * by one, with what they see, those between them all at once. Read next: simd/blocked_window.c. */
+ * A window that reaches beyond the picture is cut there. In a row of outputs, the first and last ones, whose windows
+ * are cut, are made one by one, all others in one call. Read next: simd/blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
 #include "ops/pool.h"
@@ -12,17 +12,17 @@
 typedef struct window_job {
     const tort_simd *simd;
     tort_blocked_shape shape;
-    tort_blocked_window window; /* what is the same for all rows */
+    tort_blocked_window window; /* the fields that are the same for all rows */
     void (*loop)(const tort_blocked_window *window);
-    const float *x, *weights, *bias, *residual; /* weights and bias in whole blocks; the last three may be NULL */
+    const float *x, *weights, *bias, *residual; /* weights and bias in whole blocks; all but x may be NULL */
     float *y;
-    const tort_epilogue *epilogue;   /* what comes after the bounds; NULL: nothing */
-    const tort_pool_params *average; /* divides by what its windows see; NULL: not an average */
+    const tort_epilogue *epilogue;   /* applied after the bounds; NULL: nothing */
+    const tort_pool_params *average; /* set for averages: the divisor depends on what a window sees */
     int64_t batch, blocks;
     tort_cpu_split split; /* by rows, and by blocks */
 } window_job;
 
-/* The outputs of a row whose windows lie in the picture: from .. to. */
+/* Returns the outputs of a row whose windows lie within the picture: from .. to. */
 static tort_reach whole_windows(const tort_blocked_shape *s) {
     const int64_t stride = s->strides[2], end = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2];
     tort_reach r = {.from = tort_min((s->begin[2] + stride - 1) / stride, s->output[2]),
@@ -31,7 +31,7 @@ static tort_reach whole_windows(const tort_blocked_shape *s) {
     return r;
 }
 
-/* Outputs first .. last of a row, which see the columns of `see`. */
+/* Makes outputs first .. last of a row, whose windows see the columns of `see`. */
 static void make_outputs(const window_job *job, const tort_blocked_window *row, tort_reach see, int64_t first,
                          int64_t last) {
     const tort_blocked_shape *s = &job->shape;
@@ -50,7 +50,7 @@ static void make_outputs(const window_job *job, const tort_blocked_window *row, 
     job->loop(&w);
 }
 
-/* A row of outputs beside one slice of the window. */
+/* Makes a row of outputs. */
 static void make_row(const window_job *job, const tort_blocked_window *row) {
     const tort_blocked_shape *s = &job->shape;
     const tort_reach whole = whole_windows(s);
@@ -59,7 +59,7 @@ static void make_row(const window_job *job, const tort_blocked_window *row) {
     for (int64_t x = whole.to; x < s->output[2]; x++) make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
 }
 
-/* Row h of a block. Pictures have one slice: depth is 1 throughout. */
+/* Makes row h of a block. Pictures have one slice: the depth is 1. */
 static void make_block_row(const window_job *job, int64_t n, int64_t block, int64_t h) {
     const tort_blocked_shape *s = &job->shape;
     const tort_reach rows = tort_reach_of(s, 1, h);
@@ -75,12 +75,12 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
     if (job->residual) row.add = job->residual + at;
     if (job->average) row.scale = 1;
     if (job->average && job->average->window.axes == 2)
-        row.scale = (float)tort_pool_divisor(job->average, 0, h); /* what divides, until the columns are known */
+        row.scale = (float)tort_pool_divisor(job->average, 0, h); /* make_outputs multiplies by the columns */
     make_row(job, &row);
     if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_LANES);
 }
 
-/* Rows of all pictures of the batch, from one to another, of some of their blocks. */
+/* Makes rows row..end of all pictures of the batch, for some of their blocks. */
 static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block) {
     const int64_t rows = job->shape.output[1];
     for (int64_t last; row < end; row = last) {
@@ -117,8 +117,8 @@ static void start_window(window_job *job, const tort_call *call, const tort_slid
     tort_simd_bounds(NULL, &job->window.bounds);
 }
 
-/* Shared by rows, as convolutions share them, so that a thread finds what it made before in its own cache; few rows by
- * blocks, so that threads get equal shares. */
+/* Shares rows among threads as convolutions do, so that a thread finds its earlier results in its own cache; if rows
+ * are few, blocks are shared too, for equal shares. */
 static void run_window(const tort_call *call, window_job *job, int64_t batch) {
     const tort_blocked_shape *s = &job->shape;
     const tort_cpu_products products = {.pixels = batch * s->output[1], .filters = job->blocks, .pixel_cost = 1};
@@ -155,7 +155,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     return tort_yes();
 }
 
-/* Packed: [block][position][16]. */
+/* Computes the size of the packed weights: [block][position][16]. */
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error) {
     const tort_conv_params *p = node->params;

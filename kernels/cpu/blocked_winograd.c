@@ -1,11 +1,17 @@
-/* blocked_winograd.c - Conv and FusedConv of 3 x 3 filters with strides 1, in fp32, over blocks of channels: Winograd's
- * F(4x4, 3x3), a quarter of the multiplications.
+/* blocked_winograd.c - Conv and FusedConv of 3 x 3 filters with strides 1, in fp32, over blocks of channels.
  *
- * Some tiles of the pictures are transformed together; then, for each tile of filters, 36 products of (tiles, channels)
- * by (channels, filters), which are the inner loop of a 1 x 1 convolution, and the way back. Sums differ from those of
- * the plain loop by two or three times as much as those of a direct convolution (root mean square, measured with 128
- * channels). Weights take four times their bytes, so it is for layers that have more pixels than weights. Read first:
- * blocked_conv.c. Read next: simd/winograd.c. */
+ * Winograd's minimal filtering F(4x4, 3x3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015).
+ * A tile of 6 x 6 inputs and a filter are each transformed to 36 numbers, multiplied one by one, summed over channels,
+ * and transformed back to 4 x 4 outputs: 36 multiplications per channel and filter in place of 4 * 4 * 9 = 144. A chunk
+ * of tiles is transformed together; then, per tile of filters, come 36 products of (tiles, channels) by (channels,
+ * filters), which are the inner loop of a 1 x 1 convolution, and the way back.
+ *
+ * Example: 56 x 56 outputs, 64 channels, 64 filters: 14 * 14 tiles, 29 million multiplications instead of 116 million.
+ * Weights take four times their bytes (36 for 9), so layers with more weights than pixels do not use it. The rounding
+ * error is two or three times that of a direct convolution (root mean square against the plain loop, measured with 128
+ * channels).
+ * Read first: blocked_conv.c.
+ * Read next: simd/winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/conv.h"
 
@@ -14,11 +20,11 @@
 #define PRODUCTS TORT_WINOGRAD_PRODUCTS
 #define INPUT TORT_WINOGRAD_INPUT
 #define OUTPUT TORT_WINOGRAD_OUTPUT
-#define CHUNK_FLOATS 131072     /* of transformed inputs: 512 KiB, half of a large second cache */
-#define MIN_CHANNELS 32         /* of inputs and of filters: fewer would not pay for the transforms */
-#define MIN_TILES 12            /* of a picture, where there are no more than MAX_WEIGHTS; else of more weights ... */
-#define MANY_TILES 40           /* ... which cost more to read than they save */
-#define MAX_WEIGHTS (192 * 192) /* pairs of channels; the limit too where the size of the picture is not known */
+#define CHUNK_FLOATS 131072     /* transformed inputs of a chunk: 512 KiB, half of a large L2 cache */
+#define MIN_CHANNELS 32         /* input channels, and filters: fewer do not pay for the transforms */
+#define MIN_TILES 12            /* tiles per picture, up to MAX_WEIGHTS; with more weights MANY_TILES, ... */
+#define MANY_TILES 40           /* ... as the larger weights cost more to read than they save */
+#define MAX_WEIGHTS (192 * 192) /* channels times filters; also the limit for pictures of unknown size */
 
 static int64_t tiles_along(int64_t outputs) {
     return (outputs + OUTPUT - 1) / OUTPUT;
@@ -38,7 +44,7 @@ static tort_verdict claim_filters(const tort_conv_params *p) {
     return tort_yes();
 }
 
-/* Does it pay? */
+/* Accepts pictures with enough tiles to pay for four times the weights. */
 static tort_verdict claim_picture(const tort_conv_params *p) {
     const int64_t height = p->window.output[0], width = p->window.output[1];
     const bool few_weights = p->channels <= MAX_WEIGHTS / p->filters;
@@ -77,7 +83,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return tort_cpu_pack_floats(floats, bytes, consumed, error);
 }
 
-/* Packed: of each tile of filters [product][channel][filter]. */
+/* Packs each tile of filters as [product][channel][filter]. */
 static tort_status prepare_winograd(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_simd *simd = device->simd;
@@ -103,16 +109,16 @@ typedef struct winograd_job {
     const tort_conv_params *params;
     const tort_simd *simd;
     int64_t height, width; /* of outputs */
-    int64_t across, tiles; /* tiles of a row, and of all pictures */
+    int64_t across, tiles; /* tiles of a row of tiles, and of all pictures */
     int64_t chunk;         /* tiles that are transformed together */
-    int64_t tile;          /* filters of a tile */
+    int64_t tile;          /* filters per tile of filters */
     int64_t filter_tiles, channel_blocks, filter_blocks;
-    const tort_span *spans; /* of the channels, for a whole chunk */
+    const tort_span *spans; /* one per block of channels, over a whole chunk */
     const float *x, *packed, *bias, *residual;
     float *y, *buffers;
     size_t buffer_floats; /* transformed inputs, then products */
     tort_bounds bounds;
-    bool finish;          /* the sums need more than the bounds */
+    bool finish;          /* the activation is more than bounds, so `finish` of tort_simd follows */
     tort_cpu_split split; /* by tiles of pictures, and by tiles of filters */
 } winograd_job;
 
@@ -129,7 +135,7 @@ static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_s
     job->channel_blocks = tort_blocks(p->channels);
     job->filter_blocks = tort_blocks(p->filters);
     if (__builtin_mul_overflow(job->channel_blocks * TORT_LANES, PRODUCTS, &floats)) return false;
-    /* Chunks of about one size, of whole tiles of the product where there are several. */
+    /* Chunks of about equal size; whole tiles of the product if there are several. */
     const int64_t max = floats < CHUNK_FLOATS ? CHUNK_FLOATS / floats : 1, pixels = simd->blocked_pixels;
     const int64_t fitting = max > pixels ? max / pixels * pixels : max > pixels / 2 ? max : (pixels + 1) / 2;
     job->chunk = job->tiles < fitting ? job->tiles : fitting;
@@ -155,7 +161,7 @@ static tort_status size_winograd(const tort_target *target, const tort_node_view
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Where a tile is: its picture and its first output. */
+/* Position of a tile: its picture, and the row and column of its first output. */
 typedef struct place {
     int64_t n, row, column;
 } place;
@@ -167,7 +173,7 @@ static place place_of(const winograd_job *job, int64_t tile) {
                    .column = of_picture % job->across * OUTPUT};
 }
 
-/* 6 x 6 inputs, with zeros where they are not in the picture. */
+/* Copies 6 x 6 inputs, with zeros for those beyond the picture. */
 static void copy_inputs(const winograd_job *job, const float *plane, int64_t top, int64_t left, float *to) {
     const int64_t height = job->params->window.input[0], width = job->params->window.input[1];
     memset(to, 0, INPUT * INPUT * TORT_LANES * sizeof *to);
@@ -178,7 +184,7 @@ static void copy_inputs(const winograd_job *job, const float *plane, int64_t top
                        TORT_LANES * sizeof *to);
 }
 
-/* All channels of `count` tiles: [product][block][tile][16]. */
+/* Transforms all channels of `count` tiles to [product][block][tile][16]. */
 static void transform_inputs(const winograd_job *job, int64_t first, int64_t count, float *v) {
     const tort_sliding *w = &job->params->window;
     const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_LANES;
@@ -199,11 +205,12 @@ static void transform_inputs(const winograd_job *job, int64_t first, int64_t cou
     }
 }
 
-/* The 36 products of a chunk and a tile of filters: [product][block][tile][16]. */
+/* Makes the 36 products of a chunk and a tile of filters: [product][block][tile][16]. */
 static void multiply(const winograd_job *job, int64_t count, const float *v, const float *weights, int32_t blocks,
                      float *m) {
     const int64_t tiles = (count + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
-    const int64_t asked = job->params->channels * TORT_LANES; /* of the next product's weights, by each tile */
+    const int64_t asked =
+        job->params->channels * TORT_LANES; /* floats of the next product's weights that each call prefetches */
     const float zeros[2 * TORT_LANES] = {0};
     tort_blocked_tile tile = {.x_step = TORT_LANES,
                               .spans = job->spans,
@@ -225,7 +232,8 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
     }
 }
 
-/* Tiles first .. first+count of a row of tiles, of one block. m: the products of the first. */
+/* Transforms back `count` tiles of a row of tiles, from `at` on, for one block of filters. m: the first tile's
+ * products. */
 static void put_outputs(const winograd_job *job, const place *at, int64_t count, int64_t block, int64_t step,
                         const float *m) {
     const int64_t y =

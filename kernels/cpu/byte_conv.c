@@ -1,9 +1,10 @@
-/* byte_conv.c - ConvInteger and QLinearConv as a product of bytes.
+/* byte_conv.c - ConvInteger and QLinearConv as a product of bytes, without a stored im2col matrix.
  *
- * Weights (filters, k) are rows, packed ahead; columns are the outputs. X becomes words of four channels, so that a
- * word moves as one element: its planes are those of Conv (planes.h), and panels are put together of them likewise,
- * or, where a window sees single elements, of the channels as they lie. k is four channels at one kernel position after
- * another. Read next: byte_gemm.h, planes.h, byte_depthwise.c; ops/integer_conv.c for the meaning. */
+ * Weights (filters, k) are the rows, packed ahead; outputs are the columns. X becomes words of four channels, each
+ * of which moves as one element: either planes as in planes.h, from which panels are assembled, or, if each window
+ * sees a single element, the panels directly from the channels. k counts words first by their four channels, then by
+ * kernel position.
+ * Read next: byte_gemm.h, planes.h, byte_depthwise.c; ops/integer_conv.c for the meaning. */
 #include "kernels/cpu/byte_conv.h"
 
 #include "kernels/cpu/byte_planes.h"
@@ -33,7 +34,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 typedef struct shape {
-    int64_t filters, per_group, quads, positions, k; /* of a group; k bytes as stored */
+    int64_t filters, per_group, quads, positions, k; /* per group; k: bytes as stored */
 } shape;
 
 static shape shape_of(const tort_conv_params *p) {
@@ -44,7 +45,7 @@ static shape shape_of(const tort_conv_params *p) {
     return s;
 }
 
-/* Bytes of a row of ones, which is a panel of its own; then of the weights of a group. */
+/* Returns the bytes of the packed weights of a group. `packed` has all groups, then a panel with a row of ones. */
 static int64_t group_size(const tort_bytes *bytes, const shape *s) {
     return (tort_packed_byte_rows_size(bytes, s->filters, s->k) + 63) / 64 * 64;
 }
@@ -64,7 +65,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return TORT_OK;
 }
 
-/* Filters (channels, positions) become rows of four channels at one position after another. */
+/* Reorders filters from [channel][position] to [four channels][position][4]. */
 static void reorder(const shape *s, const uint8_t *weights, uint8_t *rows, uint8_t nothing) {
     memset(rows, nothing, (size_t)(s->filters * s->k));
     for (int64_t f = 0; f < s->filters; f++)
@@ -106,29 +107,29 @@ static tort_status prepare_weights(tort_prepare *prepare) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Everything a run needs; the parts of scratch follow in this order. */
+/* A run's state; scratch has parts in the order of these pointers. */
 typedef struct conv_job {
     const tort_conv_params *params;
     const tort_cpu_device *device;
     shape shape;
     tort_planes planes;
     tort_byte_gemm gemm;
-    int64_t *offsets; /* of each word of k, from the first plane of the group */
-    uint32_t *words;  /* a row of the input for each part */
+    int64_t *offsets; /* of each word of k, relative to the first plane of the group */
+    uint32_t *words;  /* a row of the input, per part */
     uint32_t *stored; /* planes of words of one image; unused if pointwise */
-    uint8_t *nothing; /* a plane of zeros, for channels that there are not */
-    uint8_t *buffers; /* one a part */
+    uint8_t *nothing; /* a plane of zeros, in place of channels beyond the last */
+    uint8_t *buffers; /* one per part */
     int32_t *row_zeros;
     float *factors;
     const uint8_t *image, *group;
     const uint32_t *group_stored;
-    uint32_t fill; /* four zero points of x */
+    uint32_t fill; /* four times the zero point of x */
     int64_t input, buffer_bytes;
     tort_byte_sign sign;
-    int32_t parts, row_parts, column_parts; /* row_parts * column_parts of the parts multiply */
+    int32_t parts, row_parts, column_parts; /* of the parts, row_parts * column_parts multiply */
 } conv_job;
 
-/* A window that sees single elements one after another reads them as they lie. */
+/* True if windows see single consecutive elements, so that channels are read where they are. */
 static bool is_pointwise(const tort_planes *planes) {
     return planes->direct && planes->kernel_size == 1 && planes->outputs == planes->plane;
 }
@@ -137,7 +138,7 @@ static int64_t input_plane(const tort_planes *planes) {
     return planes->input[0] * planes->input[1] * planes->input[2];
 }
 
-/* Bytes of each part of scratch; -1: too many. */
+/* Bytes of each part of scratch; -1: overflow. */
 typedef struct sizes {
     int64_t offsets, words, stored, nothing, buffers, row_zeros, factors;
 } sizes;
@@ -177,13 +178,13 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return reserve(&z, scratch) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Channels 4 * quad .. of a group. */
+/* Sets the rows of channels 4 * quad .. of a group, from element `at` on. */
 static void quad_rows(const conv_job *job, const uint8_t *group, int64_t quad, int64_t at, const uint8_t **rows) {
     for (int64_t r = 0; r < 4; r++)
         rows[r] = (4 * quad + r < job->shape.per_group ? group + (4 * quad + r) * job->input : job->nothing) + at;
 }
 
-/* Outputs column_first .. +columns of an image as runs along the stored rows. */
+/* Packs outputs column_first .. +columns of an image, as runs along the stored rows. */
 static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel) {
     const conv_job *job = gemm->pack_arg;
     const int64_t width = job->planes.output[2];
@@ -199,7 +200,7 @@ static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_
     gemm->simd->byte_runs(panel, (const uint8_t *)job->group_stored, job->offsets, gemm->k / 4, runs, count);
 }
 
-/* Four channels at a time. */
+/* Packs outputs from the channels themselves, four channels at a time. */
 static void pack_pointwise(const tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel) {
     const conv_job *job = gemm->pack_arg;
     for (int64_t quad = 0; quad < job->shape.quads; quad++, panel += 4 * gemm->bytes->tile_columns) {
@@ -224,7 +225,7 @@ static void store_quads(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* A part multiplies its share of the rows by its share of the columns. */
+/* Multiplies a part's share of the rows by its share of the columns. */
 static void multiply_share(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     const tort_bytes *bytes = job->device->bytes;
@@ -238,8 +239,8 @@ static void multiply_share(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Rows against columns: the split whose largest share takes the least. Each share packs the columns that it reads,
- * which costs about as much as a tile of rows. */
+/* Chooses how many parts share rows and columns: the split with the cheapest largest share. Each share packs the
+ * columns that it reads, which costs about as much as a tile of rows. */
 static void choose_split(conv_job *job) {
     const int64_t rows = job->device->bytes->tile_rows, lanes = job->device->bytes->tile_columns;
     const tort_cpu_products products = {
@@ -310,7 +311,7 @@ static void open_gemm(conv_job *job, const tort_call *call, const tort_byte_conv
     tort_byte_conv_factors(call, in, p->filters, job->factors);
 }
 
-/* Group g of image n. */
+/* Runs group g of image n. */
 static void run_group(const tort_call *call, conv_job *job, const tort_byte_conv_inputs *in, int64_t n, int64_t g) {
     const tort_conv_params *p = job->params;
     const shape *s = &job->shape;
@@ -353,7 +354,7 @@ static tort_status run(const tort_call *call) {
 
 /* ---- the two operators ------------------------------------------------------------------------------------------- */
 
-/* Of com.microsoft, channels first or last. */
+/* Rows of com.microsoft, with channels first or last. */
 static tort_status size_either(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                tort_error *error) {
     const tort_status status = size(target, node, scratch, error);

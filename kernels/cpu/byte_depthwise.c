@@ -1,10 +1,10 @@
-/* byte_depthwise.c - QLinearConv where each filter reads one channel, with 1 or 2 spatial axes: in floats, which hold
- * its sums exactly.
+/* byte_depthwise.c - QLinearConv where each filter reads one channel, with 1 or 2 spatial axes: in floats, which
+ * hold its sums exactly.
  *
- * A channel is laid out with its padding, its rows cut by the stride along the height, so that all outputs are one run:
- * with the pitch of the layout, some between rows for nothing. It becomes floats less the zero point, which are cut by
- * the stride along the width. Bytes move some at a time: what is too much is overwritten by what comes next.
- * Read next: byte_conv.c. */
+ * A channel is laid out with its padding, and its rows are split by the stride along the height, so all outputs are
+ * one run with the pitch of the layout; those between rows are dropped. Then bytes less the zero point are widened
+ * to floats, which are split by the stride along the width. Bytes move in units; what is written beyond a row is
+ * overwritten by the next row. Read next: byte_conv.c. */
 #include "kernels/cpu/byte_conv.h"
 #include "ops/integer_conv.h"
 #include "ops/numeric.h"
@@ -35,17 +35,17 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 
 /* ---- the layout of a channel ------------------------------------------------------------------------------------- */
 
-#define UNIT 16  /* bytes that are moved at a time */
+#define UNIT 16  /* bytes moved at a time */
 #define SPARE 64 /* bytes or floats behind a buffer that vectors may read and write */
 
-/* Axes are height and width; a height that the operator does not have is 1. */
+/* Axes are height and width; a missing height has the size 1. */
 typedef struct layout {
     int64_t input[2], output[2], kernel[2], strides[2], dilations[2], begin[2];
     int64_t rows;      /* of each of the strides[0] parts of the height */
     int64_t pitch;     /* bytes of a row: a multiple of strides[1] */
     int64_t part;      /* bytes of a part */
     int64_t bytes;     /* of all parts */
-    int64_t run;       /* outputs, with those between rows */
+    int64_t run;       /* outputs, including those between rows */
     int64_t positions; /* of the kernel */
 } layout;
 
@@ -54,7 +54,7 @@ static int64_t multiply(int64_t a, int64_t b) {
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 64 ? -1 : product;
 }
 
-/* What windows see of an axis; -1: too much. */
+/* Returns the elements of an axis that windows see; -1: overflow. */
 static int64_t seen(const layout *l, int i) {
     const int64_t steps = multiply(l->output[i] - 1, l->strides[i]),
                   reach = multiply(l->kernel[i] - 1, l->dilations[i]);
@@ -66,7 +66,7 @@ static bool lay_out(const tort_sliding *w, layout *l) {
         const int32_t axis = i - (2 - w->axes);
         const bool given = axis >= 0;
         l->input[i] = given ? w->input[axis] : 1;
-        l->output[i] = given ? tort_max(1, w->output[axis]) : 1; /* 0: nothing will run */
+        l->output[i] = given ? tort_max(1, w->output[axis]) : 1; /* 0: nothing runs */
         l->kernel[i] = given ? w->kernel[axis] : 1;
         l->strides[i] = given ? w->strides[axis] : 1;
         l->dilations[i] = given ? w->dilations[axis] : 1;
@@ -76,14 +76,14 @@ static bool lay_out(const tort_sliding *w, layout *l) {
     if (height < 0 || width < 0) return false;
     l->rows = (height + l->strides[0] - 1) / l->strides[0];
     l->pitch = (width + l->strides[1] - 1) / l->strides[1] * l->strides[1];
-    l->part = multiply(l->rows, l->pitch) + multiply(UNIT, l->strides[1]); /* what is behind its last row is spare */
+    l->part = multiply(l->rows, l->pitch) + multiply(UNIT, l->strides[1]); /* spare bytes follow the last row */
     l->bytes = multiply(l->part, l->strides[0]);
     l->run = (l->output[0] - 1) * (l->pitch / l->strides[1]) + l->output[1];
     l->positions = l->kernel[0] * l->kernel[1];
     return l->bytes >= 0;
 }
 
-/* Offsets of the kernel's positions, in floats that are cut by the stride along the width. */
+/* Sets the offsets of the kernel's positions, in floats split by the stride along the width. */
 static void fill_offsets(const layout *l, int64_t *offsets) {
     const int64_t s = l->strides[1], pitch = l->pitch / s, part = l->part / s, cut = l->bytes / s;
     for (int64_t h = 0; h < l->kernel[0]; h++)
@@ -93,7 +93,7 @@ static void fill_offsets(const layout *l, int64_t *offsets) {
         }
 }
 
-/* count bytes of a row; where another row follows it, some more, as many as that has at most. */
+/* Copies a row of `count` bytes. If another row follows, whole units may be copied: it overwrites the excess. */
 static void copy_row(uint8_t *to, const uint8_t *from, int64_t count, bool followed) {
     if (!followed || count < UNIT / 4)
         memcpy(to, from, (size_t)count);
@@ -103,7 +103,8 @@ static void copy_row(uint8_t *to, const uint8_t *from, int64_t count, bool follo
         for (int64_t i = 0; i < count; i += UNIT) memcpy(to + i, from + i, UNIT);
 }
 
-/* The padding is there already, but for what was written behind rows. */
+/* Copies the rows of a channel between their padding. Padding is in place already, except where rows wrote beyond
+ * their ends. */
 static void place_rows(const layout *l, const uint8_t *channel, const uint8_t *padding, uint8_t *placed) {
     const int64_t lead = l->begin[1] > 0 ? l->begin[1] : 0, skipped = l->begin[1] < 0 ? -l->begin[1] : 0;
     int64_t count = l->input[1] - skipped;
@@ -124,14 +125,14 @@ typedef struct depthwise_job {
     layout layout;
     int64_t *offsets;
     float *factors;
-    char *buffers; /* one a part */
+    char *buffers; /* one per part */
     size_t buffer_bytes;
-    tort_linear_bytes x; /* with a scale of 1 */
-    tort_scaled_bytes y; /* of any filter */
+    tort_linear_bytes x; /* its scale is 1 */
+    tort_scaled_bytes y; /* zero point and sign; the factor is set per filter */
     int32_t parts;
 } depthwise_job;
 
-/* The placed channel, as floats, cut by the stride, its sums, and what they become. */
+/* Computes the bytes of a part's buffer: placed channel, floats, split floats, sums, resulting bytes. */
 static bool buffer_size(const layout *l, size_t *bytes) {
     *bytes = 0;
     return tort_cpu_reserve(bytes, (size_t)l->bytes + SPARE) && tort_cpu_reserve_floats(bytes, l->bytes + SPARE) &&
@@ -153,12 +154,12 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* The weights of one filter, and what is added to its sums. */
+/* The weights and the bias of one filter. */
 typedef struct filter {
     const depthwise_job *job;
     float weights[TORT_DEPTHWISE_POSITIONS];
     int32_t bias;
-    bool slow; /* floats do not hold the sums with their bias */
+    bool slow; /* floats cannot hold the sums with their bias */
 } filter;
 
 static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
@@ -172,7 +173,8 @@ static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
     for (int64_t i = 0; i < count; i++) f->weights[i] -= zero;
     f->job = job;
     f->bias = bias ? ((const int32_t *)bias->data)[m] : 0;
-    /* A larger bias saturates the result, whatever the sum is: with usual factors it may count as less. */
+    /* The bias is clamped in make_sums: a larger one saturates the result, whatever the sum is, if factors are
+     * usual. */
     f->slow = !tort_byte_factors_usual(&job->factors[m], 1);
 }
 
@@ -186,7 +188,7 @@ static void make_sums(const filter *f, const float *source, float *sums, int64_t
     f->job->simd->weighted_sum(sums, count, source, &sum);
 }
 
-/* Sums that are slow become int32 in their place. */
+/* Requantizes sums. If slow, sums are converted to int32 in their place first. */
 static void make_bytes(const filter *f, int64_t m, float *sums, uint8_t *y, int64_t count) {
     const depthwise_job *job = f->job;
     tort_scaled_bytes scaled = job->y;
@@ -207,7 +209,7 @@ static void make_bytes(const filter *f, int64_t m, float *sums, uint8_t *y, int6
     job->simd->requantize(&r, whole, y, count);
 }
 
-/* What there is in a part's buffer. */
+/* The arrays in a part's buffer. */
 typedef struct buffer {
     uint8_t *placed, *made;
     float *wide, *cut, *sums;
@@ -223,7 +225,7 @@ static buffer cut_buffer(const layout *l, char *at) {
     return b;
 }
 
-/* Whole vectors, so that there is no rest to be made one by one. */
+/* Rounds up to whole vectors, so that no elements are left over. */
 static int64_t whole_vectors(int64_t count) {
     return (count + 15) / 16 * 16;
 }

@@ -1,4 +1,4 @@
-/* byte_planes.c - storing words of four channels of bytes, row by row of what is stored (byte_planes.h). */
+/* byte_planes.c - stores words of four channels of bytes in planes, row by row (byte_planes.h). */
 #include "kernels/cpu/byte_planes.h"
 
 static void fill_words(uint32_t *to, int64_t count, uint32_t value) {
@@ -12,7 +12,8 @@ static void copy_step(uint32_t *restrict to, const uint32_t *restrict from, int6
         for (int64_t i = 0; i < count; i++) to[i] = from[i * step];
 }
 
-/* One row of the input in all that is stored of it; at: its place in the channels, negative: it is padding. */
+/* Stores one row of the input in all phases that it belongs to; at: its offset in the channels, negative for
+ * padding. */
 static void store_row(const tort_simd *simd, const tort_planes *p, const uint8_t *const *channels, int64_t at,
                       uint8_t flip, uint32_t fill, uint32_t *row, uint32_t *stored) {
     const uint8_t *rows[4] = {0};

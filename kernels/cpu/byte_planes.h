@@ -4,8 +4,8 @@
 
 #include "kernels/cpu/planes.h"
 
-/* Stores four channels as words, each byte turned over by flip; padding gets the word `fill`. row: room for a row of
- * the input. Input that is stored as it is (planes->direct) becomes words and no more. */
+/* Stores four channels as words, each byte XORed with flip; padding gets the word `fill`. row: a buffer for a row of
+ * the input. If planes->direct, the input is only interleaved to words. */
 void tort_byte_planes_store(const tort_simd *simd, const tort_planes *planes, const uint8_t *const *channels,
                             uint8_t flip, uint32_t fill, uint32_t *row, uint32_t *stored);
 

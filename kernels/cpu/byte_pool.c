@@ -1,14 +1,14 @@
 /* byte_pool.c - MaxPool of 8-bit integers, with 1 or 2 spatial axes.
  *
- * First the largest of the rows that a row of outputs sees, then of their neighbours; with a stride of s along the row
- * every s-th element is moved together first, so that neighbouring outputs read neighbours. Bytes of int8 count as
- * uint8 with their highest bit turned over. Read next: ops/pool.h. */
+ * Separable: first the maximum of the rows that a row of outputs sees, then of neighbours within it. With a stride
+ * of s along the row, every s-th element is gathered first, so that neighbouring outputs read neighbouring elements.
+ * int8 is compared as uint8 with the highest bit flipped. Read next: ops/pool.h. */
 #include "kernels/cpu/cpu.h"
 #include "ops/pool.h"
 
 #include <string.h>
 
-#define MAX_POSITIONS 4096 /* the input is stored with its padding */
+#define MAX_POSITIONS 4096 /* per axis: the input is stored with its padding */
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
@@ -26,7 +26,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     return tort_yes();
 }
 
-/* Axes are height and width; a height that the operator does not have is 1. */
+/* Axes are height and width; a missing height has the size 1. */
 typedef struct axis {
     int64_t input, output, kernel, stride, dilation, begin;
 } axis;
@@ -37,7 +37,8 @@ static axis axis_of(const tort_sliding *w, int32_t from_end) {
     return (axis){w->input[i], w->output[i], w->kernel[i], w->strides[i], w->dilations[i], w->begin[i]};
 }
 
-/* Elements that the windows of a row see, and of each of the `stride` rows that they are cut into. */
+/* Computes the elements that the windows of a row see, and those of each of the `stride` rows that they are split
+ * into. */
 static bool row_lengths(const axis *x, int64_t *seen, int64_t *phase) {
     int64_t reach;
     if (__builtin_mul_overflow(tort_max(1, x->output) - 1, x->stride, seen) ||
@@ -81,7 +82,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Rows of outputs begin `begin` elements before the input. */
+/* Makes the maximum of the rows that output row `out` sees. `row` begins x->begin elements before the input. */
 static void largest_rows(const pool_job *job, const uint8_t *plane, int64_t out, uint8_t *restrict row) {
     const axis *x = &job->x, *y = &job->y;
     const int64_t skipped = x->begin < 0 ? -x->begin : 0, lead = x->begin > 0 ? x->begin : 0;

@@ -109,7 +109,7 @@ typedef struct product_job {
     const tort_byte_gemm *gemm;
     const tort_matmul_params *batches; /* NULL: one product */
     uint8_t *buffers;
-    int64_t buffer_bytes, count; /* products */
+    int64_t buffer_bytes, count; /* count: products */
     int32_t parts;
 } product_job;
 
@@ -148,7 +148,7 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
 void tort_byte_product_run(const tort_call *call, const tort_byte_gemm *gemm, const tort_matmul_params *batches,
                            uint8_t *buffers) {
     const tort_cpu_device *device = call->device;
-    const int64_t small = 128 * 1024; /* products that are done before another thread would have begun */
+    const int64_t small = 128 * 1024; /* multiply-adds that are done before another thread would have started */
     const bool packed = gemm->packed_columns.panels != NULL;
     product_job job = {.gemm = gemm,
                        .batches = batches,

@@ -1,4 +1,4 @@
-/* byte_table.c - ByteTable, QLinearSigmoid and QLinearLeakyRelu: bytes that a table of 256 makes of others.
+/* byte_table.c - ByteTable, QLinearSigmoid and QLinearLeakyRelu: y[i] = table[x[i]] with a table of 256 bytes.
  *
  * Read next: ops/byte_table.c for the meaning; simd/byte_table.c. */
 #include "kernels/cpu/cpu.h"

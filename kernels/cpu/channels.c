@@ -1,7 +1,7 @@
-/* channels.c - normalisations in fp32 whose scale and bias belong to channels, or are not there: BatchNormalization,
- * GroupNormalization, LpNormalization along the last axis.
+/* channels.c - normalizations in fp32 with scale and bias per channel, or without: BatchNormalization,
+ * GroupNormalization, and LpNormalization along the last axis.
  *
- * Read next: simd/normalize.c, rows.c for those of rows. */
+ * Read next: simd/normalize.c; rows.c for normalizations of rows. */
 #include "kernels/cpu/cpu.h"
 #include "ops/norm.h"
 
@@ -11,7 +11,7 @@ typedef struct channel_job {
     const tort_call *call;
     const tort_simd *simd;
     const float *x, *scale, *bias, *mean, *variance;
-    float *y, *factors; /* one a channel */
+    float *y, *factors; /* factors: one per channel */
 } channel_job;
 
 static channel_job job_of(const tort_call *call) {
@@ -47,7 +47,7 @@ static tort_status size_batch_norm(const tort_target *target, const tort_node_vi
     return tort_fail(error, TORT_E_MEMORY, "%lld channels do not fit in memory", (long long)p->channels);
 }
 
-/* Items are channels of images. */
+/* Normalizes planes; items are channels of images. */
 static void normalize_planes(void *arg, int64_t begin, int64_t end) {
     const channel_job *job = arg;
     const tort_batch_norm_params *p = job->call->params;
@@ -58,7 +58,7 @@ static void normalize_planes(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Items are rows of one element a channel. */
+/* Normalizes rows of one element per channel; items are such rows. */
 static void normalize_columns(void *arg, int64_t begin, int64_t end) {
     const channel_job *job = arg;
     const tort_batch_norm_params *p = job->call->params;
@@ -87,7 +87,7 @@ static tort_status run_batch_norm(const tort_call *call) {
 
 /* ---- GroupNormalization ------------------------------------------------------------------------------------------ */
 
-/* Items are groups of images: rows with statistics of their own, in which each channel has a scale and a bias. */
+/* Normalizes groups of images: each is a row with its own statistics, in which each channel has a scale and a bias. */
 static void normalize_groups(void *arg, int64_t begin, int64_t end) {
     const channel_job *job = arg;
     const tort_norm_params *p = job->call->params;
@@ -124,7 +124,8 @@ static tort_verdict claim_lp_norm(const tort_target *target, const tort_node_vie
     return tort_cpu_claim_float(target, node);
 }
 
-/* In double: squares leave the range of float, as may the inverse of the length. A row of zeros stays zeros. */
+/* Normalizes a row in double, as squares may leave the range of float, and so may the inverse of the length. A row
+ * of zeros stays zero. */
 static void normalize_exactly(const float *x, float *y, int64_t count) {
     double sum = 0;
     for (int64_t i = 0; i < count; i++) sum += (double)x[i] * (double)x[i];

@@ -1,14 +1,14 @@
-/* conv_transpose.c - ConvTranspose in fp32 with 1 to 3 spatial axes: a matrix product, then sums.
+/* conv_transpose.c - ConvTranspose in fp32 with 1 to 3 spatial axes: a matrix product, then a scatter-add (col2im).
  *
- * Each input element adds to kernel_size outputs of every filter. Some filters at a time (a chunk), the product of
- * their weights (filters * kernel positions, channels) with a stripe of the input gives all those addends, which are
- * then added to the outputs they belong to. Read next: packed_gemm.h, ops/conv_transpose.c. */
+ * Each input element adds to kernel_size outputs of every filter. The product of the weights of a chunk of filters
+ * (filters * kernel positions, channels) with a stripe of the input makes all these addends; then they are added to
+ * their outputs. Read next: packed_gemm.h, ops/conv_transpose.c. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "ops/conv.h"
 
 #define STRIPE 512    /* input elements at a time */
-#define CHUNK_ROWS 96 /* rows of a chunk's product, at least one filter */
+#define CHUNK_ROWS 96 /* rows of a chunk's product, but at least one filter */
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +18,7 @@ static int64_t kernel_size(const tort_sliding *window) {
     return size;
 }
 
-/* Filters of a chunk, and chunks of a group. */
+/* Returns the filters of a chunk. */
 static int64_t chunk_filters(const tort_conv_params *p) {
     const int64_t fit = CHUNK_ROWS / kernel_size(&p->window), filters = p->filters / p->group;
     return fit < 1 ? 1 : tort_min(fit, filters < 1 ? 1 : filters);
@@ -33,18 +33,18 @@ static int64_t chunk_size(const tort_simd *simd, const tort_conv_params *p) {
     return tort_packed_a_size(simd, chunk_filters(p) * kernel_size(&p->window), p->channels / p->group);
 }
 
-/* Floats of the packed weights; -1: too many. */
+/* Returns the floats of the packed weights; -1: overflow. */
 static int64_t packed_size(const tort_simd *simd, const tort_conv_params *p) {
     int64_t size;
     return __builtin_mul_overflow(chunk_size(simd, p), p->group * chunks(p), &size) ? -1 : size;
 }
 
-/* Floats that a thread keeps addends in. */
+/* Returns the floats of a thread's addends. */
 static int64_t addend_floats(const tort_conv_params *p) {
     return chunk_filters(p) * kernel_size(&p->window) * STRIPE;
 }
 
-/* Floats that a thread keeps a stripe of all channels in; a multiple of 16. */
+/* Returns the floats of a thread's packed stripe of all channels, a multiple of 16. */
 static int64_t stripe_floats(const tort_simd *simd, const tort_conv_params *p) {
     return tort_packed_b_size(simd, STRIPE, p->channels / p->group);
 }
@@ -104,12 +104,12 @@ static tort_status size_conv_transpose(const tort_target *target, const tort_nod
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Axes are depth, height, width; those that the operator does not have are 1. */
+/* Axes are depth, height, width; missing leading axes have the size 1. */
 typedef struct transpose_job {
     const tort_conv_params *params;
     const tort_simd *simd;
     int64_t input[3], output[3], kernel[3], strides[3], dilations[3], begin[3];
-    int64_t inputs, outputs, kernel_size; /* of a channel */
+    int64_t inputs, outputs, kernel_size; /* per channel */
     const float *x, *packed, *bias;
     float *y, *stripes, *addends;
     int32_t parts;
@@ -132,7 +132,7 @@ static void fill_axes(transpose_job *job, const tort_sliding *window) {
     job->kernel_size = kernel_size(window);
 }
 
-/* Adds addends of input elements x .. x+count of one row to an output row, at kernel position kw. */
+/* Adds the addends of input elements x .. x+count of one row to an output row, at kernel position kw. */
 static void add_row(const transpose_job *job, int64_t kw, int64_t x, int64_t count, const float *restrict addends,
                     float *restrict row) {
     const int64_t stride = job->strides[2], shift = kw * job->dilations[2] - job->begin[2];
@@ -146,8 +146,8 @@ static void add_row(const transpose_job *job, int64_t kw, int64_t x, int64_t cou
         for (int64_t i = first; i < last; i++) row[i * stride + shift] += addends[i - x];
 }
 
-/* The same at kernel positions kw and kw + 1, which are neighbours in the output, at stride 2: what lies together is
- * added to together. `next` are the addends of the second. */
+/* Adds two rows of addends at once, at stride 2: kernel positions kw and kw + 1 (`next`) are neighbours in the
+ * output, so stores are contiguous. */
 static void add_two_rows(const transpose_job *job, int64_t kw, int64_t x, int64_t count, const float *restrict addends,
                          const float *restrict next, float *restrict row) {
     const int64_t shift = kw - job->begin[2];
@@ -161,7 +161,7 @@ static void add_two_rows(const transpose_job *job, int64_t kw, int64_t x, int64_
         to[2 * i] += addends[first - x + i];
         to[2 * i + 1] += next[first - x + i];
     }
-    /* An end of which the output has one element alone. */
+    /* Ends, where only one of the two outputs exists. */
     for (int64_t i = x; i < x + count; i++) {
         if (i == first) i = last;
         if (i == x + count) break;
@@ -170,7 +170,7 @@ static void add_two_rows(const transpose_job *job, int64_t kw, int64_t x, int64_
     }
 }
 
-/* Adds the addends of one filter, kernel position by kernel position, for input elements begin .. begin+count. */
+/* Adds the addends of one filter for input elements begin .. begin+count, kernel position by kernel position. */
 static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, const float *addends, float *plane) {
     const int64_t width = job->input[2];
     const bool in_twos = job->strides[2] == 2 && job->dilations[2] == 1;
@@ -203,7 +203,7 @@ static void begin_outputs(const transpose_job *job, int64_t n, int64_t filter, i
     }
 }
 
-/* The input elements begin .. begin+count of all channels of group g, packed as the right side of the products. */
+/* Packs input elements begin .. begin+count of all channels of group g as the right operand. */
 static void pack_stripe(const transpose_job *job, int64_t n, int64_t g, int64_t begin, int64_t count, float *packed) {
     const tort_conv_params *p = job->params;
     const int64_t channels = p->channels / p->group, lanes = job->simd->tile_columns;
@@ -218,7 +218,7 @@ static void pack_stripe(const transpose_job *job, int64_t n, int64_t g, int64_t 
     }
 }
 
-/* Chunks first .. last of an image's group. */
+/* Makes chunks first .. last of a group of an image. */
 static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int64_t first, int64_t last, float *packed,
                              float *addends) {
     const tort_conv_params *p = job->params;

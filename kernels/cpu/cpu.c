@@ -1,9 +1,9 @@
-/* cpu.c - what the kernels of the provider `cpu` share, see cpu.h. */
+/* cpu.c - functions that the kernels of the provider `cpu` share, see cpu.h. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
 
-/* The inner loops of this build, best first: those of the make variable SIMD. */
+/* Tables of this build, best first: the make variable SIMD selects them. */
 extern const tort_bytes tort_bytes_v2, tort_bytes_v3, tort_bytes_v3_vnni, tort_bytes_v4, tort_bytes_v4_vnni;
 extern const tort_bytes tort_bytes_neon, tort_bytes_neon_dot;
 extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4, tort_simd_neon;

@@ -1,7 +1,7 @@
-/* cpu.h - what the kernels of this provider share: its device, parts of work, the lists of rows.
+/* cpu.h - what the kernels of this provider share: the device, parts of work, the tables of kernel rows.
  *
- * Work is cut into as many parts as the provider has threads, so that each part can have a buffer of its own in the
- * scratch whose size was told before. Read next: cpu_provider.c, conv.c. */
+ * Work is cut into at most as many parts as the provider has threads, so that `size` can reserve a buffer for each
+ * part before it is known how many run. Read next: cpu_provider.c, conv.c. */
 #ifndef TORT_KERNELS_CPU_CPU_H
 #define TORT_KERNELS_CPU_CPU_H
 
@@ -10,7 +10,7 @@
 #include "runtime/provider.h"
 #include "runtime/tinyort_profile.h"
 
-/* What open makes and kernels get as call->device. */
+/* Device of the provider: made by open, handed to kernels as call->device. */
 typedef struct tort_cpu_device {
     tort_env env;
     const tort_simd *simd; /* NULL: plain loops only */
@@ -18,55 +18,55 @@ typedef struct tort_cpu_device {
     int32_t threads;
 } tort_cpu_device;
 
-/* How many threads so many nanoseconds of work are worth. */
+/* Returns the number of threads that `work` nanoseconds of work are worth. */
 int32_t tort_cpu_threads(const tort_cpu_device *device, int64_t work);
-/* Runs body over the parts 0..threads: at most `parts`, on as many threads. */
+/* Runs body over parts 0..parts, in parallel if there are several. */
 void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg, int64_t begin, int64_t end),
                     void *arg);
-/* Part number `part` of `parts` of 0..count, in multiples of `unit`. */
+/* Part number `part` of `parts` equal shares of 0..count, in multiples of `unit`. */
 void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, int64_t *begin, int64_t *end);
 
-/* How threads share a convolution: each part makes its share of the pixels for its share of the filters. */
+/* Split of a convolution among threads: each part makes its share of the pixels for its share of the filters. */
 typedef struct tort_cpu_split {
     int32_t pixel_parts, filter_parts;
 } tort_cpu_split;
 
-/* What is shared, in the units that are not divided: pixels, rows or tiles of them, and tiles of filters. */
+/* Work to be split, in units that are not divided: pixels (or rows or tiles of them) and tiles of filters. */
 typedef struct tort_cpu_products {
     int64_t pixels, filters;
-    /* What a thread pays for each of its pixels, which another one may have made, and for each of its filters, whose
-     * weights come from far away, beside multiplying them: in units of one pixel by one filter. */
+    /* Overhead that a thread pays for each of its pixels, which another thread may have made, and for each of its
+     * filters, whose weights come from a far cache: in units of one pixel times one filter. */
     int64_t pixel_cost, filter_cost;
 } tort_cpu_products;
 
-/* The split whose largest share costs the least, and of equal ones that by pixels. */
+/* Returns the split whose largest share costs the least; on a tie, the one with more pixel parts. */
 tort_cpu_split tort_cpu_split_of(const tort_cpu_products *products, int32_t threads);
 
-/* An instruction set that there are inner loops for. */
+/* Accepts targets whose instruction set has inner loops here. */
 tort_verdict tort_cpu_claim_processor(const tort_target *target);
-/* What every fast kernel asks: fp32 throughout, and an instruction set that there are inner loops for. */
+/* Accepts nodes that are fp32 throughout, on such targets; every fast kernel for floats asks it. */
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node);
 
-/* What of an epilogue comes after the bias; NULL: nothing. */
+/* Returns the epilogue if something follows the bias; NULL: nothing does. */
 const tort_epilogue *tort_cpu_epilogue(const tort_epilogue *epilogue);
-/* Input Z of a fused operator; NULL: none. */
+/* Returns input Z (the residual) of a fused operator, or NULL. */
 const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue);
 
-/* Sums of sizes that were checked for overflow; `bytes` is rounded up to 64. False on overflow. */
+/* Adds `bytes`, rounded up to 64, to a total; false on overflow. */
 bool tort_cpu_reserve(size_t *total, size_t bytes);
 bool tort_cpu_reserve_floats(size_t *total, int64_t count);
 
-/* What pack_size answers for `count` floats in place of input 1; negative: more than a size_t. */
+/* Answers pack_size: `count` floats replace input 1; a negative count means overflow. */
 tort_status tort_cpu_pack_floats(int64_t count, size_t *bytes, uint32_t *consumed, tort_error *error);
 
-/* The next part of scratch, of a size that was reserved in the same order. */
+/* Takes the next part of scratch; sizes must come in the order in which they were reserved. */
 void *tort_cpu_take(char **scratch, size_t bytes);
 
-/* tort_provider.peak. */
+/* Implements tort_provider.peak. */
 void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak);
 
 extern const tort_kernel tort_cpu_blocked_conv[];
-extern const tort_kernel *const tort_cpu_kernels[]; /* of the provider; these are its tables */
+extern const tort_kernel *const tort_cpu_kernels[]; /* the tables of the provider, which are declared here */
 extern const tort_kernel tort_cpu_blocked_window[];
 extern const tort_kernel tort_cpu_blocked_channels[];
 extern const tort_kernel tort_cpu_blocked_winograd[];

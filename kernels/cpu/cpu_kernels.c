@@ -1,8 +1,8 @@
 /* cpu_kernels.c - the tables of kernels of the provider `cpu` in this build: edit them to shrink a firmware build.
  *
- * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
- * provider claims every operator that has a plain loop, and the report names the fast rows that refused. Built with
- * CPU=plain there is nothing but that row. Read next: conv.c for a family with packed weights. */
+ * Fast rows come first; the last table has one row for any operator, which runs the plain loop of ops/. So this
+ * provider claims every operator that has a plain loop, and the report names the fast rows that refused. A build
+ * with CPU=plain has only that row. Read next: conv.c for a family with packed weights. */
 #include "kernels/cpu/widened.h"
 
 static tort_verdict claim_reference(const tort_target *target, const tort_node_view *node) {
@@ -16,7 +16,7 @@ static const tort_kernel reference_kernels[] = {
     {.op = NULL},
 };
 
-/* The order is that of asking: a node that every fast row refuses is taken by the reference row. */
+/* Rows are asked in this order: a node that every fast row refuses goes to the reference row. */
 // clang-format off
 const tort_kernel *const tort_cpu_kernels[] = {
 #ifndef TORT_CPU_PLAIN

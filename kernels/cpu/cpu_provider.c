@@ -1,9 +1,9 @@
-/* cpu_provider.c - the provider `cpu`: host memory, and the best instruction set that the machine and the build have.
- * The tables of its kernels are in cpu_kernels.c.
+/* cpu_provider.c - the provider `cpu`: host memory, and the best instruction set that the machine and the build
+ * share. Its tables of kernels are in cpu_kernels.c.
  *
- * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must
- * not know files, models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the
- * inner loops. */
+ * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It
+ * knows neither files nor models nor other providers. Read next: conv.c for a family with packed weights,
+ * simd/gemm.c for the inner loops. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/widened.h"
 #include "runtime/base/threads.h"
@@ -21,25 +21,25 @@
 
 #define MAX_THREADS 1024
 #define MAX_SPIN 1000000               /* microseconds */
-#define MAX_VALUES ((uint64_t)8 << 30) /* bytes that values may take where no mem_limit says otherwise */
+#define MAX_VALUES ((uint64_t)8 << 30) /* upper bound for the bytes of values, unless mem_limit is given */
 
 /* ---- instruction sets -------------------------------------------------------------------------------------------- */
 
 typedef struct instruction_set {
     const char *option; /* value of isa= */
-    const char *name;   /* in descriptions */
-    uint32_t bits;      /* all that it has, those of smaller sets too */
+    const char *name;   /* for descriptions */
+    uint32_t bits;      /* including those of its subsets */
 } instruction_set;
 
-#ifndef TORT_CPU_SETS /* the make variable SIMD: what stands in the table below, and for what the provider is built */
+#ifndef TORT_CPU_SETS /* the make variable SIMD sets these: names of the sets below, and the build's description */
 #define TORT_CPU_SETS "plain"
 #define TORT_CPU_BUILT_FOR "plain C"
 #endif
 #define V3_BITS (TORT_CPU_V2 | TORT_CPU_V3)
 #define V4_BITS (V3_BITS | TORT_CPU_V4)
 
-/* Instruction sets of this build, best last. With `plain` no fast row finds its inner loops: all that is left are the
- * plain loops, which tell whether a fast row is at fault. */
+/* Instruction sets of this build, best last. `plain` has no inner loops, so every fast row refuses and plain loops
+ * run: useful to tell whether a fast row is at fault. */
 static const instruction_set instruction_sets[] = {
     {"plain", "plain C", 0},
 #ifdef TORT_HAS_v2
@@ -66,17 +66,18 @@ static const instruction_set instruction_sets[] = {
     {NULL, NULL, 0},
 };
 
-/* Instruction sets that this build may see. `make test-isa` builds with fewer, so that tests run here as they would on
- * a processor that has no more. */
+/* Instruction sets that this build may use. `make test-isa` masks some, so that tests run here as on a lesser
+ * processor. */
 #ifndef TORT_CPU_SEEN
 #define TORT_CPU_SEEN UINT32_MAX
 #endif
 
 #if defined(__x86_64__) && !defined(TORT_CPU_PLAIN)
-/* Each CPUID takes some ten microseconds in a virtual machine: those below ask only for leaves that every processor
- * with AVX2 has.
+/* True if the processor has the parts of x86-64-v3 for which __builtin_cpu_supports has no portable name: F16C,
+ * MOVBE and LZCNT.
  *
- * Of x86-64-v3, what __builtin_cpu_supports has no portable name for: F16C, MOVBE and LZCNT. */
+ * Each CPUID takes some ten microseconds in a virtual machine: this function and the next ask only for leaves that
+ * every processor with AVX2 has. */
 static bool has_rest_of_v3(void) {
     unsigned a, b, c, d;
     const unsigned movbe_and_f16c = 1u << 22 | 1u << 29, lzcnt = 1u << 5;
@@ -86,7 +87,8 @@ static bool has_rest_of_v3(void) {
     return (c & lzcnt) != 0;
 }
 
-/* Beside the vectors that were found: AVX-VNNI is bit 4 of EAX of leaf 7.1, which has no portable name. */
+/* Detects VNNI; `found` has the vector sets found before. AVX-VNNI is bit 4 of EAX of leaf 7.1, which has no
+ * portable name. */
 static uint32_t detect_vnni(uint32_t found) {
     unsigned a, b, c, d;
     uint32_t bits = 0;
@@ -110,7 +112,7 @@ static uint32_t detect_instructions(void) {
     return found | detect_vnni(found);
 }
 
-/* The processor's own name, without the blanks that fill it up. */
+/* Writes the processor's brand string without its padding blanks. */
 static void processor_name(char *name, size_t size) {
     unsigned words[12];
     char brand[sizeof words + 1] = "";
@@ -180,15 +182,15 @@ static bool read_threads(const tort_provider_config *config, int32_t *threads) {
     return !text || strcmp(text, "auto") == 0 || read_number(text, 1, MAX_THREADS, threads);
 }
 
-/* The session's threads read it once more. */
+/* True if the option spin is valid; the session's threads read its value. */
 static bool check_spin(const tort_provider_config *config) {
     const char *text = tort_provider_option_get(config, "spin");
     int32_t microseconds;
     return !text || read_number(text, 0, MAX_SPIN, &microseconds);
 }
 
-/* mem_limit is for weights and values. Without one, weights take what the model has, and values are bounded, so that a
- * few bytes of model cannot ask for all of the machine. */
+/* Reads mem_limit, which bounds weights and values. Without it weights may take what the model has, while values are
+ * bounded, so that a model of a few bytes cannot demand all of the machine's memory. */
 static bool read_memory(const tort_provider_config *config, tort_target *target) {
     const char *text = tort_provider_option_get(config, "mem_limit");
     if (text) return tort_read_size(text, &target->memory) && target->memory > 0;
@@ -265,7 +267,7 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     snprintf(condition->code, sizeof condition->code, "READY");
 }
 
-/* Targets have the names of instruction sets: any processor with that set. */
+/* Describes a target: an instruction set's name stands for any processor with that set. */
 static tort_status cpu_describe(const tort_provider_config *config, const char *text, tort_target *target,
                                 tort_error *error) {
     const instruction_set *set = find_set(text);

@@ -1,7 +1,7 @@
-/* deform_conv.c - DeformConv of float pictures: the samples of a block of pixels as columns of a matrix product.
+/* deform_conv.c - DeformConv of float pictures: a matrix product whose columns are the samples of a block of pixels.
  *
- * Where a kernel position is sampled is worked out once for all channels that move together. Read next: packed_gemm.h,
- * ops/deform_conv.c (the meaning). */
+ * Sampling positions (Dai et al., "Deformable Convolutional Networks", 2017) are computed once for all channels of
+ * an offset group. Read next: packed_gemm.h, ops/deform_conv.c (the meaning). */
 #include "ops/deform_conv.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
@@ -20,7 +20,7 @@ static tort_verdict claim_deform_conv(const tort_target *target, const tort_node
     return tort_cpu_claim_float(target, node);
 }
 
-/* Rows of the product's right side: a channel of a group at a kernel position. */
+/* Returns the rows of the right operand: one per channel of a group and kernel position. */
 static int64_t depth_of(const tort_deform_conv_params *p) {
     return p->channels / p->group * p->window.kernel[0] * p->window.kernel[1];
 }
@@ -45,13 +45,13 @@ typedef struct deform_job {
     const tort_simd *simd;
     const float *x, *w, *offset, *bias, *mask;
     float *y;
-    int64_t inputs, outputs, positions; /* elements of a channel of X and of Y, and of the kernel */
+    int64_t inputs, outputs, positions; /* elements of a channel of X, of a channel of Y, of the kernel */
     char *scratch;
     size_t part_bytes;
     int32_t parts;
 } deform_job;
 
-/* The elements around the samples of a block of pixels; one that does not count has the weight 0. */
+/* Bilinear samples of a block of pixels: four elements each; one outside of the picture has the weight 0. */
 typedef struct deform_places {
     int32_t offsets[4][BLOCK];
     float weights[4][BLOCK], factors[BLOCK];
@@ -71,7 +71,8 @@ static void find_place(const deform_job *job, const double at[2], int64_t i, def
     }
 }
 
-/* Of pixels first..first+count of image n, for what moves with offset group g, at kernel position k. */
+/* Finds the samples of pixels first..first+count of image n, for the channels of offset group g, at kernel position
+ * k. */
 static void find_places(const deform_job *job, int64_t n, int64_t g, int64_t k, int64_t first, int64_t count,
                         deform_places *places) {
     const tort_sliding *window = &job->p->window;
@@ -88,7 +89,8 @@ static void find_places(const deform_job *job, int64_t n, int64_t g, int64_t k, 
     }
 }
 
-/* An element that does not count may be any number; it is read without a branch, which could not be foretold. */
+/* Returns a weighted element. One with the weight 0 may be NaN or infinite, so it is dropped, by selection: a branch
+ * would be unpredictable. */
 static inline float weighted(const deform_places *places, int32_t corner, int64_t i, const float *x) {
     const float weight = places->weights[corner][i], product = weight * x[places->offsets[corner][i]];
     return weight != 0 ? product : 0;
@@ -101,13 +103,13 @@ static void sample(const deform_places *places, const float *restrict x, float *
                 places->factors[i];
 }
 
-/* The samples of the channels of one group. */
+/* Fills the columns with the samples of the channels of one group. */
 static void fill_columns(const deform_job *job, int64_t n, int64_t group, int64_t first, int64_t count,
                          float *columns) {
     const tort_deform_conv_params *p = job->p;
     const int64_t channels = p->channels / p->group, moving = p->channels / p->offset_group;
     deform_places places;
-    if (job->inputs == 0) { /* not even the element that stands for those that do not count is there */
+    if (job->inputs == 0) { /* no element to read, not even one with the weight 0 */
         memset(columns, 0, (size_t)(depth_of(p) * BLOCK) * sizeof *columns);
         return;
     }
@@ -120,7 +122,7 @@ static void fill_columns(const deform_job *job, int64_t n, int64_t group, int64_
         }
 }
 
-/* Filters of one group, of pixels first..first+count of image n. */
+/* Makes the filters of one group, for pixels first..first+count of image n. */
 static void convolve(const deform_job *job, int64_t n, int64_t group, int64_t first, int64_t count, float *buffer) {
     const tort_deform_conv_params *p = job->p;
     const int64_t filters = p->filters / p->group, depth = depth_of(p);

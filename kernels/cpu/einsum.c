@@ -1,23 +1,24 @@
 /* einsum.c - Einsum of two float operands as matrix products.
  *
- * A label of both operands and the output counts products, one of a single operand and the output their rows or
- * columns, one of both operands alone what is summed up. Labels that lie behind one another in all tensors count as
- * one; of those that are left in each role one makes the matrix and the others are loops around it.
+ * Labels have roles: in both operands and the output, a label counts products (LOOP); in one operand and the output,
+ * rows or columns; in both operands only, the sum (DEPTH). Labels that are contiguous in all tensors are folded to
+ * one. Of the labels left in each role one makes the matrix, the others are loops around it.
+ * Example: "bhqd,bhkd->bhqk" has loops b, h folded to one, rows q, columns k and depth d.
  * Read next: packed_gemm.h, ops/einsum.c (the meaning). */
 #include "ops/einsum.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "runtime/base/memory.h"
 
-#define BLOCK_ROWS 168    /* of a product whose columns do not lie together in the output; whole tiles ... */
-#define BLOCK_COLUMNS 128 /* ... of any instruction set */
-#define MIN_WORK 256      /* multiplications of one product, below which it is not worth packing */
+#define BLOCK_ROWS 168    /* rows of a block, where columns are not contiguous in the output; whole tiles ... */
+#define BLOCK_COLUMNS 128 /* ... of every instruction set */
+#define MIN_WORK 256      /* multiplications of one product, below which packing does not pay */
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 typedef enum label_role { LOOP, ROW, COLUMN, DEPTH, ROLES } label_role;
 
-/* A label, or several that count as one: elements from one index to the next in A, B and the output. */
+/* A label, or several folded to one: its size and its strides in A, B and the output. */
 typedef struct einsum_axis {
     int64_t size, a, b, c;
 } einsum_axis;
@@ -29,11 +30,11 @@ typedef struct axis_list {
 
 typedef struct einsum_plan {
     einsum_axis row, column, depth; /* of one product */
-    axis_list loops, sums;          /* products of their own, and those that are added up */
+    axis_list loops, sums;          /* loops over products, loops over products that are added up */
     bool swapped;                   /* A is the second operand */
 } einsum_plan;
 
-/* Can what `inner` counts go on in what `outer` counts? */
+/* True if the index of `outer` continues where `inner` ends, in all tensors. */
 static bool continues(const einsum_axis *outer, const einsum_axis *inner) {
     return outer->a == inner->a * inner->size && outer->b == inner->b * inner->size &&
            outer->c == inner->c * inner->size;
@@ -50,7 +51,7 @@ static void fold(axis_list *list) {
         }
 }
 
-/* False: a label is summed up in one operand alone. */
+/* Assigns roles; false if a label is summed up in one operand alone. */
 static bool assign_roles(const tort_einsum_params *p, axis_list *lists) {
     for (int32_t l = 0; l < p->label_count; l++) {
         const bool a = p->uses[0] >> l & 1, b = p->uses[1] >> l & 1;
@@ -64,8 +65,8 @@ static bool assign_roles(const tort_einsum_params *p, axis_list *lists) {
     return true;
 }
 
-/* Takes one out of a list, one that lies together in the output if there is one, else the longest; the others go to
- * `rest`. */
+/* Takes one axis out of a list: one that is contiguous in the output if there is one, else the longest. The others
+ * go to `rest`. */
 static einsum_axis take_axis(const axis_list *list, axis_list *rest) {
     einsum_axis best = {.size = 1};
     int32_t at = -1;
@@ -90,7 +91,7 @@ static void swap_axes(axis_list *list) {
     }
 }
 
-/* Of a node that was claimed. */
+/* Makes the plan of a claimed node. */
 static void make_plan(const tort_einsum_params *p, einsum_plan *plan) {
     axis_list lists[ROLES] = {{0}};
     *plan = (einsum_plan){0};
@@ -103,7 +104,7 @@ static void make_plan(const tort_einsum_params *p, einsum_plan *plan) {
         plan->depth.size = 0;
         plan->sums.count = 0;
     }
-    /* Columns are what lies together in the output; a single column is rather a row. */
+    /* Columns should be contiguous in the output; a single column becomes a row. */
     plan->swapped = plan->column.size == 1 || (plan->row.c == 1 && plan->column.c != 1);
     if (!plan->swapped) return;
     const einsum_axis row = plan->row;
@@ -151,7 +152,7 @@ typedef struct einsum_job {
     einsum_plan plan;
     const float *a, *b;
     float *c;
-    int64_t products; /* of all loops */
+    int64_t products; /* product of all loops */
     char *scratch;
     int32_t parts;
 } einsum_job;
@@ -164,7 +165,7 @@ typedef struct einsum_block {
     float *buffer;
 } einsum_block;
 
-/* Elements before index number i of all axes. */
+/* Returns the offsets of index number i over all axes. */
 static einsum_axis offset_of(const axis_list *list, int64_t i) {
     einsum_axis at = {0};
     for (int32_t d = list->count - 1; d >= 0; d--) {
@@ -178,7 +179,7 @@ static einsum_axis offset_of(const axis_list *list, int64_t i) {
     return at;
 }
 
-/* A single row, whose right side is read once: not worth packing it. */
+/* Multiplies a single row, if its right operand can be read without packing: it is read only once. */
 static bool multiply_row(const einsum_job *job, const einsum_block *block, float *c) {
     const einsum_plan *plan = &job->plan;
     if (block->rows > 1 || plan->depth.a != 1 || plan->sums.count > 0) return false;
@@ -189,7 +190,7 @@ static bool multiply_row(const einsum_job *job, const einsum_block *block, float
     return plan->depth.b == 1 || plan->column.b == 1;
 }
 
-/* C (rows, columns) with columns that lie together. */
+/* Makes C (rows, columns) with contiguous columns. */
 static void multiply(const einsum_job *job, const einsum_block *block, float *c, int64_t c_stride) {
     const einsum_plan *plan = &job->plan;
     if (multiply_row(job, block, c)) return;
@@ -215,7 +216,7 @@ static void multiply(const einsum_job *job, const einsum_block *block, float *c,
     }
 }
 
-/* In blocks, each of which is made in a buffer and then put where it belongs. */
+/* Makes blocks in a buffer and scatters them to the output. */
 static void multiply_scattered(const einsum_job *job, const einsum_block *all) {
     const einsum_plan *plan = &job->plan;
     float *made = all->buffer + tort_packed_gemm_buffer(job->simd, false, false) / sizeof(float);
@@ -233,7 +234,7 @@ static void multiply_scattered(const einsum_job *job, const einsum_block *all) {
         }
 }
 
-/* Rows first..last of product number i. */
+/* Makes rows first..last of product number i. */
 static void make_product(const einsum_job *job, int64_t i, int64_t first, int64_t last, float *buffer) {
     const einsum_plan *plan = &job->plan;
     const einsum_axis at = offset_of(&plan->loops, i);
@@ -250,7 +251,7 @@ static void make_product(const einsum_job *job, int64_t i, int64_t first, int64_
         multiply_scattered(job, &block);
 }
 
-/* Whole products if there are enough for all parts, else some rows of each. */
+/* Makes whole products if there are enough for all parts, else some rows of each. */
 static void make_part(void *arg, int64_t begin, int64_t end) {
     const einsum_job *job = arg;
     const int64_t rows = job->plan.row.size;
@@ -277,7 +278,7 @@ static tort_status run_einsum(const tort_call *call) {
     job.products = product_of(&job.plan.loops);
     const double work = (double)job.products * (double)job.plan.row.size * (double)job.plan.column.size *
                         (double)job.plan.depth.size * (double)product_of(&job.plan.sums);
-    const double small = 32 * 1024; /* products that are done before another thread would have begun */
+    const double small = 32 * 1024; /* multiply-adds that are done before another thread would have started */
     job.parts = work < small ? 1 : device->threads;
     tort_cpu_parts(call, job.parts, make_part, &job);
     return TORT_OK;

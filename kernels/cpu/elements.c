@@ -1,7 +1,7 @@
-/* elements.c - elementwise operators of several operands, broadcast: arithmetic, extremes, Where; and Cast.
+/* elements.c - elementwise operators of several broadcast operands: arithmetic, extremes, Where; and Cast.
  *
- * A row of the output (ops/broadcast.h) is done in whole chunks, its tail by way of buffers. An operand that is one
- * element for a whole row becomes a chunk that is read again and again. Read next: simd/elements.c. */
+ * A row of the output (ops/broadcast.h) is done in whole chunks, and its tail through buffers. An operand that has
+ * one element for a whole row becomes one chunk full of it, which is read repeatedly. Read next: simd/elements.c. */
 #include "kernels/cpu/cpu.h"
 #include "ops/activation.h"
 
@@ -9,10 +9,10 @@
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* An operand of a row: where it lies, or one chunk full of its only element. */
+/* An operand of a row: its elements, or one chunk full of its only element. */
 typedef struct operand {
     const char *at;
-    int64_t step; /* bytes a chunk; 0: `at` is one chunk for all */
+    int64_t step; /* bytes per chunk; 0: `at` is one chunk for all */
 } operand;
 
 static void repeat(void *chunk, const void *element, size_t size) {
@@ -20,7 +20,7 @@ static void repeat(void *chunk, const void *element, size_t size) {
     for (size_t done = size; done < TORT_CHUNK; done *= 2) memcpy((char *)chunk + done, chunk, done);
 }
 
-/* `chunk` has room for one, if the operand does not step. */
+/* Returns an operand; if it does not step, `chunk` is filled with its element. */
 static operand operand_of(const void *data, int64_t offset, int64_t step, size_t size, void *chunk) {
     const char *at = (const char *)data + offset * (int64_t)size;
     if (step) return (operand){at, TORT_CHUNK};
@@ -32,7 +32,7 @@ static operand operand_from(const operand *all, int64_t bytes) {
     return (operand){all->step ? all->at + bytes : all->at, all->step};
 }
 
-/* One chunk, of what was copied out of operands that step. */
+/* Runs the loop on one chunk, with copies of the operands that step. */
 static void run_copied(tort_chunk_loop loop, tort_chunks *chunks, int32_t count, char copied[3][TORT_CHUNK], char *y) {
     for (int32_t k = 0; k < count; k++)
         if (chunks->steps[k]) chunks->in[k] = copied[k];
@@ -41,8 +41,8 @@ static void run_copied(tort_chunk_loop loop, tort_chunks *chunks, int32_t count,
     loop(chunks);
 }
 
-/* `bytes` of y, of operands of as many bytes. The last chunk overlaps the one before it, of which y may be an operand;
- * so what it needs is copied first. */
+/* Makes `bytes` of y. The last chunk overlaps the one before it; y may be an operand, so the operands of the last
+ * chunk are copied before they are overwritten. */
 static void run_chunks(tort_chunk_loop loop, const operand *operands, int32_t count, char *y, int64_t bytes) {
     char copied[3][TORT_CHUNK], made[TORT_CHUNK];
     tort_chunks chunks = {.y = y, .count = bytes / TORT_CHUNK};
@@ -69,10 +69,10 @@ static void run_chunks(tort_chunk_loop loop, const operand *operands, int32_t co
 
 /* ---- chains ------------------------------------------------------------------------------------------------------ */
 
-/* Operand k joins what the operands before it have come to, by loops[k]. All are of one type, as is y. */
+/* A chain of loops: loops[k] joins operand k to the result of the operands before it. All have the type of y. */
 typedef struct chain {
     int32_t count;
-    size_t size; /* bytes an element */
+    size_t size; /* bytes per element */
     tort_chunk_loop loops[TORT_LOOP_OPERANDS];
     tort_tensor operands[TORT_LOOP_OPERANDS];
     char *y;
@@ -102,7 +102,7 @@ static void chain_row(void *arg, const tort_loop *loop, int64_t first, int64_t c
     run_operands(c, operands, c->y + first * (int64_t)c->size, count * (int64_t)c->size);
 }
 
-/* Rows are short: the operands of some of them are laid out side by side first. */
+/* Makes some short rows: their operands are first gathered side by side. */
 static void chain_piece(void *arg, const tort_loop *loop, int64_t first, int64_t count) {
     const chain *c = arg;
     uint64_t gathered[TORT_LOOP_OPERANDS][TORT_BLOCK];
@@ -114,7 +114,7 @@ static void chain_piece(void *arg, const tort_loop *loop, int64_t first, int64_t
     run_operands(c, operands, c->y + first * (int64_t)c->size, count * (int64_t)c->size);
 }
 
-#define WORK 4 /* of an element, in nanoseconds times 16 */
+#define WORK 4 /* per element, in units of 1/16 ns */
 
 static tort_status run_chain(const tort_call *call, chain *c) {
     const tort_tensor *y = &call->outputs[0];
@@ -138,16 +138,16 @@ static void join(chain *c, tort_chunk_loop loop, const tort_tensor *tensor) {
     c->operands[c->count++] = *tensor;
 }
 
-/* A number for all elements. */
+/* Returns a tensor of rank 0: one number for all elements. */
 static tort_tensor single(tort_type type, const void *element) {
     tort_tensor tensor = {.type = type};
-    memcpy(&tensor.data, &element, sizeof element); /* drops const: it is only read */
+    memcpy(&tensor.data, &element, sizeof element); /* drops const; the element is only read */
     return tensor;
 }
 
 /* ---- operators of chains ----------------------------------------------------------------------------------------- */
 
-/* The variant of these rows is the tort_pair_kind of their loop. */
+/* Runs rows whose variant is the tort_pair_kind of their loop. */
 static tort_status run_pair(const tort_call *call) {
     const tort_binary *params = call->params;
     chain c = {0};
@@ -198,7 +198,7 @@ static tort_status run_neg(const tort_call *call) {
     return run_chain(call, &c);
 }
 
-/* The larger of -x and x. */
+/* |x| = max(-x, x) */
 static tort_status run_abs(const tort_call *call) {
     const tort_tensor none = single(call->inputs[0].type, &zero);
     chain c = {0};
@@ -208,7 +208,7 @@ static tort_status run_abs(const tort_call *call) {
     return run_chain(call, &c);
 }
 
-/* Where the lower bound is above the upper one, that counts. */
+/* Clips to max(x, low), then min(.., high): if low > high the result is high, as ONNX demands. */
 static tort_status run_clip(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *low = tort_call_input(call, 1), *high = tort_call_input(call, 2);
     const tort_tensor min = low ? single(x->type, low->data) : *x, max = high ? single(x->type, high->data) : *x;
@@ -227,7 +227,7 @@ static const tort_cast_loop *find_cast(const tort_simd *simd, tort_type from, to
     return NULL;
 }
 
-/* False: an element could not be converted. */
+/* Converts `count` elements; false if some could not be converted. */
 static bool run_cast_chunks(const tort_cast_loop *cast, const char *x, char *y, int64_t count) {
     const int64_t rest = count % TORT_CAST_CHUNK, whole = count - rest;
     const int64_t x_size = tort_type_bits(cast->from) / 8, y_size = tort_type_bits(cast->to) / 8;
@@ -247,7 +247,8 @@ typedef struct cast_job {
     int64_t count;
 } cast_job;
 
-/* Blocks of TORT_BLOCK elements. What is too large for the instructions, or NaN, is the plain loop's. */
+/* Converts blocks of TORT_BLOCK elements. A block with an element that the instructions cannot convert (too large,
+ * NaN) is converted again by the plain loop. */
 static void cast_blocks(void *arg, int64_t begin, int64_t end) {
     const cast_job *job = arg;
     const tort_cast_loop *cast = job->cast;
@@ -284,7 +285,7 @@ static tort_verdict claim_cast(const tort_target *target, const tort_node_view *
 typedef struct where_job {
     const tort_call *call;
     tort_chunk_loop choose;
-    const tort_cast_loop *widen; /* of the condition; NULL: it is as wide as an element */
+    const tort_cast_loop *widen; /* conversion of the condition to the width of an element; NULL: none needed */
     size_t size;
 } where_job;
 
@@ -292,7 +293,7 @@ static size_t where_size(const where_job *job, int32_t k) {
     return k == 0 ? 1 : job->size;
 }
 
-/* Operands of a block; that of the condition counts its bools. */
+/* Chooses a block of elements; operands[0], the condition, has bools. */
 static void choose_block(const where_job *job, const operand *operands, char *y, int64_t count) {
     uint64_t conditions[TORT_BLOCK];
     operand in[3] = {operands[0], operands[1], operands[2]};
@@ -378,7 +379,7 @@ static tort_verdict claim_mean(const tort_target *target, const tort_node_view *
     return claim_loops(target, node, TORT_PAIR_ADD, TORT_PAIR_DIV, TORT_LOOP_OPERANDS - 1);
 }
 
-/* Functions of one integer, of one or two loops. */
+/* Accepts functions of one integer that consist of one or two loops. */
 static tort_verdict claim_integer(const tort_target *target, const tort_node_view *node, tort_pair_kind first) {
     const tort_verdict verdict = tort_cpu_claim_processor(target);
     const tort_type type = node->inputs[0].type;
@@ -398,7 +399,7 @@ static tort_verdict claim_neg(const tort_target *target, const tort_node_view *n
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Floats of one shape, or beside single numbers, are taken in any layout. */
+/* These rows take floats in any layout, if the operands have one shape, or one is a single number. */
 #define PAIR(op_, name_, variant_)                                                                                     \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_pair, .variant = variant_,   \

@@ -1,7 +1,10 @@
-/* gemm.c - Gemm and FusedGemm in fp32: a constant B is packed ahead, times alpha; anything else on the way.
+/* gemm.c - Gemm and FusedGemm in fp32: a constant B is packed ahead, times alpha; other operands are packed during
+ * the run.
  *
- * C becomes the bias of the product where it is one row; else Y starts as beta * C + Z and the product is added.
- * Read next: product.h. */
+ * If beta is 1 and C is one row, C is the bias of the product; otherwise Y starts as beta * C + Z, and the product
+ * is added.
+ * Cost: m * n * k multiply-adds, and, for another C, one more pass over Y. Read next: product.h; packed_gemm.c for
+ * the algorithm. */
 #include "ops/gemm.h"
 #include "kernels/cpu/product.h"
 
@@ -37,7 +40,7 @@ static tort_status size_gemm(const tort_target *target, const tort_node_view *no
     return tort_product_size(target, packs_b(node), scratch, error);
 }
 
-/* residual: NULL, or of the shape of Y. */
+/* Sets Y to beta * C + residual. residual: NULL, or of the shape of Y. */
 static void start_with_c(const tort_gemm_params *p, const float *c, const float *residual, float *y) {
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {

@@ -1,6 +1,6 @@
-/* grid_sample.c - GridSample of float pictures, nearest and linear, beside which there are zeros or the border goes on.
+/* grid_sample.c - GridSample of float pictures, nearest and linear, with padding by zeros or the border.
  *
- * The places of a block of points and their weights are worked out once for all channels. Read next: ops/grid_sample.c
+ * The elements and weights of a block of points are computed once for all channels. Read next: ops/grid_sample.c
  * (the meaning). */
 #include "ops/grid_sample.h"
 #include "kernels/cpu/cpu.h"
@@ -21,11 +21,11 @@ static tort_verdict claim_grid_sample(const tort_target *target, const tort_node
     return tort_cpu_claim_float(target, node);
 }
 
-/* Four elements and their weights for each point, or one; an element outside has the weight 0. */
+/* Elements and weights of each point: four, or one if nearest; an element outside has the weight 0. */
 typedef struct grid_places {
     int32_t offsets[4][BLOCK];
     float weights[4][BLOCK];
-    uint32_t inside[4][BLOCK]; /* all bits, or 0 */
+    uint32_t inside[4][BLOCK]; /* all bits set, or 0 */
 } grid_places;
 
 typedef struct grid_job {
@@ -34,13 +34,13 @@ typedef struct grid_job {
     float *y;
 } grid_job;
 
-/* -1..1 to elements, in float as others do. */
+/* Converts -1..1 to an element's coordinate, in float as other implementations do. */
 static float to_element(float n, int64_t size, bool align_corners) {
     const float length = (float)size;
     return align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
 }
 
-/* Where a coordinate lies along an axis: two neighbours, or one; false: outside. */
+/* Neighbours of a coordinate along an axis: two, or one if nearest; inside is false beyond the picture. */
 typedef struct axis_place {
     int32_t index[2];
     bool inside[2];
@@ -52,7 +52,7 @@ static axis_place place_of(const tort_grid_params *p, float x, int64_t size) {
     axis_place place = {.weight = {1, 0}};
     if (p->mode == TORT_GRID_NEAREST) x = nearbyintf(x);
     if (p->padding == TORT_GRID_BORDER && !(x >= -edge && x <= last + edge)) x = x > last ? last : 0;
-    if (!(x >= -8)) x = -8; /* as far outside as matters; NaN too */
+    if (!(x >= -8)) x = -8; /* far enough outside that no neighbour is inside; NaN goes here too */
     if (x > last + 8) x = last + 8;
     const float base = floorf(x);
     if (p->mode == TORT_GRID_LINEAR) {
@@ -83,8 +83,8 @@ static void find_places(const grid_job *job, const float *grid, int64_t count, g
     }
 }
 
-/* What is outside counts as 0 even where the picture has an infinity. It is read without a branch, which could not be
- * foretold. */
+/* Returns an element, or 0 if it is outside. Masking its bits keeps an infinity or NaN of the picture out (a weight
+ * of 0 would not), and a branch would be unpredictable. */
 static inline float element(const grid_places *places, int32_t tap, int64_t i, const float *x) {
     uint32_t bits;
     memcpy(&bits, x + places->offsets[tap][i], sizeof bits);
@@ -104,7 +104,7 @@ static void sample_nearest(const grid_places *places, const float *restrict x, f
     for (int64_t i = 0; i < count; i++) y[i] = element(places, 0, i, x);
 }
 
-/* Items are blocks of points of images. */
+/* Samples blocks of points of images. */
 static void sample_blocks(void *arg, int64_t begin, int64_t end) {
     const grid_job *job = arg;
     const tort_grid_params *p = job->p;

@@ -1,10 +1,10 @@
-/* halves.c - float16 and bfloat16 to float and back, on all threads, also as an operator: Cast.
+/* halves.c - conversions between float and float16 or bfloat16, on all threads, also as an operator: Cast.
  *
  * Read next: simd/halves.c, widened.c. */
 #include "kernels/cpu/halves.h"
 
-#define BLOCK 8192      /* elements that a thread converts at least */
-#define BLOCK_TIME 1000 /* nanoseconds, where they are in the second cache */
+#define BLOCK 8192      /* minimum of elements that a thread converts */
+#define BLOCK_TIME 1000 /* nanoseconds, for elements in the L2 cache */
 
 void tort_halves_widen(const tort_simd *simd, tort_type type, const void *halves, float *floats, int64_t count) {
     (type == TORT_FLOAT16 ? simd->from_float16 : simd->from_bfloat16)(halves, floats, count);
@@ -24,11 +24,11 @@ static int64_t blocks_of(const tort_halves *h) {
     return (h->count + BLOCK - 1) / BLOCK;
 }
 
-/* Blocks of all in the list, one behind another. */
+/* Converts blocks, counted over all arrays of the list. */
 static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     const convert_job *job = arg;
     const tort_halves *h = job->list;
-    int64_t before = 0; /* blocks of those before h */
+    int64_t before = 0; /* blocks of the arrays before h */
     for (int64_t block = begin; block < end; block++) {
         for (; block >= before + blocks_of(h); h++) before += blocks_of(h);
         const int64_t first = (block - before) * BLOCK, left = h->count - first;

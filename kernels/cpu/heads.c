@@ -1,4 +1,5 @@
-/* heads.c - the attention operators of com.microsoft. float16 and bfloat16 are computed in float.
+/* heads.c - the attention operators of com.microsoft: blocks of queries, as in attention.c. float16 and bfloat16 are
+ * computed in float.
  *
  * Read next: ops/microsoft/heads.h, attend.h. */
 #include "ops/microsoft/heads.h"
@@ -10,7 +11,7 @@
 
 /* ---- inner loops ------------------------------------------------------------------------------------------------- */
 
-/* A part's buffer begins with what it knows of the keys; they are packed behind that. */
+/* Bytes of the tort_attend at the start of a part's buffer; packed keys and values follow. */
 #define HEAD_BYTES ((sizeof(tort_attend) + TORT_HOST_ALIGN - 1) / TORT_HOST_ALIGN * TORT_HOST_ALIGN)
 
 static tort_attend *head_of(float *buffer) {
@@ -39,7 +40,8 @@ static void sum(const void *own, const tort_heads_product *g, float *buffer) {
     (void)own;
     tort_attend_sum(head_of(buffer), g->a, g->a_stride, g->rows, g->first, g->first + g->depth, g->c, g->c_stride);
 }
-/* Fewer rows for more keys, one of which may be a sink. */
+/* Returns the loops for a node. More keys mean fewer rows per block, so that the scores stay in the cache; each row
+ * of scores has room for a sink beside its keys. */
 static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const tort_heads_params *p) {
     const int64_t keys = p->past_length + p->new_keys;
     size_t bytes = tort_attend_buffer(simd, keys, p->key_size, p->value_size);
@@ -76,8 +78,8 @@ static tort_status run_heads(const tort_call *call) {
     return tort_heads_attend(call, &loops, NULL, call->scratch);
 }
 
-/* Attention: the product that makes queries, keys and values is one of MatMul's, with the constant weights packed ahead
- * of time. Its scratch comes first. */
+/* Attention (com.microsoft) first projects its input to queries, keys and values: a product as in MatMul, with
+ * constant weights packed ahead. Its scratch comes first. */
 static tort_verdict claim_projected(const tort_target *target, const tort_node_view *node) {
     return tort_cpu_claim_float(target, node);
 }

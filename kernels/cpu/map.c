@@ -1,4 +1,4 @@
-/* map.c - functions of single elements in fp32: the activations, and Exp, Erf, Sqrt and their like.
+/* map.c - elementwise functions in fp32: the activations, and Exp, Erf, Sqrt and the like.
  *
  * Read next: simd/maps.c. */
 #include "kernels/cpu/cpu.h"
@@ -29,7 +29,7 @@ static tort_status map(const tort_call *call, int32_t kind, float alpha, float b
     return TORT_OK;
 }
 
-/* The variant of these rows is a tort_activation or a tort_map_kind. */
+/* Runs rows whose variant is a tort_activation or a tort_map_kind. */
 static tort_status run_map(const tort_call *call) {
     return map(call, call->kernel->variant, 0, 0);
 }

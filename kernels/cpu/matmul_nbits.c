@@ -1,16 +1,16 @@
-/* matmul_nbits.c - MatMulNBits: few rows straight from the packed numbers, many by unpacking panels into the float
+/* matmul_nbits.c - MatMulNBits: few rows multiply the packed numbers directly, many rows unpack panels for the float
  * product.
  *
- * B is packed ahead in panels of as many columns as a vector has floats: the words, then the scales, then the zero
- * points, so that a row of A reads memory from one end to the other. With accuracy_level 4 A becomes bytes, and all
- * rows go that way. Read next: simd/nbits.c; packed_gemm.h. */
+ * B is packed ahead in panels of as many columns as a vector has floats: words, then scales, then zero points, so
+ * that a row of A reads memory sequentially. With accuracy_level 4 A is quantized to bytes, and all rows multiply
+ * directly. Read next: simd/nbits.c; packed_gemm.h. */
 #include "ops/microsoft/matmul_nbits.h"
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "ops/extent.h"
 
-enum { FEW_ROWS = 24 }; /* that are faster without unpacking to memory */
+enum { FEW_ROWS = 24 }; /* up to so many rows, unpacking to memory does not pay */
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_nbits *p = node->params;
@@ -27,7 +27,7 @@ static int64_t word_numbers(const tort_nbits *p) {
     return 32 / tort_type_bits(p->type);
 }
 
-/* Words and floats of a panel, 4 bytes each. */
+/* Returns the size of a panel in words and floats, 4 bytes each. */
 static int64_t panel_size(const tort_nbits *p, int64_t width) {
     const bool has_zeros = p->zeros_type != TORT_UNDEFINED;
     return p->blocks * (p->block / word_numbers(p) + 1 + has_zeros) * width;
@@ -60,7 +60,7 @@ static tort_nbits_panel panel_at(const tort_nbits *p, int64_t width, const void 
     return panel;
 }
 
-/* Column j of B into lane j % width of its panel, which is zeroed. */
+/* Packs column j of B into lane j % width of its panel, which is zero before. */
 static void pack_column(const tort_prepare *prepare, int64_t width, int64_t j) {
     const tort_nbits *p = prepare->node->params;
     const tort_info *in = prepare->node->inputs;
@@ -86,13 +86,13 @@ static tort_status prepare_nbits(tort_prepare *prepare) {
 
 /* ---- scratch ----------------------------------------------------------------------------------------------------- */
 
-/* What a run has beside its tensors. */
+/* Arrays of a run besides its tensors. */
 typedef struct nbits_scratch {
-    float *a;             /* [m][depth], whole blocks; of many rows [m][k] */
-    int8_t *bytes;        /* likewise, of few rows that are rounded */
-    float *scales, *sums; /* [m][blocks]; of few rows */
+    float *a;             /* [m][depth], whole blocks; with many rows [m][k] */
+    int8_t *bytes;        /* [m][depth], if few rows are quantized */
+    float *scales, *sums; /* [m][blocks], with few rows */
     float *bias;          /* [n] */
-    float *y;             /* [m][whole panels of n]; of many rows [m][n] */
+    float *y;             /* [m][whole panels of n]; with many rows [m][n] */
     void *buffers;        /* of the product of many rows */
 } nbits_scratch;
 
@@ -144,12 +144,13 @@ typedef struct rows_job {
 
 static float sum_of(const float *a, int64_t count) {
     float sums[4] = {0};
-    for (int64_t i = 0; i < count; i += 4) /* blocks are of 16 elements at least */
+    for (int64_t i = 0; i < count; i += 4) /* blocks have 16 elements or more */
         for (int32_t c = 0; c < 4; c++) sums[c] += a[i + c];
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* Elements of a block, each divided by what its number in the packed word is too large. */
+/* Divides the elements of a block by 2^(bits * j), by which the masked number j of a word is too large
+ * (simd/nbits.c). */
 static void scale_block(const tort_nbits *p, float *a) {
     const int64_t numbers = word_numbers(p);
     const int32_t bits = (int32_t)tort_type_bits(p->type);
@@ -159,7 +160,7 @@ static void scale_block(const tort_nbits *p, float *a) {
     }
 }
 
-/* Elements of a block as bytes in the order of simd.h; tells their sum. */
+/* Quantizes the elements of a block to bytes in the order of tort_nbits_rows (simd.h); returns their sum. */
 static float round_block(const tort_nbits *p, const float *a, float scale, int8_t *bytes) {
     const int64_t numbers = word_numbers(p), parts = numbers / 4;
     const float inverse = scale > 0 ? 1 / scale : 0, round = 0x1.8p23f;
@@ -240,7 +241,7 @@ static void run_few(rows_job *job) {
 
 /* ---- many rows --------------------------------------------------------------------------------------------------- */
 
-/* For tort_packed_gemm: `columns` columns of B, which are whole panels but for the last. */
+/* Unpacks `columns` columns of B for tort_packed_gemm: whole panels, except at the end of B. */
 static void unpack_b(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
                      int32_t columns, float *panel) {
     const tort_call *call = gemm->b_arg;

@@ -1,7 +1,7 @@
-/* move.c - Transpose, DepthToSpace and SpaceToDepth: planes whose rows become columns, by square tiles.
+/* move.c - Transpose, DepthToSpace and SpaceToDepth: planes are transposed by square tiles.
  *
- * What is no such plane goes to the plain mover (ops/strided.h). Elements are moved by their size, whatever their type.
- * The vectors are of 16 bytes, which every instruction set has. */
+ * Permutations without such a plane go to the plain mover (ops/strided.h). Elements are moved by size, whatever
+ * their type. Vectors have 16 bytes, which every instruction set supports. */
 #include "kernels/cpu/cpu.h"
 #include "ops/strided.h"
 
@@ -9,14 +9,14 @@
 
 enum { SIDE = 16 }; /* of a tile */
 
-/* A plane (rows, columns) of the destination, where columns are neighbours; those of the source are `stride` apart, and
- * its rows are neighbours. */
+/* Moves a tile (rows, columns) whose columns are contiguous in the destination; in the source rows are contiguous,
+ * and columns are from_stride apart. */
 typedef void (*tile_mover)(char *to, int64_t to_stride, const char *from, int64_t from_stride);
 
-/* What an array of vectors needs to stay in registers. */
+/* Needed for an array of vectors to stay in registers. */
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* Interleaving the halves of a list of vectors, as often as it can be halved, transposes it. */
+/* Defines a mover. Interleaving the halves of a list of n vectors log2(n) times transposes it. */
 #define TILE(name, ctype, lanes, low, high)                                                                            \
     typedef ctype name##_vector __attribute__((vector_size(16), aligned(1), may_alias));                               \
     static inline __attribute__((always_inline)) void name##_stage(name##_vector *v) {                                 \
@@ -64,20 +64,20 @@ static tile_mover tile_mover_of(int bits) {
 
 /* ---- planes ------------------------------------------------------------------------------------------------------ */
 
-/* Tiles follow each other along the longer side of a plane, in bands that lie across it. */
+/* A job of planes: tiles follow each other along the longer side of a plane, in bands across it. */
 typedef struct move_job {
     tile_mover tile;
-    tort_box box; /* without the dimensions of the plane */
+    tort_box box; /* the dimensions besides the plane */
     int64_t rows, columns;
     bool rows_are_long;
-    int64_t across;                 /* rows or columns: the shorter side */
-    int64_t to_stride, from_stride; /* bytes from row to row of `to`, and from column to column of `from` */
+    int64_t across;                 /* the shorter side, in rows or columns */
+    int64_t to_stride, from_stride; /* bytes from a row of `to` to the next, and from a column of `from` to the next */
     int64_t size;                   /* bytes of an element */
     char *to;
     const char *from;
 } move_job;
 
-/* Tiles at the edges overlap those before them. */
+/* Returns the start of a tile. The last tile ends at the edge, overlapping the one before it. */
 static int64_t tile_start(int64_t tile, int64_t length) {
     return (tile + 1) * SIDE <= length ? tile * SIDE : length - SIDE;
 }
@@ -92,7 +92,8 @@ static void move_band(const move_job *job, int64_t band, int64_t to_first, int64
     }
 }
 
-/* The last band of a plane overlaps the one before it, which writes the same there: so both go to one thread. */
+/* Moves bands. The last band of a plane overlaps the one before it and writes the same bytes; one thread does both,
+ * so that there is no race. */
 static void move_planes(void *arg, int64_t begin, int64_t end) {
     const move_job *job = arg;
     const tort_box *box = &job->box;
@@ -110,7 +111,7 @@ static void move_planes(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* The dimension along which these strides are 1 and that is as long as a tile; -1: none. */
+/* Returns a dimension of stride 1 that is at least as long as a tile; -1: none. */
 static int32_t neighbours(const tort_box *box, const int64_t *strides) {
     for (int32_t d = 0; d < box->rank; d++)
         if (strides[d] == 1 && box->dims[d] >= SIDE) return d;

@@ -1,8 +1,15 @@
-/* onnx_attention.c - Attention of ONNX in fp32: blocks of queries, which see a range of the keys each and never make
- * scores of others, or one query of each head of a group, which share their keys.
+/* onnx_attention.c - Attention of ONNX in fp32: blocks of queries, as in attention.c, that skip the keys which none
+ * of them may see.
  *
- * Keys and values of the past and the new ones come to lie together first: in the outputs that hold them, or in
- * scratch. Read next: attend.h, ops/attention.c (the meaning). */
+ * A block computes scores only for keys low..high, bounded by causality, windows and the valid length: causal
+ * attention makes about half of the products. With one query per head (decoding), a block's rows are the heads of a
+ * group that share their keys (grouped-query attention, Ainslie et al. 2023), so that keys are read once per group.
+ * Cost: queries * visible keys * (key_size + value_size) multiply-adds per head.
+ * Example: 32 query heads with 8 key heads, one query, 1000 keys: blocks of 4 rows, and 8 instead of 32 passes over
+ * keys.
+ *
+ * Past and new keys and values are made contiguous first: in the outputs `present_*` if there are, else in scratch.
+ * Read next: attend.h, ops/attention.c (the meaning). */
 #include "kernels/cpu/attend.h"
 #include "kernels/cpu/cpu.h"
 #include "ops/attention.h"
@@ -30,7 +37,8 @@ static tort_verdict claim_attention(const tort_target *target, const tort_node_v
 
 /* ---- size -------------------------------------------------------------------------------------------------------- */
 
-/* Floats of keys (or values) of all heads that lie nowhere together: those of a past that is not given back. */
+/* Computes the floats of the keys (or values) of all heads in scratch: needed if there is a past, but no output for
+ * past and new ones. */
 static bool gathered_floats(const tort_attention_params *p, int64_t size, bool gathers, size_t *floats) {
     *floats = 0;
     return !gathers || (tort_mul_size((size_t)p->batch, (size_t)p->key_heads, floats) &&
@@ -61,7 +69,7 @@ static tort_status size_attention(const tort_target *target, const tort_node_vie
 
 /* Rows (batch, key head, position) of keys or values. */
 typedef struct key_rows {
-    float *together; /* where they come to lie together; NULL: they do already */
+    float *together; /* buffer that makes them contiguous; NULL: they are already */
     const float *rows;
     tort_head_strides strides;
 } key_rows;
@@ -71,24 +79,24 @@ typedef struct attention_job {
     const tort_attention_params *p;
     const tort_simd *simd;
     key_rows keys, values;
-    bool across;                  /* the rows of a block are the heads of a group, with a query each */
-    int64_t length, rows, blocks; /* rows of a line, of a block; blocks of a line */
-    int64_t lines;                /* of a key head */
+    bool across;                  /* a block's rows are the heads of a group, with one query each */
+    int64_t length, rows, blocks; /* rows per line and per block; blocks per line */
+    int64_t lines;                /* lines per key head */
     char *buffers;
     size_t part_bytes;
     int32_t parts;
 } attention_job;
 
-/* Rows first..first+count of a line, of query head `head`, or from that one on. */
+/* A block: rows first..first+count of a line, of query head `head` or, if across, of consecutive heads from it on. */
 typedef struct attention_block {
     const attention_job *job;
     tort_attend attend;
     int64_t batch, head, first, count, stride;
-    int64_t low, high; /* keys that any of them sees; low is a multiple of TORT_ATTEND_STEP */
+    int64_t low, high; /* keys that any row sees; low is a multiple of TORT_ATTEND_STEP */
     float *scores;
 } attention_block;
 
-/* The keys low..high that a query may see, whatever the mask says. */
+/* Computes the range low..high of keys that a query may see by position, before the mask. */
 static void visible(const attention_job *job, int64_t batch, int64_t position, int64_t *low, int64_t *high) {
     const tort_attention_params *p = job->p;
     const tort_tensor *valid_keys = tort_call_input(job->call, VALID_KEYS);
@@ -102,7 +110,7 @@ static void visible(const attention_job *job, int64_t batch, int64_t position, i
     if (*low > *high) *low = *high;
 }
 
-/* What the mask leaves of the scores of keys low..high. False: nothing. */
+/* Applies the mask to the scores of keys low..high; false if it leaves no key. */
 static bool add_mask(const attention_block *b, int64_t head, int64_t position, int64_t low, int64_t high,
                      float *scores) {
     const tort_attention_params *p = b->job->p;
@@ -135,7 +143,7 @@ static void cap(const attention_block *b, float *scores, int64_t count) {
     for (int64_t j = 0; j < count; j++) scores[j] *= softcap;
 }
 
-/* Scores to probabilities. */
+/* Turns scores into probabilities: cap, mask, then softmax over the visible keys; other weights are 0. */
 static void normalize(const attention_block *b) {
     const attention_job *job = b->job;
     for (int64_t i = 0; i < b->count; i++) {
@@ -213,7 +221,7 @@ static void attend_parts(void *arg, int64_t begin, int64_t end) {
 
 /* ---- keys and values --------------------------------------------------------------------------------------------- */
 
-/* Puts the past and the new rows of some heads together. */
+/* Copies the past and the new rows of heads begin..end next to each other. */
 static void put_together(const attention_job *job, int32_t input, const key_rows *to, int64_t begin, int64_t end) {
     const tort_attention_params *p = job->p;
     const int64_t size = input == KEY ? p->key_size : p->value_size, past = p->past_length * size;
@@ -235,7 +243,7 @@ static void put_heads_together(void *arg, int64_t begin, int64_t end) {
     put_together(job, VALUE, &job->values, begin, end);
 }
 
-/* Decides where keys or values lie; takes scratch where that is needed. */
+/* Returns the rows of keys or values, and takes scratch if they must be copied but have no output. */
 static key_rows settle(const attention_job *job, int32_t input, char **scratch) {
     const tort_attention_params *p = job->p;
     const int64_t size = input == KEY ? p->key_size : p->value_size;
@@ -286,7 +294,7 @@ static tort_status run_attention(const tort_call *call) {
     job.lines = job.across ? 1 : group;
     job.rows = tort_attend_block_rows(job.simd, p->total_length);
     job.blocks = (job.length + job.rows - 1) / job.rows;
-    const double small = 32 * 1024; /* products that are done before another thread would have begun */
+    const double small = 32 * 1024; /* multiply-adds that are done before another thread would have started */
     const double products = (double)heads * (double)(group * p->query_length) * (double)p->total_length * (double)row;
     job.parts = products < small ? 1 : device->threads;
     tort_cpu_parts(call, job.parts, attend_parts, &job);

@@ -1,21 +1,26 @@
 /* packed_gemm.c - the loops around a tile of the matrix product.
  *
- * k is cut into blocks of DEPTH, so that a panel of B (24 KiB with AVX2) stays in the first cache while all panels of
- * A pass by; a block of A, or of B where that is packed on the way, stays in the second. Packed ahead, an operand is
- * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
+ * Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008: k is cut into blocks of DEPTH,
+ * so that a panel of B (24 KiB with AVX2) stays in the L1 cache while all panels of A pass by; a block of A, and of
+ * B where that is packed during the run, stays in the L2 cache. An operand packed ahead is stored block by block in
+ * the order of reading.
+ * Cost: m * n * k multiply-adds; C is read and written once per block of k. During a run B is packed once, and A once
+ * per 16 panels of B, or once if B is packed ahead.
+ * Example: m = n = k = 1024 has 3 blocks of k: C makes 3 passes (12 MiB) beside 1074 million multiply-adds.
+ * Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/sizes.h"
 
 #include <string.h>
 
 #define DEPTH TORT_PACKED_DEPTH
-#define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
-#define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
-#define COLUMNS_BUFFER 8 /* panels of B at a time where it is packed on the way and A ahead ... */
-#define COLUMNS_BOTH 16  /* ... and where both are packed on the way, so that A is packed less often */
-#define SLACK 64         /* floats behind a panel that packing may write */
-#define NEAR 524288      /* floats of a B that a second cache may hold from one run to the next: 2 MiB */
-#define ROW_AHEAD 4096   /* floats that a single row asks for ahead: four pages, as processors look ahead within one */
+#define ROWS_PACKED 336  /* rows of A at a time, if packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
+#define ROWS_BUFFER 168  /* rows of A at a time, if packed during the run; a multiple too */
+#define COLUMNS_BUFFER 8 /* panels of B at a time, if packed during the run and A ahead ... */
+#define COLUMNS_BOTH 16  /* ... and if both are packed during the run: more, so that A is packed less often */
+#define SLACK 64         /* floats behind a panel that packing may overwrite */
+#define NEAR 524288      /* floats of a B that an L2 cache may keep from one run to the next: 2 MiB */
+#define ROW_AHEAD 4096   /* floats that a single row prefetches ahead: four pages, as the processor stays within one */
 
 /* ---- packing ahead ----------------------------------------------------------------------------------------------- */
 
@@ -27,7 +32,7 @@ int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k) {
     return tort_round_up(n, simd->tile_columns) * k + SLACK;
 }
 
-/* `lanes` is the tile's rows or columns; count the rows of A or columns of B. */
+/* Packs an operand ahead. `lanes`: rows or columns of a tile; `count`: rows of A or columns of B. */
 static void pack_ahead(const tort_simd *simd, int32_t lanes, float *packed, const float *source, int64_t lane_stride,
                        int64_t k_stride, int64_t count, int64_t k, float scale) {
     for (int64_t block = 0; block < k; block += DEPTH) {
@@ -97,23 +102,23 @@ size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_pack
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Where the panels of a block of k lie: `a` and `b` point to the panels of row m_first and column n_first. a_step: from
- * an element to the next of a panel of a single row. */
+/* A block of k with its operands: `a` and `b` point to the panels of row m_first and column n_first. a_step:
+ * distance of the elements of a panel that has a single row. */
 typedef struct block {
     int64_t k_first, depth, m_first, m_last, n_first, n_last, a_step;
     const float *a, *b;
-    const float *rows; /* of A as it lies, from m_first on, where whole tiles are not packed; or NULL */
+    const float *rows; /* unpacked A from row m_first on, for whole tiles; NULL: all rows are packed */
 } block;
 
-/* Panels of weights come from far away, and the first tile of one would wait for it: so the tiles before it ask for it,
- * a part each, till all is on its way. The last of several does not where it has few rows: it would be done long before
- * what it asks for is there, and wait. */
+/* Panels of weights come from a far cache, and the first tile of one would wait for it: so the tiles before it
+ * prefetch it, a part each, until all is requested. If the last of several tiles has few rows it does not prefetch:
+ * it would finish before the data arrive, and wait for them. */
 static void ask_ahead(tort_tile *tile, int64_t panel) {
     const int64_t asked = tile->k * 16;
     if (tile->later + asked - tile->b < 2 * panel) tile->later += asked;
 }
 
-/* Tiles of all rows against columns n_first..n_last of the block. */
+/* Makes tiles of all rows and columns n_first..n_last of the block. */
 static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_tile *tile, int64_t n_first,
                              int64_t n_last) {
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
@@ -141,8 +146,8 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
     }
 }
 
-/* The first block of k begins with biases and residual, the others go on with what is in C; the last ends with the
- * epilogue: what is more than bounds goes over some panels at a time, which are still in the second cache. */
+/* Makes a block. The first block of k starts with biases and residual, the others add to C; the last applies the
+ * epilogue: bounds in the tile, other activations over some panels at a time, which are still in the L2 cache. */
 static void multiply(const tort_packed_gemm *g, const block *at) {
     const tort_epilogue *epilogue = at->k_first + at->depth == g->k ? g->epilogue : NULL;
     const int64_t step = (int64_t)COLUMNS_BUFFER * g->simd->tile_columns;
@@ -156,17 +161,18 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
     }
 }
 
-#define THIN 128 /* columns: to pack an element of A takes as long as to multiply it with some 25 */
+#define THIN 128 /* columns: packing an element of A costs as much as multiplying it by some 25 */
 #define COLLIDE                                                                                                        \
-    1024 /* floats: rows so far apart share a line of the first cache, which has not as many ways as a tile rows */
+    1024 /* floats: rows so far apart map to one set of the L1 cache, which has fewer ways than a tile has rows */
 
 static bool stays_as_it_lies(const tort_packed_gemm *g) {
-    const bool wide = (g->n - 1) % g->simd->tile_columns >= g->simd->width; /* the last panel is: no tile is a vector */
+    const bool wide = (g->n - 1) % g->simd->tile_columns >=
+                      g->simd->width; /* the last panel is wider than a vector, so every tile is */
     return g->n <= THIN && wide && g->a_k_stride == 1 && g->scale == 1 && g->a_row_stride % COLLIDE;
 }
 
-/* A row alone stays as it is, or has its elements together: in a panel they would take a line of the cache each, beside
- * all of B. */
+/* Packs rows of A, except whole tiles that may stay as they are. A single row stays too, or gets contiguous
+ * elements: in a panel each element would take a cache line. */
 static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
     const int32_t lanes = g->simd->tile_rows;
     const float *a = g->a + at->k_first * g->a_k_stride;
@@ -186,7 +192,7 @@ static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
     }
 }
 
-/* All rows against columns at->n_first..n_last, whose panels are at->b. */
+/* Makes rows m_first..m_last of columns at->n_first..n_last, whose panels are at->b. */
 static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first, int64_t m_last, float *a_buffer) {
     const int64_t lanes = g->simd->tile_rows, step = g->packed_a ? ROWS_PACKED : ROWS_BUFFER;
     for (at->m_first = m_first; at->m_first < m_last; at->m_first += step) {
@@ -204,9 +210,9 @@ static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first,
 void tort_packed_gemm_block(const tort_packed_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
                             float *buffer) {
     const int64_t lanes = g->simd->tile_columns;
-    float *b_buffer = buffer ? buffer + a_buffer_floats(g->packed_a != NULL) : NULL; /* both are packed */
+    float *b_buffer = buffer ? buffer + a_buffer_floats(g->packed_a != NULL) : NULL; /* NULL: both are packed */
     const int64_t step = g->packed_b ? n_last - n_first : panels_at_once(g->packed_a != NULL) * lanes;
-    /* k may be 0: then the tiles only set C to the bias. */
+    /* k may be 0: the tiles then set C to the bias. */
     for (int64_t k = 0; k == 0 || k < g->k; k += DEPTH) {
         block at = {.k_first = k, .depth = tort_min(DEPTH, g->k - k)};
         for (at.n_first = n_first; at.n_first < n_last; at.n_first += step) {

@@ -1,7 +1,7 @@
-/* peak.c - what this processor can do at most: multiply-adds that stay in registers, and copies that no cache holds.
+/* peak.c - measures the peak of this processor: multiply-adds in registers, and copies larger than the caches.
  *
- * Both run on all threads of the session, for a tenth of a second each; the best round counts, for whatever else the
- * machine does makes a round slower. Read next: simd/peak.c. */
+ * Both run on all threads of the session, for a tenth of a second each; the fastest round counts, since anything
+ * else running on the machine only slows a round down. Read next: simd/peak.c. */
 #include "kernels/cpu/cpu.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void copy(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Seconds of the fastest of as many tries as fit. */
+/* Returns the seconds of the fastest of as many tries as fit into SECONDS. */
 static double fastest(const tort_env *env, peak_job *job, void (*body)(void *arg, int64_t begin, int64_t end)) {
     const double until = now() + SECONDS;
     double best = 1e9, start = now();
@@ -58,7 +58,7 @@ void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak) {
     if (cpu->simd)
         peak->flops = 2 * cpu->threads * cpu->simd->multiply_adds(ROUNDS, &sum) / fastest(env, &job, multiply_add);
     if (!job.from) return;
-    memset(job.from, 1, COPIED_BYTES); /* pages that nobody wrote would all be one, in the cache */
+    memset(job.from, 1, COPIED_BYTES); /* untouched pages would all map to one zero page, which fits the cache */
     job.to = job.from + COPIED_BYTES;
     peak->bytes = 2 * (double)COPIED_BYTES / fastest(env, &job, copy);
     tort_free(&cpu->env, job.from, 2 * COPIED_BYTES);

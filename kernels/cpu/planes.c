@@ -1,11 +1,11 @@
-/* planes.c - the layout of channels for windows, see planes.h. */
+/* planes.c - computes the layout of channels for windows, see planes.h. */
 #include "kernels/cpu/planes.h"
 
 #include <string.h>
 
 #define SHORT_ROW 64 /* outputs; longer rows are made one by one */
 
-/* A window that sees single elements without padding has no geometry left: one long row. */
+/* Flattens an image to one long row, if windows see single consecutive elements without padding. */
 static void flatten_pointwise(tort_planes *p) {
     for (int i = 0; i < 3; i++)
         if (p->kernel[i] != 1 || p->source_step[i] != 1 || p->begin[i] != 0 || p->input[i] != p->output[i]) return;
@@ -13,7 +13,7 @@ static void flatten_pointwise(tort_planes *p) {
     p->input[0] = p->input[1] = p->output[0] = p->output[1] = 1;
 }
 
-/* Large strides over large padding may overflow: such a plane is too large for any scratch. */
+/* Computes sizes. Large strides with large padding may overflow: such a plane is declared too large for any scratch. */
 static void multiply_lengths(tort_planes *p) {
     int64_t rows;
     if (__builtin_mul_overflow(p->phases[1] * p->length[1], p->phases[2] * p->length[2], &p->slice) ||
@@ -33,7 +33,7 @@ void tort_planes_init(tort_planes *p, const tort_sliding *window) {
         p->kernel[i] = given ? window->kernel[axis] : 1;
         p->dilations[i] = given ? window->dilations[axis] : 1;
         p->begin[i] = given ? window->begin[axis] : 0;
-        /* What no window sees is not stored: with a kernel of 1 only every stride-th element is. */
+        /* Elements that no window sees are not stored: with a kernel of 1, only every stride-th element is. */
         p->source_step[i] = p->kernel[i] == 1 ? stride : 1;
         p->phases[i] = p->kernel[i] == 1 || i == 0 ? 1 : stride;
         if (i == 0 && p->kernel[i] != 1) p->slice_step = stride;
@@ -83,7 +83,7 @@ int64_t tort_planes_row(const tort_planes *p, int64_t row) {
     return row / p->output[1] * p->slice_step * p->slice + row % p->output[1] * p->length[2];
 }
 
-#define FINISHED 2048 /* outputs at a time: still in the first cache, and worth a call */
+#define FINISHED 2048 /* outputs per call: few enough for the L1 cache, enough to be worth a call */
 
 /* ---- single channels --------------------------------------------------------------------------------------------- */
 

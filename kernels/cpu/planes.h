@@ -1,7 +1,8 @@
-/* planes.h - channels of an image laid out so that every window position is one offset: padded, and cut by the strides.
+/* planes.h - a layout of an image's channels in which every kernel position is one offset: padded, and split by the
+ * strides.
  *
- * With strides s and t along height and width a channel is stored as s * t smaller planes, each of every s-th row and
- * every t-th column, so that what neighbouring outputs read at one kernel position lies together: output (d, h, x)
+ * With strides s and t along height and width, a channel is stored as s * t smaller planes, each of every s-th row
+ * and every t-th column, so that neighbouring outputs read neighbours at each kernel position: output (d, h, x)
  * reads kernel position j at slice(d) + h * pitch + x + offset(j). Read next: planes.c, simd/planes.c. */
 #ifndef TORT_KERNELS_CPU_PLANES_H
 #define TORT_KERNELS_CPU_PLANES_H
@@ -11,49 +12,50 @@
 
 #define TORT_PLANE_TAIL 16 /* floats behind the last plane that vectors may read: the widest vector */
 
-/* Axes are depth, height, width; those that the operator does not have are 1. */
+/* Axes are depth, height, width; missing leading axes have the size 1. */
 typedef struct tort_planes {
     int64_t input[3], output[3], kernel[3], dilations[3], begin[3];
     int64_t phases[3];      /* planes along height and width; depth has one */
     int64_t source_step[3]; /* element i of phase p is input element (i * phases + p) * source_step - begin */
-    int64_t length[3];      /* of a phase: slices, rows, columns; a row's pitch is length[2] */
+    int64_t length[3];      /* slices, rows, columns of a phase; the pitch of a row is length[2] */
     int64_t slice_step;     /* slices from one output slice to the next */
-    int64_t slice, plane;   /* stored elements of a slice of all phases, and of a channel */
-    bool direct;            /* what is stored is the input itself */
-    int64_t outputs;        /* of a channel */
+    int64_t slice, plane;   /* stored elements of a slice (all phases), and of a channel */
+    bool direct;            /* the input is used as it is, nothing is stored */
+    int64_t outputs;        /* per channel */
     int64_t kernel_size;
 } tort_planes;
 
-/* The layout for a window of at most 3 axes with all sizes known. */
+/* Sets the layout for a window of at most 3 axes whose sizes are all known. */
 void tort_planes_init(tort_planes *planes, const tort_sliding *window);
-/* Offset of each kernel position, kernel_size of them. */
+/* Sets the offset of each kernel position, kernel_size of them. */
 void tort_planes_offsets(const tort_planes *planes, int64_t *offsets);
 
-/* The part of a row of a phase that lies in the input: elements from .. to read input element i * step + start. */
+/* Part of a row of a phase that lies within the input: element i in from .. to is input element i * step + start. */
 typedef struct tort_plane_columns {
     int64_t from, to, step, start;
 } tort_plane_columns;
 
 tort_plane_columns tort_plane_columns_of(const tort_planes *planes, int64_t phase);
-/* The index in the input of element i of all phases in turns; -1: padding. */
+/* Returns the input index of element i along an axis, counting the phases in turns; -1: padding. */
 int64_t tort_plane_source(const tort_planes *planes, int axis, int64_t i);
-/* Where the outputs of row `row` (depth * height + height) begin to read. */
+/* Returns the offset at which the outputs of row `row` (depth * height + height) begin to read. */
 int64_t tort_planes_row(const tort_planes *planes, int64_t row);
 
 /* ---- filters and pools of single channels ---- */
 
 /* Makes `width` outputs from source. arg is the caller's. */
 typedef void (*tort_planes_body)(const void *arg, int64_t channel, float *out, int64_t width, const float *source);
-/* Does the rest to `count` outputs that are at their place. */
+/* Completes `count` outputs in their final place. */
 typedef void (*tort_planes_finish)(const void *arg, float *out, int64_t count);
 
-/* Scratch of kernels that go channel by channel: the offsets, then a buffer for each thread. */
+/* Computes the scratch of kernels that go channel by channel: the offsets, then a buffer per thread. */
 tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch, tort_error *error);
-/* One channel's buffer: what is stored of it, and rows of outputs with the pitch of what is stored. */
+/* Returns the floats of a channel's buffer: the stored planes, and rows of outputs with the pitch of the stored
+ * rows. */
 int64_t tort_planes_buffer(const tort_planes *planes); /* floats */
-/* Calls body for all outputs of a channel that was stored at the start of buffer: row by row, or, where rows are short,
- * for all rows of a slice at once, which makes some elements between rows that are dropped. After each of these calls
- * finish (NULL: nothing) gets what was made, while it is near. */
+/* Calls body for all outputs of a channel that is stored at the start of buffer: row by row or, if rows are short,
+ * for all rows of a slice at once; outputs between rows are then dropped. After each call, finish (NULL: nothing)
+ * gets the new outputs while they are in the cache. */
 void tort_planes_each(const tort_planes *planes, tort_planes_body body, tort_planes_finish finish, const void *arg,
                       int64_t channel, float *buffer, float *out);
 

@@ -1,8 +1,8 @@
-/* point_transpose.c - ConvTranspose in fp32 of single input elements, as the first layer of a generator has them: a
- * matrix product.
+/* point_transpose.c - ConvTranspose in fp32 whose input has one element per channel, as in the first layer of a
+ * generator: a matrix product.
  *
- * Every output sees the one element of each channel through one kernel position, so that Y (batch, filters * positions)
- * is X (batch, channels) times W as it lies. Read next: product.h, conv_transpose.c. */
+ * Every output sees the one element of each channel through one kernel position, so Y (batch, filters * positions)
+ * is X (batch, channels) times W as it is stored. Read next: product.h, conv_transpose.c. */
 #include "kernels/cpu/product.h"
 #include "ops/conv.h"
 

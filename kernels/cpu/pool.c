@@ -1,6 +1,7 @@
 /* pool.c - MaxPool without Indices and AveragePool in fp32, with 1 to 3 spatial axes, channel by channel.
  *
- * A channel is stored with its padding (-infinity, or 0), so that a row of outputs is the maximum or the sum of rows.
+ * A channel is stored with its padding (-infinity, or 0), so that a row of outputs is the maximum or the sum of
+ * rows.
  * Read next: planes.h. */
 #include "ops/pool.h"
 #include "kernels/cpu/planes.h"
@@ -8,8 +9,7 @@
 #include <math.h>
 
 #define MAX_POSITIONS                                                                                                  \
-    (1 << 16) /* of a window: the kernel has a list of them, and stores planes with their padding                      \
-               */
+    (1 << 16) /* positions of a window: they need a list of offsets, and planes are stored with their padding */
 
 static bool is_small(const tort_sliding *window) {
     int64_t positions = 1;
@@ -34,7 +34,7 @@ typedef struct pool_job {
     tort_planes planes;
     const int64_t *offsets;
     tort_weighted sum; /* of a window */
-    float *buffers;    /* one a part */
+    float *buffers;    /* one per part */
     const float *x;
     float *y;
     int32_t parts;
@@ -46,7 +46,7 @@ static tort_status size_pool(const tort_target *target, const tort_node_view *no
     return tort_planes_size(target, &p->window, scratch, error);
 }
 
-/* Divides the sums of row `row` by what their windows count. */
+/* Divides the sums of row `row` by the elements that their windows count. */
 static void divide_row(const pool_job *job, int64_t row, float *y) {
     const tort_pool_params *p = job->params;
     const int32_t x = p->window.axes - 1;

@@ -1,7 +1,7 @@
 /* product.c - matrix products of whole tensors on all threads.
  *
- * Each thread gets whole batches if there are enough, else its share of the rows or columns of every product. A single
- * row against a B that is not packed ahead is not worth packing it. Read next: packed_gemm.h. */
+ * Each thread gets whole batches if there are enough, else its share of the rows or columns of every product. A
+ * single row multiplies an unpacked B directly: packing would not pay. Read next: packed_gemm.h. */
 #include "kernels/cpu/product.h"
 
 tort_status tort_product_pack_size(const tort_target *target, int64_t n, int64_t k, size_t *bytes, uint32_t *consumed,
@@ -27,7 +27,8 @@ typedef struct product_job {
     int32_t parts;
 } product_job;
 
-/* A single row that is made of the rows of B as they lie. Not over its residual, which is read at the end. */
+/* True if the single row of C can be made from unpacked rows of B. C must not be its own residual, which is read
+ * last. */
 static bool is_row_product(const tort_packed_gemm *g) {
     const bool contiguous = g->a_k_stride == 1 && g->b_column_stride == 1;
     return g->m == 1 && !g->packed_b && contiguous && g->scale == 1 && !g->accumulate && g->residual != g->c;
@@ -96,7 +97,7 @@ tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, cons
                        .parts = device->threads,
                        .buffer_bytes = tort_packed_gemm_buffer(device->simd, false, gemm->packed_b != NULL),
                        .count = batches ? batches->batches : 1};
-    const int64_t small = 32 * 1024; /* products that are done before another thread would have begun */
+    const int64_t small = 32 * 1024; /* multiply-adds that are done before another thread would have started */
     if (gemm->m * gemm->n < small && gemm->m * gemm->n * gemm->k * job.count < small) job.parts = 1;
     tort_cpu_parts(call, job.parts, product_part, &job);
     return TORT_OK;

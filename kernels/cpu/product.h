@@ -6,17 +6,17 @@
 #include "kernels/cpu/packed_gemm.h"
 #include "ops/matmul.h"
 
-/* Input 1, a constant B (k, n), packed times scale: its size, and the packing. */
+/* pack_size and prepare for a constant B (k, n), input 1, multiplied by scale. */
 tort_status tort_product_pack_size(const tort_target *target, int64_t n, int64_t k, size_t *bytes, uint32_t *consumed,
                                    tort_error *error);
 tort_status tort_product_prepare(tort_prepare *prepare, int64_t k_stride, int64_t column_stride, int64_t n, int64_t k,
                                  float scale);
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error);
-/* The product that gemm describes, but for its simd and packed_b, which this fills in from call. batches: NULL, or the
- * product is made for each of them, at its offsets in A and B. buffers: the part of scratch that was asked for. */
+/* Makes the product that gemm describes; its simd and packed_b are set from call. batches: NULL, or one product per
+ * batch is made, at its offsets in A and B. buffers: the part of scratch that tort_product_size reserved. */
 tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches,
                              void *buffers);
-/* All batches are one product: the rows of A lie together, and B is the same for all. */
+/* True if all batches are one product: the rows of A are contiguous, and B is the same for all. */
 bool tort_product_is_one(const tort_matmul_params *params);
 
 #endif

@@ -1,8 +1,8 @@
-/* product_pack.c - a constant B packed by all threads, a piece at a time.
+/* product_pack.c - packs a constant B on all threads, piece by piece.
  *
- * A large B is read piece by piece as it is packed, so that it is never in memory as it lies in its file, and what was
- * read is packed while it lies in the second cache. Pieces are panels or rows, whichever lie together in the file. Read
- * next: packed_gemm.h. */
+ * A large B is read from its file in pieces, so that it is never in memory as a whole in its original form, and each
+ * piece is packed while it is in the L2 cache. Pieces are panels or rows, whichever are contiguous in the file.
+ * Read next: packed_gemm.h. */
 #include "kernels/cpu/product.h"
 
 typedef struct outcome {
@@ -13,14 +13,14 @@ typedef struct outcome {
 typedef struct pack_job {
     const tort_prepare *prepare;
     const tort_simd *simd;
-    const float *b; /* NULL: read */
+    const float *b; /* NULL: read from the file */
     int64_t k_stride, column_stride, n, k;
     float scale;
     bool by_columns;      /* pieces are panels, else rows */
-    int64_t unit, pieces; /* columns or rows of a piece */
+    int64_t unit, pieces; /* columns or rows of a piece; number of pieces */
     size_t piece_bytes;
     int32_t parts;
-    char *buffers; /* piece_bytes for each part, where B is read */
+    char *buffers; /* piece_bytes per part, if B is read */
     outcome *outcomes;
 } pack_job;
 
@@ -59,7 +59,7 @@ static void pack_pieces(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* The first failure in the order of the parts. */
+/* Returns the first failure in the order of the parts. */
 static tort_status settle(const pack_job *job, tort_error *error) {
     for (int32_t i = 0; i < job->parts; i++) {
         if (!job->outcomes[i].status) continue;
@@ -88,10 +88,10 @@ static tort_status pack_on_threads(pack_job *job) {
     return status;
 }
 
-#define PIECE ((int64_t)64 << 10) /* floats: they and what they become lie in the second cache */
+#define PIECE ((int64_t)64 << 10) /* floats: the piece and its packed form fit the L2 cache */
 
-/* Whole panels or any rows: at most PIECE floats, but one of them at least. The bytes of B were counted without
- * overflow; where it has none, the other extent may be any. */
+/* Divides B into pieces of whole panels, or rows: at most PIECE floats, but at least one panel or row. The bytes of
+ * B are known not to overflow; if B is empty, its other extent is arbitrary. */
 static void divide(pack_job *job) {
     const int64_t extent = job->by_columns ? job->n : job->k, floats = job->by_columns ? job->k : job->n;
     const int64_t min = job->by_columns ? job->simd->tile_columns : 1;

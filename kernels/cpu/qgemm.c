@@ -1,4 +1,4 @@
-/* qgemm.c - QGemm: a product of bytes, scaled and quantized as it is made. A constant B is packed ahead.
+/* qgemm.c - QGemm: a product of bytes, scaled and quantized tile by tile. A constant B is packed ahead.
  *
  * Read next: ops/microsoft/qgemm.h, byte_product.h. */
 #include "ops/microsoft/qgemm.h"
@@ -29,7 +29,7 @@ static tort_status prepare(tort_prepare *prepare) {
     return tort_byte_product_prepare(prepare, TORT_QGEMM_B, p->b_k_stride, p->b_column_stride, p->n, p->k);
 }
 
-/* The buffers of the product; zero points, factors and biases of columns. */
+/* Reserves the product's buffers, and zero points, factors and biases of columns. */
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_qgemm *p = node->params;
     *scratch = 0;

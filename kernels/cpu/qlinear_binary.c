@@ -1,4 +1,4 @@
-/* qlinear_binary.c - QLinearAdd and QLinearMul: rows of two broadcast tensors of 8-bit numbers.
+/* qlinear_binary.c - QLinearAdd and QLinearMul: rows of two broadcast tensors of 8-bit integers.
  *
  * Read next: ops/microsoft/qlinear_elementwise.c for the meaning; simd/integers.c. */
 #include "kernels/cpu/blocked.h"
@@ -15,7 +15,7 @@ typedef struct pair_job {
     const tort_simd *simd;
     tort_tensor inputs[2];
     uint8_t *c;
-    tort_linear_pair pair; /* of any row */
+    tort_linear_pair pair; /* the fields that are the same for all rows */
 } pair_job;
 
 static void pair_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
@@ -29,7 +29,7 @@ static void pair_row(void *arg, const tort_loop *loop, int64_t first, int64_t co
     job->simd->linear_pair(&pair, count);
 }
 
-/* Short rows: operands are laid out first. */
+/* Makes some short rows: their operands are gathered first. */
 static void pair_piece(void *arg, const tort_loop *loop, int64_t first, int64_t count) {
     const pair_job *job = arg;
     uint8_t a[TORT_BLOCK], b[TORT_BLOCK];
@@ -69,7 +69,7 @@ static bool is_list_of_channels(const tort_info *list, const tort_info *x) {
     return is;
 }
 
-/* The list is either of the operands, the other one has the shape of the result. */
+/* Accepts a list of channels as either operand; the other one has the shape of the result. */
 static tort_verdict claim_channels(const tort_target *target, const tort_node_view *node) {
     const tort_info *a = &node->inputs[TORT_QLINEAR_A], *b = &node->inputs[TORT_QLINEAR_B], *c = &node->outputs[0];
     if (c->rank < 3 || c->rank > 5 || a->rank != c->rank || b->rank != c->rank || !tort_shape_known(c) ||
@@ -82,7 +82,7 @@ static tort_verdict claim_channels(const tort_target *target, const tort_node_vi
     return claim(target, node);
 }
 
-#define PIXELS 32 /* that a list is repeated for */
+#define PIXELS 32 /* for which a list is repeated */
 
 typedef struct channels_job {
     const tort_simd *simd;
@@ -93,7 +93,7 @@ typedef struct channels_job {
     bool list_first;
 } channels_job;
 
-/* `count` pixels of a block, which is one of those of the whole batch. */
+/* Makes `count` pixels of a block, counted over the whole batch. */
 static void combine_block(const channels_job *job, int64_t block, int64_t first, int64_t count) {
     tort_linear_pair pair = job->pair;
     uint8_t numbers[PIXELS * TORT_LANES];
@@ -108,7 +108,7 @@ static void combine_block(const channels_job *job, int64_t block, int64_t first,
     }
 }
 
-/* Pixels of all pictures of the batch, each of all blocks: as convolutions share them. */
+/* Makes pixels of all pictures of the batch, each in all blocks, shared as convolutions share them. */
 static void combine_pixels(void *arg, int64_t begin, int64_t end) {
     const channels_job *job = arg;
     for (int64_t last; begin < end; begin = last) {

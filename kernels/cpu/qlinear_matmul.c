@@ -1,6 +1,6 @@
 /* qlinear_matmul.c - MatMulInteger, QLinearMatMul, MatMulIntegerToFloat and DynamicQuantizeMatMul of 8-bit integers.
  *
- * A constant matrix B is packed ahead. DynamicQuantizeMatMul makes bytes of A first.
+ * A constant matrix B is packed ahead. DynamicQuantizeMatMul quantizes A first.
  * Read next: byte_product.h; ops/integer_matmul.h for the inputs. */
 #include "kernels/cpu/byte_product.h"
 #include "kernels/cpu/product.h"
@@ -48,7 +48,7 @@ static tort_status prepare(tort_prepare *job) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* All batches as one product, where they are. */
+/* Returns the rows of a product: of all batches, if they are one product. */
 static int64_t rows_of(const tort_matmul_params *p) {
     return tort_product_is_one(p) ? p->m * p->batches : p->m;
 }
@@ -59,7 +59,7 @@ static int64_t count_of(const tort_info *info) {
     return count;
 }
 
-/* The buffers of the product, zero points and factors of columns, A as bytes. */
+/* Reserves the product's buffers, zero points and factors of columns, and A as bytes. */
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_integer_inputs *in = tort_integer_inputs_of(node->op);
     const tort_matmul_params *p = node->params;

@@ -43,7 +43,7 @@ static float number_of(const tort_tensor *tensor, int64_t i) {
     return number;
 }
 
-/* `index` is that of the axis. */
+/* Returns the scale and zero point for index `index` of the axis. */
 static tort_linear_bytes scale_of(const row_job *job, int64_t index) {
     const tort_tensor *zero = tort_call_input(job->call, 2);
     const int64_t i = job->params->granularity == TORT_PER_AXIS ? index : 0;
@@ -52,7 +52,7 @@ static tort_linear_bytes scale_of(const row_job *job, int64_t index) {
                                .is_signed = job->is_signed};
 }
 
-/* Elements begin..end, cut where the scale changes. */
+/* Calls body for elements begin..end, split where the scale changes. */
 static void each_row(const row_job *job, int64_t begin, int64_t end,
                      void (*body)(const row_job *, const tort_linear_bytes *, int64_t, int64_t)) {
     const bool one = job->params->granularity == TORT_PER_TENSOR;

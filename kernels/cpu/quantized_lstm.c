@@ -1,9 +1,9 @@
 /* quantized_lstm.c - DynamicQuantizeLSTM: products of bytes, and the functions of a step as vector loops.
  *
- * X becomes bytes as a whole, and is multiplied by W in one product; a step makes bytes of the states of all sequences
- * and multiplies them by R. W and R are packed ahead. Where a state lies between two bytes, the last bit of a float
- * decides which it becomes: so results differ from the plain loop's, which walks in double, by a step of the scale now
- * and then. Read next: ops/microsoft/dynamic_quantize_lstm.c for the meaning, byte_product.h. */
+ * X is quantized as a whole and multiplied by W in one product; each step quantizes the states of all sequences and
+ * multiplies them by R. W and R are packed ahead. Where a state is midway between two bytes, the last bit of a float
+ * decides the rounding: so results occasionally differ by a step of the scale from those of the plain loop, which
+ * computes in double. Read next: ops/microsoft/dynamic_quantize_lstm.c for the meaning, byte_product.h. */
 #include "kernels/cpu/byte_product.h"
 #include "kernels/cpu/quantize.h"
 #include "ops/rnn.h"
@@ -38,12 +38,12 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     return verdict.code == TORT_YES ? tort_cpu_claim_processor(target) : verdict;
 }
 
-/* Bytes of packed W and R of a direction; each is a multiple of 64. */
+/* Bytes of the packed W and R of a direction, multiples of 64. */
 typedef struct packed_sizes {
     int64_t w, r;
 } packed_sizes;
 
-/* -1 stays. */
+/* Rounds a size up to whole cache lines; -1 stays -1. */
 static int64_t in_lines(int64_t size) {
     return size < 0 ? -1 : tort_round_up(size, TORT_HOST_ALIGN);
 }
@@ -93,13 +93,13 @@ static tort_status prepare(tort_prepare *prepare) {
 typedef struct lstm_job {
     const tort_call *call;
     const tort_rnn_params *params;
-    int64_t direction, rows, columns; /* rows of X: steps times sequences; columns: 4 * hidden */
-    uint8_t *x, *state, *buffers;     /* X and the states as bytes */
+    int64_t direction, rows, columns; /* rows: steps times sequences of X; columns: 4 * hidden */
+    uint8_t *x, *state, *buffers;     /* x, state: X and the states as bytes */
     float *gates, *products;          /* [rows][columns], of X and biases; [batch][columns], of the states */
     float *h, *c, *biases;
-    float *row_scales; /* [rows]: of X, or of the states */
-    float *scales;     /* of the columns of the weights at hand, ... */
-    int32_t *zeros;    /* ... where they have some of their own */
+    float *row_scales; /* [rows]: the scale of X, or of the states */
+    float *scales;     /* of the columns of the current weights */
+    int32_t *zeros;    /* likewise, if they differ between columns */
     float x_scale;
     uint8_t x_zero;
 } lstm_job;
@@ -110,7 +110,7 @@ static bool reserve(const tort_target *target, const tort_rnn_params *p, size_t 
     return !__builtin_mul_overflow(p->length, p->batch, &rows) && !__builtin_mul_overflow(rows, p->input, &x) &&
            !__builtin_mul_overflow(p->hidden, 4, &columns) && !__builtin_mul_overflow(rows, columns, &gates) &&
            !__builtin_mul_overflow(p->batch, columns, &products) && tort_cpu_reserve(scratch, (size_t)x) &&
-           tort_cpu_reserve_floats(scratch, products) /* of bytes and floats of states */ &&
+           tort_cpu_reserve_floats(scratch, products) /* the states as floats and bytes */ &&
            tort_cpu_reserve_floats(scratch, gates) && tort_cpu_reserve_floats(scratch, products) &&
            tort_cpu_reserve_floats(scratch, columns) && tort_cpu_reserve_floats(scratch, rows) &&
            tort_cpu_reserve_floats(scratch, columns) && tort_cpu_reserve_floats(scratch, columns) &&
@@ -142,7 +142,7 @@ static void take_scratch(lstm_job *job, char *scratch) {
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* The part of a list of scales or zero points that is of this direction: one number, or one a column. */
+/* Returns the part of a list of scales or zero points for this direction: one number, or one per column. */
 static tort_tensor of_direction(const lstm_job *job, int32_t input) {
     tort_tensor part = job->call->inputs[input];
     const int64_t count = part.rank == 2 ? job->columns : 1;
@@ -153,14 +153,14 @@ static tort_tensor of_direction(const lstm_job *job, int32_t input) {
     return part;
 }
 
-/* W or R of a direction, as every product with it takes them. */
+/* W or R of a direction, as arguments of its products. */
 typedef struct weights {
     tort_packed_bytes packed;
     tort_byte_zeros zeros;
     int64_t k;
 } weights;
 
-/* Overwrites the lists of the weights that were opened before. */
+/* Opens weights; their lists overwrite those of the weights opened before. */
 static weights open_weights(const lstm_job *job, const uint8_t *packed, int64_t k, int32_t input, int32_t scales) {
     const tort_cpu_device *device = job->call->device;
     const tort_tensor scale = of_direction(job, scales), zero = of_direction(job, scales + 1);
@@ -172,7 +172,7 @@ static weights open_weights(const lstm_job *job, const uint8_t *packed, int64_t 
                      .k = k};
 }
 
-/* y (m, columns) = (a - a_zero) * a_scale times (weights - zeros) * scales, + what is added to every row. */
+/* y (m, columns) = (a - a_zero) * a_scale times (weights - zeros) * scales, + `added` in every row. */
 static void multiply(const lstm_job *job, const weights *w, const uint8_t *a, float a_scale, uint8_t a_zero, int64_t m,
                      const float *added, float *y) {
     const tort_cpu_device *device = job->call->device;
@@ -201,7 +201,7 @@ static void multiply(const lstm_job *job, const weights *w, const uint8_t *a, fl
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* Gates are in the order input, output, forget, cell. */
+/* Makes a step of a sequence. Gates are in the order input, output, forget, cell. */
 static void step_sequence(const lstm_job *job, float *restrict gates, float *restrict c, float *restrict h) {
     const tort_simd *simd = ((const tort_cpu_device *)job->call->device)->simd;
     const int64_t hidden = job->params->hidden;
@@ -213,7 +213,7 @@ static void step_sequence(const lstm_job *job, float *restrict gates, float *res
     for (int64_t i = 0; i < hidden; i++) h[i] *= out[i];
 }
 
-/* The products of the states are added to the gates: those of a single sequence in the same go. */
+/* Makes a step. The products of the states are added to the gates, for a single sequence within the product. */
 static void take_step(const lstm_job *job, const weights *r, int64_t t) {
     const tort_rnn_params *p = job->params;
     const int64_t states = p->batch * p->hidden;

@@ -1,8 +1,9 @@
-/* reduce.c - reductions of floats over any axes: sums, means, norms and extremes; GlobalAveragePool and GlobalMaxPool.
+/* reduce.c - reductions of floats over any axes: sums, means, norms and extremes; GlobalAveragePool and
+ * GlobalMaxPool.
  *
- * The view of ops/reduce.h has kept and reduced dimensions in turn. Where the last one is kept, neighbours of it are
- * the columns of a fold (simd.h) over the one before; where it is reduced, a run is folded as a few columns, which are
- * then joined. What is summed in which order depends on the shape alone. Read next: simd/folds.c. */
+ * The view of ops/reduce.h alternates kept and reduced dimensions. If the last one is kept, its elements are the
+ * columns of a fold (simd.h) over the dimension before it; if it is reduced, a run is folded as a few columns, which
+ * are then joined. The order of additions depends only on the shape, not on threads. Read next: simd/folds.c. */
 #include "kernels/cpu/cpu.h"
 #include "ops/numeric.h"
 #include "ops/pool.h"
@@ -20,14 +21,14 @@ typedef struct reduce_job {
     finishing finish;
     const float *x;
     float *y;
-    int64_t columns; /* of an item at most; 1: the last dimension is reduced */
+    int64_t columns; /* maximum per item; 1: the last dimension is reduced */
 } reduce_job;
 
 static inline double first_of(tort_fold_kind kind) {
     return kind == TORT_FOLD_LARGEST ? -INFINITY : kind == TORT_FOLD_SMALLEST ? INFINITY : 0;
 }
 
-/* What two results come to. NaN wins. */
+/* Joins two results; NaN wins. */
 static inline __attribute__((always_inline)) double merged(tort_fold_kind kind, double a, double b) {
     switch (kind) {
     case TORT_FOLD_LARGEST: return a >= b || a != a ? a : b;
@@ -47,7 +48,7 @@ static float finished(const reduce_job *job, double value) {
 
 /* ---- folding ----------------------------------------------------------------------------------------------------- */
 
-/* Fewer columns than a chunk: some rows at a time go to a buffer, the rest of which counts for nothing. */
+/* Folds fewer columns than a chunk: some rows at a time are copied to a buffer, whose other columns are ignored. */
 static void fold_narrow(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
                         int64_t count) {
     enum { ROWS = 8 };
@@ -62,7 +63,7 @@ static void fold_narrow(const reduce_job *job, double *into, const float *x, int
     memcpy(into, results, (size_t)count * sizeof(double));
 }
 
-/* The last chunk overlaps the one before it. */
+/* Folds columns; the last chunk overlaps the one before it. */
 static void fold_columns(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
                          int64_t count) {
     const int64_t rest = count % TORT_FOLD_CHUNK, back = count - TORT_FOLD_CHUNK;
@@ -78,7 +79,7 @@ static void fold_columns(const reduce_job *job, double *into, const float *x, in
     memcpy(into + count - rest, results + TORT_FOLD_CHUNK - rest, (size_t)rest * sizeof(double));
 }
 
-/* What some columns come to. */
+/* Joins the results of `width` columns, a power of 2, pairwise. */
 static double join_columns(tort_fold_kind kind, double *into, int64_t width) {
     for (int64_t half = width / 2; half > 0; half /= 2) {
         if (kind == TORT_FOLD_LARGEST || kind == TORT_FOLD_SMALLEST)
@@ -94,7 +95,7 @@ static inline __attribute__((always_inline)) double term_of(tort_fold_kind kind,
     return kind == TORT_FOLD_MAGNITUDES ? fabs(value) : kind == TORT_FOLD_SQUARES ? value * value : value;
 }
 
-/* `kind` is a constant. */
+/* Folds a run in four lanes; `kind` is a constant after inlining. */
 static inline __attribute__((always_inline)) double fold_lanes(tort_fold_kind kind, const float *x, int64_t count) {
     double a = first_of(kind), b = a, c = a, d = a;
     for (; count >= 4; count -= 4, x += 4) {
@@ -107,7 +108,7 @@ static inline __attribute__((always_inline)) double fold_lanes(tort_fold_kind ki
     return merged(kind, merged(kind, a, b), merged(kind, c, d));
 }
 
-/* A run that is not worth chunks. */
+/* Folds a run too short for chunks. */
 static double fold_few(tort_fold_kind kind, const float *x, int64_t count) {
     switch (kind) {
     case TORT_FOLD_MAGNITUDES: return fold_lanes(TORT_FOLD_MAGNITUDES, x, count);
@@ -118,7 +119,7 @@ static double fold_few(tort_fold_kind kind, const float *x, int64_t count) {
     }
 }
 
-/* A run as rows of `width` columns; those of the last row that are not there are 0, or an element once more. */
+/* Folds a run as rows of `width` columns; missing columns of the last row are 0 in sums, else a repeated element. */
 static double fold_run(const reduce_job *job, double so_far, const float *x, int64_t count) {
     enum { WIDEST = 4 * TORT_FOLD_CHUNK };
     if (count < WIDEST) return merged(job->kind, so_far, fold_few(job->kind, x, count));
@@ -138,7 +139,7 @@ static double fold_run(const reduce_job *job, double so_far, const float *x, int
 
 /* ---- the view ---------------------------------------------------------------------------------------------------- */
 
-/* Goes to the next position along the reduced dimensions before `end`; false: there is none. */
+/* Moves to the next position along the reduced dimensions before `end`; false if there is none. */
 static bool next_position(const tort_reduce_params *view, int32_t end, int64_t *index, const float **x) {
     for (int32_t d = end - 1; d >= 0; d--) {
         if (!view->reduced[d]) continue;
@@ -150,13 +151,13 @@ static bool next_position(const tort_reduce_params *view, int32_t end, int64_t *
     return false;
 }
 
-/* Where the elements of kept position `position` begin, by the kept dimensions before `end`. */
+/* Returns the first element of kept position `position`, counted over the kept dimensions before `end`. */
 static const float *start_of(const reduce_job *job, int32_t end, int64_t position) {
     const tort_reduce_params *view = job->view;
     const float *x = job->x;
     for (int32_t d = end - 1; d >= 0; d--) {
         if (view->reduced[d]) continue;
-        if (position < view->dims[d]) return x + position * view->strides[d]; /* without a division */
+        if (position < view->dims[d]) return x + position * view->strides[d]; /* saves a division */
         x += position % view->dims[d] * view->strides[d];
         position /= view->dims[d];
     }
@@ -178,7 +179,7 @@ static void reduce_runs(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* The last dimension is kept, so the one before is reduced, if there is one. */
+/* Reduces to columns: the last dimension is kept, so the one before it, if any, is reduced. */
 static void reduce_columns(void *arg, int64_t begin, int64_t end) {
     const reduce_job *job = arg;
     const tort_reduce_params *view = job->view;
@@ -245,7 +246,7 @@ static tort_status run(const tort_call *call) {
     return reduce_view(call, call->params, reductions[variant].fold, reductions[variant].finish);
 }
 
-/* Of [N, C, spatial...] all but N and C. */
+/* Reduces all but N and C of [N, C, spatial...]. */
 static tort_status run_global(const tort_call *call) {
     const tort_pool_params *params = call->params;
     tort_reduce_params view = {0};

@@ -1,8 +1,8 @@
-/* resize.c - Resize and Upsample of float along the last axis and the one before it: pictures.
+/* resize.c - Resize and Upsample of float along the last two axes: pictures.
  *
- * Interpolation is separable. Each row of the input is interpolated along itself once, into a ring of as many rows as
- * make one of the output, which is their weighted sum. Where a shape that was not known turns out to be of another
- * form, the plain loop serves. Read next: ops/resize.h. */
+ * Interpolation is separable. Each row of the input is interpolated along itself once, into a ring of as many rows
+ * as a row of the output needs, which is their weighted sum. If a shape that was unknown turns out to resize other
+ * axes, the plain loop runs. Read next: ops/resize.h. */
 #include "ops/resize.h"
 #include "kernels/cpu/cpu.h"
 #include "runtime/base/memory.h"
@@ -10,17 +10,17 @@
 #include <math.h>
 #include <string.h>
 
-#define PAD 64 /* floats behind a row of the ring, which vectors may read */
+#define PAD 64 /* floats behind a row of the ring that vectors may read */
 
 /* ---- form -------------------------------------------------------------------------------------------------------- */
 
-/* X as (planes, rows, columns); an axis that is not there is one element. */
+/* X as (planes, rows, columns); a missing axis has one element. */
 typedef struct resize_form {
     int64_t planes;
     tort_resize_axis row, column;
 } resize_form;
 
-/* False: other axes change too. */
+/* Finds the form; false if other axes change too. */
 static bool find_form(const tort_resize_params *p, resize_form *form) {
     const tort_resize_axis none = {.in = 1, .out = 1, .identity = true, .scale = 1, .width = 1, .end = 1, .taps = 1};
     *form = (resize_form){.planes = 1, .row = none, .column = p->axes[p->rank - 1]};
@@ -44,7 +44,7 @@ static tort_verdict claim_resize(const tort_target *target, const tort_node_view
 
 /* ---- size -------------------------------------------------------------------------------------------------------- */
 
-/* What each output coordinate of an axis is made of: `taps` indices and weights. */
+/* Interpolation along an axis: `taps` indices and weights per output coordinate. */
 typedef struct resize_table {
     int64_t taps;
     int32_t *indices;
@@ -58,7 +58,8 @@ static bool reserve_table(const tort_resize_axis *axis, size_t *bytes) {
            tort_cpu_reserve_floats(bytes, (int64_t)count);
 }
 
-/* Of a thread: the ring, the offsets and weights of the rows that make one, what a tap's index and weight come from. */
+/* Computes the bytes of a thread's buffer: the ring, the weights and offsets of the rows that are summed, and the
+ * rows held. */
 static bool part_bytes(const resize_form *form, size_t *bytes) {
     size_t ring;
     const int64_t max = form->row.taps > form->column.taps ? form->row.taps : form->column.taps;
@@ -127,7 +128,7 @@ typedef struct resize_job {
     const tort_simd *simd;
     resize_form form;
     resize_table row, column;
-    bool doubles; /* nearest: each element of a row twice */
+    bool doubles; /* nearest: each element of a row appears twice */
     const float *x;
     float *y;
     char *buffers;
@@ -143,7 +144,7 @@ static resize_table take_table(char **scratch, const tort_resize_axis *axis) {
     return table;
 }
 
-/* indices and weights: room for the taps of one coordinate. */
+/* Fills a table. indices and weights: room for the taps of one coordinate. */
 static void fill_table(const tort_resize_params *p, const tort_resize_axis *axis, const resize_table *table,
                        int64_t *indices, double *weights) {
     for (int64_t o = 0; o < axis->out; o++) {
@@ -161,7 +162,7 @@ static bool doubles(const resize_job *job) {
     return job->form.column.out % 2 == 0;
 }
 
-/* A row that comes from where the one before it did is a copy of that. */
+/* Makes rows; a row with the same source as the one before it is copied from that. */
 static void nearest_rows(const resize_job *job, int64_t first, int64_t last) {
     const int64_t height = job->form.row.out, width = job->form.column.out, in = job->form.column.in;
     const float *before = NULL;
@@ -176,10 +177,10 @@ static void nearest_rows(const resize_job *job, int64_t first, int64_t last) {
     }
 }
 
-/* The rows of the input that are in the ring, number i at slot i modulo the taps. */
+/* Ring of input rows: row i is in slot i modulo the taps. */
 typedef struct row_ring {
     float *rows, *weights;
-    int64_t *held, *offsets; /* rows of the whole input by slot, -1: none; of those that make one of the output */
+    int64_t *held, *offsets; /* held: row of the whole input per slot, -1: none; offsets: of the rows that are summed */
     int64_t stride;
 } row_ring;
 
@@ -250,7 +251,7 @@ static tort_status run_resize(const tort_call *call) {
     fill_table(p, &job.form.row, &job.row, ring.held, (double *)(void *)ring.offsets);
     fill_table(p, &job.form.column, &job.column, ring.held, (double *)(void *)ring.offsets);
     job.doubles = doubles(&job);
-    job.parts = count < 16 * 1024 ? 1 : device->threads; /* done before another thread would have begun */
+    job.parts = count < 16 * 1024 ? 1 : device->threads; /* done before another thread would have started */
     tort_cpu_parts(call, job.parts, resize_parts, &job);
     return TORT_OK;
 }

@@ -1,9 +1,11 @@
-/* rnn.c - RNN, LSTM and GRU in fp32: the products of a step as packed ones, its functions as vector loops.
+/* rnn.c - RNN, LSTM and GRU in fp32: the products of a step are packed ones, its functions vector loops.
  *
- * Directions, and shares of the batch, are items of their own, which threads take whole; one item alone shares out the
- * columns of its products where they are large. An item takes some steps together: their part of X times W is one
- * product, which a step then adds the product of the state and R to. W and R are packed ahead where they are constant,
- * else at the start of a run. Read next: ops/rnn.c for the meaning, packed_gemm.h. */
+ * Items, which are directions times shares of the batch, run on one thread each; a single item shares large products
+ * by columns. An item takes some steps together: their part of X times W is one product, so W is read once for all
+ * of them; then each step adds the product of the state and R. W and R are packed ahead if they are constant, else
+ * at the start of a run. Cost of a step: batch * gates * hidden * (input + hidden) multiply-adds.
+ * Example: an LSTM with hidden = input = 256 reads R (1 MiB) at each step, but W once in 112 steps.
+ * Read next: ops/rnn.c for the meaning, packed_gemm.h. */
 #include "ops/rnn.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
@@ -12,21 +14,21 @@
 #include <string.h>
 
 #define ROWS_TOGETHER 112         /* of X, at least one step: W is read once for all of them */
-#define SHARED_WEIGHTS (32 << 10) /* elements of a product that is worth a thread: some microseconds to read */
+#define SHARED_WEIGHTS (32 << 10) /* weights of a product from which on threads share it: some microseconds to read */
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* The weights of a direction: W, R of the gates whose product is of the state itself, and R of GRU's hidden gate. */
+/* Packed floats of a direction: W, R of the gates whose product is with the state itself, R of GRU's hidden gate. */
 typedef struct direction_sizes {
     int64_t w, r, hidden_gate;
 } direction_sizes;
 
-/* Rows of R in the first of both products. */
+/* Returns the rows of R in the first of both products. */
 static int64_t state_columns(tort_rnn_cell cell, int64_t columns) {
     return cell == TORT_CELL_GRU ? columns / 3 * 2 : columns;
 }
 
-/* columns: gates * hidden */
+/* Computes the sizes; columns: gates * hidden. */
 static direction_sizes sizes_of(const tort_simd *simd, tort_rnn_cell cell, int64_t columns, int64_t input,
                                 int64_t hidden) {
     const int64_t first = state_columns(cell, columns), rest = columns - first;
@@ -105,15 +107,15 @@ static tort_verdict claim_rnn(const tort_target *target, const tort_node_view *n
 
 /* ---- scratch ----------------------------------------------------------------------------------------------------- */
 
-/* How a run is cut: items are directions times shares of the batch. */
+/* Division of a run: items are directions times shares of the batch. */
 typedef struct cut {
     int32_t items, shares;
-    int64_t batch, rows; /* of an item at most: sequences, and rows of X together */
+    int64_t batch, rows; /* maximum per item: sequences; rows of X taken together */
     size_t buffer_bytes, item_bytes;
 } cut;
 
-/* A share has two sequences at least: the product of a single row adds in another order, and the result would depend on
- * the number of threads. */
+/* Divides a run. A share has at least two sequences: a product of a single row adds in another order, so results
+ * would depend on the number of threads. */
 static bool cut_run(const tort_rnn_params *p, const tort_simd *simd, int32_t threads, cut *made) {
     const int64_t max = p->batch / 2, wanted = (threads + p->directions - 1) / p->directions;
     const int64_t shares = max < 1 ? 1 : wanted < max ? wanted : max, columns = p->gates * p->hidden;
@@ -134,7 +136,7 @@ static bool cut_run(const tort_rnn_params *p, const tort_simd *simd, int32_t thr
            tort_cpu_reserve_floats(&made->item_bytes, 2 * columns);
 }
 
-/* Buffers of products for all threads, what items need, and the packed weights where they are not constant. */
+/* Reserves buffers of products for all threads, the items' arrays, and packed weights if they are not constant. */
 static tort_status size_rnn(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_simd *simd = tort_simd_choose(target->instructions);
     const tort_rnn_params *p = node->params;
@@ -154,21 +156,21 @@ static tort_status size_rnn(const tort_target *target, const tort_node_view *nod
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* Some sequences in one direction. */
+/* An item: some sequences in one direction. */
 typedef struct rnn_item {
     const tort_call *call;
     const tort_rnn_params *params;
     const tort_simd *simd;
     int64_t direction, batch_first, batch; /* sequences batch_first .. + batch */
     bool backwards;
-    int32_t threads; /* that share a product out */
-    float *buffers;  /* of them all */
+    int32_t threads; /* that share a product */
+    float *buffers;  /* one per thread */
     size_t buffer_bytes;
     const float *w, *r, *hidden_gate; /* packed */
-    float *x, *gates;                 /* of the steps that are taken together, [step][sequence] */
-    float *h, *c, *products;          /* [batch, hidden]; `products`: of GRU's hidden gate, or what it is made of */
-    float *bias, *hidden_bias;        /* [gates * hidden], of W and R; [hidden], of R alone, of GRU's hidden gate */
-    tort_epilogue functions[3];       /* f, g, h as ONNX calls them */
+    float *x, *gates;                 /* of the steps taken together, [step][sequence] */
+    float *h, *c, *products; /* [batch, hidden]; `products`: GRU's hidden gate: its product, or that product's input */
+    float *bias, *hidden_bias;  /* [gates * hidden], of W and R; [hidden], of R alone, for GRU's hidden gate */
+    tort_epilogue functions[3]; /* f, g, h of the ONNX specification */
 } rnn_item;
 
 typedef struct product {
@@ -187,8 +189,8 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* C (rows, columns) = A (rows, k) * packed B + bias, or C += A * B where there is none. A tile of a single row adds in
- * another order, and which row is alone depends on how the batch is cut: the last one takes another with it. */
+/* C (rows, columns) = A (rows, k) * packed B + bias, or C += A * B if bias is NULL. A tile of a single row adds in
+ * another order, and the division of the batch decides which row is alone: so the last two rows are made together. */
 static void multiply(const rnn_item *item, const float *a, const float *packed, float *c, int64_t c_stride,
                      int64_t rows, int64_t columns, int64_t k, const float *bias) {
     if (rows > 1 && rows % item->simd->tile_rows == 1) {
@@ -224,14 +226,14 @@ static void apply(const rnn_item *item, int32_t function, const float *x, float 
     item->simd->maps[map->activation](map->alpha, map->beta, x, y, count);
 }
 
-/* What goes into a function of the gates. */
+/* Clips x and applies a function of the gates. */
 static void apply_clipped(const rnn_item *item, int32_t function, float *x, int64_t count) {
     const float clip = (float)item->params->clip;
     if (clip < INFINITY) item->simd->maps[TORT_ACTIVATION_CLIP](-clip, clip, x, x, count);
     apply(item, function, x, x, count);
 }
 
-/* sums += a * b */
+/* sums += a * b, element by element */
 static void add_products(float *restrict sums, const float *a, const float *b, int64_t count) {
     for (int64_t i = 0; i < count; i++) sums[i] += a[i] * b[i];
 }
@@ -262,7 +264,7 @@ static void step_lstm(const rnn_item *item, float *gates, int64_t sequence) {
     for (int64_t i = 0; i < hidden; i++) h[i] *= out[i];
 }
 
-/* The gates of update and reset, and what the product of the hidden gate is made of. */
+/* Makes GRU's update and reset gates, and the hidden gate or the input of its product. */
 static void begin_gru(const rnn_item *item, float *gates, int64_t sequence) {
     const int64_t hidden = item->params->hidden;
     const float *h = item->h + sequence * hidden, *reset = gates + hidden;
@@ -287,7 +289,7 @@ static void step_rnn(const rnn_item *item, float *gates, int64_t sequence) {
     memcpy(item->h + sequence * hidden, gates, (size_t)hidden * sizeof *gates);
 }
 
-/* Steps that a sequence has, of all that the operator makes. */
+/* Returns the steps that a sequence has. */
 static int64_t length_of(const rnn_item *item, int64_t sequence) {
     const tort_tensor *lengths = tort_call_input(item->call, TORT_RNN_LENGTHS);
     return lengths ? ((const int32_t *)lengths->data)[item->batch_first + sequence] : item->params->length;
@@ -300,7 +302,7 @@ static void for_sequences(const rnn_item *item, float *gates, int64_t step,
         if (step < length_of(item, b)) body(item, gates + b * columns, b);
 }
 
-/* gates: of X and the biases. Overwrites the states with those behind the step. */
+/* Makes a step. gates: the part of X and the biases. The states are overwritten by those after the step. */
 static void take_step(const rnn_item *item, float *gates, int64_t step) {
     const tort_rnn_params *p = item->params;
     const int64_t hidden = p->hidden, columns = p->gates * hidden, first = state_columns(p->cell, columns);
@@ -320,12 +322,12 @@ static void take_step(const rnn_item *item, float *gates, int64_t step) {
 
 /* ---- all steps --------------------------------------------------------------------------------------------------- */
 
-/* Of a step of a sequence, which has it: its place in the sequence. */
+/* Returns the position of a step in its sequence, which must have that step. */
 static int64_t time_of(const rnn_item *item, int64_t sequence, int64_t step) {
     return item->backwards ? length_of(item, sequence) - 1 - step : step;
 }
 
-/* The gates of `steps` steps from `first` on, as far as X makes them. */
+/* Makes the part of X in the gates of `steps` steps from `first` on. */
 static void multiply_input(const rnn_item *item, int64_t first, int64_t steps) {
     const tort_rnn_params *p = item->params;
     const float *x = item->call->inputs[TORT_RNN_X].data;
@@ -343,7 +345,7 @@ static void multiply_input(const rnn_item *item, int64_t first, int64_t steps) {
              p->input, item->bias);
 }
 
-/* Where the state of a sequence begins in initial_h, Y_h and their like. */
+/* Returns the offset of a sequence's state in initial_h, Y_h and the like. */
 static int64_t state_at(const rnn_item *item, int64_t sequence) {
     const tort_rnn_params *p = item->params;
     const int64_t b = item->batch_first + sequence;
@@ -368,7 +370,7 @@ static void store_states(const rnn_item *item, int32_t output, const float *stat
         memcpy((float *)last->data + state_at(item, b), states + b * hidden, (size_t)hidden * sizeof *states);
 }
 
-/* Positions behind the end of a sequence become zeros. */
+/* Stores the states of a step in Y; positions beyond the end of a sequence become 0. */
 static void store_step(const rnn_item *item, int64_t step) {
     const tort_rnn_params *p = item->params;
     const tort_tensor *y = tort_call_output(item->call, 0);

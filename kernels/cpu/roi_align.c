@@ -1,4 +1,4 @@
-/* roi_align.c - RoiAlign of float by means: where a bin is sampled is worked out once for all channels.
+/* roi_align.c - RoiAlign of float by means: the samples of a bin are computed once for all channels.
  *
  * Read next: ops/roi.h. */
 #include "ops/roi.h"
@@ -14,10 +14,10 @@ static tort_verdict claim_roi_align(const tort_target *target, const tort_node_v
     return tort_cpu_claim_float(target, node);
 }
 
-/* One bin of all channels: the elements that are yet to be added to Y, and their weights. */
+/* A bin of all channels: elements not yet added to Y, and their weights. */
 typedef struct roi_bin {
     const tort_roi_params *p;
-    const float *x; /* of the image */
+    const float *x; /* the image */
     float *y;       /* the bin of the first channel */
     float scale;
     int32_t count;
@@ -47,7 +47,7 @@ static void take_sample(void *arg, const tort_roi_sample *sample) {
     }
 }
 
-/* Items are bins of regions. */
+/* Makes bins of regions. */
 static void align_bins(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_roi_params *p = call->params;

@@ -7,13 +7,13 @@
 typedef struct rotary_job {
     const tort_rotary_params *p;
     const float *x, *cosines, *sines;
-    const int64_t *positions; /* NULL: the caches have a row for each (batch, position) */
+    const int64_t *positions; /* NULL: the caches have a row per (batch, position) */
     float *y;
 } rotary_job;
 
 static int64_t cache_row(const rotary_job *job, int64_t item) {
     if (!job->positions) return item;
-    /* Unsigned, as a position may be any number until it is checked. */
+    /* Unsigned, as unchecked positions may overflow. */
     if (job->p->first_only) return (int64_t)((uint64_t)job->positions[0] + (uint64_t)(item % job->p->length));
     return job->positions[item];
 }
@@ -36,7 +36,7 @@ static void rotate_pairs(const float *restrict x, float *restrict y, int64_t hal
     }
 }
 
-/* Items are (batch, position). */
+/* Rotates rows; items are (batch, position). */
 static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const rotary_job *job = arg;
     const tort_rotary_params *p = job->p;

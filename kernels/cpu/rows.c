@@ -1,4 +1,4 @@
-/* rows.c - normalisation of contiguous rows in fp32: Softmax and LogSoftmax along the last axis, LayerNormalization,
+/* rows.c - normalization of contiguous rows in fp32: Softmax and LogSoftmax along the last axis, LayerNormalization,
  * InstanceNormalization, RMSNormalization and SimplifiedLayerNormalization, also of a sum (SkipLayerNormalization).
  *
  * Read next: simd/normalize.c. */
@@ -47,7 +47,7 @@ static tort_status run_log_softmax(const tort_call *call) {
 
 /* ---- LayerNormalization ------------------------------------------------------------------------------------------ */
 
-/* Is a tensor, read with these strides, one dense row for all rows of X? */
+/* True if a tensor with these strides is one dense row, shared by all rows of X. */
 static bool is_row(const tort_norm_params *p, const int64_t *strides) {
     int64_t dense = 1;
     for (int32_t i = p->rank - 1; i >= 0; i--) {
@@ -58,8 +58,8 @@ static bool is_row(const tort_norm_params *p, const int64_t *strides) {
     return true;
 }
 
-/* The same, as far as shapes are known yet: a tensor that broadcasts to X is such a row if it has as many axes as are
- * normalised, none of which can be repeated. */
+/* Answers is_row before shapes are known: a tensor that broadcasts to X is such a row if it has as many axes as are
+ * normalized, and none of them can be repeated. */
 static bool is_row_of(const tort_node_view *node, int32_t input) {
     const tort_norm_params *p = node->params;
     const tort_info *x = &node->inputs[0], *row = &node->inputs[input];
@@ -102,7 +102,7 @@ static tort_status run_layer_norm(const tort_call *call) {
     return TORT_OK;
 }
 
-/* RMSNormalization has no bias, and its output has the type of the scale. */
+/* Claims RMSNormalization: it has no bias, and its output has the type of the scale. */
 static tort_verdict claim_rms_norm(const tort_target *target, const tort_node_view *node) {
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make inv_std_var");
     if (!is_row_of(node, 1))
@@ -123,11 +123,11 @@ static tort_verdict claim_skip_norm(const tort_target *target, const tort_node_v
 typedef struct skip_job {
     row_job rows;
     const float *skip, *sum_bias;
-    float *sums; /* of a row each, or Y */
+    float *sums; /* rows of the output for sums, or Y */
     int64_t skip_rows;
 } skip_job;
 
-/* A row of Y may be that of an input, which is read before. */
+/* Normalizes rows of sums. A row of Y may overwrite one of an input, which has been read by then. */
 static void skip_norm_rows(void *arg, int64_t begin, int64_t end) {
     const skip_job *job = arg;
     const row_job *rows = &job->rows;
@@ -175,7 +175,7 @@ static void instance_rows(void *arg, int64_t begin, int64_t end) {
                                  job->bias + row % job->channels, true);
 }
 
-/* A row is a channel, whose scale and bias are one number each. */
+/* Normalizes channels as rows; scale and bias are one number per channel. */
 static tort_status run_instance_norm(const tort_call *call) {
     const tort_norm_params *p = call->params;
     const tort_cpu_device *device = call->device;

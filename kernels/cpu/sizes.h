@@ -12,7 +12,7 @@ static inline int64_t tort_max(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* The next multiple of `unit`; neither is negative. */
+/* Rounds up to a multiple of `unit`; neither may be negative. */
 static inline int64_t tort_round_up(int64_t value, int64_t unit) {
     return (value + unit - 1) / unit * unit;
 }

@@ -1,7 +1,8 @@
-/* topk.c - TopK of float: few of many by a heap behind a scan that skips what cannot be among them, else by sorting
- * all.
+/* topk.c - TopK of float: a heap of the k best behind a scan, or a radix sort of all elements if k is large.
  *
- * An element and its index are one number, whose order is the wanted one: 32 bits of each. Read next: ops/topk.h. */
+ * An element and its index are one 64-bit number whose order is the wanted one. The scan compares blocks with the
+ * worst of the heap, by vectors, and skips those that cannot enter: it costs n comparisons and, for random data,
+ * about k * ln(n / k) insertions of log k each; the sort costs 4 passes over n. Read next: ops/topk.h. */
 #include "ops/topk.h"
 #include "kernels/cpu/cpu.h"
 #include "runtime/base/memory.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #define BLOCK 64      /* elements that are skipped at a time */
-#define SORTED_PART 8 /* of this part of the elements on, all are sorted */
+#define SORTED_PART 8 /* if k exceeds this part of the elements, all are sorted */
 
 static tort_verdict claim_topk(const tort_target *target, const tort_node_view *node) {
     const tort_topk_params *p = node->params;
@@ -17,7 +18,7 @@ static tort_verdict claim_topk(const tort_target *target, const tort_node_view *
     return tort_cpu_claim_float(target, node);
 }
 
-/* Of a thread: two numbers an element. */
+/* Computes the bytes of a thread's buffer: two numbers per element. */
 static bool part_bytes(const tort_topk_params *p, size_t *bytes) {
     return tort_mul_size((size_t)p->length, 2 * sizeof(uint64_t), bytes) &&
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
@@ -32,7 +33,8 @@ static tort_status size_topk(const tort_target *target, const tort_node_view *no
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Greater is better: of equal elements the one with the lower index. Zeros are equal, NaN is above infinity. */
+/* Returns a number that is greater for a better element; of equal elements, the lower index is better. -0 equals 0,
+ * NaN is above infinity. */
 static inline uint64_t number_of(float x, int64_t index, uint32_t invert) {
     uint32_t bits;
     x += 0.0f; /* -0 becomes 0 */
@@ -48,7 +50,7 @@ static int64_t index_of(uint64_t number) {
 
 /* ---- few of many ------------------------------------------------------------------------------------------------- */
 
-/* Lets the number at `at` sink in a heap whose worst is at 0. */
+/* Sifts the number at `at` down in a heap whose root is the worst. */
 static void sink(uint64_t *heap, int64_t count, int64_t at) {
     const uint64_t number = heap[at];
     for (;;) {
@@ -62,7 +64,7 @@ static void sink(uint64_t *heap, int64_t count, int64_t at) {
     heap[at] = number;
 }
 
-/* May any of BLOCK elements be better than one with this value? */
+/* True if any of BLOCK elements may be better than `value`. */
 static bool may_enter(const float *x, float value, bool largest) {
     int32_t any = 0;
     if (largest)
@@ -98,7 +100,7 @@ static void select_few(const tort_topk_params *p, const float *x, uint64_t *heap
 
 /* ---- all sorted -------------------------------------------------------------------------------------------------- */
 
-/* By the 8 bits from `shift` on, best first; equal ones stay in their order. */
+/* Sorts by the 8 bits from `shift` on, best first; stable. */
 static void sort_pass(const uint64_t *from, uint64_t *to, int64_t count, int32_t shift) {
     int64_t starts[256] = {0}, at = 0;
     for (int64_t i = 0; i < count; i++) starts[255 - (from[i] >> shift & 255)]++;
@@ -125,7 +127,7 @@ typedef struct topk_job {
     const tort_topk_params *p;
     const float *x;
     float *values;    /* NULL: not wanted */
-    int64_t *indices; /* likewise */
+    int64_t *indices; /* NULL: not wanted */
     char *scratch;
     size_t part_bytes;
     int32_t parts;
@@ -174,7 +176,7 @@ static tort_status run_topk(const tort_call *call) {
                          (long long)p->length);
     if (!part_bytes(p, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
     const int64_t elements = p->outer * p->inner * p->length;
-    job.parts = elements < 16 * 1024 ? 1 : device->threads; /* done before another thread would have begun */
+    job.parts = elements < 16 * 1024 ? 1 : device->threads; /* done before another thread would have started */
     tort_cpu_parts(call, job.parts, select_parts, &job);
     return TORT_OK;
 }

@@ -1,7 +1,7 @@
-/* trees.c - ensembles of trees in fp32: blocks of rows go down one tree after another, several rows at a time; a single
- * row goes down several trees.
+/* trees.c - ensembles of trees in fp32: blocks of rows walk down one tree after another, several rows at a time; a
+ * single row walks down several trees.
  *
- * Each row's votes are summed in the order of the trees, as the plain loop does it, so bits depend neither on the
+ * Each row's votes are summed in the order of the trees, as in the plain loop, so results depend neither on the
  * number of threads nor on the rows around it. Read next: trees_pack.h, simd/trees.c. */
 #include "kernels/cpu/trees_pack.h"
 
@@ -13,9 +13,9 @@
 
 enum {
     LANES = TORT_TREE_LANES,
-    MAX_GROUPS = 16,     /* of LANES rows in a block */
-    BLOCK_FLOATS = 8192, /* of the features of a block, so that a tree stays in the first cache beside them */
-    STEP_COST = 2        /* nanoseconds, of a row in a tree: times the levels that it has */
+    MAX_GROUPS = 16,     /* groups of LANES rows in a block, upper limit */
+    BLOCK_FLOATS = 8192, /* features of a block: a tree stays in the L1 cache beside them */
+    STEP_COST = 2        /* nanoseconds per row and level of a tree */
 };
 
 static tort_verdict claim_trees(const tort_target *target, const tort_node_view *node) {
@@ -29,7 +29,8 @@ static tort_verdict claim_trees(const tort_target *target, const tort_node_view 
     return tort_cpu_claim_processor(target);
 }
 
-/* Not weights of a saved plan: there is no telling from their bytes that a walk ends. */
+/* Packs the trees into `prepared`, not into weights of a saved plan: bytes from a file cannot prove that a walk
+ * ends. */
 static tort_status prepare_trees(tort_prepare *prepare) {
     prepare->prepared = tort_trees_pack(prepare->env, prepare->node->params);
     return prepare->prepared ? TORT_OK : tort_out_of_memory(prepare->error, 0);
@@ -43,7 +44,7 @@ static void release_trees(void *device, const tort_env *env, void *prepared) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Groups of LANES rows in a block. */
+/* Returns the groups of LANES rows in a block. */
 static int64_t block_groups(const tort_trees_params *p, int64_t rows) {
     const int64_t fit = BLOCK_FLOATS / (LANES * tort_trees_max_columns(p)), all = (rows + LANES - 1) / LANES;
     const int64_t max = fit < MAX_GROUPS ? fit : MAX_GROUPS;
@@ -51,12 +52,12 @@ static int64_t block_groups(const tort_trees_params *p, int64_t rows) {
     return groups < 1 ? 1 : groups;
 }
 
-/* What one part of the work needs. */
+/* Arrays of one part of the work. */
 typedef struct tree_buffers {
     float *x;      /* [group, column, lane] */
     float *scores; /* [row, target] */
     uint8_t *voted;
-    double *row; /* the scores of one row */
+    double *row; /* scores of one row */
 } tree_buffers;
 
 static bool reserve_part(const tort_trees_params *p, int64_t groups, size_t *total) {
@@ -102,12 +103,12 @@ typedef struct tree_job {
     const tort_packed_trees *packed;
     const tort_simd *simd;
     const tort_string *names;
-    char *parts; /* scratch of the first */
+    char *parts; /* scratch of the first part */
     size_t part_bytes;
     int64_t rows, features, groups, part_count;
 } tree_job;
 
-/* The columns of `count` rows, `lanes` apart; of the lanes behind them nobody wants anything. */
+/* Loads the columns of `count` rows, `lanes` apart; lanes beyond `count` are undefined. */
 static void load_rows(const tree_job *job, int64_t first, int64_t count, int64_t lanes, float *x) {
     const tort_packed_trees *packed = job->packed;
     const tort_tensor *input = &job->call->inputs[0];
@@ -130,7 +131,7 @@ static void load_rows(const tree_job *job, int64_t first, int64_t count, int64_t
     }
 }
 
-/* Adds what the leaf of a row says. */
+/* Adds the vote, or the ballot's votes, of the leaf that a row reached. */
 static void add_vote(const tree_job *job, int32_t tree, float leaf, float *scores, uint8_t *voted) {
     const tort_packed_trees *packed = job->packed;
     const int32_t target = packed->targets[tree];
@@ -204,10 +205,10 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* As many parts as threads, where each has enough to do. */
+/* Returns the number of parts: as many as threads, if each has enough to do. */
 static int64_t count_parts(const tree_job *job) {
     const tort_cpu_device *device = job->call->device;
-    const int64_t min = 200000; /* nanoseconds; below, a busy machine takes longer to wake a thread */
+    const int64_t min = 200000; /* nanoseconds; with less, waking a thread on a busy machine takes longer */
     const int64_t levels = 8, row = (int64_t)job->packed->tree_count * levels * STEP_COST + job->p->targets;
     const int64_t max = row > min ? job->rows : job->rows / (min / row + 1);
     const int64_t parts = max < device->threads ? max : device->threads;

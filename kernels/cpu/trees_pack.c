@@ -1,5 +1,5 @@
-/* trees_pack.c - from checked trees to the records of trees_pack.h: first what a tree takes, then its records, level by
- * level from the root, so that those that all walks need lie together. */
+/* trees_pack.c - packs checked trees into the records of trees_pack.h: first the size of each tree, then its
+ * records, in breadth-first order, so that the records that all walks need are close together. */
 #include "kernels/cpu/trees_pack.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-/* A node, or a part of the small tree that a set of values becomes. */
+/* Part of a node that asks one question: a whole node, or a part of the small tree that a set of values becomes. */
 typedef enum spot_stage {
-    SPOT_NODE, /* as a whole: its first question */
-    SPOT_SET,  /* is x among the values first .. last-1 of its set? */
-    SPOT_LAST  /* x is at most the value `first`: is it that? */
+    SPOT_NODE, /* a whole node: its first question */
+    SPOT_SET,  /* is x among the values first .. last-1 of the set? */
+    SPOT_LAST  /* x is at most the value `first`: is x that value? */
 } spot_stage;
 
 typedef struct tree_spot {
@@ -20,18 +20,18 @@ typedef struct tree_spot {
     spot_stage stage;
 } tree_spot;
 
-/* column <= value? The column is a feature, or its negation. */
+/* A question column <= value. The column is a feature or its negation. */
 typedef struct tree_question {
     float value;
     bool negated;
-    bool swapped; /* "yes" means the node's `no` */
+    bool swapped; /* "yes" leads to the node's `no` */
 } tree_question;
 
 static bool is_set(const tort_tree_node *node) {
     return node->mode == TORT_TREE_EQ || node->mode == TORT_TREE_NEQ || node->mode == TORT_TREE_MEMBER;
 }
 
-/* The values of a node that is a set, ascending in `members`. */
+/* Returns the number of values of a node that is a set; they are ascending in `members`. */
 static int32_t set_size(const tort_tree_node *node, const double *members) {
     int32_t count = 0;
     if (node->mode != TORT_TREE_MEMBER) return !isnan(node->value);
@@ -57,7 +57,8 @@ static int32_t child_of_nan(const tort_tree_node *node) {
     return node->missing ? node->yes : node->no;
 }
 
-/* The numbers up to `value`, or all above it (negated). What is not even infinity is NaN: no number is that. */
+/* Asks for the numbers up to `value` (or below it), or, negated, for those from it on (or above). If no number
+ * qualifies the value is NaN, to which every comparison says no. */
 static tree_question up_to(float value, bool below) {
     return (tree_question){below && value == -INFINITY ? NAN
                            : below                     ? nextafterf(value, -INFINITY)
@@ -71,7 +72,8 @@ static tree_question from(float value, bool above) {
                            true, false};
 }
 
-/* What splits numbers in two. NaN answers "no", so where it goes to `yes` the opposite is asked. */
+/* Returns the question of an ordering node. NaN answers "no"; so if NaN goes to `yes`, the opposite question is
+ * asked. */
 static tree_question of_order(const tort_tree_node *node) {
     const float value = (float)node->value;
     const bool opposite = node->missing;
@@ -82,7 +84,7 @@ static tree_question of_order(const tort_tree_node *node) {
     case TORT_TREE_GTE: q = opposite ? up_to(value, true) : from(value, false); break;
     default: q = opposite ? up_to(value, false) : from(value, true); break;
     }
-    /* Compared with NaN every number says no: its opposite is what all numbers say yes to. */
+    /* Every comparison with NaN is false: so the opposite question is true for all numbers. */
     if (isnan(value)) q = opposite ? up_to(INFINITY, false) : up_to(NAN, false);
     q.swapped = opposite;
     return q;
@@ -102,7 +104,7 @@ static tree_question ask(const tort_tree_node *node, const double *members, cons
     return up_to(set_value(node, members, middle), false);
 }
 
-/* Where the two answers lead. */
+/* Finds the spots that the two answers lead to. */
 static void answer(const tort_tree_node *node, const double *members, const tree_spot *spot, tree_spot *yes,
                    tree_spot *no) {
     if (!is_set(node)) {
@@ -128,7 +130,8 @@ static void answer(const tort_tree_node *node, const double *members, const tree
     }
 }
 
-/* Questions that a node becomes: one for each value to find it and one to be sure, one less to choose between them. */
+/* Returns the questions of a node: per value two to identify it, and one less to choose between values; one for NaN
+ * if it leads elsewhere. */
 static int64_t count_questions(const tort_tree_node *node, const double *members) {
     if (!is_set(node)) return 1;
     const int32_t size = set_size(node, members);
@@ -142,16 +145,16 @@ typedef struct tree_extent {
     int32_t target; /* -1: leaves have ballots */
 } tree_extent;
 
-/* All that packing needs beside its result. */
+/* State of packing, besides the result. */
 typedef struct tree_packer {
     const tort_env *env;
     const tort_trees_params *p;
     const tort_tree_node *nodes;
     double *members;     /* sorted */
-    int32_t *tree_of;    /* of a node; -1: no walk comes to it */
-    int32_t *queue;      /* nodes that were come to */
-    int32_t *child_of;   /* of a node: the first record of its answers */
-    int32_t *columns[2]; /* of a feature, as it is and negated; 0: none */
+    int32_t *tree_of;    /* per node; -1: not reached */
+    int32_t *queue;      /* nodes reached */
+    int32_t *child_of;   /* per node: the first record of its answers */
+    int32_t *columns[2]; /* per feature, as it is and negated; 0: none */
     tree_extent *extents;
     int64_t records, max_records;
     int32_t column_count, ballots;
@@ -221,7 +224,7 @@ static const char *measure_leaf(tree_packer *k, const tort_tree_node *leaf, tree
     return NULL;
 }
 
-/* Comes to every node of a tree, once. */
+/* Measures a tree; visits each of its nodes once. */
 static const char *measure_tree(tree_packer *k, int32_t tree) {
     const int32_t root = ((const int32_t *)tort_list_at(k->p, k->p->roots))[tree];
     tree_extent *extent = &k->extents[tree];
@@ -292,7 +295,7 @@ static void *take(char **at, size_t count, size_t size) {
     return taken;
 }
 
-/* Sizes that measure has bounded by those of the params. */
+/* Allocates the result; measure has bounded the sizes by those of the params. */
 static tort_packed_trees *allocate(const tree_packer *k) {
     const tort_trees_params *p = k->p;
     const size_t trees = (size_t)p->roots.count + TORT_TREE_LANES, ballots = (size_t)k->ballots;
@@ -326,12 +329,12 @@ static tort_packed_trees *allocate(const tree_packer *k) {
     return packed;
 }
 
-/* A tree while its records are written: spots whose answers are not there yet, from `done` on. */
+/* A tree while its records are written; spots whose answers are not yet written wait in `spots`. */
 typedef struct tree_writer {
     tree_packer *k;
     tort_packed_trees *packed;
     tort_tree_record *records;
-    tree_spot *spots; /* number i has its answers at records 2 i + 2 */
+    tree_spot *spots; /* the answers of spot i are records 2 i + 2 and 2 i + 3 */
     int64_t count;
     bool ballots;
 } tree_writer;
@@ -348,7 +351,7 @@ static float write_ballot(tort_packed_trees *packed, const tort_tree_vote *votes
     return value;
 }
 
-/* A leaf is written twice where two nodes lead to it; its ballot once. */
+/* Writes a leaf: once per node that leads to it, but its ballot only once. */
 static void write_leaf(tree_writer *w, uint32_t at, int32_t number) {
     const tort_tree_node *leaf = &w->k->nodes[number];
     const tort_tree_vote *votes = tort_list_at(w->k->p, w->k->p->votes);

@@ -1,10 +1,10 @@
-/* widened.c - nodes of float16 and bfloat16 by the rows for float: these types are computed in float and rounded once
- * at the end, which is to widen what comes in, to run the row, and to round what it makes.
+/* widened.c - runs nodes of float16 and bfloat16 by the rows for float: inputs are widened, the row runs, and its
+ * outputs are rounded. That is how these types are defined here: computed in float, rounded once at the end.
  *
- * So a row that says NO_TYPE is asked once more, with floats in place of halves, and nothing has to be written twice.
- * Constants are widened when they are prepared; a row that runs element by element is run tile by tile, so that floats
- * do not leave the first cache. Only nodes that take halves: of what comes from larger types, floats would be rounded
- * twice. Read next: widened.h, halves.h. */
+ * A row that refuses with NO_TYPE is asked again with floats in place of halves, so no kernel is written twice.
+ * Constants are widened when they are prepared; a row that runs element by element runs tile by tile, so that floats
+ * stay in the L1 cache. At least one input must be a half: results from larger types would be rounded twice. Read
+ * next: widened.h, halves.h. */
 #include "kernels/cpu/widened.h"
 #include "runtime/base/memory.h"
 
@@ -22,7 +22,7 @@ static void see_floats(const tort_info *infos, int32_t count, tort_info *seen) {
         seen[i] = infos[i];
         if (!tort_is_half(infos[i].type)) continue;
         seen[i].type = TORT_FLOAT;
-        seen[i].data = NULL; /* its contents are halves */
+        seen[i].data = NULL; /* its contents are halves, not floats */
     }
 }
 
@@ -69,7 +69,7 @@ static tort_status pack_of_row(const tort_target *target, const float_view *view
     return row->pack_size ? row->pack_size(target, &view->node, bytes, consumed, error) : TORT_OK;
 }
 
-/* Constants that the row reads as they are. */
+/* Returns the half constants that the row reads itself, not in its packed form. */
 static uint32_t constants_of(const tort_node_view *node, uint32_t consumed) {
     uint32_t constants = 0;
     for (int32_t i = 0; i < node->input_count; i++)
@@ -81,7 +81,7 @@ typedef struct known_tensors {
     tort_tensor inputs[TORT_WIDENED_INPUTS], outputs[TORT_WIDENED_OUTPUTS];
 } known_tensors;
 
-/* Whose shape is not known is taken for absent. */
+/* Makes tensors of infos; one of unknown shape counts as absent. */
 static void list_tensors(const tort_info *infos, int32_t count, tort_tensor *tensors) {
     for (int32_t i = 0; i < count; i++)
         if (infos[i].type == TORT_UNDEFINED || !tort_info_tensor(&infos[i], &tensors[i]))
@@ -129,7 +129,7 @@ static tort_status pack_size_widened(const tort_target *target, const tort_node_
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-/* Weights that the row packs, as floats for that time. */
+/* Weights that the row packs: floats that live while it does. */
 typedef struct float_weights {
     float *data[TORT_WIDENED_INPUTS];
     size_t bytes[TORT_WIDENED_INPUTS];
@@ -176,7 +176,8 @@ static tort_status prepare_widened(tort_prepare *prepare) {
     return status;
 }
 
-/* What is packed is not asked where what is: it may come out of a file. */
+/* Arranges operands for a plan's shapes. `fitted` is not part of the packed bytes, which may come from a file and so
+ * cannot be trusted with offsets. */
 static tort_status fit_widened(tort_fit *fit) {
     float_view view;
     tort_widened *w = tort_alloc(fit->env, sizeof *w);
@@ -197,7 +198,7 @@ static void unfit_widened(void *device, const tort_env *env, void *fitted) {
 
 /* ---- all of it at once ------------------------------------------------------------------------------------------- */
 
-/* A run, and what the row gets in place of it. */
+/* A run, and the operands and call that the row gets in its place. */
 typedef struct widened_run {
     const tort_call *call;
     const tort_widened *w;
@@ -206,7 +207,7 @@ typedef struct widened_run {
     char *tiles;
 } widened_run;
 
-/* Operands that are not tiled. */
+/* Places the operands that are not tiled. */
 static void place_operands(widened_run *run) {
     const tort_call *call = run->call;
     for (int32_t i = 0; i < call->input_count; i++) {
@@ -226,7 +227,7 @@ static void place_operands(widened_run *run) {
     }
 }
 
-/* Widens inputs, or rounds outputs, that are whole in scratch. */
+/* Widens all inputs, or rounds all outputs, that are in scratch as a whole. */
 static void convert_whole(const widened_run *run, bool widen) {
     const tort_widened_operand *operands = widen ? run->w->in : run->w->out;
     const tort_tensor *halves = widen ? run->call->inputs : run->call->outputs;
@@ -249,7 +250,7 @@ static void in_this_thread(void *ud, int64_t count, int64_t grain, void (*body)(
     if (count > 0) body(arg, 0, count);
 }
 
-/* Elements first .. first+count of an operand, as the row is to see them. */
+/* Returns elements first .. first+count of an operand, as the row sees them. */
 static tort_tensor tile_of(const tort_tensor *whole, const tort_widened_operand *operand, char *buffers, int64_t first,
                            int64_t count) {
     const size_t size = (size_t)tort_type_bits(whole->type) / 8;
@@ -281,7 +282,7 @@ static tort_status run_tile(const widened_run *run, const tort_call *inner, tort
     return status;
 }
 
-/* The tiles of some parts; what a part comes to stands before its buffers. */
+/* Runs the tiles of some parts. The status of a part is stored before its buffers. */
 static void run_tiles(void *arg, int64_t begin, int64_t end) {
     const widened_run *run = arg;
     const int32_t parts = ((const tort_cpu_device *)run->call->device)->threads;
@@ -293,7 +294,7 @@ static void run_tiles(void *arg, int64_t begin, int64_t end) {
     inner.env = &env;
     inner.inputs = inputs;
     inner.outputs = outputs;
-    inner.error = NULL; /* which threads would share */
+    inner.error = NULL; /* threads would share it */
     memcpy(inputs, run->inputs, sizeof inputs);
     memcpy(outputs, run->outputs, sizeof outputs);
     for (int64_t part = begin; part < end; part++) {

@@ -1,4 +1,4 @@
-/* widened_places.c - which operands of a node become floats, and where, see widened.h. */
+/* widened_places.c - decides which operands of a node become floats, and where they are stored, see widened.h. */
 #include "kernels/cpu/widened.h"
 #include "kernels/cpu/blocked.h"
 #include "runtime/base/memory.h"
@@ -7,7 +7,7 @@ typedef struct operands {
     const tort_tensor *inputs, *outputs;
 } operands;
 
-/* Are all operands that the row reads and writes element by element of one shape, or single elements? */
+/* True if all operands of the row, which it reads and writes element by element, have one shape or a single element. */
 static bool is_by_element(const tort_widened *w, const operands *given) {
     const tort_kernel *row = w->row;
     bool same = row->layout == TORT_ANY_LAYOUT;
@@ -20,7 +20,7 @@ static bool is_by_element(const tort_widened *w, const operands *given) {
     return same;
 }
 
-/* Elements of an operand, with those that only fill the row's layout. False: more than can be counted. */
+/* Counts the elements of an operand, including the padding of the row's layout; false on overflow. */
 static bool count_elements(const tort_kernel *row, const tort_tensor *tensor, bool in_layout, int64_t *count) {
     size_t bytes;
     *count = tort_count(tensor);
@@ -55,7 +55,7 @@ static bool put_input(tort_widened *w, const operands *given, int32_t i) {
     return put(operand, &w->packed_bytes, operand->count);
 }
 
-/* Output 0 goes over the floats of an input over which the row may write it. */
+/* Lets output 0 share the floats of an input that the row may overwrite; false if there is none. */
 static bool take_over(const tort_widened *w, const operands *given, tort_widened_operand *output) {
     for (int32_t i = 0; i < w->input_count; i++) {
         const tort_widened_operand *input = &w->in[i];
@@ -84,7 +84,7 @@ bool tort_widened_arrange(tort_widened *w, const tort_tensor *inputs, const tort
     bool fits = true;
     w->packed_bytes = w->scratch_bytes = 0;
     w->tiles = is_by_element(w, &given);
-    w->tile_bytes = w->tiles ? TORT_HOST_ALIGN : 0; /* before the first: what a thread came to */
+    w->tile_bytes = w->tiles ? TORT_HOST_ALIGN : 0; /* the status of a part, before the first tile */
     for (int32_t i = 0; fits && i < w->input_count; i++) fits = put_input(w, &given, i);
     for (int32_t i = 0; fits && i < w->output_count; i++) fits = put_output(w, &given, i);
     return fits;

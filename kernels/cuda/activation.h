@@ -1,5 +1,5 @@
-/* activation.h - activations that stand alone (unary.cu) and that end a product or a convolution (epilogue.h): a
- * formula for each, in float or double. For .cu files, after gpu.h. NaN stays NaN. */
+/* activation.h - formulas of activations in float or double, for operators (unary.cu) and for epilogues of products
+ * and convolutions (epilogue.h). For .cu files, after gpu.h. NaN stays NaN. */
 #ifndef TORT_KERNELS_CUDA_ACTIVATION_H
 #define TORT_KERNELS_CUDA_ACTIVATION_H
 

@@ -1,11 +1,11 @@
-/* any_number.h - a number whose type the compiler does not know: for kernels of seldom pairs of types, which would be
+/* any_number.h - a number whose type is known only at run time: for rare pairs of types, which would otherwise need
  * a kernel each. For .cu files, after gpu.h. */
 #ifndef TORT_KERNELS_CUDA_ANY_NUMBER_H
 #define TORT_KERNELS_CUDA_ANY_NUMBER_H
 
 #include "kernels/cuda/element.h"
 
-/* A real, or an integer whose 64 bits have a sign or have none. */
+/* A real number, or a 64-bit integer, signed or unsigned. */
 struct any_number {
     enum { REAL, SIGNED, UNSIGNED } kind;
     double real;
@@ -37,14 +37,15 @@ static __device__ inline any_number any_number_at(gpu_number type, const void *d
     }
 }
 
-/* Beyond int64 the nearest; NaN is 0. */
+/* Truncates toward zero and saturates to int64; NaN becomes 0. */
 static __device__ __forceinline__ int64_t truncated(double x) {
     if (x != x) return 0;
     if (x >= 9223372036854775808.0) return INT64_MAX;
     return x <= -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
 }
 
-/* The number as another type: rounded once; integers keep their low bits, reals are truncated. */
+/* Converts to the type of *to: integers keep their low bits, reals are truncated. Rounds once, except that integers
+ * above 2^24 become bfloat16 by way of float. */
 template <class T> static __device__ __forceinline__ void convert(const any_number &x, T *to) {
     const bool above = sizeof(T) == 8 && (T)-1 > (T)0 && x.real >= 9223372036854775808.0;
     if (x.kind != any_number::REAL)

@@ -1,19 +1,24 @@
-/* attend.c - see attend.h: the choice of tiles and parts, and what the rows of all attention operators share.
+/* attend.c - the choice of tiles and parts (attend.h), and functions that the rows of all attention operators share.
  *
- * A tile has as many queries as a block multiplies at a time. Where few queries meet many keys (a decoder's next token)
- * the keys are divided among blocks until each multiprocessor has two; heads that share their keys (GQA) then lie in
- * one tile, so that a key is read once for all of them. */
+ * A tile has as many queries as a block multiplies at a time. If few queries meet many keys (a decoder's next
+ * token), the keys are divided among blocks until each multiprocessor has two, as in Flash-Decoding (Dao et al.
+ * 2023); heads that share their keys (grouped-query attention) are then rows of one tile, so that a key is read once
+ * for all of them.
+ * Example: one query of 32 heads with 8 key heads and 4096 keys, on 108 multiprocessors: 8 tiles with 4 rows each,
+ * the keys in 22 parts of 192, so 176 blocks instead of 8. */
 #include "kernels/cuda/attend.h"
 
 #include "kernels/cuda/images.h"
 
-/* By size: what a step holds of keys and values must fit into 64 KiB of shared memory, which is what sm_75 has. */
+/* Tiles by size of key or value: queries, and a step of keys and values, must fit 64 KiB of shared memory, which
+ * sm_75 has. */
 typedef struct attend_shape {
     int32_t size, rows_half, step_half, rows_float, step_float;
 } attend_shape;
 static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32}, {256, 64, 16, 32, 16}};
 
-/* A part's sums are as many bytes as some keys and values: it takes several times as many keys as it has queries. */
+/* The sums of a part have as many bytes as some keys and values: so a part needs several times as many keys as it
+ * has queries. */
 enum { BLOCKS_A_PROCESSOR = 2, MIN_KEYS = 128, KEYS_A_QUERY = 4 };
 
 static int64_t pieces(int64_t length, int64_t piece) {
@@ -53,7 +58,7 @@ gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_att
     return t;
 }
 
-/* Parts are never more than are wanted, nor than keys allow. */
+/* The number of parts never exceeds the number wanted, whatever the keys. */
 size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
     const gpu_attend_tiling t = tort_cuda_attend_tiling_of(compute_capability, type, a);
     const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability);

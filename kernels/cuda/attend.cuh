@@ -1,9 +1,11 @@
-/* attend.cuh - what attend_half.cu and attend_float.cu share: which keys a query sees, what becomes of its scores, and
- * how parts of the keys are joined.
+/* attend.cuh - parts that attend_half.cu and attend_float.cu share: which keys a query sees, how a product becomes a
+ * score, and how parts of the keys are joined.
  *
- * Scores are in powers of two (times log2(e)), since a GPU has an instruction for 2^x. The largest score of a query so
- * far is what its weights are relative to; where a larger one comes, the sums are scaled down (online softmax). So no
- * score leaves the block, and any number of keys fits. Read first: attend.h. */
+ * Online softmax (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018): a query keeps its
+ * largest score m so far, the sum of its weights 2^(s - m), and the weighted sum of values. Where a larger score m'
+ * comes, both sums are multiplied by 2^(m - m'). So no score leaves the block, and any number of keys fits. Scores
+ * are multiplied by log2(e), as GPUs have an instruction for 2^x. Parts are joined by the same rule.
+ * Example: scores 1, then 3: sums (1, v1), then (1 * 2^-2 + 1, v1 * 2^-2 + v2). Read first: attend.h. */
 #ifndef TORT_KERNELS_CUDA_ATTEND_CUH
 #define TORT_KERNELS_CUDA_ATTEND_CUH
 
@@ -25,9 +27,9 @@ static const float LOG2_E = 1.44269504088896340736f;
 /* ---- which tile ---- */
 
 struct attend_place {
-    int64_t tile, batch, head; /* the first of its heads */
+    int64_t tile, batch, head; /* batch and first head of the tile */
     int64_t first, last;       /* rows: (query, head of the pack) */
-    int64_t from, to;          /* keys of its part */
+    int64_t from, to;          /* keys of the part */
 };
 
 static __device__ __forceinline__ attend_place place_of(const gpu_attend &a, const gpu_attend_tiling &t, int64_t tile) {
@@ -47,12 +49,12 @@ static __device__ __forceinline__ int64_t key_offset(const gpu_attend &a, const 
     return p.batch * s.outer + p.head / a.group * s.inner;
 }
 
-/* Rows of a pack are few: they lie in one tile. */
+/* Returns the query of a row. Packed rows are few: they are in one tile, so 32 bits suffice. */
 static __device__ __forceinline__ int64_t query_of(const gpu_attend_tiling &t, int64_t row) {
     return t.pack == 1 ? row : (int64_t)((unsigned)row / (unsigned)t.pack);
 }
 
-/* Where a row of the tile lies in q, y, mask or keep. */
+/* Returns the offset of a row of the tile in q, y, mask or keep. */
 static __device__ __forceinline__ int64_t row_offset(const gpu_attend_tiling &t, const tort_matrix_strides &s,
                                                      const attend_place &p, int64_t row) {
     const int64_t query = query_of(t, row), head = p.head + (row - query * t.pack);
@@ -62,10 +64,10 @@ static __device__ __forceinline__ int64_t row_offset(const gpu_attend_tiling &t,
 /* ---- which keys ---- */
 
 struct key_span {
-    int64_t first, last; /* of the keys first..last */
+    int64_t first, last; /* keys first..last */
 };
 
-/* Keys that count in a batch; out of range: reported, and none. */
+/* Returns the number of valid keys of a batch; if it is out of range it is reported, and 0. */
 static __device__ __forceinline__ int64_t valid_keys(const gpu_attend &a, int64_t batch) {
     if (!a.valid && !a.lengths) return a.keys;
     const int64_t valid = a.valid ? a.valid[batch] : (int64_t)a.lengths[batch] + 1;
@@ -84,12 +86,13 @@ static __device__ __forceinline__ key_span span_of(const gpu_attend &a, int64_t 
     return span;
 }
 
-/* The steps of a part's keys. First come those that no query of the tile needs a look at: each sees all of their keys,
- * and nothing but the scale is asked of their scores. Then those before and behind them. */
+/* Order of the steps of a part's keys. First come the simple steps: all queries of the tile see all of their keys,
+ * and scores are only scaled. Then the steps before and after them. */
 template <int STEP> struct key_walk {
-    int first, simple, rest; /* numbers of steps from key 0 on: of all; of the simple ones; of those behind them */
+    int first, simple, rest; /* numbers of steps, counted from key 0: of the first step, of the first simple one, of the
+                                first after those */
     int simple_count, count;
-    int64_t last; /* no query sees keys from there on */
+    int64_t last; /* no query sees keys from here on */
 
     __device__ __forceinline__ key_walk(const gpu_attend &a, const gpu_attend_tiling &t, const attend_place &p,
                                         bool is_simple) {
@@ -104,7 +107,7 @@ template <int STEP> struct key_walk {
         if (!is_simple || !count || rest < simple) simple = rest = first;
         simple_count = rest - simple;
     }
-    /* The number of the i-th step. */
+    /* Returns the number of the i-th step. */
     __device__ __forceinline__ int step(int i) const {
         if (i < simple_count) return simple + i;
         return i - simple_count < simple - first ? first + i - simple_count : first + i;
@@ -113,10 +116,10 @@ template <int STEP> struct key_walk {
 
 /* ---- scores ---- */
 
-/* Of a row of the tile. */
+/* A row of the tile: the keys it sees, and offsets. */
 struct attend_row {
     key_span span;
-    int64_t mask, keep, marks; /* offsets of its elements; of marks that are intervals, the batch */
+    int64_t mask, keep, marks; /* offsets of its elements; marks: the batch if marks are intervals */
 };
 
 static __device__ __forceinline__ void describe_rows(const gpu_attend &a, const gpu_attend_tiling &t,
@@ -156,16 +159,18 @@ static __device__ __forceinline__ float score_of(const gpu_attend &a, const atte
     if (a.keep && (a.keep[row.keep + key * a.keep_strides.column] != 0) != a.keep_where) score = a.fill;
     if (a.mask) score += mask_at(a, row.mask + key * a.mask_strides.column);
     if (a.marks && is_marked(a, row, key)) score += a.marked;
-    const float power = score * LOG2_E; /* the lowest floats stay finite: such keys count where there are no others */
+    const float power = score * LOG2_E; /* very low floats stay finite: such keys count if there are no others */
     return power == -INFINITY && score != -INFINITY ? -FLT_MAX : power;
 }
 
-/* Where a product lies in shared memory: rows of a warp fall into different banks. */
+/* Returns the place of a product in shared memory, permuted by XOR so that the rows of a warp are in different
+ * banks. */
 template <int STEP> static __device__ __forceinline__ int score_place(int row, int column) {
     return row * STEP + (column ^ (row * 8 & (STEP - 8)));
 }
 
-/* Turns products of a warp's rows into scores. Neighbouring lanes have neighbouring keys, as masks have. */
+/* Turns the products of a warp's rows into scores. Neighbouring lanes take neighbouring keys, whose mask elements
+ * are contiguous. */
 template <int STEP, int WARP_ROWS>
 static __device__ __forceinline__ void score_rows(const gpu_attend &a, const attend_row *rows, int64_t first_key,
                                                   float *products) {
@@ -180,32 +185,33 @@ static __device__ __forceinline__ void score_rows(const gpu_attend &a, const att
 
 /* ---- softmax ---- */
 
-/* What weights are relative to: nothing, while there are no scores. */
+/* Returns the score that weights are relative to: 0 as long as no key was seen, since -inf - -inf would be NaN. */
 static __device__ __forceinline__ float shift_of(float largest) {
     return largest == -INFINITY ? 0.0f : largest;
 }
 
-/* What the sum of the weights makes of a sum of weighted values. */
+/* Returns the factor that turns a sum of weighted values into the result: 1 / sum of weights, or 0. */
 static __device__ __forceinline__ float factor_of(const gpu_attend &a, float sum) {
     if (a.keys == 0 || (a.empty == GPU_ATTEND_EMPTY_IS_ZERO && sum == 0.0f)) return 0.0f;
     if (a.empty == GPU_ATTEND_NAN_IS_ZERO && !(sum > 0.0f)) return 0.0f;
     return 1.0f / sum;
 }
 
-/* 0 of anything, even of NaN. */
+/* A factor of 0 gives 0 even for NaN. */
 static __device__ __forceinline__ float scaled(float sum, float factor) {
     return factor == 0.0f ? 0.0f : sum * factor;
 }
 
 /* ---- parts ---- */
 
-/* A row of a part: `size` sums, then the largest score and the sum of the weights. */
+/* Returns a row of a part: `size` sums, then the largest score and the sum of the weights. */
 static __device__ __forceinline__ float *part_row(const gpu_attend_tiling &t, const gpu_parts &parts, int64_t tile,
                                                   int64_t part, int row) {
     return parts.sums + ((tile * t.parts + part) * t.rows + row) * (t.size + 2);
 }
 
-/* The block that comes last joins all parts in their order, whichever it is. */
+/* Joins the parts of a tile, in the block that arrives last. The order of parts is fixed, so results do not depend
+ * on which block that is. */
 template <class T>
 static __device__ __forceinline__ void join_keys(const gpu_attend &a, const gpu_attend_tiling &t,
                                                  const gpu_parts &parts, const attend_place &p) {
@@ -233,14 +239,14 @@ static __device__ __forceinline__ void join_keys(const gpu_attend &a, const gpu_
 
 /* ---- launchers ---- */
 
-/* May 16 bytes of a row be copied at once, whatever the row? */
+/* True if every row consists of aligned pieces of 16 bytes. */
 template <class T> static inline bool rows_of_pieces(const void *data, const tort_matrix_strides &s, int64_t size) {
     const int64_t piece = 16 / (int64_t)sizeof(T);
     return (uintptr_t)data % 16 == 0 && s.column == 1 && s.outer % piece == 0 && s.inner % piece == 0 &&
            s.row % piece == 0 && size % piece == 0;
 }
 
-/* Is a score nothing but a product times a positive number, where a query sees its key? */
+/* True if a score is just a product times a positive number, wherever the query sees the key. */
 static inline bool is_simple(const gpu_attend *a) {
     return !a->mask && !a->keep && !a->marks && !(a->softcap > 0) && a->scale > 0;
 }

@@ -1,5 +1,12 @@
-/* attend.h - softmax(scale * Q * K', masked) * V: one kernel family for every operator that is attention. What the
- * operators' rows ask of attend.c (which tile, how many parts) and of attend_half.cu and attend_float.cu. Plain C. */
+/* attend.h - softmax(scale * Q * K', masked) * V: one kernel family for all attention operators. Interface between
+ * the operators' rows, attend.c (tiles and parts) and the kernels of attend_half.cu and attend_float.cu. Plain C.
+ *
+ * The scheme is FlashAttention (Dao et al. 2022): a block keeps a tile of queries, walks over the keys, and never
+ * stores scores in global memory, since softmax is computed online (Milakov and Gimelshein, "Online normalizer
+ * calculation for softmax", 2018; see attend.cuh).
+ * Cost: queries * visible keys * (key_size + value_size) multiply-adds per head; keys and values are read once per
+ * tile of queries; memory does not grow with queries * keys.
+ * Example: 1024 queries and keys of 64 half elements: 16 tiles of 64 queries per head, each 16 steps of 64 keys. */
 #ifndef TORT_KERNELS_CUDA_ATTEND_H
 #define TORT_KERNELS_CUDA_ATTEND_H
 
@@ -8,19 +15,20 @@
 #include "kernels/cuda/tiling.h"
 #include "ops/fused_attention.h"
 
-enum { GPU_ATTEND_SIZE = 256 }; /* the most elements of a key or value */
+enum { GPU_ATTEND_SIZE = 256 }; /* upper limit for the elements of a key or value */
 
 typedef enum gpu_attend_type { GPU_ATTEND_FLOAT, GPU_ATTEND_HALF, GPU_ATTEND_BFLOAT16 } gpu_attend_type;
 
-/* What becomes of a query whose weights sum up to 0 (no key is left to it) or to NaN. */
+/* Result of a query whose weights sum up to 0 (it sees no key) or to NaN. */
 typedef enum gpu_attend_empty {
     GPU_ATTEND_EMPTY_IS_NAN,
     GPU_ATTEND_EMPTY_IS_ZERO,
-    GPU_ATTEND_NAN_IS_ZERO /* and an empty one too */
+    GPU_ATTEND_NAN_IS_ZERO /* likewise, also for NaN */
 } gpu_attend_empty;
 
-/* outer of strides: batch; inner: head (of k and v, key head); row: position; column: element, or key of a mask. What
- * an operator does not have is NULL. A score is capped, then replaced, then masked, then hidden. */
+/* Operands of a launch; those that the operator does not have are NULL. Strides: outer is the batch, inner the head
+ * (key head for k and v), row the position, column the element, or the key of a mask. A score is capped, then
+ * replaced (keep), masked, marked, and hidden, in this order. */
 typedef struct gpu_attend {
     int64_t batch, heads, group; /* query head h reads key head h / group */
     int64_t queries, keys, key_size, value_size;
@@ -28,47 +36,48 @@ typedef struct gpu_attend {
     const void *q, *k, *v;
     void *y;
     float scale, softcap; /* softcap 0: none */
-    const uint8_t *keep;  /* where it is not keep_where, `fill` takes the place of the score */
+    const uint8_t *keep;  /* where it differs from keep_where, `fill` replaces the score */
     bool keep_where;
     float fill;
-    const void *mask; /* is added to the scores */
+    const void *mask; /* added to the scores */
     gpu_attend_type mask_type;
-    /* What is marked gets `marked` on top of its score: elements that are not positive, or keys outside of an interval
-     * of each batch (a tort_heads_mask says which). */
+    /* Marked keys get `marked` added to their score: those whose element is not positive, or those outside of a
+     * batch's interval (mark_kind is a tort_heads_mask). */
     const int32_t *marks;
     int32_t mark_kind;
     tort_matrix_strides mark_strides;
     int64_t mark_offset;
     float marked;
-    /* Query i stands at place i + before among the keys, and sees keys up to `end`; with `valid`, one a batch, or
-     * `lengths`, one less, fewer, and then, from_end, the last query stands at the last of them. */
+    /* Query i has position i + before among the keys and sees keys up to `end`. With `valid`, one per batch, or
+     * `lengths`, one less, there are fewer keys; from_end then puts the last query at the last of them. */
     int64_t before, end;
     const int64_t *valid;
     const int32_t *lengths;
-    bool from_end, causal, last_sees_all; /* last_sees_all: the last query, in spite of causal */
-    int64_t left, right; /* the window around a query's place, with lengths so many keys in all; -1: none */
+    bool from_end, causal, last_sees_all; /* last_sees_all: the last query ignores `causal` */
+    int64_t left,
+        right; /* window around a query's position, but with `lengths`, left is the number of keys; -1: none */
     gpu_attend_empty empty;
-    int32_t node; /* who reports a wrong number of valid keys */
+    int32_t node; /* node that reports an invalid number of valid keys */
     void *status;
 } gpu_attend;
 
-/* A block takes `rows` queries of `pack` heads that share their keys, and a part of the keys. */
+/* Tiles: a block takes `rows` queries of `pack` heads that share their keys, and a part of the keys. */
 typedef struct gpu_attend_tiling {
-    int32_t size;   /* elements of keys and values that there is room for: 64, 128 or 256 */
-    int32_t rows;   /* of a tile */
+    int32_t size;   /* room for the elements of a key or value: 64, 128 or 256 */
+    int32_t rows;   /* rows of a tile */
     int32_t step;   /* keys at a time */
-    int32_t pack;   /* heads whose queries share tiles: 1, or the group */
-    int64_t down;   /* tiles of rows; of one (batch, pack of heads) */
-    int64_t tiles;  /* of all */
-    int32_t parts;  /* blocks that share the keys of a tile; the last one joins their sums */
-    int64_t part;   /* keys in a part, a multiple of step */
-    size_t scratch; /* bytes for the sums of the parts; 0: there is one part. Never grows with the number of keys
-                     * beyond a bound that the target sets */
+    int32_t pack;   /* heads whose queries share a tile: 1, or the group */
+    int64_t down;   /* tiles of rows per (batch, pack of heads) */
+    int64_t tiles;  /* tiles of all batches and heads */
+    int32_t parts;  /* blocks that share the keys of a tile; the last one to finish joins their sums */
+    int64_t part;   /* keys of a part, a multiple of step */
+    size_t scratch; /* bytes for the sums of the parts; 0 if there is one part. The target bounds it, whatever the
+                       number of keys */
 } gpu_attend_tiling;
 
-/* The most scratch for so many keys or fewer. */
+/* Returns the maximum scratch for this many keys or fewer. */
 size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
-/* A pure function of shape and target, so that plans and runs get one answer. Sizes are not negative. */
+/* Chooses the tiling: a pure function of shape and target, so plans and runs agree. Sizes must not be negative. */
 gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_attend_type type,
                                              const gpu_attend *attend);
 
@@ -76,16 +85,16 @@ static inline gpu_attend_type gpu_attend_type_of(tort_type type) {
     return type == TORT_FLOAT16 ? GPU_ATTEND_HALF : type == TORT_BFLOAT16 ? GPU_ATTEND_BFLOAT16 : GPU_ATTEND_FLOAT;
 }
 
-/* YES where input 0 is float, float16, or bfloat16 on code that has its tensor cores. */
+/* Accepts an input 0 of float, float16, or bfloat16 if the device's code has tensor cores for it. */
 tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_node_view *node);
-/* YES where keys and values of these sizes fit (-1: not known yet, which is refused). */
+/* Accepts keys and values of sizes that fit; -1 (not known yet) is refused. */
 tort_verdict tort_cuda_claim_attend(int64_t key_size, int64_t value_size);
 
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Of a type and a size of gpu_attend_tiling. */
+/* Kernels of a type and a size of gpu_attend_tiling. */
 cudaError_t gpu_load_attend_half(gpu_attend_type type, int32_t size);
 cudaError_t gpu_load_attend_float(int32_t size);
 cudaError_t gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *attend,
@@ -95,7 +104,7 @@ cudaError_t gpu_run_attend_float(gpu_stream stream, const gpu_attend *attend, co
 #ifdef __cplusplus
 }
 #else
-/* For rows; scratch: gpu_attend_tiling.scratch bytes. */
+/* For rows of operators; scratch has gpu_attend_tiling.scratch bytes. */
 tort_status cuda_prepare_attend(tort_prepare *prepare, int64_t key_size, int64_t value_size);
 tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch);
 #endif

@@ -1,8 +1,8 @@
-/* attend_float.cu - attention of floats by FMA. Read first: attend.cuh.
+/* attend_float.cu - attention of floats by FMA (the scheme is in attend.h and attend.cuh).
  *
- * A block has ROWS queries in shared memory and walks over the keys STEP at a time; keys and values take turns in one
- * room. Eight neighbouring lanes share QUERIES rows: each makes an eighth of their products, and keeps an eighth of
- * their sums in registers. Weights go from lane to lane through shared memory, within a warp. */
+ * A block has ROWS queries in shared memory and walks over the keys STEP at a time; keys and values use the same
+ * shared memory in turn. Eight neighbouring lanes share QUERIES rows: each makes an eighth of their products, and
+ * keeps an eighth of their sums in registers. Weights pass between lanes through shared memory, within a warp. */
 #include "kernels/cuda/attend.cuh"
 
 enum { LANES = 8, FOUR = 4 };
@@ -10,7 +10,7 @@ enum { LANES = 8, FOUR = 4 };
 template <int SIZE_> struct float_attend {
     enum {
         SIZE = SIZE_,
-        LINE = SIZE + FOUR, /* so that lines begin in different banks */
+        LINE = SIZE + FOUR, /* padded, so that lines begin in different banks */
         ROWS = SIZE > 64 ? 32 : 64,
         STEP = SIZE > 128 ? 16 : 32,
         QUERIES = ROWS * LANES / ATTEND_THREADS, /* of a thread */
@@ -21,7 +21,7 @@ template <int SIZE_> struct float_attend {
     };
 };
 
-/* Lines first..first + STEP of keys or values; zeros behind `last` and behind the elements that there are. */
+/* Copies lines first..first + STEP of keys or values; lines from `last` on, and elements from `size` on, become 0. */
 template <class A>
 static __device__ __forceinline__ void copy_lines(float *to, const float *data, const tort_matrix_strides &s,
                                                   int64_t first, int64_t last, int64_t size, bool packs) {
@@ -34,7 +34,8 @@ static __device__ __forceinline__ void copy_lines(float *to, const float *data, 
         }
         return;
     }
-    const bool along = s.column == 1; /* neighbours in memory are of a line, or of neighbouring lines */
+    const bool along =
+        s.column == 1; /* neighbouring threads read neighbours in memory: of a line, or of neighbouring lines */
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE; i += ATTEND_THREADS) {
         const int line = along ? i / A::SIZE : i % A::STEP, at = along ? i % A::SIZE : i / A::STEP;
@@ -56,11 +57,11 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
     }
 }
 
-/* A thread's queries, and what it has of their sums. */
+/* A thread's queries, and its part of their sums. */
 template <class A> struct thread_state {
-    int row;      /* the first, in the tile */
-    int warp_row; /* in the warp's rows */
-    int lane;     /* of those that share them */
+    int row;      /* first row, within the tile */
+    int warp_row; /* the same, within the warp */
+    int lane;     /* of the lanes that share the rows */
     float sums[A::QUERIES][A::PACKS][FOUR];
     float largest[A::QUERIES], weights[A::QUERIES];
 };
@@ -98,7 +99,8 @@ static __device__ __forceinline__ float lanes_sum(float value) {
     return value;
 }
 
-/* Products times `factor` are scores; they become weights, and go where the lanes of their rows find them. */
+/* Turns products into weights. Products times `factor` are scores; weights go to shared memory, where all lanes of
+ * their rows read them. */
 template <class A>
 static __device__ __forceinline__ void weigh(thread_state<A> &w, float factor, float (&products)[A::QUERIES][A::KEYS],
                                              float *room) {
@@ -162,7 +164,7 @@ static __device__ __forceinline__ void mask_products(const gpu_attend &a, const 
             products[i][j] = room[score_place<A::STEP>(w.warp_row + i, j * LANES + w.lane)];
 }
 
-/* Elements of its rows that a thread has: four of each LANES * FOUR. */
+/* Stores a thread's elements of its rows: four of each LANES * FOUR. */
 template <class A>
 static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu_attend_tiling &t,
                                                   const attend_place &p, const thread_state<A> &w, bool packs) {
@@ -204,7 +206,7 @@ static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, co
 }
 
 struct float_options {
-    bool simple, k_packs, v_packs, y_packs; /* packs: rows consist of whole ones */
+    bool simple, k_packs, v_packs, y_packs; /* packs: rows consist of whole packs */
 };
 
 template <class A>
@@ -229,7 +231,7 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
     for (int i = 0; i < walk.count; i++) {
         const int64_t first = (int64_t)walk.step(i) * A::STEP;
         float products[A::QUERIES][A::KEYS];
-        __syncthreads(); /* the values of the step before have been read */
+        __syncthreads(); /* the values of the previous step have been read */
         copy_lines<A>(lines, k, a.k_strides, first, walk.last, a.key_size, options.k_packs);
         __syncthreads();
         make_products<A>(w, queries, lines, products);

@@ -1,9 +1,11 @@
-/* attend_half.cu - attention of 16-bit elements on tensor cores, with float accumulators. Read first: attend.cuh;
- * product_half.cuh for pieces, ldmatrix and XOR; gpu.h for the fragments of mma.
+/* attend_half.cu - attention of 16-bit elements on tensor cores, with float accumulators (the scheme is in attend.h
+ * and attend.cuh). Read first: product_half.cuh for pieces, ldmatrix and XOR; gpu.h for the fragments of mma.
  *
- * A block has 64 rows of queries, 16 a warp, in shared memory, and walks over the keys STEP at a time. While scores are
- * made the values are on their way (cp.async), while values are summed up the next keys are. Products, weights and sums
- * stay in the registers of the warp: a fragment of sums of the first product is one of operand A for the second. */
+ * A block has 64 rows of queries in shared memory, 16 per warp (as in FlashAttention-2, Dao 2023, warps divide
+ * queries, not keys, so they never exchange sums), and walks over the keys STEP at a time. cp.async brings the
+ * values while scores are made, and the next keys while values are summed. Products, weights and sums stay in the
+ * registers of a warp: the accumulator fragments of the first product, rounded to 16 bits, are the A fragments of
+ * the second. */
 #include "kernels/cuda/attend.cuh"
 
 enum { PIECE = 8, ROWS = 64, WARP_ROWS = 16 };
@@ -14,8 +16,8 @@ template <class T_, int SIZE_, bool PIECES_> struct half_attend {
         SIZE = SIZE_,
         PIECES = PIECES_, /* rows of q, k and v consist of whole pieces */
         STEP = SIZE_ > 128 ? 16 : 64,
-        RESIDENT = SIZE_ > 64 ? 2 : 3, /* blocks that a multiprocessor shall hold, which bounds their registers */
-        /* Keys make room for the products of a step that masks are asked for. */
+        RESIDENT = SIZE_ > 64 ? 2 : 3, /* blocks per multiprocessor, which bounds the registers of a thread */
+        /* The room of the keys is reused for a step's products where masks are applied to them. */
         KEYS = STEP * SIZE * 2 > ROWS *STEP * 4 ? STEP *SIZE : ROWS *STEP * 2,
         SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2
     };
@@ -47,7 +49,7 @@ template <int SIZE> static __device__ __forceinline__ unsigned place_of_piece(un
     return (line * (SIZE / PIECE) + (piece ^ (line & 7))) * PIECE;
 }
 
-/* The lines of a step of keys or values; zeros behind `last` and behind the elements that there are. */
+/* Copies the lines of a step of keys or values; lines from `last` on, and elements from `size` on, become 0. */
 template <class A> struct line_source {
     typedef typename A::T T;
     enum { A_LINE = A::SIZE / PIECE, A_PASS = ATTEND_THREADS / A_LINE, PASSES = A::STEP / A_PASS };
@@ -75,7 +77,8 @@ template <class A> struct line_source {
                 cp_async16_or_zero(lines + place_at(i), at, i * A_PASS < left);
             return;
         }
-        const bool along = element_stride == 1; /* neighbours in memory are of a line, or of neighbouring lines */
+        const bool along = element_stride ==
+                           1; /* neighbouring threads read neighbours in memory: of a line, or of neighbouring lines */
 #pragma unroll 1
         for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE; i += ATTEND_THREADS) {
             const int line = along ? i / A::SIZE : i % A::STEP, e = along ? i % A::SIZE : i / A::STEP;
@@ -83,14 +86,14 @@ template <class A> struct line_source {
                 line < count && e < size ? at[line * line_stride + e * element_stride] : (T)0.0f;
         }
     }
-    /* The permutation repeats after 8 lines. */
+    /* Returns the place of a pass; the permutation repeats after 8 lines. */
     __device__ __forceinline__ unsigned place_at(int pass) const {
         if (A_PASS % 8 == 0) return place + (unsigned)pass * A_PASS * A::SIZE;
         return place_of_piece<A::SIZE>(threadIdx.x / A_LINE + (unsigned)pass * A_PASS, threadIdx.x % A_LINE);
     }
 };
 
-/* The tile's queries, once. */
+/* Copies the tile's queries, once. */
 template <class A>
 static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const gpu_attend_tiling &t,
                                                     const attend_place &p, typename A::T *queries) {
@@ -111,13 +114,13 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
     }
 }
 
-/* What a lane hands to ldmatrix: its row of the four matrices of a block of 16 lines by 16 elements, for every 16
- * elements of 64 (as far as XOR reaches); more of them are constants on. */
+/* Offsets that a lane gives to ldmatrix: its row of the four 8x8 matrices of a block of 16 lines by 16 elements, for
+ * each 16 of 64 elements (the reach of the XOR); further elements are constant offsets away. */
 template <int SIZE> struct block_reader {
     enum { PLACES = 4 };
     unsigned place[PLACES];
 
-    /* line, element: of the lane's matrix, in eights. */
+    /* line, element: position of the lane's matrix, in eights. */
     __device__ __forceinline__ block_reader(unsigned first, unsigned line, unsigned element) {
 #pragma unroll
         for (unsigned i = 0; i < PLACES; i++)
@@ -130,10 +133,11 @@ template <int SIZE> struct block_reader {
 
 /* ---- a step ---- */
 
-/* Of a warp's 16 rows: lane l has rows g = l / 4 and g + 8, and of each block of 8 columns 2 * (l % 4) and the next. */
+/* Accumulators of a warp's 16 rows: lane l has rows g = l / 4 and g + 8, and columns 2 * (l % 4) and the next of
+ * each block of 8. */
 template <class A> struct warp_state {
     float sums[A::SIZE / 8][4];
-    float largest[2], weights[2]; /* of a lane's own columns */
+    float largest[2], weights[2]; /* weights: sums over the lane's own columns */
 };
 
 template <class A>
@@ -156,7 +160,7 @@ make_products(const typename A::T *queries, const typename A::T *keys, const blo
     }
 }
 
-/* By way of shared memory, where lanes have other elements than those of fragments. */
+/* Applies masks to products through shared memory, where lanes read contiguous keys rather than those of fragments. */
 template <class A>
 static __device__ __forceinline__ void mask_products(const gpu_attend &a, const attend_row *rows, int64_t first_key,
                                                      float *room, float (&products)[A::STEP / 8][4]) {
@@ -179,7 +183,7 @@ static __device__ __forceinline__ void mask_products(const gpu_attend &a, const 
         }
 }
 
-/* Products times `factor` are scores; they become weights. */
+/* Turns products into weights. Products times `factor` are scores. */
 template <class A>
 static __device__ __forceinline__ void weigh(warp_state<A> &w, float factor, float (&products)[A::STEP / 8][4]) {
     float fade[2], shift[2];
@@ -248,7 +252,7 @@ static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, co
     }
 }
 
-/* Through the shared memory of the warp's queries, so that whole pieces leave. */
+/* Stores rows through the shared memory of the warp's queries, so that whole pieces are written. */
 template <class A>
 static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu_attend_tiling &t,
                                                   const attend_place &p, const warp_state<A> &w, bool y_pieces,
@@ -289,28 +293,28 @@ template <class A> struct attend_block {
     line_source<A> key_source, value_source;
     block_reader<A::SIZE> query_at, key_at, value_at;
     warp_state<A> w;
-    bool active; /* has this warp rows? */
+    bool active; /* this warp has rows */
 
-    /* Step i of the walk, whose keys are on their way: brings its values, and the keys of the next one. */
+    /* Makes step i of the walk, whose keys are being copied: fetches its values, and the keys of the next step. */
     template <bool SIMPLE>
     __device__ __forceinline__ void step(const gpu_attend &a, const key_walk<A::STEP> &walk, int i,
                                          const attend_row *rows) {
         const int warp = (int)threadIdx.x / 32;
         float products[A::STEP / 8][4];
         cp_async_wait<0>();
-        __syncthreads(); /* keys are there, values of the step before have been read */
+        __syncthreads(); /* the keys have arrived; the previous step's values have been read */
         value_source.copy(values, walk.step(i));
         cp_async_commit();
         if (active) make_products<A>(queries, keys, query_at, key_at, products);
         if (!SIMPLE) {
-            __syncthreads(); /* the keys have been read: their room is for products now */
+            __syncthreads(); /* the keys have been read: their room is reused for products */
             if (active)
                 mask_products<A>(a, rows + warp * WARP_ROWS, (int64_t)walk.step(i) * A::STEP,
                                  (float *)keys + warp * WARP_ROWS * A::STEP, products);
         }
         if (active) weigh<A>(w, SIMPLE ? a.scale * LOG2_E : 1.0f, products);
         cp_async_wait<0>();
-        __syncthreads(); /* values are there, keys have been read */
+        __syncthreads(); /* the values have arrived; the keys have been read */
         if (i + 1 < walk.count) key_source.copy(keys, walk.step(i + 1));
         cp_async_commit();
         if (active) add_values<A>(w, values, value_at, products);
@@ -348,7 +352,7 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
         b.w.weights[r] += __shfl_xor_sync(~0u, b.w.weights[r], 1);
         b.w.weights[r] += __shfl_xor_sync(~0u, b.w.weights[r], 2);
     }
-    __syncthreads(); /* copies of queries that no step waited for */
+    __syncthreads(); /* waits for copies of queries if there was no step */
     if (t.parts > 1) {
         leave_part<A>(t, parts, p, b.w);
         join_keys<T>(a, t, parts, p);

@@ -1,6 +1,6 @@
-/* attention.c - row and claim of Attention: past keys and values, grouped heads, masks, windows, soft cap, every
- * output. Shapes and masks are decoded by ops/attention.c. Kernels: attend_half.cu and attend_float.cu; where scores
- * are an output, or heads larger than those take, attention.cu. */
+/* attention.c - row and claim of Attention: past keys and values, grouped heads, masks, windows, soft cap, all
+ * outputs. ops/attention.c decodes shapes and masks. Kernels: attend_half.cu and attend_float.cu; if scores are an
+ * output, or heads are larger than those kernels take, attention.cu. */
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attend.h"
 
@@ -13,7 +13,7 @@ enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-/* Keys and values are of the query's type; a mask may be of another. */
+/* Checks that keys and values have the query's type; a mask may have another. */
 static tort_verdict claim_types(const tort_node_view *node, bool bfloat16) {
     for (int32_t i = KEY; i < node->input_count; i++) {
         if (!tort_has_input(node, i) || i == VALID_KEYS) continue;
@@ -36,7 +36,7 @@ static tort_verdict claim_attention(const tort_target *target, const tort_node_v
     return verdict.code == TORT_YES ? tort_cuda_claim_attend(p->key_size, p->value_size) : verdict;
 }
 
-/* The plain kernel: any sizes, and scores that are shown. */
+/* Claims for the plain kernel: any sizes, and scores as an output. */
 static tort_verdict claim_scores(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = tort_cuda_claim_float(target, node);
     return verdict.code == TORT_YES ? claim_types(node, false) : verdict;
@@ -75,7 +75,7 @@ static gpu_attend attend_of(const tort_attention_params *p) {
                         .empty = GPU_ATTEND_EMPTY_IS_ZERO};
 }
 
-/* What scratch holds: sums of parts, then keys and values of past and present, where no output does. Offsets. */
+/* Layout of scratch, as offsets: sums of parts, then past and present keys and values if they are no outputs. */
 typedef struct attention_scratch {
     size_t keys, values, bytes;
 } attention_scratch;
@@ -143,7 +143,7 @@ static void *output_data(const tort_call *call, int32_t o) {
     return tensor ? tensor->data : NULL;
 }
 
-/* Keys or values: past ones and new ones behind each other, in the output or in scratch, where there are past ones. */
+/* Joins past and new keys or values in the output or in scratch, if there are past ones. */
 static tort_status join_past(const tort_call *call, int32_t input, void *room, const void **data,
                              tort_matrix_strides *strides) {
     const tort_attention_params *p = call->params;

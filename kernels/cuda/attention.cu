@@ -1,8 +1,8 @@
-/* attention.cu - softmax(query * keys, masked) * values. A block takes one query at a time: its threads make the
- * scores, join for the largest and for the sum, then each makes elements of the output. Everything is computed in
- * float.
+/* attention.cu - softmax(query * keys, masked) * values, plainly: a block takes one query at a time; its threads
+ * make the scores, reduce to their maximum and their sum, then each makes elements of the output. Everything is
+ * computed in float.
  *
- * The scores lie in global memory, so that any number of keys fits. A query whose keys are all hidden yields zeros.
+ * The scores are in global memory, so any number of keys fits. A query whose keys are all hidden yields zeros.
  * Read first: attention.c, ops/attention.c (the meaning). */
 #include "kernels/cuda/gpu.h"
 
@@ -21,7 +21,7 @@ static __device__ __forceinline__ const T *row_of(const void *past, const void *
     return (const T *)fresh + batch * strides.batch + head * strides.head + (j - past_length) * strides.position;
 }
 
-/* present = past and new ones */
+/* present = past, then new ones */
 template <class T> static __global__ void attention_join_past(const gpu_join join, size_t count) {
     const tort_attention_params &p = join.params;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
@@ -36,7 +36,7 @@ template <class T> static __global__ void attention_join_past(const gpu_join joi
 
 struct query_place {
     int64_t batch, head, position;
-    int64_t valid, at; /* keys that may be seen; the key at this query's own position */
+    int64_t valid, at; /* valid keys; the key at this query's own position */
 };
 
 static __device__ __forceinline__ query_place place_of(const gpu_attention &a, size_t row) {
@@ -57,7 +57,7 @@ static __device__ __forceinline__ query_place place_of(const gpu_attention &a, s
     return q;
 }
 
-/* What is added to the score of key j: 0, an entry of a float mask, or -inf where it is hidden. */
+/* Returns the number added to the score of key j: 0, an element of a float mask, or -inf if the key is hidden. */
 static __device__ __forceinline__ float bias_of(const gpu_attention &a, const query_place &q, int64_t j) {
     const tort_attention_params &p = a.params;
     if (j >= p.mask_length || j >= q.valid || (p.causal && j > q.at) ||
@@ -125,7 +125,7 @@ template <class T> static __global__ void attention(const gpu_attention a) {
             if (sum != 0.0f) scores[j] /= sum;
             show<T>(a, 3, row, j, scores[j]);
         }
-        __syncthreads(); /* all scores are there */
+        __syncthreads(); /* all scores are written */
         T *output = (T *)a.output + q.batch * p.output.batch + q.head * p.output.head + q.position * p.output.position;
         for (int64_t i = threadIdx.x; i < p.value_size; i += blockDim.x) {
             float total = 0.0f;
@@ -174,7 +174,7 @@ cudaError_t gpu_load_attention(gpu_type type) {
     return type == GPU_HALF ? load<half>() : load<float>();
 }
 
-/* Elements are only moved: those of 16 bits are alike. */
+/* Elements are only moved, so all types of 16 bits share a kernel. */
 cudaError_t gpu_run_join_past(gpu_stream stream, int element_bytes, const gpu_join *join) {
     return element_bytes == 2 ? run_join<half>(stream, join) : run_join<float>(stream, join);
 }

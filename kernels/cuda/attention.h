@@ -1,4 +1,4 @@
-/* attention.h - Attention and RotaryEmbedding: what attention.c asks of attention.cu. Plain C. */
+/* attention.h - interface between attention.c and attention.cu: Attention and RotaryEmbedding. Plain C. */
 #ifndef TORT_KERNELS_CUDA_ATTENTION_H
 #define TORT_KERNELS_CUDA_ATTENTION_H
 
@@ -6,40 +6,41 @@
 #include "kernels/cuda/number.h"
 #include "ops/attention.h"
 
-/* What a node does not have is NULL. Each block has a row of total_length floats in `scores`. */
+/* Operands of Attention; those that the node does not have are NULL. Each block has a row of total_length floats in
+ * `scores`. */
 typedef struct gpu_attention {
     tort_attention_params params;
     const void *query, *key, *value, *past_key, *past_value;
     const void *mask;
     gpu_number mask_type;      /* float, half or bool */
-    const int64_t *valid_keys; /* one a batch: keys behind are hidden */
+    const int64_t *valid_keys; /* one per batch: later keys are hidden */
     void *output, *present_key, *present_value, *shown;
     float *scores; /* scratch */
-    int32_t node;  /* who reports a wrong number of valid keys */
+    int32_t node;  /* node that reports an invalid number of valid keys */
     void *status;
 } gpu_attention;
 
-/* Queries of all heads and batches. */
+/* Returns the queries of all heads and batches. */
 static inline size_t gpu_attention_rows(const tort_attention_params *params) {
     return (size_t)params->batch * (size_t)params->query_heads * (size_t)params->query_length;
 }
 
-/* Blocks take rows in turn; more would only make the scratch memory larger. */
+/* Returns the number of blocks, which take rows in turn; more blocks would only need more scratch. */
 static inline size_t gpu_attention_blocks(const tort_attention_params *params) {
     const size_t rows = gpu_attention_rows(params), max = 1024;
     return rows < max ? rows : max;
 }
 
-/* Keys or values of past and present behind each other: present = [batch, key_heads, total_length, size]. */
+/* Joins past and new keys or values: present = [batch, key_heads, total_length, size]. */
 typedef struct gpu_join {
     tort_attention_params params;
     tort_head_strides strides; /* of the new ones */
     int64_t size;
     const void *past, *fresh;
-    void *present; /* NULL: nothing is to be done */
+    void *present; /* NULL: nothing to do */
 } gpu_join;
 
-/* RotaryEmbedding: caches are [rows, rotated / 2]; positions, one each of (batch, position), may be NULL. */
+/* Operands of RotaryEmbedding. Caches are [rows, rotated / 2]; positions, one per (batch, position), may be NULL. */
 typedef struct gpu_rotary {
     tort_rotary_params params;
     size_t count; /* elements of x */
@@ -47,7 +48,7 @@ typedef struct gpu_rotary {
     const void *x, *cosines, *sines;
     const int64_t *positions;
     void *y;
-    int32_t node; /* who reports a wrong position */
+    int32_t node; /* node that reports an invalid position */
     void *status;
 } gpu_rotary;
 

@@ -1,4 +1,4 @@
-/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (of inference), BiasGelu and BiasSplitGelu. Kernel: bias.cu. */
+/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (inference), BiasGelu and BiasSplitGelu. Kernel: bias.cu. */
 #include "kernels/cuda/bias.h"
 
 #include "ops/microsoft/bias.h"
@@ -8,7 +8,7 @@ static tort_status prepare_bias(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_bias(gpu_type_of(p->node->inputs[0].type)));
 }
 
-/* The variant of the rows is a gpu_bias_function. Only sums have a third input. */
+/* Runs rows whose variant is a gpu_bias_function. Only sums have a third input. */
 static tort_status run_bias(const tort_call *call, uint8_t *mask) {
     const gpu_bias_function function = (gpu_bias_function)call->kernel->variant;
     const tort_bias_params *params = call->params;

@@ -1,5 +1,5 @@
-/* bias.cu - sums of rows and a bias, and Gelu of them. A thread takes a stride of output elements. Read first: bias.c.
- */
+/* bias.cu - sums of rows and a bias, and Gelu of them. Each thread makes output elements a grid stride apart. Read
+ * first: bias.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"

@@ -1,20 +1,20 @@
-/* bias.h - sums of rows, a bias and more: what bias.c asks of bias.cu. Plain C. */
+/* bias.h - interface between bias.c and bias.cu: sums of rows, a bias and more. Plain C. */
 #ifndef TORT_KERNELS_CUDA_BIAS_H
 #define TORT_KERNELS_CUDA_BIAS_H
 
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 
-/* The sum itself, its Gelu, or the left half of a row times the Gelu of the right one. */
+/* The sum itself, its Gelu, or the left half of a row times the Gelu of the right half. */
 typedef enum gpu_bias_function { GPU_BIAS_SUM, GPU_BIAS_GELU, GPU_BIAS_SPLIT } gpu_bias_function;
 
-/* x + bias + skip, in rows of `columns` elements; the bias is one row. */
+/* Operands of x + bias + skip, in rows of `columns` elements; the bias is one row. */
 typedef struct gpu_bias {
     gpu_bias_function function;
     size_t count, columns;       /* count: elements of y */
     const void *x, *bias, *skip; /* skip may be NULL */
     void *y;
-    uint8_t *mask; /* of what a dropout keeps, which is all; NULL: nobody asks */
+    uint8_t *mask; /* elements that a dropout keeps, which is all of them; NULL: no such output */
 } gpu_bias;
 
 #ifdef CUDA_DEVICE

@@ -1,5 +1,5 @@
-/* binary.c - rows and claims of functions of two tensors with broadcasting: arithmetic, comparisons, logic; Max, Min
- * and Sum of any number. Old forms of broadcasting are decoded by ops/elementwise.h. Kernels: binary.cu, power.cu. */
+/* binary.c - rows and claims of functions of two tensors with broadcasting: arithmetic, comparisons, logic; and Max,
+ * Min and Sum of any number. ops/elementwise.h decodes old forms of broadcasting. Kernels: binary.cu, power.cu. */
 #include "kernels/cuda/binary.h"
 
 #include "ops/elementwise.h"
@@ -20,7 +20,7 @@ static tort_verdict claim_numbers(const tort_target *target, const tort_node_vie
     return claim_types(node, GPU_ADD, NUMBERS);
 }
 
-/* Base and exponent may be of different types. */
+/* Claims Pow: base and exponent may have different types. */
 static tort_verdict claim_pow(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = tort_cuda_claim_number(target, node);
     if (verdict.code != TORT_YES || gpu_number_of(node->inputs[1].type) <= GPU_NUMBER_UINT64) return verdict;
@@ -42,7 +42,7 @@ static tort_verdict claim_integers(const tort_target *target, const tort_node_vi
     return claim_types(node, GPU_BIT_AND, "integers of 8 to 64 bits");
 }
 
-/* Sums of more than two go through the output, which in float16 would round more than once; so in bfloat16. */
+/* Claims Sum. More than two inputs are added in the output, which in float16 or bfloat16 would round more than once. */
 static tort_verdict claim_sum(const tort_target *target, const tort_node_view *node) {
     const tort_type type = node->inputs[0].type;
     if (node->input_count > 2 && (type == TORT_FLOAT16 || type == TORT_BFLOAT16))
@@ -54,7 +54,7 @@ static tort_verdict claim_sum(const tort_target *target, const tort_node_view *n
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-/* Variants of the rows: a gpu_binary, or ANY_MODULO, whose function an attribute selects. */
+/* Variants of the rows: a gpu_binary, or ANY_MODULO, for which an attribute selects the function. */
 enum { ANY_MODULO = GPU_BINARY_COUNT };
 
 #ifdef CUDA_DEVICE
@@ -76,7 +76,7 @@ static tort_status launch_pair(const tort_call *call, gpu_binary function, const
                                               pair[0].data, pair[1].data, y->data));
 }
 
-/* Floats to the power of floats of their type are a function like others. */
+/* True if base and exponent have one float type: an ordinary gpu_binary then. */
 static bool is_plain_power(tort_type base, tort_type exponent) {
     return base == exponent && gpu_has_binary(GPU_POW, gpu_number_of(base));
 }
@@ -88,7 +88,7 @@ static tort_status launch_power(const tort_call *call, const tort_tensor pair[2]
                                              gpu_number_of(pair[1].type), &loop, pair[0].data, pair[1].data, y->data));
 }
 
-/* The two inputs, of which one may have been broadcast by an old rule. */
+/* Sets the two inputs; an old rule of broadcasting may append dims to the second. */
 static void pair_of(const tort_call *call, tort_tensor pair[2]) {
     const tort_binary *params = call->params;
     pair[0] = call->inputs[0];
@@ -102,7 +102,7 @@ static tort_status run_pair(const tort_call *call) {
     return launch_pair(call, function_of(call->kernel, call->params), pair);
 }
 
-/* Greater is Less of the inputs in the other order. */
+/* Runs Greater as Less with the inputs exchanged. */
 static tort_status run_swapped(const tort_call *call) {
     tort_tensor pair[2];
     pair_of(call, pair);
@@ -110,7 +110,7 @@ static tort_status run_swapped(const tort_call *call) {
     return launch_pair(call, function_of(call->kernel, call->params), swapped);
 }
 
-/* Joins one input after the other to the output. */
+/* Joins the inputs in the output, one after the other. */
 static tort_status run_all(const tort_call *call) {
     const gpu_binary function = (gpu_binary)call->kernel->variant;
     const tort_tensor *y = &call->outputs[0];

@@ -1,7 +1,7 @@
 /* binary.cu - functions of two tensors with broadcasting. 16-bit floats are computed in float and rounded once;
- * integers wrap, and what is divided by 0 is 0, as in ops/arithmetic.c.
+ * integers wrap, and integer division by 0 gives 0, as in ops/arithmetic.c.
  *
- * Memory-bound: elements go in packs where rows allow. Read first: binary.c, pack.h. */
+ * Memory-bound: elements move in packs where rows allow. Read first: binary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/binary.h"
@@ -10,7 +10,7 @@
 
 /* ---- functions of what elements are computed in ---- */
 
-/* The least integer divided by -1 overflows. */
+/* True for -1 of a signed type: the lowest integer divided by it would overflow. */
 template <class T> static __device__ __forceinline__ bool is_minus_one(T x) {
     return (T)-1 < (T)0 && x == (T)-1;
 }
@@ -36,14 +36,14 @@ static __device__ __forceinline__ double remainder_of(double a, double b) {
     return fmod(a, b);
 }
 
-/* A zero has the sign of b too; NaN stays. */
+/* The result has the sign of b, also a zero; NaN stays. */
 template <class T> static __device__ __forceinline__ T modulo(T a, T b) {
     const T rest = remainder_of(a, b);
     if (rest == (T)0) return is_negative(b) ? (T) - (T)0 : (T)0;
     return is_negative(rest) != is_negative(b) ? (T)(rest + b) : rest;
 }
 
-/* Unsigned arithmetic of 64 bits wraps in every narrower width too. F: known, or int. */
+/* 64-bit unsigned arithmetic, truncated, wraps correctly in every narrower type. F: known (a constant), or int. */
 template <class F, class T> static __device__ __forceinline__ T basic(F function, T a, T b) {
     switch (function) {
     case GPU_ADD: return (T)((uint64_t)a + (uint64_t)b);
@@ -61,7 +61,7 @@ template <class F> static __device__ __forceinline__ double basic(F function, do
     return function == GPU_ADD ? a + b : function == GPU_SUB ? a - b : function == GPU_POW ? pow(a, b) : a * b;
 }
 
-/* x != x is NaN, which Max and Min let through. */
+/* x != x is NaN, which Max and Min propagate. */
 template <class F, class T> static __device__ __forceinline__ T apply(F function, T a, T b) {
     switch (function) {
     case GPU_DIV: return divide(a, b);
@@ -87,7 +87,7 @@ template <class F, class T> static __device__ __forceinline__ uint8_t compare(F 
 
 /* ---- kernels ---- */
 
-/* What becomes of a pair of elements: the kind of function is a type, so that one kernel serves all. */
+/* The kind of function as a type with `of(a, b)`, so that one kernel template serves all. */
 template <class F, class T> struct arithmetic {
     typedef T result;
     typedef typename computed<T>::type C;
@@ -164,8 +164,8 @@ template <class Kind, class T> static cudaError_t load_known() {
 #define NUMBERS(kind, function)                                                                                        \
     FLOATS(kind, function), {}, ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
 
-/* In the order of gpu_binary and gpu_number. What is not there has the kernel of all functions for its type;
- * gpu_has_binary tells of which. */
+/* Kernels in the order of gpu_binary and gpu_number. Missing ones use the kernel of all functions for their type, if
+ * gpu_has_binary. */
 static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_COUNT] = {
     {NUMBERS(arithmetic, GPU_ADD)},
     {NUMBERS(arithmetic, GPU_SUB)},
@@ -185,7 +185,7 @@ static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_COUNT] = {
     {NUMBERS(comparison, GPU_LESS_OR_EQUAL)},
 };
 
-/* use(T()) for the other types; a bool is a byte, 0 or 1. */
+/* Calls use(T()) for the other types; a bool is a byte of 0 or 1. */
 template <class Use> static cudaError_t for_other(gpu_number type, Use use) {
     return type == GPU_NUMBER_BOOL ? use(uint8_t()) : for_seldom(type, use);
 }

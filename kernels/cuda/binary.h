@@ -1,4 +1,4 @@
-/* binary.h - functions of two tensors with broadcasting: what binary.c asks of binary.cu. Plain C. */
+/* binary.h - interface between binary.c and binary.cu: functions of two tensors with broadcasting. Plain C. */
 #ifndef TORT_KERNELS_CUDA_BINARY_H
 #define TORT_KERNELS_CUDA_BINARY_H
 
@@ -12,11 +12,11 @@ typedef enum gpu_binary {
     GPU_DIV,
     GPU_MAX,
     GPU_MIN,
-    GPU_POW,       /* of floats; power.cu has the others */
+    GPU_POW,       /* of floats of one type; power.cu has the others */
     GPU_PRELU,     /* b is the slope */
-    GPU_REMAINDER, /* has the sign of a */
-    GPU_MODULO,    /* has the sign of b */
-    GPU_BIT_AND,   /* integers only, as the next two */
+    GPU_REMAINDER, /* result has the sign of a */
+    GPU_MODULO,    /* result has the sign of b */
+    GPU_BIT_AND,   /* integers only, as are the next two */
     GPU_BIT_OR,
     GPU_BIT_XOR,
     GPU_EQUAL, /* from here on the result is a bool */
@@ -28,7 +28,7 @@ typedef enum gpu_binary {
     GPU_BINARY_COUNT
 } gpu_binary;
 
-/* Is there a kernel of this function for elements of this type? */
+/* True if there is a kernel of this function for elements of this type. */
 static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
     if (function >= GPU_AND) return type == GPU_NUMBER_BOOL;
     if (function == GPU_POW) return type <= GPU_NUMBER_DOUBLE;
@@ -41,7 +41,7 @@ static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* y = f(a, b), operands 0 and 1 of the loop; y may be a where their elements lie alike. */
+/* y = f(a, b), operands 0 and 1 of the loop; y may be a if it has the same layout. */
 cudaError_t gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop, const void *a,
                            const void *b, void *y);
 cudaError_t gpu_load_binary(gpu_binary function, gpu_number type);

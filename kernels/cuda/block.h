@@ -1,10 +1,10 @@
-/* block.h - one value out of those of all threads of a block. For .cu files, after gpu.h. */
+/* block.h - reductions over the threads of a block, and arrival of blocks at a counter. For .cu files, after gpu.h. */
 #ifndef TORT_KERNELS_CUDA_BLOCK_H
 #define TORT_KERNELS_CUDA_BLOCK_H
 
 #define BLOCK_MAX_WARPS 8
 
-/* Whole warps for a block that works on `count` elements. */
+/* Returns whole warps for a block that works on `count` elements. */
 static inline unsigned block_threads(size_t count) {
     const size_t max = 32 * BLOCK_MAX_WARPS;
     return (unsigned)(count >= max ? max : (count + 31) / 32 * 32 + (count == 0 ? 32 : 0));
@@ -15,21 +15,21 @@ struct join_sum {
         return a + b;
     }
 };
-struct join_max { /* passes over NaN, as fmax */
+struct join_max { /* ignores NaN, as fmax does */
     template <class C> static __device__ __forceinline__ C of(C a, C b) {
         return fmax(a, b);
     }
 };
 
-/* Every thread gets Join of all threads' values, in an order that does not depend on timing. The block is
- * one-dimensional, of whole warps, and all its threads call this. `shared` holds BLOCK_MOST_WARPS elements and may be
- * used again at once. */
+/* Gives every thread Join of all threads' values, in an order that does not depend on timing. The block is
+ * one-dimensional, consists of whole warps, and all its threads must call this. `shared` holds BLOCK_MAX_WARPS
+ * elements and may be reused at once. */
 template <class Join, class C>
 static __device__ __forceinline__ C block_join(C value, C *shared, const Join &join = Join()) {
     const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
     for (int offset = 16; offset; offset >>= 1) value = join.of(value, __shfl_xor_sync(~0u, value, offset));
     if (warps == 1) return value;
-    __syncthreads(); /* the last call's reads are over */
+    __syncthreads(); /* the previous call's reads are over */
     if (threadIdx.x % 32 == 0) shared[warp] = value;
     __syncthreads();
     value = shared[0];
@@ -37,8 +37,9 @@ static __device__ __forceinline__ C block_join(C value, C *shared, const Join &j
     return value;
 }
 
-/* Is this block the last of `blocks` that come here for one counter? Then it sees what the others wrote before. The
- * counter begins at 0 and is 0 again when the last has come. All threads of a block call this, and get one answer. */
+/* True if this block is the last of `blocks` to arrive at the counter; it then sees what the others wrote before.
+ * The counter starts at 0 and is reset to 0 by the last. All threads of a block must call this, and get the same
+ * answer. */
 static __device__ __forceinline__ bool last_to_arrive(uint32_t *counter, unsigned blocks) {
     __shared__ bool last;
     __threadfence();

@@ -1,7 +1,7 @@
-/* broadcast.h - numpy's broadcasting on the device: which elements of the inputs go into element i of the output.
+/* broadcast.h - numpy broadcasting on the device: offsets of the inputs' elements for element i of the output.
  *
- * ops/broadcast.h merges the dimensions, so that tensors of one shape are one dimension and cost no division. Plain C,
- * but for the function that kernels call. */
+ * ops/broadcast.h merges dimensions, so that tensors of one shape have one dimension and cost no division. Plain C,
+ * except for the function that kernels call. */
 #ifndef TORT_KERNELS_CUDA_BROADCAST_H
 #define TORT_KERNELS_CUDA_BROADCAST_H
 
@@ -10,7 +10,7 @@
 #define GPU_LOOP_OPERANDS 3
 #define GPU_LOOP_RANK 10
 
-/* A kernel's parameter, by value. Strides are in elements; 0 repeats. */
+/* Passed to kernels by value. Strides are in elements; 0 repeats an element. */
 typedef struct gpu_loop {
     size_t count; /* elements of the output */
     int32_t rank;
@@ -19,7 +19,8 @@ typedef struct gpu_loop {
 } gpu_loop;
 
 #ifdef __cplusplus
-/* The offsets of the first `operands` operands for element i. 64-bit division is many times slower than that of 32. */
+/* Computes the offsets of the first `operands` operands for element i. Division is done in 32 bits where possible:
+ * in 64 it is many times slower. */
 template <int operands>
 static __device__ __forceinline__ void loop_offsets(const gpu_loop &loop, size_t i, int64_t (&offsets)[operands]) {
     const bool is_small = loop.count <= UINT32_MAX;

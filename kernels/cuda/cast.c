@@ -37,7 +37,7 @@ static tort_status prepare_clip(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_clip(gpu_number_of(p->node->inputs[0].type)));
 }
 
-/* The bound that input i gives, on the device; NULL: none. */
+/* Returns the bound in input i, on the device; NULL: none. */
 static const void *bound(const tort_call *call, int32_t i) {
     return i < call->input_count && tort_present(&call->inputs[i]) ? call->inputs[i].data : NULL;
 }

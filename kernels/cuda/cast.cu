@@ -1,6 +1,6 @@
-/* cast.cu - elements into another type, as ops/cast.c defines it: floats become integers by truncation, beyond int64
- * the nearest, NaN 0; narrower integers keep the low bits; a bool is whether it is not 0. Pairs of types that networks
- * have are a kernel each; of the others, a kernel for each target takes any source. Read first: cast.c. */
+/* cast.cu - converts element types as ops/cast.c defines: floats become integers by truncation, saturating at int64,
+ * NaN becomes 0; narrower integers keep the low bits; a bool is `x != 0`. Pairs of types that networks use have a
+ * kernel each; for the others, one kernel per target takes any source. Read first: cast.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"
@@ -9,12 +9,12 @@
 
 /* ---- kernel ---- */
 
-/* A byte that is 0 or 1; a type of its own, so that conversions to and from it differ from those of uint8. */
+/* A byte of 0 or 1: a type of its own, so that conversions differ from those of uint8. */
 struct boolean {
     uint8_t value;
 };
 
-/* Every type is either a float or an integer before it is stored. */
+/* Loads an element as float or int64, from which any type is stored. */
 static __device__ __forceinline__ float load(float x) {
     return x;
 }
@@ -115,7 +115,7 @@ static const cast_row rows[FREQUENT][FREQUENT] = {
     FROM(float), FROM(half), FROM(bfloat16), FROM(int32_t), FROM(int64_t), FROM(int8_t), FROM(uint8_t), FROM(boolean),
 };
 
-/* The place of a type in rows; FREQUENT: it has none. */
+/* Returns the index of a type in rows; FREQUENT: none. */
 static int place_of(gpu_number type) {
     static const gpu_number types[FREQUENT] = {GPU_NUMBER_FLOAT, GPU_NUMBER_HALF, GPU_NUMBER_BFLOAT16, GPU_NUMBER_INT32,
                                                GPU_NUMBER_INT64, GPU_NUMBER_INT8, GPU_NUMBER_UINT8,    GPU_NUMBER_BOOL};

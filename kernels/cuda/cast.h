@@ -1,4 +1,4 @@
-/* cast.h - conversion and clipping of elements: what cast.c and clip.c ask of cast.cu and clip.cu. Plain C. */
+/* cast.h - interface between cast.c and cast.cu, clip.cu: conversion and clipping of elements. Plain C. */
 #ifndef TORT_KERNELS_CUDA_CAST_H
 #define TORT_KERNELS_CUDA_CAST_H
 
@@ -9,12 +9,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* y[i] = x[i] in another type, between all of gpu_number. */
+/* y[i] = x[i] in another type, between all types of gpu_number. */
 cudaError_t gpu_run_cast(gpu_stream stream, gpu_number from, gpu_number to, const void *x, void *y, size_t count);
 cudaError_t gpu_load_cast(gpu_number from, gpu_number to);
 
-/* y[i] = x[i] within bounds. low_data and high_data point to one element on the device, or are NULL: then low and high
- * hold for floats, and integers have no bound. All but bool. */
+/* Clips y[i] = x[i]. low_data and high_data point to one element on the device, or are NULL: low and high are then
+ * the bounds of floats, and integers have none. All types but bool. */
 cudaError_t gpu_run_clip(gpu_stream stream, gpu_number type, const void *x, void *y, size_t count, const void *low_data,
                          const void *high_data, double low, double high);
 cudaError_t gpu_load_clip(gpu_number type);

@@ -1,6 +1,5 @@
-/* claims.c - refusals that many families share (claims.h). Pure: they look at the node and the target, not at a device.
- * That inputs which the operator wants of one type are of one type was checked before any claim
- * (runtime/graph/check.c). */
+/* claims.c - refusals that many families share (claims.h): pure functions of node and target, without a device.
+ * runtime/graph/check.c has checked before any claim that inputs of one type parameter have one type. */
 #include "kernels/cuda/claims.h"
 
 #include "kernels/cuda/images.h"
@@ -19,7 +18,7 @@ tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int3
                    tort_type_name(node->inputs[input].type), like, tort_type_name(node->inputs[like].type));
 }
 
-/* The types up to `last` in the order of gpu_number, which `expected` names. */
+/* Accepts the types up to `last` in the order of gpu_number; `expected` names them. */
 static tort_verdict claim_up_to(const tort_node_view *node, gpu_number last, const char *expected) {
     if (gpu_number_of(node->inputs[0].type) <= last) return tort_yes();
     return tort_cuda_no_type(node, 0, expected);

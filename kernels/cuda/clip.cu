@@ -1,5 +1,5 @@
-/* clip.cu - elements within bounds, which are read on the device: they may be values of the graph. Where the low bound
- * is above the high one, the result is the high one; NaN stays. Read first: cast.c. */
+/* clip.cu - clips elements; the bounds are read on the device, as they may be values of the graph. If low > high the
+ * result is high; NaN stays. Read first: cast.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cast.h"
@@ -8,7 +8,7 @@
 
 /* ---- kernel ---- */
 
-/* C is what T is computed in. */
+/* C is the type in which T is computed. */
 template <int size, class T, class C>
 static __device__ __forceinline__ void clip_range(const T *x, T *y, size_t first, size_t end, C low, C high) {
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
@@ -33,7 +33,7 @@ static __global__ void clip(const T *x, T *y, size_t packed, size_t count, const
 
 /* ---- launchers ---- */
 
-/* The bounds of a clip without inputs. Integers have none. */
+/* Bounds of a clip without inputs: integers have none. */
 template <class C> struct clip_bounds {
     C low, high;
     clip_bounds(double, double)

@@ -1,17 +1,18 @@
-/* context.c - makes a device current for a thread, and gives the thread back what it had.
+/* context.c - makes a device current for a thread, and restores the thread's previous context.
  *
- * By the driver's stack of contexts, not by cudaSetDevice: taking the top off restores exactly what the caller had, a
- * context of its own making too, and touches no other device. cudaSetDevice back to a device that the program has never
- * used would start CUDA there, which costs time and memory, and fails where another process holds that GPU alone.
- * A primary context is held and never released, as CUDA's own runtime does: the last release would destroy it with all
- * code in it and with what cuBLAS and cuDNN, which stay mapped, keep there; and the next session would start anew. */
+ * By the driver's stack of contexts, not by cudaSetDevice: a pop restores exactly the caller's context, even one
+ * that it created itself, and touches no other device. cudaSetDevice back to a device that the program never used
+ * would start CUDA there, which costs time and memory, and fails if another process holds that GPU exclusively. The
+ * primary context is retained and never released, as CUDA's own runtime does: the last release would destroy it with
+ * all code in it and the state that cuBLAS and cuDNN, which stay mapped, keep there; and the next session would
+ * start anew. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/context.h"
 
 #include <stddef.h>
 #include <string.h>
 
-enum { INTERFACE = 12000 }; /* the version of the driver's functions whose prototypes stand in context.h */
+enum { INTERFACE = 12000 }; /* version of the driver's functions whose prototypes context.h has */
 
 static cudaError_t find_functions(cuda_context *context) {
     static const struct {
@@ -50,5 +51,5 @@ void cuda_context_pop(const cuda_context *context) {
     context->pop(&ours);
 }
 #else
-typedef int cuda_contexts_are_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int cuda_contexts_are_in_builds_with_cuda; /* ISO C requires a declaration */
 #endif

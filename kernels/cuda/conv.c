@@ -1,9 +1,12 @@
-/* conv.c - rows and claims of Conv and FusedConv: directly where every channel is a group of its own, then cuDNN where
- * it is found (conv_cudnn.c), else as a matrix product whose right side are the windows of the input.
+/* conv.c - rows and claims of Conv and FusedConv: a direct kernel if every channel is a group (depthwise), then
+ * cuDNN if it is found (conv_cudnn.c), else a matrix product whose right operand are the windows of the input
+ * (implicit GEMM: Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", 2014).
  *
- * Where a window's elements lie does not depend on the window: that is a table, made once a plan and kept on the
- * device, so that the kernel never divides to find them. A kernel of 1x1 without strides and padding needs none: its
- * windows are the pixels, and the product is one of matrices. */
+ * The im2col matrix is never stored. Where a window's elements are does not depend on the window, so a table of
+ * offsets is made once per plan and kept on the device, and the kernel never divides to find them. A 1x1 kernel
+ * without strides and padding needs no table: its windows are the pixels, and the product is one of matrices.
+ * Cost: filters * channels / group * kernel positions * pixels multiply-adds. Example: 3x3 on 64 channels: a table
+ * of 576 entries. */
 #include "kernels/cuda/conv.h"
 
 #include <limits.h>
@@ -36,7 +39,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel");
 }
 
-/* The first convolution of a network: few channels, which are not last yet, and filters that will be. */
+/* Claims the first convolution of a network: few channels, which are not last in memory, but filters that will be. */
 static tort_verdict claim_to_nhwc(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     const tort_verdict verdict = claim_conv(target, node);
@@ -79,7 +82,7 @@ static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capabilit
                                p->batch * p->group);
 }
 
-/* Offsets are of 32 bits. */
+/* Checks that offsets fit 32 bits. */
 static tort_status check_sizes(const tort_conv_params *params, tort_error *error) {
     const tort_sliding *window = &params->window;
     bool fits = params->channels < INT_MAX;
@@ -136,7 +139,7 @@ tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *laun
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
 
-/* Kernel position `position`, of all positions row by row, in channel `channel`. */
+/* Returns the offset of kernel position `position`, counted row by row, in channel `channel`. */
 static gpu_conv_offset offset_of(const tort_sliding *window, int64_t channel, int64_t position) {
     gpu_conv_offset offset = {0};
     int64_t elements = 0, plane = 1;
@@ -157,7 +160,7 @@ static void fill_table(const tort_sliding *window, int64_t channels, int64_t len
     for (int64_t i = length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
 }
 
-/* Are the windows the pixels, one by one? */
+/* True if the windows are the pixels, one by one. */
 static bool is_pointwise(const tort_sliding *window) {
     for (int32_t i = 0; i < window->axes; i++)
         if (window->kernel[i] != 1 || window->strides[i] != 1 || window->begin[i] || window->end[i]) return false;
@@ -191,7 +194,7 @@ static tort_status prepare_conv(tort_prepare *p) {
     return cuda_loaded(p, code != cudaSuccess || is_pointwise(&params->window) ? code : gpu_load_conv(type));
 }
 
-/* Weights by pixels, for each image and group. */
+/* Returns the product of weights and pixels, for each image and group. */
 static gpu_matmul pixels_product(const gpu_conv_product *p) {
     return (gpu_matmul){.m = p->filters,
                         .n = p->pixels,
@@ -272,9 +275,9 @@ static tort_status run_depthwise(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Depthwise comes before cuDNN: with one channel a group there is nothing for a matrix product to gain. The work is
- * reading X and writing Y once, which the direct kernel does without workspace; cuDNN's general algorithms would run a
- * product of one row a group. */
+/* Depthwise precedes cuDNN: with one channel per group a matrix product gains nothing. The work is to read X and
+ * write Y once, which the direct kernel does without workspace; cuDNN's general algorithms would run a product of
+ * one row per group. */
 #define DEPTHWISE(domain_, op_)                                                                                        \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise,                              \
@@ -314,7 +317,8 @@ static tort_status run_depthwise(const tort_call *call) {
 
 enum { Z = 1 << TORT_EPILOGUE_Z };
 
-/* Of a domain's operator: channels last before cuDNN, whose calls would convert each image there and back. */
+/* Rows of a domain's operator. Channels-last kernels precede cuDNN, whose calls would convert each image to its
+ * layout and back. */
 #define ROWS(domain_, op_, z)                                                                                          \
     NHWC(domain_, op_, "conv_depthwise_nhwc", _depthwise, 1 | z), NHWC(domain_, op_, "conv_nhwc", , 1 | z),            \
         TO_NHWC(domain_, op_, z), DEPTHWISE(domain_, op_), CUDNN(domain_, op_), IMPLICIT_GEMM(domain_, op_)

@@ -1,5 +1,5 @@
-/* conv.cu - Conv and FusedConv over one to three spatial axes: as a matrix product of weights (filters, length) by
- * windows (length, pixels). Read first: conv.c, product.cuh; depthwise.cu has what has a group for each channel. */
+/* conv.cu - Conv and FusedConv over one to three spatial axes: a matrix product of weights (filters, length) by
+ * windows (length, pixels). Read first: conv.c, product.cuh; depthwise convolutions are in depthwise.cu. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/conv.h"
@@ -40,7 +40,7 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
         for (int i = 0; i < GPU_CONV_AXES; i++) all = all && (unsigned)(at[i] + offset.at[1 + i]) < (unsigned)p.in[i];
         return all;
     }
-    /* Floats go where product_float.cuh wants them, in rows of lines. */
+    /* Copies floats to where product_float.cuh expects them: in rows of lines. */
     __device__ __forceinline__ void copy(float *stage) {
 #pragma unroll
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
@@ -49,7 +49,7 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
                                 inside(offset));
         }
     }
-    /* 16-bit elements, which cp.async cannot copy one by one, in pieces along k. */
+    /* Copies 16-bit elements, which cp.async cannot copy singly, into pieces along k. */
     template <class U> __device__ __forceinline__ void copy(U *stage) {
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
             const window_offset offset = load_pack<4>(next);
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
     }
 }
 
-/* The exchanged product, of one group. */
+/* The exchanged product, for one group. */
 template <class T, class Tile>
 static __global__ void __launch_bounds__(Tile::THREADS, 1)
     conv_half_to_nhwc(gpu_conv_product p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {

@@ -1,4 +1,4 @@
-/* conv.h - Conv and FusedConv on the device: what conv.c asks of conv.cu and of conv_cudnn.c. Plain C. */
+/* conv.h - interface between conv.c and conv.cu, conv_cudnn.c: Conv and FusedConv on the device. Plain C. */
 #ifndef TORT_KERNELS_CUDA_CONV_H
 #define TORT_KERNELS_CUDA_CONV_H
 
@@ -6,32 +6,34 @@
 #include "kernels/cuda/tiling.h"
 #include "kernels/cuda/window.h"
 
-/* Weights (filters, channels * kernel) of a group by the input's windows. Sizes in elements. */
+/* A convolution: weights (filters, channels * kernel) of a group by the input's windows. Sizes in elements. */
 typedef struct gpu_conv {
     gpu_window window;
-    int64_t batch, group, channels, filters; /* channels and filters of one group */
+    int64_t batch, group, channels, filters; /* per group */
     tort_epilogue epilogue;
 } gpu_conv;
 
 typedef struct gpu_conv_operands {
-    const void *x, *w, *bias, *residual; /* the last two: NULL where there is none */
+    const void *x, *w, *bias, *residual; /* bias and residual: NULL if absent */
     void *y;
 } gpu_conv_operands;
 
 /* ---- as a matrix product: weights (filters, length) by windows (length, pixels), for each image and group ---- */
 
-enum { GPU_CONV_AXES = 3 }; /* those that are not there have size 1 */
+enum { GPU_CONV_AXES = 3 }; /* missing axes have size 1 */
 
-/* Element k of any window: how far from the window's first it lies, and where it must not be outside the input. */
+/* Offset of element k within any window: elements from the window's first, and coordinates, which must be inside the
+ * input. */
 typedef struct gpu_conv_offset {
     int32_t elements, at[GPU_CONV_AXES];
 } gpu_conv_offset;
 
 typedef struct gpu_conv_product {
-    int64_t batch, group, channels, filters; /* channels and filters of one group */
-    int64_t length, pixels, in_pixels;       /* of a window; outputs and inputs of a channel */
+    int64_t batch, group, channels, filters; /* per group */
+    int64_t length, pixels, in_pixels;       /* of a window; outputs and inputs per channel */
     int32_t in[GPU_CONV_AXES], out[GPU_CONV_AXES], stride[GPU_CONV_AXES], pad[GPU_CONV_AXES];
-    const gpu_conv_offset *offsets; /* gpu_conv_offset_count of them, on the device; behind `length` all are outside */
+    const gpu_conv_offset
+        *offsets; /* gpu_conv_offset_count of them, on the device; those from `length` on are outside of any input */
     tort_epilogue epilogue;
 } gpu_conv_product;
 
@@ -39,7 +41,7 @@ static inline int64_t gpu_conv_offset_count(int64_t length) {
     return (length + GPU_STEP_HALF - 1) / GPU_STEP_HALF * GPU_STEP_HALF;
 }
 
-/* The functions of the row conv_cudnn; conv_cudnn.c. */
+/* Functions of the row conv_cudnn, in conv_cudnn.c. */
 tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node);
 tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                       tort_error *error);
@@ -50,7 +52,7 @@ extern "C" {
 cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                          const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_conv(gpu_type type);
-/* The same of halves, but Y has its channels last (nhwc.h): rows of the product are pixels, columns are filters. */
+/* The same for half, with the channels of Y last (nhwc.h): rows of the product are pixels, columns are filters. */
 cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
                                  const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_conv_to_nhwc(void);
@@ -64,10 +66,10 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
 void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call);
 gpu_conv_operands tort_cuda_conv_operands(const tort_call *call);
-/* A convolution without channels: every sum is over nothing, so Y is the epilogue of the bias alone. */
+/* Runs a convolution without channels: every sum is empty, so Y is the epilogue of the bias. */
 tort_status tort_cuda_conv_run_empty(const tort_call *call);
 tort_status tort_cuda_conv_prepare_empty(tort_prepare *p);
-/* Decodes the call for one of the launchers: those above, and that of ConvTranspose. */
+/* Decodes the call for one of the launchers above, or that of ConvTranspose. */
 typedef cudaError_t gpu_conv_launcher(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher);
 #endif

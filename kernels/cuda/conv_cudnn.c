@@ -1,11 +1,11 @@
-/* conv_cudnn.c - Conv and FusedConv by cuDNN: what it can express, how much workspace it may have, which algorithm it
- * takes, and who does the epilogue.
+/* conv_cudnn.c - Conv and FusedConv by cuDNN: what it can express, its workspace, its algorithm, and who does the
+ * epilogue.
  *
- * Everything that depends on shapes is settled when a plan is made: size states the most workspace that the node will
- * have, fit makes cuDNN's descriptors and takes the best algorithm that lives within it and works: it tries, as cuDNN
- * may refuse to run what it has offered. run only calls, with the context's own handle and workspace; descriptors are
- * read alone, so contexts share them. Sums over nothing, which cuDNN has no descriptors for, are written by an own
- * kernel. Read next: library_api.h, kernels/cudasim/fake_cudnn.cpp. */
+ * Everything that depends on shapes is decided once per plan: size states an upper bound for the node's workspace;
+ * fit makes cuDNN's descriptors and takes the fastest algorithm that keeps within it and works: each is tried, as
+ * cuDNN may refuse to run what it has offered. run only calls, with the context's own handle and workspace;
+ * descriptors are read-only then, so contexts share them. Empty sums, for which cuDNN has no descriptors, are
+ * written by an own kernel. Read next: library_api.h, kernels/cudasim/fake_cudnn.cpp. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,21 +17,21 @@ enum { MAX_AXES = 3 };
 
 /* ---- the epilogue ------------------------------------------------------------------------------------------------ */
 
-/* Are sums all that is wanted? */
+/* True if nothing but the sums is wanted. */
 static bool is_bare(const tort_conv_params *p, bool biased) {
     return !biased && !gpu_has_epilogue(&p->epilogue);
 }
 
-/* May cudnnConvolutionBiasActivationForward do it all? It wants a bias, and of the activations it has Relu, whose NaN
- * it does not promise to keep. Groups and a third axis are left to a launch of our own, as nothing says that they are
- * supported. */
+/* True if cudnnConvolutionBiasActivationForward may do everything. It requires a bias, and has one of our
+ * activations, Relu, whose NaN it does not promise to keep. Groups and a third axis need a launch of our own, as the
+ * documentation does not say that they are supported. */
 static bool may_be_one_call(const tort_conv_params *p, bool biased) {
     const tort_activation activation = p->epilogue.activation;
     return biased && (activation == TORT_ACTIVATION_NONE || activation == TORT_ACTIVATION_RELU) && p->group == 1 &&
            p->window.axes <= 2;
 }
 
-/* Products in a sum of a single group; -1: unknown. */
+/* Returns the products of a sum, as if there were a single group; -1: unknown. */
 static int64_t sum_length(const tort_conv_params *p) {
     int64_t length = p->channels;
     for (int32_t i = 0; i < p->window.axes; i++)
@@ -40,8 +40,8 @@ static int64_t sum_length(const tort_conv_params *p) {
     return length;
 }
 
-/* A convolution and a launch over Y: groups are so much better served by cuDNN that it gets them all the same, and over
- * three axes there is no own kernel. */
+/* Claims a convolution plus a launch over Y, where that pays. Groups always go to cuDNN, which is so much better at
+ * them, and so do three axes, for which there is no own kernel. */
 static tort_verdict claim_epilogue(const tort_conv_params *p, bool biased) {
     if (is_bare(p, biased) || may_be_one_call(p, biased) || p->group != 1 || p->window.axes > 2) return tort_yes();
     return tort_cuda_claim_second_launch(sum_length(p), "cuDNN");
@@ -53,9 +53,9 @@ static bool pads_by_size(const tort_sliding *window) {
     return window->auto_pad == TORT_PAD_SAME_UPPER || window->auto_pad == TORT_PAD_SAME_LOWER;
 }
 
-/* cuDNN pads both ends of an axis alike. Enough where the windows that it then counts are those of the node: padding
- * behind the end that no window reaches may differ. Where sizes are unknown, padding must be alike at every size: that
- * of SAME_* is so for an odd window that moves by one. */
+/* True if cuDNN can express the padding of an axis: it pads both ends alike. That is enough if it then counts the
+ * windows of the node: padding at the end that no window reaches may differ. If sizes are unknown, padding must be
+ * alike at every size: for SAME_* that holds for an odd window with stride 1. */
 static bool can_pad(const tort_sliding *window, int32_t axis) {
     const int64_t begin = window->begin[axis], stride = window->strides[axis], input = window->input[axis];
     if (input == 0) return true; /* nothing to sum: cuDNN is not asked */
@@ -81,7 +81,7 @@ static tort_verdict claim_padding(const tort_sliding *window) {
     return tort_yes();
 }
 
-/* The elements of a tensor, 0 where a dim is unknown. False: more than cuDNN counts to. */
+/* Counts the elements of a tensor, 0 if a dim is unknown; false if cuDNN cannot count them. */
 static bool count_elements(const tort_info *info, int64_t *count) {
     bool known = info->rank >= 0;
     *count = known;
@@ -95,7 +95,7 @@ static bool count_elements(const tort_info *info, int64_t *count) {
     return *count <= INT_MAX;
 }
 
-/* Elements of X, W and Y together; 0 where one of them is unknown or has none. */
+/* Counts the elements of X, W and Y together; 0 if one of them is unknown or empty. */
 static bool count_all(const tort_node_view *node, int64_t *total) {
     int64_t x, w, y;
     if (!count_elements(&node->inputs[0], &x) || !count_elements(&node->inputs[1], &w) ||
@@ -119,9 +119,9 @@ tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_no
 
 /* ---- workspace --------------------------------------------------------------------------------------------------- */
 
-/* The most workspace a node may have. Algorithms that beat those without any copy X, W and Y into a layout or a
- * transform of their own, of up to about twice their size, and make tables of some kilobytes. A device gives no more
- * than a 16th of its memory to one node. */
+/* Upper bound for a node's workspace. Algorithms that beat those without any copy X, W and Y into a layout or
+ * transform of their own, of up to about twice their size, and make tables of some kilobytes. One node gets no more
+ * than a 16th of the device's memory. */
 enum { WORKSPACE_FOR_TABLES = 64 << 10, WORKSPACE_PER_BYTE = 2, WORKSPACE_PART_OF_MEMORY = 16 };
 
 tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -142,15 +142,15 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 
 /* A Conv of known shapes. */
 typedef struct fitted_conv {
-    cudnnTensorDescriptor_t x, y, bias; /* bias: NULL where there is none; the residual is as y */
+    cudnnTensorDescriptor_t x, y, bias; /* bias: NULL if absent; the residual is like y */
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t window;
-    cudnnActivationDescriptor_t activation; /* not NULL: one call does it all; NULL: sums alone */
+    cudnnActivationDescriptor_t activation; /* not NULL: one call does everything; NULL: sums only */
     cudnnConvolutionFwdAlgo_t algorithm;
     size_t workspace;
 } fitted_conv;
 
-/* Convolves; on failure *function is the one that failed. */
+/* Convolves; on failure *function is the function that failed. */
 static cudnnStatus_t convolve(const cudnn_functions *cudnn, cudnnHandle_t handle, const fitted_conv *conv,
                               const gpu_conv_operands *o, void *workspace, const char **function) {
     static const float one = 1.0f, zero = 0.0f;
@@ -171,11 +171,11 @@ typedef struct fitting {
     const cudnn_functions *cudnn;
     cudnnHandle_t handle;
     cudnnDataType_t type;
-    void *memory; /* of the trial; NULL: there is none, so nothing is tried */
+    void *memory; /* of the trial; NULL: none, so nothing is tried */
     size_t memory_bytes;
     gpu_conv_operands trial;
     void *trial_workspace;
-    char refusals[280]; /* of algorithms, each with its reason */
+    char refusals[280]; /* algorithms refused, each with the reason */
 } fitting;
 
 #define SWITCH_OFF "switch cuDNN off by libraries=off"
@@ -188,8 +188,8 @@ static tort_status check(const fitting *f, const char *function, cudnnStatus_t c
     return cuda_cudnn_failed(f->fit->error, f->fit->device, f->fit->stream, function, code);
 }
 
-/* Two outer dims and the spatial ones; cuDNN has at least two of those, so a 1-D Conv gets a row of height 1. Returns
- * the rank. */
+/* Sets two outer dims and the spatial ones; returns the rank. cuDNN has at least two spatial dims, so a 1-D Conv
+ * gets a height of 1. */
 static int set_dims(int dims[2 + MAX_AXES], int64_t first, int64_t second, const int64_t *spatial, int32_t axes) {
     const int lead = axes == 1 ? 3 : 2;
     dims[0] = (int)first;
@@ -229,7 +229,7 @@ static tort_status describe_tensors(const fitting *f, const tort_conv_params *p,
     return status;
 }
 
-/* Sums are of float32 in either type. TF32 is a reduced float32, so it must be asked for. */
+/* Returns the math type. Sums are float32 for both types. TF32 has reduced precision, so the user must ask for it. */
 static cudnnMathType_t wanted_math(const fitting *f) {
     if (f->type == CUDNN_DATA_HALF) return CUDNN_TENSOR_OP_MATH;
     return f->fit->target->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
@@ -261,8 +261,8 @@ static tort_status describe_window(const fitting *f, const tort_conv_params *p, 
 
 /* ---- fit: the trial ---------------------------------------------------------------------------------------------- */
 
-/* Tensors to try on, of any contents. A step that is fitted in each run is not tried; nor is one for which there is no
- * memory, which is no error. */
+/* Allocates tensors of undefined contents for the trial. A step that is fitted in each run is not tried, nor is one
+ * for which there is no memory; that is no error. */
 static void begin_trial(fitting *f) {
     enum { OPERANDS = 6 };
     const tort_node_view *node = f->fit->node;
@@ -297,7 +297,7 @@ static void end_trial(const fitting *f) {
     if (f->memory) cuda_free(f->fit->device, f->memory, f->memory_bytes);
 }
 
-/* Without the beginning that all names share. */
+/* Returns an algorithm's name without the prefix that all names share. */
 static const char *algorithm_name(cudnnConvolutionFwdAlgo_t algorithm) {
 #define ALGORITHM(name, value) [value] = #name,
     static const char *const names[] = {CUDNN_FORWARD_ALGORITHMS(ALGORITHM)};
@@ -313,10 +313,10 @@ static void note_refusal(fitting *f, const fitted_conv *conv, cudnnStatus_t code
              f->cudnn->cudnnGetErrorString(code));
 }
 
-/* Does it run? An error is of the device; a refusal is noted. */
+/* Tries an algorithm. A lost device is an error; a refusal is only noted. */
 static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     const char *function = "";
-    *works = !f->memory && !conv->activation; /* what only a trial can tell is not taken without one */
+    *works = !f->memory && !conv->activation; /* a form that only a trial can confirm is not taken without one */
     if (!f->memory) return TORT_OK;
     cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, f->trial_workspace, &function);
     tort_status status = cuda_wait_unstreamed(NULL, function);
@@ -330,8 +330,8 @@ static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
 
 enum { MAX_ALGORITHMS = 16 };
 
-/* Sets algorithm and workspace. cuDNN may offer an algorithm with another math type than was asked for: for halfs,
- * tensor cores or not is its choice; TF32 is not. What a combination then needs, only this second question tells. */
+/* Sets algorithm and workspace of an offer. cuDNN may offer another math type than was asked for: for half it may
+ * choose tensor cores or not; TF32 is refused. The workspace of the combination must be asked for again. */
 static bool take_offer(fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, fitted_conv *conv) {
     const cudnnMathType_t math = wanted_math(f) == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : offer->mathType;
     cudnnStatus_t code = offer->status;
@@ -358,11 +358,11 @@ static void drop_activation(const cudnn_functions *cudnn, fitted_conv *conv) {
 }
 
 typedef struct offer_list {
-    cudnnConvolutionFwdAlgoPerf_t offers[MAX_ALGORITHMS]; /* the fastest first */
+    cudnnConvolutionFwdAlgoPerf_t offers[MAX_ALGORITHMS]; /* fastest first */
     int count;
 } offer_list;
 
-/* Takes the first that works; by_precomputed: of one algorithm alone. */
+/* Takes the first offer that works; by_precomputed: of IMPLICIT_PRECOMP_GEMM only. */
 static tort_status try_offers(fitting *f, const offer_list *list, bool by_precomputed, fitted_conv *conv, bool *works) {
     tort_status status = TORT_OK;
     for (int i = 0; !status && !*works && i < list->count; i++) {
@@ -373,8 +373,8 @@ static tort_status try_offers(fitting *f, const offer_list *list, bool by_precom
     return status;
 }
 
-/* All in one call, as far as cuDNN can: what a faster algorithm would gain, a launch that reads and writes Y again
- * takes away. Without an activation only one algorithm is allowed there. */
+/* Chooses one call for everything if cuDNN can: a faster algorithm would gain less than a launch that reads and
+ * writes Y again costs. Without an activation cuDNN allows only one algorithm there. */
 static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const offer_list *list, fitted_conv *conv,
                                    bool *works) {
     const bool plain = p->epilogue.activation == TORT_ACTIVATION_NONE;
@@ -382,7 +382,7 @@ static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const 
     if (!status) status = try_offers(f, list, plain, conv, works);
     if (*works) return status;
     drop_activation(f->cudnn, conv);
-    *f->refusals = '\0'; /* the other form, which is tried next, has its own */
+    *f->refusals = '\0'; /* the other form, which is tried next, has refusals of its own */
     return status;
 }
 
@@ -423,7 +423,7 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
                  .handle = stream ? stream->dnn : device->dnn,
                  .type = fit->node->inputs[0].type == TORT_FLOAT16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT};
     int64_t elements = 0;
-    (void)count_all(fit->node, &elements); /* size has refused what is too large */
+    (void)count_all(fit->node, &elements); /* size has refused larger ones */
     if (!elements) return TORT_OK;         /* nothing to write, or nothing to sum: cuDNN has no such tensors */
     fitted_conv *conv = tort_alloc_zero(fit->env, 1, sizeof *conv);
     if (!conv) return tort_out_of_memory(fit->error, sizeof *conv);
@@ -443,8 +443,8 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
 
 /* ---- prepare, run ------------------------------------------------------------------------------------------------ */
 
-/* The launch for the epilogue, which fit may choose; the own convolution, where it may be asked for: something is
- * empty, or not known yet. What cuDNN has to load, the trial in fit makes it load. */
+/* Loads the launch for the epilogue, which fit may choose, and the own convolution, if something may be empty.
+ * cuDNN's own code is loaded by the trial in fit. */
 tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p) {
     int64_t elements = 0;
     tort_status status = is_bare(p->node->params, tort_has_input(p->node, 2)) ? TORT_OK : tort_cuda_prepare_epilogue(p);

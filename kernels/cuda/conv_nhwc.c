@@ -1,9 +1,9 @@
-/* conv_nhwc.c - Conv and FusedConv of 16-bit images whose channels are last (nhwc.h): as a matrix product of windows by
- * weights on tensor cores, and directly where every channel is a group of its own.
+/* conv_nhwc.c - Conv and FusedConv of 16-bit images whose channels are last (nhwc.h): a matrix product of windows by
+ * weights on tensor cores (implicit GEMM), and a direct kernel if every channel is a group.
  *
- * A window is the channels of its first position, then those of the next: pieces of 8 channels, whose places are a
- * table that is made once a plan. Weights are packed in that order. A 1x1 kernel without strides and padding needs no
- * table: its windows are the rows of X. Read next: conv_nhwc.cu. */
+ * A window is the channels of its first position, then those of the next, and so on: pieces of 8 channels, whose
+ * offsets are a table made once per plan. Weights are packed in that order. A 1x1 kernel without strides and padding
+ * needs no table: its windows are the rows of X. Read next: conv_nhwc.cu. */
 #include <limits.h>
 
 #include "kernels/cuda/matmul.h"
@@ -48,7 +48,8 @@ tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, cons
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
 }
 
-/* The plain kernel cannot copy elements of 16 bits asynchronously: it is that much slower. */
+/* True if sums are long enough that two conversions pay: the plain kernel is slower, as it cannot copy single 16-bit
+ * elements asynchronously. */
 bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     return params->channels / params->group * positions_of(&params->window) >= 64;
@@ -89,7 +90,7 @@ static gpu_tiling tiling_of(const gpu_nhwc_conv *p, int32_t compute_capability) 
     return tort_cuda_tiling_of(compute_capability, true, p->rows, p->filters, p->length, p->group);
 }
 
-/* Offsets and rows are of 32 bits. */
+/* Checks that offsets and rows fit 32 bits. */
 tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                      tort_error *error) {
     const tort_conv_params *params = node->params;
@@ -125,7 +126,7 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Rows of (rows, columns) become columns; so many matrices. */
+/* Transposes `matrices` matrices of (rows, columns). */
 static void exchange(const uint16_t *from, uint16_t *to, int64_t matrices, int64_t rows, int64_t columns) {
     for (int64_t m = 0; m < matrices; m++)
         for (int64_t r = 0; r < rows; r++)
@@ -170,7 +171,7 @@ static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
                              .bit = 1u << position};
 }
 
-/* May X be taken as a matrix of pixels by channels? */
+/* True if X is a matrix of pixels by channels. */
 static bool is_pointwise(const gpu_nhwc_conv *p) {
     bool all = p->group == 1;
     for (int32_t i = 0; i < GPU_CONV_AXES; i++)
@@ -199,7 +200,7 @@ static gpu_conv_operands operands_of(const tort_call *call) {
     return o;
 }
 
-/* Pixels by weights. */
+/* Multiplies pixels by weights. */
 static cudaError_t run_pointwise(const tort_call *call, const gpu_nhwc_conv *p, const gpu_tiling *tiling,
                                  const gpu_parts *parts) {
     const gpu_conv_operands o = operands_of(call);

@@ -5,14 +5,14 @@
 #include "kernels/cuda/nhwc.h"
 #include "kernels/cuda/product_half.cuh"
 
-/* ---- source: windows of pixels, by pieces of 8 channels. A thread copies one piece of each of PASSES windows: the
- * piece at one place of the table, whichever the window. ---- */
+/* ---- source: windows of pixels, in pieces of 8 channels. A thread copies one piece of each of PASSES windows, with
+ * the same entry of the table ---- */
 
 template <class T, class Tile, int LINES> struct pixel_windows {
     enum { ALONG_K = 1, LINES_A_PASS = Tile::THREADS / (Tile::STEP / PIECE), PASSES = LINES / LINES_A_PASS };
     const T *first[PASSES]; /* element of the window; may be outside the image */
     unsigned seen[PASSES];  /* bit i: position i of the window is inside */
-    const int32_t *next;    /* gpu_nhwc_offset of the step behind this one */
+    const int32_t *next;    /* gpu_nhwc_offset of the step after this one */
     pack<int32_t, 2> offset;
     unsigned place;
 
@@ -59,7 +59,7 @@ template <class T, class Tile, int LINES> struct pixel_windows {
 
 /* ---- kernels ---- */
 
-/* Tiles of the output along x, parts of their sums along y, groups along z. */
+/* Multiplies: tiles of the output along x, parts of their sums along y, groups along z. */
 template <class T, class Tile>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     conv_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
-/* A thread makes 8 channels of a pixel. */
+/* Makes 8 channels of a pixel per thread. */
 template <class T>
 static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, unsigned pieces, size_t count) {
     const int64_t channels = p.group;

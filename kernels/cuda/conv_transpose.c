@@ -1,5 +1,5 @@
-/* conv_transpose.c - rows and claim of ConvTranspose, also with pads that are an input. Output sizes, output_padding
- * and automatic padding are decoded by ops/conv_transpose.c. Kernel: conv_transpose.cu. */
+/* conv_transpose.c - rows and claim of ConvTranspose, also with pads as an input. ops/conv_transpose.c decodes
+ * output sizes, output_padding and automatic padding. Kernel: conv_transpose.cu. */
 #include "kernels/cuda/conv_transpose.h"
 
 #include "ops/conv.h"

@@ -1,7 +1,7 @@
-/* conv_transpose.cu - ConvTranspose: a thread makes an output out of all inputs that reach it, so that nothing is added
- * by two threads. Input i reaches output i * stride + k * dilation - pad. Sums in float, of doubles in double. Read
- * first: conv_transpose.c.
- */
+/* conv_transpose.cu - ConvTranspose by gathering: a thread makes an output from all inputs that reach it, so no two
+ * threads add to one output. Input i reaches output i * stride + k * dilation - pad. Sums are float, for double they
+ * are double.
+ * Read first: conv_transpose.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/conv_transpose.h"
@@ -10,7 +10,7 @@
 
 /* ---- kernel ---- */
 
-/* The input along an axis that kernel position k brings to `out`; -1: none. */
+/* Returns the input along an axis that kernel position k maps to `out`; -1: none. */
 static __device__ __forceinline__ int64_t source(int64_t out, int64_t k, int64_t stride, int64_t dilation, int64_t pad,
                                                  int64_t size) {
     const int64_t at = out + pad - k * dilation;

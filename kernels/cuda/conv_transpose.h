@@ -1,4 +1,4 @@
-/* conv_transpose.h - what conv_transpose.c asks of conv_transpose.cu. Plain C. */
+/* conv_transpose.h - interface between conv_transpose.c and conv_transpose.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_CONV_TRANSPOSE_H
 #define TORT_KERNELS_CUDA_CONV_TRANSPOSE_H
 
@@ -8,8 +8,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* In the window, in_* and out_* are those of X and Y; weights are (channels, filters of a group, kernel). No epilogue.
- */
+/* Runs a transposed convolution. In the window, in_* and out_* are those of X and Y; weights are (channels, filters
+ * of a group, kernel). No epilogue. */
 cudaError_t gpu_run_conv_transpose(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_transpose(gpu_type type);
 #ifdef __cplusplus

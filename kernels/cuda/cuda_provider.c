@@ -1,9 +1,9 @@
 /* cuda_provider.c - the provider `cuda`: its vtable, its options, the list of its kernel families.
  *
- * This file and the families' rows and claims are plain C and in every build, so that a laptop can plan for a board
- * (--target cuda:sm_87). What touches a device is in builds with CUDA alone: device.c. The simulated device, cudasim,
- * is this same source under another name. Read next: device.c (why it did not open), README.md (writing a kernel),
- * then a family. */
+ * This file and the families' rows and claims are plain C and part of every build, so that a laptop can plan for a
+ * board (--target cuda:sm_87). Only builds with CUDA have code that touches a device: device.c. The simulated
+ * device, cudasim, is the same source under another name. Read next: device.c (why a device did not open), README.md
+ * (writing a kernel), then a family. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* cuda_provider.h - what the plain C of this folder shares in every build: the provider's name, its options, and how a
- * family names the functions that only a build with CUDA has. No CUDA header in here. */
+/* cuda_provider.h - declarations that the plain C of this folder shares in every build: the provider's name, its
+ * options, and CUDA_ONLY for functions that only a build with CUDA has. No CUDA header in here. */
 #ifndef TORT_KERNELS_CUDA_CUDA_PROVIDER_H
 #define TORT_KERNELS_CUDA_CUDA_PROVIDER_H
 
 #include "runtime/provider.h"
 
-/* One source, three providers: real, simulated, and the one that can only plan. */
+/* One source, three providers: real, simulated, and one that can only plan. */
 #if defined(TORT_CUDASIM)
 #define CUDA_PROVIDER_SYMBOL tort_provider_cudasim
 #define CUDA_PROVIDER_NAME "cudasim"
@@ -20,7 +20,7 @@
 #define CUDA_PROVIDER_SUMMARY "NVIDIA GPUs (not in this build: it can plan for them, not run)"
 #endif
 
-/* In a row: `.run = CUDA_ONLY(run_conv)`; the function itself stands inside #ifdef CUDA_DEVICE. */
+/* Usage in a row: `.run = CUDA_ONLY(run_conv)`; the function itself is inside #ifdef CUDA_DEVICE. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #define CUDA_DEVICE 1
 #define CUDA_ONLY(function) function
@@ -30,15 +30,15 @@
 
 typedef struct cuda_options {
     int device;
-    uint64_t memory_limit; /* bytes; 0: the device's */
+    uint64_t memory_limit; /* bytes; 0: all of the device's */
     bool tf32, libraries;
     bool graphs; /* runs are recorded as CUDA graphs */
 } cuda_options;
 
-/* False: message says which option is wrong. */
+/* Parses the options; on false, message says which one is wrong. */
 bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size);
 
-/* Adds to the description what the option tf32=on does on this device, or that it does nothing. */
+/* Appends to the description what tf32=on does on this device, or that it has no effect. */
 void tort_cuda_describe_tf32(tort_target *target);
 
 #endif

@@ -1,5 +1,5 @@
-/* cumulative.c - rows and claims of CumSum and CumProd. The axis is an input, read on the host. Kernel: cumulative.cu.
- */
+/* cumulative.c - rows and claims of CumSum and CumProd. The axis is an input, read on the host. Kernel:
+ * cumulative.cu. */
 #include "kernels/cuda/cumulative.h"
 
 #include "ops/cumulative.h"

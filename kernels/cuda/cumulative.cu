@@ -1,6 +1,6 @@
-/* cumulative.cu - sums and products so far along an axis. A warp goes along each line, 32 elements at a time, and
- * carries the total on. Floats accumulate in double, as on cpu; integers in 64 bits that wrap.
- * Read first: cumulative.c. */
+/* cumulative.cu - prefix sums and products along an axis. A warp walks along a line, scans 32 elements at a time by
+ * shuffles (Hillis and Steele, "Data Parallel Algorithms", 1986), and carries the total on. Floats accumulate in
+ * double, as on cpu; integers in 64 bits that wrap. Read first: cumulative.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cumulative.h"
@@ -28,7 +28,7 @@ template <class T> static __global__ void cumulative(const gpu_cumulative c, con
     const size_t lines = c.outer * c.inner, step = (size_t)gridDim.x * WARPS;
     for (size_t line = (size_t)blockIdx.x * WARPS + threadIdx.x / 32; line < lines; line += step) {
         const size_t first = line / c.inner * c.length * c.inner + line % c.inner;
-        A total = identity; /* of all elements before these 32 */
+        A total = identity; /* total of all elements before these 32 */
         for (size_t done = 0; done < c.length; done += 32) {
             const size_t k = done + lane;
             const size_t at = first + (c.reverse ? c.length - 1 - k : k) * c.inner;

@@ -1,11 +1,11 @@
-/* cumulative.h - sums and products so far along an axis: what cumulative.c asks of cumulative.cu. Plain C. */
+/* cumulative.h - interface between cumulative.c and cumulative.cu: prefix sums and products. Plain C. */
 #ifndef TORT_KERNELS_CUDA_CUMULATIVE_H
 #define TORT_KERNELS_CUDA_CUMULATIVE_H
 
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/claims.h"
 
-/* x and y as [outer, length, inner]. */
+/* Views x and y as [outer, length, inner]. */
 typedef struct gpu_cumulative {
     size_t outer, length, inner;
     bool product, exclusive, reverse;

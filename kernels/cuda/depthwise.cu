@@ -1,8 +1,8 @@
-/* depthwise.cu - convolutions of which every channel is a group of its own: a filter reads one plane.
+/* depthwise.cu - convolutions whose every channel is a group: a filter reads one plane.
  *
- * A block takes a band of output rows. The rows of the plane under it are one stretch of memory, which goes to shared
- * memory at once, with no thought of padding; then each thread makes outputs out of it, and leaves out what is outside
- * the plane. So a plane is read once, but for the rows that two bands share. Read first: conv.c. */
+ * A block takes a band of output rows. The input rows under it are contiguous, so they are copied to shared memory
+ * at once, without padding; then each thread makes outputs from them, and skips positions outside of the plane. So a
+ * plane is read once, except for rows that two bands share. Read first: conv.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -11,21 +11,21 @@
 #include "kernels/cuda/pack.h"
 #include "kernels/cuda/product.cuh"
 
-/* Sizes in elements. */
+/* Bands of a plane; sizes in elements. */
 typedef struct gpu_band {
     int rows;           /* of output */
     int64_t bands;      /* of a plane */
-    size_t tile, total; /* most elements of input under a band; bands of all planes */
+    size_t tile, total; /* maximum of input elements under a band; bands of all planes */
 } gpu_band;
 
 /* ---- kernels ---- */
 
-/* Where the band's rows of input begin and end. */
+/* Clamps a band's first or last row of input. */
 static __device__ __forceinline__ int clamp_row(int64_t row, int64_t rows) {
     return (int)(row < 0 ? 0 : row > rows ? rows : row);
 }
 
-/* `count` neighbours into shared memory, which lies at a pack. */
+/* Copies `count` contiguous elements to shared memory, whose start is aligned to a pack. */
 template <class T> static __device__ __forceinline__ void fetch(T *to, const T *from, unsigned count) {
     enum { PACK = pack_size<T>::VALUE };
     const unsigned packed = (uintptr_t)from % (sizeof(T) * PACK) == 0 ? count / PACK : 0;
@@ -34,7 +34,7 @@ template <class T> static __device__ __forceinline__ void fetch(T *to, const T *
     for (unsigned i = packed * PACK + threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
 
-/* The sum of a window over rows `first`.. of the plane, which are in `tile`. */
+/* Returns the sum of a window over the rows in `tile`, which begin at row `first` of the plane. */
 template <class T>
 static __device__ __forceinline__ typename computed<T>::type window_sum(const gpu_window &g, const T *tile, int first,
                                                                         const typename computed<T>::type *weights,
@@ -71,7 +71,7 @@ static __global__ void conv_depthwise_bands(gpu_conv p, gpu_band band, const T *
         const int end =
             clamp_row((top + rows - 1) * g.stride_h - g.pad_h + (g.kernel_h - 1) * g.dilation_h + 1, g.in_h);
         const T *input = x + (image * p.group + filter / p.filters) * g.in_h * g.in_w;
-        __syncthreads(); /* the band before is done */
+        __syncthreads(); /* the previous band is done */
         if (first < end) fetch(tile, input + first * g.in_w, (unsigned)(end - first) * (unsigned)g.in_w);
         for (unsigned k = threadIdx.x; k < taps; k += blockDim.x) weights[k] = (C)w[filter * taps + k];
         __syncthreads();
@@ -85,7 +85,7 @@ static __global__ void conv_depthwise_bands(gpu_conv p, gpu_band band, const T *
     }
 }
 
-/* A thread an output: where not even the rows under one output row fit into shared memory. */
+/* Makes an output per thread: used if not even the rows under one output row fit shared memory. */
 template <class T>
 static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y,
                                       size_t count) {
@@ -114,19 +114,19 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
 /* ---- launchers ---- */
 
 enum {
-    OUTPUTS = 768,      /* about as many of a block: three a thread */
-    SHARED = 48 * 1024, /* bytes, which need not be asked for */
-    HALO = 4,           /* a band reads at most a quarter more rows than it is high */
-    LARGEST = 1 << 28   /* sums of some such sizes are an int */
+    OUTPUTS = 768,      /* outputs of a block, about: three per thread */
+    SHARED = 48 * 1024, /* bytes, available without allow_dynamic_shared */
+    HALO = 4,           /* a band reads at most a quarter more rows than its height */
+    LARGEST = 1 << 28   /* sums of a few such sizes fit an int */
 };
 
-/* Rows of input under so many rows of output. */
+/* Returns the rows of input under `rows` rows of output. */
 static int64_t rows_under(const gpu_window *g, int64_t rows) {
     const int64_t under = (rows - 1) * g->stride_h + (g->kernel_h - 1) * g->dilation_h + 1;
     return under < g->in_h ? under : g->in_h;
 }
 
-/* Bytes of shared memory under a band; a whole plane's at most. */
+/* Returns the bytes of shared memory for a band; at most a whole plane's. */
 template <class T> static size_t shared_bytes(const gpu_conv *p, int64_t rows, size_t *tile) {
     const gpu_window *g = &p->window;
     enum { PACK = pack_size<T>::VALUE };
@@ -134,7 +134,7 @@ template <class T> static size_t shared_bytes(const gpu_conv *p, int64_t rows, s
     return *tile * sizeof(T) + (size_t)(g->kernel_h * g->kernel_w) * sizeof(typename computed<T>::type);
 }
 
-/* Does an int hold every coordinate? */
+/* True if every coordinate fits an int. */
 static bool counts_in_ints(const gpu_window *g) {
     const int64_t sizes[] = {g->in_h * g->in_w,
                              g->kernel_h * g->kernel_w,
@@ -149,7 +149,7 @@ static bool counts_in_ints(const gpu_window *g) {
     return all;
 }
 
-/* The bands of a plane; 0 rows: none fits. */
+/* Chooses the bands of a plane; 0 rows: none fits. */
 template <class T> static gpu_band choose_band(const gpu_conv *p) {
     const gpu_window *g = &p->window;
     gpu_band band = {0, 0, 0, 0};

@@ -1,7 +1,7 @@
-/* device.c - opens a CUDA device, or finds out why not; memory, copies and streams of an open one.
+/* device.c - opens a CUDA device, or finds out why it cannot; memory, copies and streams of an open one.
  *
- * The probing tells causes apart that CUDA's own error codes blur: without a driver cudaGetDeviceCount speaks of a
- * driver that is "insufficient", so cudaDriverGetVersion is asked first (0: there is none). It must not know operators.
+ * The checks distinguish causes that CUDA's error codes blur: without a driver, cudaGetDeviceCount reports an
+ * "insufficient" driver, so cudaDriverGetVersion is asked first (0: there is none). It knows no operators.
  * Read next: libraries.c, then a family such as conv.c. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/device.h"
@@ -30,7 +30,7 @@ static void down(tort_condition *condition, const char *code, const char *cure, 
     va_end(arguments);
 }
 
-/* What helps against an error of the driver, as far as the code tells. */
+/* Returns a remedy for an error of the driver, as far as the code tells. */
 static const char *cure_of(cudaError_t code) {
     switch (code) {
     case cudaErrorDevicesUnavailable:
@@ -59,7 +59,7 @@ static const char *cure_of(cudaError_t code) {
     }
 }
 
-/* 13000 -> "13.0" */
+/* Formats 13000 as "13.0". */
 static const char *version_text(int version, char *buffer, size_t size) {
     snprintf(buffer, size, "%d.%d", version / 1000, version % 1000 / 10);
     return buffer;
@@ -114,7 +114,7 @@ static bool check_devices(tort_condition *condition, int ordinal) {
 
 static bool check_image(tort_condition *condition, int capability) {
     const cuda_image image = tort_cuda_image_of(capability);
-    cudaError_t code = image.code ? gpu_load_fill(1) : cudaErrorNoKernelImageForDevice; /* any kernel tells */
+    cudaError_t code = image.code ? gpu_load_fill(1) : cudaErrorNoKernelImageForDevice; /* any kernel will do */
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction) {
         down(condition, "NO_IMAGE", "", "the GPU is sm_%d, this tinyort has code for %s", capability, tort_cuda_images);
         tort_cuda_image_cure(capability, condition->cure, sizeof condition->cure);
@@ -154,7 +154,8 @@ void cuda_leave(void *opened, int32_t before) {
     if (before) cuda_context_pop(&device->context);
 }
 
-/* For calls that go to whichever device is current, and would do so unseen where entering ours had failed. */
+/* Fails if another device is current: for calls that go to the current device, and would use the wrong one if
+ * entering ours had failed. */
 static cudaError_t check_current(const cuda_device *device) {
     int current = -1;
     cudaError_t code = cudaGetDevice(&current);
@@ -254,14 +255,15 @@ void cuda_close(void *opened) {
     tort_free(&env, device, sizeof *device);
 }
 
-/* The name of the code, and cuDNN's own sentence on what went wrong last in this thread, where it has one. */
+/* Writes the name of the code, and cuDNN's description of this thread's last error if it has one. */
 static void cudnn_words(const cudnn_functions *cudnn, cudnnStatus_t code, char *words, size_t size) {
     char sentence[160] = "";
     cudnn->cudnnGetLastErrorString(sentence, sizeof sentence);
     snprintf(words, size, "%s%s%s", cudnn->cudnnGetErrorString(code), *sentence ? ": " : "", sentence);
 }
 
-/* cuDNN is a family of files that find each other only when it starts, so that shows whether it is there. */
+/* Starts cuDNN: it is a family of files that find each other only when it starts, so only this shows whether it
+ * works. */
 static bool start_cudnn(cuda_device *device, char *message, size_t message_size, char *cure, size_t cure_size) {
     const cudnn_functions *cudnn = &device->libraries.cudnn;
     char words[112];
@@ -313,7 +315,7 @@ void *cuda_alloc(void *opened, size_t bytes) {
     if (allocated)
         device->memory_used += bytes;
     else
-        (void)cudaGetLastError(); /* out of memory is not sticky: later calls must not see it */
+        (void)cudaGetLastError(); /* out of memory is not sticky: clear it, so that later calls do not see it */
     pthread_mutex_unlock(&device->lock);
     return allocated ? ptr : NULL;
 }
@@ -334,7 +336,8 @@ uint64_t cuda_memory_free(void *opened) {
     return left < free_bytes ? left : free_bytes;
 }
 
-/* Pinned and managed memory is within reach of both. Where CUDA cannot tell, the copy or kernel will. */
+/* Returns who can access a pointer: host and device for pinned and managed memory. If CUDA cannot tell, claims both;
+ * the copy or kernel will fail otherwise. */
 uint32_t cuda_reach(void *opened, const void *pointer) {
     const cuda_device *device = opened;
     const uint32_t both = TORT_REACH_HOST | TORT_REACH_DEVICE;
@@ -346,7 +349,7 @@ uint32_t cuda_reach(void *opened, const void *pointer) {
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Codes after which every call on the context fails. */
+/* True for codes after which every call on the context fails. */
 static bool is_sticky(cudaError_t code) {
     return code == cudaErrorIllegalAddress || code == cudaErrorLaunchFailure || code == cudaErrorLaunchTimeout ||
            code == cudaErrorIllegalInstruction || code == cudaErrorMisalignedAddress ||
@@ -458,7 +461,7 @@ static cudaError_t submit_copy(cuda_stream *stream, void *dst, const void *src, 
     return cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
 }
 
-/* What is recorded cannot be waited for. */
+/* Refuses a copy that would have to be waited for, which a recording cannot do. */
 static cudaError_t refuse_to_record(cuda_stream *stream) {
     stream->recording.why = "copies between host and device are larger than what is staged for them";
     return cudaErrorStreamCaptureUnsupported;
@@ -468,7 +471,7 @@ static cudaError_t copy_on_stream(cuda_stream *stream, void *dst, const void *sr
                                   tort_direction direction) {
     void *staged = direction == TORT_TO_DEVICE ? cuda_staging_take(&stream->staging, bytes, NULL) : NULL;
     if (staged) memcpy(staged, src, bytes);
-    if (staged && stream->recording.mode == CUDA_REPLAYS) return cudaSuccess; /* the device has the copy already */
+    if (staged && stream->recording.mode == CUDA_REPLAYS) return cudaSuccess; /* the graph copies from there */
     if (stream->recording.mode != CUDA_PLAIN && direction != TORT_ON_DEVICE && !staged) return refuse_to_record(stream);
     cudaError_t code = submit_copy(stream, dst, staged ? staged : src, bytes, direction);
     if (code == cudaSuccess && direction != TORT_ON_DEVICE && !staged) code = wait_for(stream);
@@ -500,7 +503,8 @@ tort_status cuda_copy_late(void *opened, void *handle, void *dst, const void *sr
     return cuda_status(error, submit_copy(stream, staged, src, bytes, TORT_TO_HOST), "copying");
 }
 
-/* A body may ask while the run around it goes on, whose copies are not done. */
+/* Grows the staging memory. A body subgraph may ask while the run around it is going on, with copies pending: so
+ * they are waited for. */
 void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
     cuda_device *device = opened;
     cuda_stream *stream = handle;
@@ -510,13 +514,13 @@ void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
     cuda_staging_grow(&stream->staging, need);
 }
 
-/* The bad value that the first wrong node left behind. */
+/* Reports the bad value that the first failing node has left, and clears the word. */
 static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     const gpu_status found = *stream->status_host;
     stream->copies++;
     cudaError_t code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
     if (code == cudaSuccess) code = wait_for(stream);
-    if (code != cudaSuccess) /* what later runs would find in the word is not theirs */
+    if (code != cudaSuccess) /* later runs would find a value that is not theirs */
         return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s); make a new session",
                          cudaGetErrorString(code), cudaGetErrorName(code));
     if (found.fault == GPU_FAULT_RANGE)
@@ -535,7 +539,7 @@ cudaError_t cuda_read_status(cuda_stream *stream) {
                            stream->stream);
 }
 
-/* What a kernel may have left behind is copied on the way. */
+/* Waits for the stream; if a kernel may have reported a bad value, the status word is copied first. */
 static tort_status sync_stream(cuda_stream *stream, tort_error *error) {
     const bool looks = stream->may_fault;
     cudaError_t code = looks && !stream->status_read ? cuda_read_status(stream) : cudaSuccess;
@@ -566,5 +570,5 @@ void cuda_calls(void *opened, void *handle, tort_device_calls *calls) {
                                  .allocations = device->allocations};
 }
 #else
-typedef int cuda_device_is_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int cuda_device_is_in_builds_with_cuda; /* ISO C requires a declaration */
 #endif

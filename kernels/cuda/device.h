@@ -23,28 +23,28 @@ typedef struct cuda_device {
     bool tf32;
     bool libraries_allowed;
     bool graphs;           /* runs are recorded */
-    char unrecorded[200];  /* why the last run that could not be recorded could not; under the lock */
+    char unrecorded[200];  /* why the last run that could not be recorded was refused; under the lock */
     uint64_t memory_limit; /* 0: none */
     uint64_t memory_used;
-    /* What belongs to no stream; a thread may count while another one allocates. */
+    /* Counts of calls outside of any stream; atomic, as one thread may count while another allocates. */
     atomic_uint_least64_t copies, waits, allocations;
     pthread_mutex_t lock;
     cuda_context context;
     cuda_libraries libraries;
-    cudnnHandle_t dnn; /* for questions while planning, one at a time; NULL: cuDNN is not there or was not asked for */
+    cudnnHandle_t dnn; /* for queries while planning, one at a time; NULL: cuDNN is absent or was not asked for */
 } cuda_device;
 
-/* What tort_call.stream points to. */
+/* Target of tort_call.stream. */
 typedef struct cuda_stream {
     cuda_device *device;
     cudaStream_t stream;
-    /* Since it was opened; launches are of kernels, and calls of libraries that launch some. */
+    /* Counts since the stream was opened; launches are kernels, and library calls that launch some. */
     uint64_t launches, copies, waits;
-    gpu_status *status;      /* on the device; kernels get it from cuda_status_word alone */
+    gpu_status *status;      /* on the device; kernels get it only from cuda_status_word */
     gpu_status *status_host; /* pinned */
-    bool may_fault;          /* a kernel got it since it was read */
-    bool status_read;        /* it is on its way to the host already */
-    uint64_t settled; /* launches and copies when it was last waited for: nothing is under way if there are no more */
+    bool may_fault;          /* a kernel got the word since it was last read */
+    bool status_read;        /* its copy to the host is already submitted */
+    uint64_t settled;        /* launches + copies at the last wait: if the sum is the same now, nothing is pending */
     cuda_staging staging;
     cuda_recording recording;
     uint32_t *arrivals;  /* on the device, GPU_ARRIVALS zeros: see tiling.h */
@@ -70,22 +70,22 @@ tort_status cuda_sync(void *device, void *stream, tort_error *error);
 uint64_t cuda_memory_free(void *device);
 uint32_t cuda_reach(void *device, const void *pointer);
 
-/* Has the status word brought to the host; nothing waits for it. */
+/* Submits a copy of the status word to the host, without waiting. */
 cudaError_t cuda_read_status(cuda_stream *stream);
-/* Gives back what was recorded of a stream's runs; graph.c. */
+/* Frees the recording of a stream's runs; graph.c. */
 void cuda_recording_forget(cuda_stream *stream);
 
-/* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
+/* Turns a CUDA error code into a status: what was asked, CUDA's description; a broken context is TORT_E_DEVICE_LOST. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
 
-/* Waits for work that was given to no stream. A failure that is not sticky is forgotten: the next call must not see it.
- */
+/* Waits for work outside of any stream. An error that is not sticky is cleared, so that the next call does not see
+ * it. */
 tort_status cuda_wait_unstreamed(tort_error *error, const char *what);
 
-/* The status of a library call that failed with these words: they hide a lost device, so CUDA is asked. stream is NULL
- * where none was used. */
+/* Returns the status of a failed library call with this description. It may hide a lost device, so CUDA is asked
+ * too. stream is NULL if none was used. */
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words);
-/* The same of a call of cuDNN. */
+/* The same for a call of cuDNN. */
 tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, const cuda_stream *stream,
                               const char *function, cudnnStatus_t code);
 

@@ -1,8 +1,9 @@
-/* element.h - element types in kernels: what an element is computed in, and a launcher's choice of its kernel by type.
- * For .cu files, after gpu.h.
+/* element.h - element types in kernels: the type in which an element is computed, and a launcher's choice of its
+ * kernel by type. For .cu files, after gpu.h.
  *
- * Of a function and a type that networks live on, the compiler makes a kernel each (known); all functions of a seldom
- * type are one kernel, which is told its function by an argument (int). So neither code nor compile time multiplies. */
+ * A function and a type that networks commonly use get a kernel of their own, compiled with the function as a
+ * constant (known); all functions of a rare type share one kernel, which gets the function as an argument (int). So
+ * neither code size nor compile time multiplies. */
 #ifndef TORT_KERNELS_CUDA_ELEMENT_H
 #define TORT_KERNELS_CUDA_ELEMENT_H
 
@@ -11,17 +12,17 @@
 
 typedef __nv_bfloat16 bfloat16;
 
-/* What an element is computed in: 16-bit floats in float, which is rounded once. */
+/* Type in which an element is computed: float for 16-bit floats, rounded once at the end. */
 template <class T> struct computed { typedef T type; };
 template <> struct computed<half> { typedef float type; };
 template <> struct computed<bfloat16> { typedef float type; };
 
-/* A number in another type; 16-bit floats convert from and to float only. */
+/* Converts a number to another type; 16-bit floats convert only from and to float. */
 template <class To, class From> static __device__ __forceinline__ To number_as(From x) {
     return (To)(typename computed<To>::type)(typename computed<From>::type)x;
 }
 
-/* An unsigned number is not, and comparing it with 0 would be remarked on. */
+/* True if x is negative. For unsigned types a comparison with 0 would be a compiler warning. */
 template <class T> static __device__ __forceinline__ bool is_negative(T x) {
     if constexpr ((T)-1 < (T)0)
         return x < (T)0;
@@ -29,14 +30,14 @@ template <class T> static __device__ __forceinline__ bool is_negative(T x) {
         return (void)x, false;
 }
 
-/* A value that the compiler knows, where an int would be one that it does not. */
+/* A constant as a type: where a parameter may be known or int, the compiler knows its value. */
 template <int VALUE> struct known {
     __host__ __device__ constexpr operator int() const {
         return VALUE;
     }
 };
 
-/* use(T()) for the type: a zero that tells its type. */
+/* Calls use(T()) for the type: the zero passes the type. */
 template <class Use> static inline cudaError_t for_real(gpu_type type, Use use) {
     switch (type) {
     case GPU_HALF: return use(half());
@@ -59,12 +60,12 @@ template <class Use> static inline cudaError_t for_integer(gpu_number type, Use 
     }
 }
 
-/* Those that are neither float nor of 16 bits with an exponent: double and integers. */
+/* Rare types: double and integers. */
 template <class Use> static inline cudaError_t for_seldom(gpu_number type, Use use) {
     return type == GPU_NUMBER_DOUBLE ? use(double()) : for_integer(type, use);
 }
 
-/* All but bool. */
+/* All types but bool. */
 template <class Use> static inline cudaError_t for_number(gpu_number type, Use use) {
     switch (type) {
     case GPU_NUMBER_FLOAT: return use(float());

@@ -1,9 +1,9 @@
-/* epilogue.c - see epilogue.h. */
+/* epilogue.c - the launch behind a library's product, see epilogue.h. */
 #include "kernels/cuda/epilogue.h"
 
-/* Another launch takes some microseconds and a pass over Y. A tile of an own product brings 16 products of each sum at
- * a time, 32 of halfs, which is a trip through memory of half a microsecond or so: up to this many products, its loss
- * against the library's kernel is less than that launch. An estimate, not a measurement. */
+/* Products per sum up to which the own kernel is preferred. A second launch takes some microseconds and a pass over
+ * Y. A tile of an own product fetches 16 products of each sum at a time (32 for half), at some half a microsecond of
+ * memory latency: up to this length it loses less than that launch. An estimate, not a measurement. */
 enum { SHORT_SUM = 128 };
 
 tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library) {

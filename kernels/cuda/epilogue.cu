@@ -1,5 +1,5 @@
-/* epilogue.cu - what is left of a fused operator when a library has made its product: bias, residual, activation, over
- * Y in place. Memory-bound: elements go in packs. Read first: epilogue.h, pack.h. */
+/* epilogue.cu - the rest of a fused operator after a library has made its product: bias, residual, activation, over
+ * Y in place. Memory-bound: elements move in packs. Read first: epilogue.h, pack.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"

@@ -1,28 +1,28 @@
-/* epilogue.h - what a fused operator makes of a result: y = activation(result + bias + residual), see ops/epilogue.h.
+/* epilogue.h - the epilogue of a fused operator: y = activation(result + bias + residual), see ops/epilogue.h.
  *
- * An own kernel does it to its sums, before they are stored. After a library's product or convolution it is a launch of
- * its own over Y. Plain C, but for the functions that kernels call. */
+ * An own kernel applies it to its sums before they are stored. After a library's product or convolution it is a
+ * separate launch over Y. Plain C, except for the functions that kernels call. */
 #ifndef TORT_KERNELS_CUDA_EPILOGUE_H
 #define TORT_KERNELS_CUDA_EPILOGUE_H
 
 #include "kernels/cuda/broadcast.h"
 #include "ops/epilogue.h"
 
-/* The launch over Y, which is not empty, in place: y = activation(y + scale * bias + residual). */
+/* The launch over Y, which must not be empty, in place: y = activation(y + scale * bias + residual). */
 typedef struct gpu_epilogue {
     tort_epilogue epilogue;
     gpu_loop loop;               /* over Y; operand 0 is the bias */
-    const void *bias, *residual; /* NULL where there is none; the residual lies as Y does */
+    const void *bias, *residual; /* NULL if absent; the residual is laid out as Y */
     void *y;
     float scale; /* of the bias */
 } gpu_epilogue;
 
-/* Does a result need more than its bias? */
+/* True if a result needs more than its bias. */
 static inline bool gpu_has_epilogue(const tort_epilogue *epilogue) {
     return epilogue->activation != TORT_ACTIVATION_NONE || epilogue->residual;
 }
 
-/* Of a library's row that would need that launch: NO where each sum has few products, `length` (< 0: unknown). */
+/* For a library's row that would need that launch: refuses if each sum has few products, `length` (< 0: unknown). */
 tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library);
 
 #ifdef CUDA_DEVICE
@@ -36,7 +36,8 @@ cudaError_t gpu_load_epilogue(gpu_type type);
 
 #include "kernels/cuda/activation.h"
 
-/* All but the cheapest. Not inlined: a kernel that ends with eight of them would be mostly these. */
+/* Applies all activations but the cheapest. Not inlined: a kernel that ends with eight of them would consist mostly
+ * of these. */
 template <class C> static __device__ __noinline__ C activate_curved(int32_t activation, C alpha, C beta, C x) {
     switch (activation) {
     case TORT_ACTIVATION_LEAKY_RELU: return leaky_relu(x, alpha);
@@ -62,7 +63,7 @@ template <class C> static __device__ __forceinline__ C activate(const tort_epilo
     return e.activation == TORT_ACTIVATION_RELU ? relu(x) : activate_curved(e.activation, (C)e.alpha, (C)e.beta, x);
 }
 
-/* The same of several; one decision for all of them. */
+/* Applies the activation to several results, with one decision for all. */
 template <int COUNT> static __device__ __forceinline__ void activate_all(const tort_epilogue &e, float (&x)[COUNT]) {
     if (e.activation == TORT_ACTIVATION_NONE) return;
     if (e.activation == TORT_ACTIVATION_RELU) {
@@ -74,15 +75,15 @@ template <int COUNT> static __device__ __forceinline__ void activate_all(const t
     for (int i = 0; i < COUNT; i++) x[i] = activate_curved(e.activation, e.alpha, e.beta, x[i]);
 }
 
-/* Element `at` of Y out of its result, which has its bias. */
+/* Returns element `at` of Y from its result, which includes the bias. */
 template <class T, class C>
 static __device__ __forceinline__ T finish(const tort_epilogue &e, const T *residual, int64_t at, C result) {
     if (residual) result += (C)residual[at];
     return (T)activate(e, result);
 }
 #else
-/* The launch for a row: loads its code; runs it over output 0, whose `rank` dims the bias (NULL: none) is under with
- * these strides, and input Z. */
+/* The launch for a row: prepare loads its code; run applies it to output 0, of `rank` dims, with a bias (NULL: none)
+ * of these strides, and input Z. */
 tort_status tort_cuda_prepare_epilogue(tort_prepare *p);
 tort_status tort_cuda_run_epilogue(const tort_call *call, const tort_epilogue *epilogue, const void *bias, float scale,
                                    int32_t rank, const int64_t *dims, const int64_t *bias_strides);

@@ -1,8 +1,8 @@
-/* fused_attention.c - row and claim of FusedAttention, which is one launch. Shapes and strides are decoded by
- * ops/fused_attention.c. Kernels: attend_half.cu, attend_float.cu. */
+/* fused_attention.c - row and claim of FusedAttention, which is one launch. ops/fused_attention.c decodes shapes and
+ * strides. Kernels: attend_half.cu, attend_float.cu. */
 #include "kernels/cuda/attend.h"
 
-/* As the family names axes: its keys are (key, element), those of the params (element, key). */
+/* Exchanges row and column: the family's keys are (key, element), those of the params (element, key). */
 static tort_matrix_strides turned(tort_matrix_strides s) {
     return (tort_matrix_strides){s.outer, s.inner, s.column, s.row};
 }

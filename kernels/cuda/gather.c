@@ -1,13 +1,13 @@
-/* gather.c - rows and claims of Gather, GatherElements and GatherND. Elements are moved by size: float, half and every
- * integer type alike. An index out of range is found on the device and reported at the end of the run (status.h).
- * Kernels: gather.cu. Read next: scatter.c, the inverse. */
+/* gather.c - rows and claims of Gather, GatherElements and GatherND. Elements are moved by size: float, half and
+ * every integer type alike. An index out of range is detected on the device and reported at the end of the run
+ * (status.h). Kernels: gather.cu. Read next: scatter.c, the inverse. */
 #include "kernels/cuda/gather.h"
 
 #include "ops/numeric.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-/* Indices of com.microsoft's may be int32, and the kernel reads int64 as ONNX's are. */
+/* Claims com.microsoft's GatherND: its indices may be int32, but the kernel reads int64 as in ONNX. */
 static tort_verdict claim_nd(const tort_target *target, const tort_node_view *node) {
     if (node->inputs[1].type != TORT_INT64) return tort_cuda_no_type(node, 1, "int64");
     return tort_cuda_claim_movable(target, node);
@@ -20,7 +20,7 @@ static int32_t bytes_of(tort_type type) {
     return tort_type_bits(type) / 8;
 }
 
-/* The variant of the rows is a gpu_gather_kind. */
+/* Loads the kernel of a row, whose variant is a gpu_gather_kind. */
 static tort_status prepare(tort_prepare *p) {
     const gpu_gather_kind kind = (gpu_gather_kind)p->node->kernel->variant;
     const tort_info *in = p->node->inputs;

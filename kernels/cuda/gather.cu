@@ -1,6 +1,5 @@
-/* gather.cu - elements and slices by index. A thread takes a stride of output elements; neighbours write neighbours,
- * slices of several 16 bytes so many at a time.
- * Read first: gather.c. */
+/* gather.cu - elements and slices by index. Each thread takes output elements a grid stride apart, so neighbours
+ * write neighbours; slices of whole 16-byte packs move in packs. Read first: gather.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/gather.h"
@@ -10,12 +9,13 @@
 
 /* ---- kernels ---- */
 
-/* The quotient, by 32-bit division where that does. */
+/* Divides in 32 bits where possible, as 64-bit division is slow. */
 static __device__ __forceinline__ size_t divide(size_t number, size_t by, bool is_small) {
     return is_small ? (uint32_t)number / (uint32_t)by : number / by;
 }
 
-/* data as [outer, size, inner], output as [outer, index_count, inner]. T is an element, or 16 bytes of them. */
+/* Gathers slices: data is [outer, size, inner], output is [outer, index_count, inner]. T is an element, or a pack of
+ * 16 bytes. */
 template <class T, class I>
 static __global__ void gather(const tort_gather_params g, size_t count, int32_t node, const T *data, const I *indices,
                               T *output, gpu_status *status) {
@@ -40,7 +40,7 @@ static __global__ void gather_elements(const gpu_elements e, int32_t node, const
     }
 }
 
-/* data as [batch, indexed axes ..., inner], indices as [batch, tuples, tuple_length]. */
+/* Gathers by tuples: data is [batch, indexed axes ..., inner], indices are [batch, tuples, tuple_length]. */
 template <class T>
 static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, int32_t node, const T *data,
                                  const int64_t *indices, T *output, gpu_status *status) {
@@ -61,7 +61,7 @@ static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, in
 
 typedef pack<uint32_t, 4> bytes16;
 
-/* Slices that consist of 16 bytes each, and begin at one. */
+/* True if slices consist of whole, aligned packs of 16 bytes. */
 static bool takes_packs(const gpu_indexing *call, const tort_gather_params *g) {
     const uintptr_t places = (uintptr_t)call->data | (uintptr_t)call->output;
     return (uint64_t)g->inner * (uint64_t)call->element_bytes % sizeof(bytes16) == 0 && places % sizeof(bytes16) == 0;

@@ -1,5 +1,5 @@
-/* generate.c - rows and claims of Range, ConstantOfShape, OneHot and Trilu. What decides their shapes, and the diagonal
- * of Trilu, is read on the host. Kernels: generate.cu, and the filling of move.cu. */
+/* generate.c - rows and claims of Range, ConstantOfShape, OneHot and Trilu. Inputs that determine shapes, and the
+ * diagonal of Trilu, are read on the host. Kernels: generate.cu, and the fill kernel of move.cu. */
 #include "kernels/cuda/generate.h"
 
 #include "kernels/cuda/move.h"
@@ -85,7 +85,7 @@ static tort_status run_triangle(const tort_call *call) {
                              .columns = x->dims[x->rank - 1],
                              .diagonal = k ? *(const int64_t *)k->data : 0,
                              .upper = params->upper};
-    /* Further out there is nothing, and sums could overflow. */
+    /* Clamped, as sums with larger values could overflow; the result is the same. */
     if (triangle.diagonal > triangle.columns) triangle.diagonal = triangle.columns;
     if (triangle.diagonal < -triangle.rows) triangle.diagonal = -triangle.rows;
     return cuda_launched(

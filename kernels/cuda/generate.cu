@@ -1,4 +1,5 @@
-/* generate.cu - Range, OneHot and Trilu. A thread takes a stride of output elements. Read first: generate.c. */
+/* generate.cu - Range, OneHot and Trilu. Each thread takes output elements a grid stride apart. Read first:
+ * generate.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"
@@ -7,7 +8,7 @@
 
 /* ---- kernels ---- */
 
-/* Floats are computed in double; integers wrap. */
+/* Returns element i of a Range. Floats are computed in double; integers wrap. */
 static __device__ __forceinline__ any_number number_at(const gpu_range &r, size_t i, bool is_real) {
     return is_real ? any_real(r.real_start + (double)i * r.real_step)
                    : any_integer((int64_t)((uint64_t)r.start + (uint64_t)i * (uint64_t)r.step));
@@ -18,7 +19,7 @@ template <class T> static __global__ void range(const gpu_range r, T *output, si
         convert(number_at(r, i, (T)0.5f != (T)0.0f), &output[i]);
 }
 
-/* An index may be any number: a float is cut to its integer; INT64_MIN stands for what no depth reaches. */
+/* Converts any number to an index: a float is truncated; INT64_MIN stands for numbers beyond every depth. */
 static __device__ __forceinline__ int64_t index_of(const any_number &x) {
     if (x.kind == any_number::UNSIGNED && x.integer < 0) return INT64_MIN;
     if (x.kind != any_number::REAL) return x.integer;

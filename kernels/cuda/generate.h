@@ -1,23 +1,23 @@
-/* generate.h - tensors made of a few numbers: what generate.c asks of generate.cu. Plain C. */
+/* generate.h - interface between generate.c and generate.cu: tensors made from a few numbers. Plain C. */
 #ifndef TORT_KERNELS_CUDA_GENERATE_H
 #define TORT_KERNELS_CUDA_GENERATE_H
 
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 
-/* The first number and the step of a Range: `real` of floats, `integer` of the others. */
+/* The first number and the step of a Range: real_* for floats, the others for integers. */
 typedef struct gpu_range {
     double real_start, real_step;
     int64_t start, step;
 } gpu_range;
 
-/* OneHot: indices as [outer, inner], output as [outer, depth, inner]. */
+/* OneHot: indices are [outer, inner], the output is [outer, depth, inner]. */
 typedef struct gpu_one_hot {
     size_t count, inner; /* count: elements of the output */
     int64_t depth;
 } gpu_one_hot;
 
-/* Trilu: matrices; column - row of the diagonal that is the border, which is kept. */
+/* Trilu: `diagonal` is column - row of the border diagonal, which is kept. */
 typedef struct gpu_triangle {
     size_t count; /* elements of all matrices */
     int64_t rows, columns, diagonal;

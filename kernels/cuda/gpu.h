@@ -1,9 +1,9 @@
-/* gpu.h - the one header that a kernel file (.cu) includes: the device language, launch(), and every instruction that
- * CUDA C++ has no name for.
+/* gpu.h - the only header that a kernel file (.cu) needs: the device language, launch(), and every instruction for
+ * which CUDA C++ has no name.
  *
- * Under nvcc it includes CUDA's headers; under a host compiler, kernels/cudasim/device.h, which has the same names, so
- * that one source runs on a GPU and on the simulated device. Inline PTX stands here and nowhere else, one function an
- * instruction, fragments as plain arrays. README.md in this folder holds the rules for kernel authors. */
+ * Under nvcc it includes CUDA's headers; under a host compiler, kernels/cudasim/device.h, which has the same names,
+ * so one source runs on a GPU and on the simulated device. All inline PTX is here, one function per instruction,
+ * with fragments as plain arrays. README.md in this folder has the rules for kernel authors. */
 #ifndef TORT_KERNELS_CUDA_GPU_H
 #define TORT_KERNELS_CUDA_GPU_H
 
@@ -18,7 +18,7 @@
 
 #include "kernels/cuda/stream.h"
 
-/* ---- launching: the error is returned, arguments convert to the kernel's own parameter types ---- */
+/* ---- launching: errors are returned; arguments convert to the kernel's parameter types ---- */
 
 template <class T> struct exactly { typedef T type; };
 
@@ -30,31 +30,31 @@ static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 
     return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.handle);
 }
 
-/* Loads the kernel's code now rather than at its first launch; fails where the device has no image of it. */
+/* Loads a kernel's code now rather than at its first launch; fails if the device has no image of it. */
 template <class... Parameters> static inline cudaError_t load_kernel(void (*kernel)(Parameters...)) {
     struct cudaFuncAttributes attributes;
     return cudaFuncGetAttributes(&attributes, (const void *)kernel);
 }
 
-/* Needed before a launch with more than 48 KiB of dynamic shared memory. */
+/* Required before a launch with more than 48 KiB of dynamic shared memory. */
 template <class... Parameters>
 static inline cudaError_t allow_dynamic_shared(void (*kernel)(Parameters...), size_t bytes) {
     return cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
 }
 
-/* The launch's dynamic shared memory, aligned to 16 bytes. */
+/* Returns the launch's dynamic shared memory, aligned to 16 bytes. */
 template <class T> static __device__ __forceinline__ T *dynamic_shared() {
     extern __shared__ __align__(16) unsigned char tort_dynamic_shared[];
     return reinterpret_cast<T *>(tort_dynamic_shared);
 }
 
-/* The value, in a register of its own: the compiler does not work it out again in a loop to save that register. */
+/* Returns the value in a register of its own: the compiler cannot recompute it in a loop to save that register. */
 static __device__ __forceinline__ unsigned kept(unsigned value) {
     asm volatile("" : "+r"(value));
     return value;
 }
 
-/* A struct of 2, 4, 8 or 16 bytes, aligned to them, in one instruction. */
+/* Loads or stores a struct of 2, 4, 8 or 16 bytes, aligned to its size, in one instruction. */
 template <class V> static __device__ __forceinline__ V load_vector(const V *from) {
     return *from;
 }
@@ -62,7 +62,7 @@ template <class V> static __device__ __forceinline__ void store_vector(V *to, co
     *to = value;
 }
 
-/* 2^x in one instruction, with an error of 2^-22 of the result; what is below 2^-126 becomes 0. */
+/* Returns 2^x in one instruction, with a relative error of 2^-22; results below 2^-126 become 0. */
 static __device__ __forceinline__ float exp2_approximate(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -90,7 +90,7 @@ static __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], const uin
                  : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
                    "f"(c[3]));
-#else /* sm_75 has k8 only: the fragments of k16 are two of k8 side by side */
+#else /* sm_75 has only k8: the fragments of k16 are two of k8 side by side */
     float sum[4] = {c[0], c[1], c[2], c[3]};
     for (int i = 0; i < 2; i++)
         asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], const uin
 #endif
 }
 
-/* Code for sm_80 and newer; a claim must have looked at tort_cuda_image_of (images.h), not at the device. */
+/* Needs code for sm_80 or newer: a claim must check tort_cuda_image_of (images.h), not the device. */
 static __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                                          const float (&c)[4]) {
 #ifdef TORT_SM80
@@ -194,7 +194,7 @@ static __device__ __forceinline__ void cp_async16(void *shared, const void *glob
     *(int4 *)shared = *(const int4 *)global;
 #endif
 }
-/* All or nothing: cheaper than a number of bytes. */
+/* Copies all or nothing, which is cheaper than a number of bytes. */
 static __device__ __forceinline__ void cp_async16_or_zero(void *shared, const void *global, bool valid) {
 #ifdef TORT_SM80
     asm volatile("{ .reg .pred ignored; setp.eq.u32 ignored, %2, 0;"
@@ -224,7 +224,7 @@ static __device__ __forceinline__ void cp_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* Waits until at most so many of the newest groups are still on their way. */
+/* Waits until at most groups_left of the newest groups are pending. */
 template <int groups_left> static __device__ __forceinline__ void cp_async_wait() {
 #ifdef TORT_SM80
     asm volatile("cp.async.wait_group %0;" ::"n"(groups_left) : "memory");

@@ -1,12 +1,12 @@
-/* graph.c - records the work of a run as a CUDA graph, and gives it to the device again with one call.
+/* graph.c - records the work of a run as a CUDA graph, and replays it with one call.
  *
- * A launch costs the host some microseconds, so that small kernels wait for their launches; a graph is one launch. The
- * first run of a plan is plain: libraries make what they need only once. The second is recorded while its steps are
- * made, and every later one replays that while the plan and the places of its memory stay the same. Host inputs and
- * outputs go by way of the stream's staging memory, whose places are the same in each run, as the order of copies is:
- * so a graph serves whatever buffers the caller brings. The status word is read back within the graph.
- * Whatever fails on the way has done nothing yet: the steps are made again, plainly, and the device keeps the reason
- * for the report. Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
+ * A launch costs the host some microseconds, so small kernels wait for their launches; a graph is one launch. The
+ * first run of a plan is plain: libraries create what they need once. The second is recorded while its steps are
+ * made, and every later one replays it as long as the plan and the addresses of its memory stay the same. Host
+ * inputs and outputs go through the stream's staging memory, whose addresses and order of copies are the same in
+ * each run: so a graph serves any buffers of the caller. The status word is read back within the graph. If something
+ * fails while recording, nothing has been executed yet: the steps are made again, plainly, and the device keeps the
+ * reason for the report. Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/graph.h"
 
@@ -43,7 +43,7 @@ void cuda_recording_forget(cuda_stream *stream) {
     stream->recording = (cuda_recording){.mode = CUDA_PLAIN};
 }
 
-/* Other threads may allocate meanwhile: the mode forbids it to this one alone. */
+/* Starts recording. Thread-local mode: other threads may allocate meanwhile. */
 static void start(cuda_stream *stream) {
     cuda_recording *recording = &stream->recording;
     const cudaError_t code = cudaStreamBeginCapture(stream->stream, cudaStreamCaptureModeThreadLocal);
@@ -54,7 +54,7 @@ static void start(cuda_stream *stream) {
     recording->mode = CUDA_RECORDS;
     recording->launches = stream->launches;
     recording->copies = stream->copies;
-    stream->may_fault = false; /* set again by what is recorded */
+    stream->may_fault = false; /* set again by the recorded steps */
 }
 
 bool cuda_begin(void *opened, void *handle, bool same) {
@@ -69,7 +69,7 @@ bool cuda_begin(void *opened, void *handle, bool same) {
     return stream->recording.mode == CUDA_REPLAYS;
 }
 
-/* Nothing that was recorded was done. */
+/* Undoes the counts of a recording that failed: none of it was executed. */
 static void drop(cuda_stream *stream) {
     stream->launches = stream->recording.launches;
     stream->copies = stream->recording.copies;
@@ -77,7 +77,7 @@ static void drop(cuda_stream *stream) {
     cuda_staging_deliver(&stream->staging, false);
 }
 
-/* Ends what was begun, also when a step has failed. */
+/* Ends the capture, also if a step has failed. */
 static cudaError_t finish(cuda_stream *stream, bool good, cudaGraph_t *graph) {
     stream->recording.faults = stream->may_fault;
     const cudaError_t code = good && stream->may_fault ? cuda_read_status(stream) : cudaSuccess;
@@ -92,7 +92,7 @@ static cudaError_t instantiate(cuda_stream *stream, cudaGraph_t graph) {
     return code;
 }
 
-/* The work of the run is recorded, or dropped. */
+/* Completes the recording of a run; false if it was dropped. */
 static bool record(cuda_stream *stream, tort_status status) {
     cuda_recording *recording = &stream->recording;
     cudaGraph_t graph = NULL;
@@ -144,5 +144,5 @@ bool cuda_end(void *device, void *handle, tort_status status) {
     return false;
 }
 #else
-typedef int cuda_graphs_are_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int cuda_graphs_are_in_builds_with_cuda; /* ISO C requires a declaration */
 #endif

@@ -1,5 +1,5 @@
-/* graph.h - the work of a run as a CUDA graph: recorded once, then given to the device by one call. For host code of
- * builds with CUDA (or cudasim). */
+/* graph.h - the work of a run as a CUDA graph: recorded once, then replayed by one call. For host code of builds
+ * with CUDA (or cudasim). */
 #ifndef TORT_KERNELS_CUDA_GRAPH_H
 #define TORT_KERNELS_CUDA_GRAPH_H
 
@@ -11,19 +11,19 @@
 #include "runtime/tinyort.h"
 
 typedef enum cuda_recording_mode {
-    CUDA_PLAIN,   /* what is asked of the stream is done */
-    CUDA_RECORDS, /* it is recorded, and done when the run ends */
-    CUDA_REPLAYS  /* it is recorded already: copies only put their bytes into the staging memory */
+    CUDA_PLAIN,   /* work is executed as it is submitted */
+    CUDA_RECORDS, /* work is recorded, and executed when the run ends */
+    CUDA_REPLAYS  /* work is recorded already: copies only write their bytes to the staging memory */
 } cuda_recording_mode;
 
-/* Of a stream. */
+/* The recording of a stream. */
 typedef struct cuda_recording {
     cuda_recording_mode mode;
     cudaGraphExec_t graph;     /* NULL: nothing is recorded */
-    bool refused;              /* recording failed: not again while runs stay the same */
-    bool faults;               /* it reads the status word back at its end */
-    const char *why;           /* a copy could not be recorded; NULL: none was in the way */
-    uint64_t launches, copies; /* in it; while it is recorded, the stream's before */
+    bool refused;              /* recording failed: not tried again while runs stay the same */
+    bool faults;               /* the graph reads the status word back at its end */
+    const char *why;           /* a copy could not be recorded, and why; NULL: none */
+    uint64_t launches, copies; /* in the graph; while recording, the stream's counts at its start */
 } cuda_recording;
 
 /* Members of the provider's vtable. */

@@ -1,19 +1,20 @@
-/* grid.h - grids of kernels that walk their elements with a stride: enough blocks to fill any GPU, and no more. For .cu
- * files, after gpu.h. */
+/* grid.h - grids of kernels that walk over their elements in a grid-stride loop: enough blocks to fill any GPU, and
+ * no more. For .cu files, after gpu.h. */
 #ifndef TORT_KERNELS_CUDA_GRID_H
 #define TORT_KERNELS_CUDA_GRID_H
 
 #define GRID_THREADS 256
-#ifndef GRID_MAX_BLOCKS /* tests build with few, so that every loop over the grid goes round more than once */
+#ifndef GRID_MAX_BLOCKS /* tests build with few blocks, so that every grid loop has several rounds */
 #define GRID_MAX_BLOCKS 65535
 #endif
 
-/* The grid's extent along a dimension whose blocks take `count` pieces of work in turn: blockIdx.x, + gridDim.x, ... */
+/* Returns the grid's extent along a dimension whose blocks take `count` pieces of work in turn: blockIdx.x, +
+ * gridDim.x, ... */
 static inline unsigned grid_extent(size_t count) {
     return (unsigned)(count < GRID_MAX_BLOCKS ? count : GRID_MAX_BLOCKS);
 }
 
-/* The blocks of a kernel whose threads take `count` elements in turn. */
+/* Returns the blocks of a kernel whose threads take `count` elements in turn. */
 static inline unsigned grid_blocks(size_t count) {
     return grid_extent((count + GRID_THREADS - 1) / GRID_THREADS);
 }

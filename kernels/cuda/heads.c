@@ -1,7 +1,7 @@
 /* heads.c - rows and claims of com.microsoft's MultiHeadAttention, DecoderMaskedMultiHeadAttention and
- * GroupQueryAttention. A first launch lays out what is not yet as the tiles want it (biases, rotary embedding, the past
- * before the new keys, in the outputs that hold them anyway); the attention of attend.h is the second. Params are
- * decoded by ops/microsoft/. Kernels: heads.cu, attend_half.cu, attend_float.cu. */
+ * GroupQueryAttention. A first launch lays out what the tiles cannot read in place (biases, rotary embedding, past
+ * keys joined with new ones, in the outputs that hold them anyway); the second is the attention of attend.h.
+ * ops/microsoft/ decodes params. Kernels: heads.cu, attend_half.cu, attend_float.cu. */
 #include "kernels/cuda/heads.h"
 
 #include "runtime/base/memory.h"
@@ -26,7 +26,7 @@ static tort_verdict claim_heads(const tort_target *target, const tort_node_view 
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* What there is to lay out, and in scratch: sums of parts first. Offsets. */
+/* Operands to be laid out, and their offsets in scratch, behind the sums of parts. */
 typedef struct heads_rooms {
     bool query, key, value; /* laid out */
     size_t query_at, key_at, value_at, bytes;
@@ -36,7 +36,7 @@ static tort_matrix_strides named(tort_head_strides s) {
     return (tort_matrix_strides){s.batch, s.head, s.position, 1};
 }
 
-/* The most keys of a batch. */
+/* Returns the maximum number of keys of a batch. */
 static int64_t capacity(const tort_heads_params *p) {
     const int64_t sum = p->past_length + p->new_keys;
     return p->past_count >= 0 ? p->past_length : sum;
@@ -86,7 +86,7 @@ static bool has_bias(const tort_heads_params *p, int which) {
     return p->bias >= 0 && p->bias_offsets[which] >= 0;
 }
 
-/* For as many keys as there may be: a plan for the longest serves all. */
+/* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. */
 static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
     const size_t element = (size_t)tort_type_bits(type) / 8;
@@ -125,7 +125,7 @@ static const void *data_of(const tort_call *call, int64_t input) {
     return input >= 0 ? call->inputs[input].data : NULL;
 }
 
-/* The number that an input in host memory holds. */
+/* Returns the number in a host input; `otherwise` if there is none. */
 static int64_t number_of(const tort_call *call, int64_t input, int64_t otherwise) {
     return input >= 0 ? *(const int32_t *)call->inputs[input].data : otherwise;
 }
@@ -220,7 +220,7 @@ static tort_status run_heads(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* host: past_sequence_length, total_sequence_length. */
+/* host: past_sequence_length or total_sequence_length. */
 #define ROW(op_, host)                                                                                                 \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .claim = claim_heads,              \

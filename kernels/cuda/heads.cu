@@ -1,5 +1,5 @@
-/* heads.cu - lays out the queries, keys and values of com.microsoft's attention operators: a warp takes a row at a
- * time. Read first: heads.c, ops/microsoft/heads_rows.c (the meaning). */
+/* heads.cu - lays out the queries, keys and values of com.microsoft's attention operators, a row per warp. Read
+ * first: heads.c, ops/microsoft/heads_rows.c (the meaning). */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
@@ -8,12 +8,12 @@
 
 enum { QUERY, KEY, VALUE, WARPS = 4 };
 
-/* Of a batch: keys taken from the past, and the place of the first new one. */
+/* For a batch: the number of keys taken from the past, and the position of the first new one. */
 struct heads_span {
     int64_t past, before;
 };
 
-/* A length that does not fit is reported, and nothing of the past is read. */
+/* Returns the span of a batch. An invalid length is reported, and nothing of the past is read then. */
 static __device__ __forceinline__ heads_span span_of(const gpu_heads &h, int64_t batch) {
     const tort_heads_params &p = h.params;
     if (!h.lengths) return {h.past_count, h.past_count};
@@ -35,14 +35,14 @@ static __device__ __forceinline__ int64_t rotary_row(const gpu_heads &h, int64_t
     return 0;
 }
 
-/* A new row on its way: its elements with their biases. */
+/* A new row: its elements with their biases. */
 template <class T> struct fresh_row {
     const T *x, *bias; /* bias NULL: none */
 
     __device__ __forceinline__ float at(int64_t i) const {
         return (float)x[i] + (bias ? (float)bias[i] : 0.0f);
     }
-    /* Element i of the row, rotated. */
+    /* Returns element i of the row, rotated. */
     __device__ __forceinline__ float rotated(const gpu_heads &h, int64_t row, int64_t i) const {
         const int64_t half_ = h.params.rotated / 2;
         const bool interleaved = h.params.interleaved, second = interleaved ? i % 2 : i >= half_;
@@ -69,7 +69,7 @@ static __device__ __forceinline__ void make_row(const gpu_heads &h, int which, i
         to[i] = (T)(i < rotated ? row.rotated(h, angle, i) : row.at(i));
 }
 
-/* Of the past; behind the new ones, what the past has there, or zeros. */
+/* Copies a row of the past; beyond the new rows, whatever the past has there, or zeros. */
 template <class T>
 static __device__ __forceinline__ void keep_row(const gpu_heads &h, int which, int64_t batch, int64_t head,
                                                 int64_t position, bool zero, T *to) {

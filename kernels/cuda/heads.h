@@ -1,22 +1,22 @@
-/* heads.h - com.microsoft's attention operators: what heads.c asks of heads.cu. Plain C. */
+/* heads.h - interface between heads.c and heads.cu: com.microsoft's attention operators. Plain C. */
 #ifndef TORT_KERNELS_CUDA_HEADS_H
 #define TORT_KERNELS_CUDA_HEADS_H
 
 #include "kernels/cuda/attend.h"
 #include "ops/microsoft/heads.h"
 
-/* Queries, keys and values as rows: with their biases, rotated, keys and values behind those of the past. What is not
- * to be laid out has no room (NULL). */
+/* Rows of queries, keys and values to be laid out: with biases, rotated, new keys and values behind those of the
+ * past. Rows that are read in place have no room (NULL). */
 typedef struct gpu_heads {
     tort_heads_params params;
     const void *query, *key, *value, *past_key, *past_value, *bias, *cosines, *sines;
     const int64_t *positions;
-    const int32_t *lengths;      /* one a batch: keys less one; NULL: past_count and the new ones */
-    int64_t past_count, longest; /* keys of the past, of the longest batch */
-    bool first;                  /* the first run of a sequence, whose past counts for nothing */
+    const int32_t *lengths;      /* one per batch: keys less one; NULL: past_count and the new ones */
+    int64_t past_count, longest; /* keys of the past, keys of the longest batch */
+    bool first;                  /* the first run of a sequence, whose past is ignored */
     void *query_room, *key_room, *value_room;
-    int64_t room_length; /* positions of a head that there is room for in those of keys and values */
-    int32_t node;        /* who reports a wrong length or position */
+    int64_t room_length; /* positions per head that the rooms of keys and values have */
+    int32_t node;        /* node that reports an invalid length or position */
     void *status;
 } gpu_heads;
 

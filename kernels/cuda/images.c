@@ -1,4 +1,5 @@
-/* images.c - see images.h. The list comes from the Makefile alone: what nvcc is told, is what is told here. */
+/* images.c - the images of this build, see images.h. The Makefile alone defines the list, which is also what nvcc
+ * compiles. */
 #include "kernels/cuda/images.h"
 
 #include <stdio.h>
@@ -7,12 +8,12 @@
 
 const char tort_cuda_images[] = TORT_CUDA_IMAGES;
 
-/* The processors of Jetson boards: their machine code runs nowhere else, and no other's on them. */
+/* True for the processors of Jetson boards: they run only their own machine code, and nothing else runs it. */
 static bool is_tegra(int32_t capability) {
     return capability == 53 || capability == 62 || capability == 72 || capability == 87 || capability == 110;
 }
 
-/* Machine code runs on its own major version, from its own minor version on. */
+/* True if the device runs this machine code: of its own major version, and the same or an older minor version. */
 static bool runs_machine_code(int32_t capability, int32_t code) {
     if (is_tegra(capability) || is_tegra(code)) return capability == code;
     return capability / 10 == code / 10 && capability >= code;
@@ -35,7 +36,7 @@ cuda_image tort_cuda_image_of(int32_t capability) {
 }
 
 void tort_cuda_image_cure(int32_t capability, char *cure, size_t size) {
-    enum { OLDEST = 75 }; /* that CUDA 13 compiles for */
+    enum { OLDEST = 75 }; /* the oldest that CUDA 13 compiles for */
     if (capability < OLDEST)
         snprintf(cure, size, "use a GPU of sm_%d or newer, or take cuda out of the chain", OLDEST);
     else

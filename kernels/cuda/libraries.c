@@ -22,7 +22,7 @@ static const library_symbol cublas_symbols[] = {CUBLAS_FUNCTIONS(CUBLAS_ROW){NUL
 #define CUDNN_ROW(type, name, parameters) {#name, offsetof(cudnn_functions, name)},
 static const library_symbol cudnn_symbols[] = {CUDNN_FUNCTIONS(CUDNN_ROW){NULL, 0}};
 
-/* The name of the first symbol that the library lacks; NULL: all were found. */
+/* Fills the table; returns the first symbol that the library lacks, or NULL. */
 static const char *fill_table(void *library, const library_symbol *symbols, void *table) {
     for (; symbols->name; symbols++) {
         void *function = cuda_library_symbol(library, symbols->name);
@@ -34,7 +34,7 @@ static const char *fill_table(void *library, const library_symbol *symbols, void
 
 /* ---- files: not there, broken, too old --------------------------------------------------------------------------- */
 
-/* The loader says the name alone where no file has it, and a path where it has found one. */
+/* True if the loader found no such file: it then says the name alone, and otherwise the path. */
 static bool is_absent(const char *file_name, const char *words) {
     const size_t length = strlen(file_name);
     return !strncmp(words, file_name, length) && words[length] == ':' && strstr(words, strerror(ENOENT));
@@ -42,15 +42,15 @@ static bool is_absent(const char *file_name, const char *words) {
 
 typedef struct library_files {
     const char *title, *versions; /* "cuBLAS", "13 or 12" */
-    const char *names[3];         /* in the order in which they are tried; ends with NULL */
-    const char *old;              /* of a version that is too old */
+    const char *names[3];         /* in the order of trial; ends with NULL */
+    const char *old;              /* name of a version that is too old */
 } library_files;
 
 static const library_files cublas_files = {
     "cuBLAS", "13 or 12", {"libcublas.so.13", "libcublas.so.12", NULL}, "libcublas.so.11"};
 static const library_files cudnn_files = {"cuDNN", "9", {"libcudnn.so.9", NULL}, "libcudnn.so.8"};
 
-/* What an answer is written to. */
+/* Buffers for an answer. */
 typedef struct answer {
     char *message, *cure;
     size_t message_size, cure_size;
@@ -67,7 +67,7 @@ static void *refuse(const answer *a, const char *cure, const char *format, ...) 
     return NULL;
 }
 
-/* cuDNN counts 8907 for 8.9.7 and, from 9 on, 91900 for 9.19.0. */
+/* Refuses a library that is too old. cuDNN encodes 8.9.7 as 8907 and, from 9 on, 9.19.0 as 91900. */
 static void *refuse_old(const answer *a, const library_files *files, void *library) {
     char cure[80];
     size_t (*get_version)(void);
@@ -80,7 +80,7 @@ static void *refuse_old(const answer *a, const library_files *files, void *libra
                   version / 100 % 10, version % 100, files->old, files->names[0]);
 }
 
-/* Opens the first of the names that loads; NULL: the answer says what is wrong with the files that are there. */
+/* Opens the first of the names that loads; on NULL the answer says what is wrong with the files found. */
 static void *open_first(const library_files *files, const answer *a) {
     char broken[160] = "", absent[64] = "", cure[80];
     for (const char *const *name = files->names; *name; name++) {
@@ -184,5 +184,5 @@ void cuda_libraries_close(cuda_libraries *libraries) {
     *libraries = (cuda_libraries){0};
 }
 #else
-typedef int cuda_libraries_are_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int cuda_libraries_are_in_builds_with_cuda; /* ISO C requires a declaration */
 #endif

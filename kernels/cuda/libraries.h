@@ -17,16 +17,16 @@ typedef struct cudnn_functions {
 } cudnn_functions;
 
 typedef struct cuda_libraries {
-    void *cublas_handle, *cudnn_handle; /* of dlopen; NULL: not opened */
+    void *cublas_handle, *cudnn_handle; /* from dlopen; NULL: not opened */
     cublas_functions cublas;
     cudnn_functions cudnn;
 } cuda_libraries;
 
-/* Why does the driver tell no version? True: it is not installed; false: what is there is broken. */
+/* Explains why the driver tells no version. True: it is not installed; false: it is broken. */
 bool cuda_driver_is_absent(char *message, size_t message_size, char *cure, size_t cure_size);
 
-/* Message gets the version, "13.1"; on false it says which files are missing, broken or too old, and cure what helps.
- */
+/* Open a library. Message gets the version, "13.1"; on false it names the files that are missing, broken or too old,
+ * and cure the remedy. */
 bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                 size_t cure_size);
 bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,

@@ -1,8 +1,9 @@
-/* library_api.h - the few functions of cuBLAS (12, 13) and cuDNN (9) that kernels call: constants, types, prototypes.
+/* library_api.h - the few functions of cuBLAS (12, 13) and cuDNN (9) that kernels call: constants, types,
+ * prototypes.
  *
- * Declared by us, because a build has no need of those libraries: they are opened at run time, or not at all. A test
- * holds every row against NVIDIA's own headers where those are installed. The function lists serve the table of
- * pointers that is filled after opening, and the simulated libraries, which define functions of these names.
+ * They are declared here because a build does not need those libraries: they are opened at run time, or not at all.
+ * A test checks every entry against NVIDIA's headers where those are installed. The function lists define the table
+ * of pointers that is filled after opening, and the simulated libraries, whose functions have the same names.
  * Dimensions, layouts and limits are in NVIDIA's manuals; matrices of cuBLAS are column-major. */
 #ifndef TORT_KERNELS_CUDA_LIBRARY_API_H
 #define TORT_KERNELS_CUDA_LIBRARY_API_H
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An enumeration is a list of X(name, value); all of them, by the name of their type: */
+/* All enumerations, by the names of their types; each is a list of X(name, value). */
 #define TORT_LIBRARY_ENUMERATIONS(X)                                                                                   \
     X(cublasStatus_t, CUBLAS_STATUSES)                                                                                 \
     X(cublasOperation_t, CUBLAS_OPERATIONS)                                                                            \
@@ -144,7 +145,7 @@ typedef struct {
 typedef struct {
     cublasLtMatmulAlgo_t algo;
     size_t workspaceSize;
-    cublasStatus_t state; /* not success: the rest is not set */
+    cublasStatus_t state; /* if not success, the other fields are not set */
     float wavesCount;
     int reserved[4];
 } cublasLtMatmulHeuristicResult_t;
@@ -157,8 +158,8 @@ typedef struct cudnnActivationStruct *cudnnActivationDescriptor_t;
 
 typedef struct {
     cudnnConvolutionFwdAlgo_t algo;
-    cudnnStatus_t status; /* not success: this algorithm cannot do it */
-    float time;           /* -1 where only estimated */
+    cudnnStatus_t status; /* if not success, this algorithm cannot do it */
+    float time;           /* -1 if only estimated */
     size_t memory;        /* workspace bytes */
     cudnnDeterminism_t determinism;
     cudnnMathType_t mathType;
@@ -188,7 +189,7 @@ typedef struct {
        long long c_stride, int batch, cublasComputeType_t compute, cublasGemmAlgo_t algorithm))                        \
     CUBLASLT_FUNCTIONS(X)
 
-/* Of libcublasLt, which libcublas brings along: the loader finds them through it. */
+/* Functions of libcublasLt, which libcublas depends on: the loader finds them through it. */
 #define CUBLASLT_FUNCTIONS(X)                                                                                          \
     X(cublasStatus_t, cublasLtCreate, (cublasLtHandle_t * handle))                                                     \
     X(cublasStatus_t, cublasLtDestroy, (cublasLtHandle_t handle))                                                      \

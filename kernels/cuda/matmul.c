@@ -1,10 +1,10 @@
-/* matmul.c - rows and claims of MatMul, Gemm and their fused forms: cuBLAS where it is found, else the own tiled
+/* matmul.c - rows and claims of MatMul, Gemm and their fused forms: cuBLAS if it is found, else the own tiled
  * kernel.
  *
- * Bias, residual and Relu of one product are done in the same launch by cublasLt (matmul_lt.h). Otherwise cuBLAS adds
- * to what Y holds, so a Gemm first spreads its C over Y, and a fused operator's bias, residual and activation are a
- * launch behind the product (epilogue.h). cuBLAS thinks in columns: a row-major product Y = A B is to it
- * Y' = B' A', so operands are given in reverse. */
+ * cublasLt does bias, residual and Relu of one product in the same launch (matmul_lt.h). Otherwise cuBLAS adds to
+ * the contents of Y: so a Gemm first broadcasts its C over Y, and a fused operator's bias, residual and activation
+ * are a launch behind the product (epilogue.h). cuBLAS is column-major: a row-major product Y = A B is to it Y' = B'
+ * A', so operands are passed in reverse. */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/matmul_lt.h"
 #include "kernels/cuda/matmul_plain.h"
@@ -16,7 +16,7 @@
 #include "ops/gemm.h"
 #include "ops/matmul.h"
 
-/* Is there more to do than the product? */
+/* True if there is more to do than the product. */
 static bool matmul_has_rest(const tort_node_view *node) {
     const tort_matmul_params *params = node->params;
     return tort_has_input(node, 2) || gpu_has_epilogue(&params->epilogue);
@@ -24,9 +24,9 @@ static bool matmul_has_rest(const tort_node_view *node) {
 
 /* ---- params ------------------------------------------------------------------------------------------------------ */
 
-/* Is the whole batch one walk at an even distance? Then *stride is that distance. */
+/* True if the matrices of the whole batch are *stride elements apart. */
 static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *stride) {
-    int32_t inner = -1; /* the axis before i, of those that are longer than 1 */
+    int32_t inner = -1; /* the previous axis longer than 1 */
     *stride = 0;
     for (int32_t i = p->batch_rank - 1; i >= 0; i--) {
         if (p->batch_dims[i] == 1) continue;
@@ -39,7 +39,7 @@ static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *st
     return true;
 }
 
-/* One B for a batch of A that lie behind each other: their rows are those of one product, as far as cuBLAS counts. */
+/* Joins a batch of contiguous A with one B to a single product of all their rows, if cuBLAS can count them. */
 static void join_batch(gpu_matmul *p) {
     int64_t a_stride, b_stride;
     if (!even_stride(p, p->a_batch, &a_stride) || !even_stride(p, p->b_batch, &b_stride)) return;
@@ -185,13 +185,13 @@ static tort_status run_gemm_plain(const tort_call *call) {
 
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
 
-/* Elements from one stored row to the next. Of a single row of `length` elements there is no next. */
+/* Returns the elements from one stored row to the next; for a single row of `length` elements that is `length`. */
 static int64_t stored_row(int64_t row, int64_t column, int64_t length) {
     if (column != 1) return column;
     return row > length ? row : length;
 }
 
-/* One product, or a batch of them at even distances. What Y holds is added, times `keep`. */
+/* Calls cuBLAS for one product, or a batch of them at even distances. The contents of Y are added, times `keep`. */
 static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float keep, const void *a, const void *b,
                                void *y, int64_t batches, int64_t a_stride, int64_t b_stride) {
     cuda_stream *stream = call->stream;
@@ -210,13 +210,13 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float
     return cuda_library_failed(call->error, stream, "cuBLAS", cublas->cublasGetStatusString(code));
 }
 
-/* What is left of a fused operator, over all rows of Y. c: NULL where there is none. */
+/* Applies the rest of a fused operator to all rows of Y. c: NULL if absent. */
 static tort_status run_rest(const tort_call *call, const gpu_matmul *p, const void *c) {
     const int64_t dims[] = {p->batches * p->m, p->n}, strides[] = {p->c_row, p->c_column};
     return tort_cuda_run_epilogue(call, &p->epilogue, c, p->beta, 2, dims, strides);
 }
 
-/* The own kernel, where it may be asked for: k is 0, or not known yet. */
+/* Loads the epilogue if needed, and the own kernel if k is 0 or not known yet. */
 static tort_status prepare_matmul_cublas(tort_prepare *p) {
     const tort_matmul_params *params = p->node->params;
     tort_status status = matmul_has_rest(p->node) ? tort_cuda_prepare_epilogue(p) : TORT_OK;
@@ -249,21 +249,21 @@ static tort_status run_matmul_cublas(const tort_call *call) {
     const void *bias = cuda_input(call, 2);
     if (tort_cuda_has_lt(call)) return tort_cuda_run_lt(call, &p);
     if (!p.m || !p.n || !p.batches) return TORT_OK;
-    if (!p.k) return run_product(call, &p, bias); /* a sum of nothing is zero: the own kernel writes it */
+    if (!p.k) return run_product(call, &p, bias); /* an empty sum is zero: the own kernel writes it */
     tort_status status = multiply_batch(call, &p);
     if (status || !(bias || gpu_has_epilogue(&p.epilogue))) return status;
     return run_rest(call, &p, bias);
 }
 
-/* Would a product of these alone have too few tiles for all multiprocessors? */
+/* True if a product of these sizes alone has too few tiles for all multiprocessors. */
 static bool leaves_some_idle(gpu_matmul p, int32_t compute_capability, gpu_type type) {
     p.batches = 1;
     const gpu_tiling tiling = tiling_of(&p, compute_capability, type);
     return tiling.parts > 1 || !tiling.tiles;
 }
 
-/* Several products of one X: where each of them is enough for the whole device, cuBLAS has them one by one; else the
- * own kernel all at once. */
+/* True if several products of one X should be one launch of the own kernel; if each is large enough for the whole
+ * device, cuBLAS makes them one by one. */
 static bool joined_at_once(const tort_joined_matmul_params *params, int32_t compute_capability, tort_type type) {
     return leaves_some_idle(of_joined(params), compute_capability, gpu_type_of(type));
 }
@@ -294,12 +294,12 @@ static tort_status run_joined_cublas(const tort_call *call) {
         one.input_count = 3;
         one.outputs = &call->outputs[i];
         one.output_count = 1;
-        status = run_matmul_cublas(&one); /* params begin with those of a product */
+        status = run_matmul_cublas(&one); /* joined params begin with those of a product */
     }
     return status;
 }
 
-/* Y = C, repeated along the axes where C has one element. */
+/* Y = C, broadcast along the axes where C has one element. */
 static tort_status spread_over_output(const tort_call *call, const gpu_matmul *p, const void *c) {
     const gpu_box box = {
         .rank = 2, .dims = {p->m, p->n}, .dst_strides = {p->n, 1}, .src_strides = {p->c_row, p->c_column}};
@@ -330,7 +330,7 @@ static tort_status run_gemm_cublas(const tort_call *call) {
     const bool fused = gpu_has_epilogue(&p.epilogue);
     const void *c = c_of(call);
     if (!p.m || !p.n) return TORT_OK;
-    if (!p.k) return run_product(call, &p, c); /* a product of nothing, but not of beta and C */
+    if (!p.k) return run_product(call, &p, c); /* the product is empty, but not beta * C */
     tort_status status = c && !fused ? spread_over_output(call, &p, c) : TORT_OK;
     if (!status)
         status = call_cublas(call, &p, fused ? 0 : p.beta, call->inputs[0].data, call->inputs[1].data,
@@ -343,7 +343,7 @@ static tort_status run_gemm_cublas(const tort_call *call) {
 
 #define TOO_LARGE "a size is above 2^31 - 1, which cuBLAS does not count to"
 
-/* Sizes that are not yet known are negative. */
+/* True if cuBLAS can count these sizes; sizes not known yet are negative. */
 static bool fits_cublas(int64_t m, int64_t n, int64_t k, int64_t batches) {
     return m <= INT_MAX && n <= INT_MAX && k <= INT_MAX && batches <= INT_MAX;
 }

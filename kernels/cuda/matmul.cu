@@ -1,4 +1,5 @@
-/* matmul.cu - products of matrices with any strides and broadcast batches. Read first: matmul.c, product.cuh. */
+/* matmul.cu - products of matrices with any strides and broadcast batches. Read first: matmul.c; product.cuh for the
+ * algorithm. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/matmul.h"
@@ -12,14 +13,14 @@ template <class T> struct matrices {
     product_output<T> y;
 };
 
-/* Product number `at` of those that are joined. */
+/* Returns the matrices of product number `at` of those that are joined. */
 template <class T>
 static __device__ __forceinline__ matrices<T> joined_matrices(const gpu_matmul &p, const gpu_matmul_operands &o,
                                                               int64_t at, bool packs) {
     const void *b = o.b, *c = o.c;
     void *y = o.y;
 #pragma unroll
-    for (int i = 1; i < GPU_JOINED; i++) /* an index that is not known would bring all of them to memory */
+    for (int i = 1; i < GPU_JOINED; i++) /* indexing by a variable would put all pointers into local memory */
         if (at == i) b = o.more_b[i - 1], c = o.more_c[i - 1], y = o.more_y[i - 1];
     return {(const T *)o.a,
             (const T *)b,
@@ -61,7 +62,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
-/* How the operands lie: A along k and B along or across it, by 16-byte pieces; or both anyhow. */
+/* Layouts of the operands, read by pieces of 16 bytes: A along k, and B along k or across it; or both in any layout. */
 struct b_along_k {
     template <class T, class Tile>
     static __device__ __forceinline__ void run(const gpu_matmul &p, const matrices<T> &of, const block_place &at,
@@ -122,7 +123,7 @@ template <class T, class Lines> static matmul_choice choose_half(gpu_tile tile) 
     }
 }
 
-/* Which of the three it is. */
+/* The three layouts above. */
 enum how_lines_lie { ALONG_K, ACROSS, ANYHOW, LINES_COUNT };
 
 static matmul_choice choose_float(gpu_tile tile) {
@@ -149,7 +150,7 @@ static matmul_choice choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
 
 /* ---- launchers ---- */
 
-/* Does each line of this operand, whose neighbours along a line are neighbours, begin at a piece in every product? */
+/* True if each line of this operand, whose elements are contiguous, begins at a piece in every product. */
 static bool begins_at_pieces(const gpu_matmul *p, const void *data, int64_t line_stride, const int64_t *batch_strides) {
     bool begins = (uintptr_t)data % 16 == 0 && line_stride % PIECE == 0 && line_stride <= LONGEST_LINE;
     for (int i = 0; i < p->batch_rank; i++) begins = begins && (p->batch_dims[i] == 1 || batch_strides[i] % PIECE == 0);
@@ -165,7 +166,7 @@ static how_lines_lie lines_of(const gpu_matmul *p, const gpu_matmul_operands *o)
     return ANYHOW;
 }
 
-/* May rows of the output go in packs of 16 bytes? */
+/* True if rows of the output may be written in packs of 16 bytes. */
 static bool rows_pack(const gpu_matmul *p, const gpu_matmul_operands *o, int64_t size) {
     uintptr_t places = (uintptr_t)o->y | (uintptr_t)o->residual | (p->c_column ? (uintptr_t)o->c : 0);
     for (int i = 1; i < o->joined; i++) places |= (uintptr_t)o->more_y[i - 1] | (uintptr_t)o->more_c[i - 1];

@@ -1,12 +1,12 @@
-/* matmul.h - matrix products, of MatMul and Gemm: what matmul.c asks of matmul.cu. Plain C. */
+/* matmul.h - interface between matmul.c and matmul.cu: matrix products of MatMul and Gemm. Plain C. */
 #ifndef TORT_KERNELS_CUDA_MATMUL_H
 #define TORT_KERNELS_CUDA_MATMUL_H
 
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/tiling.h"
 
-/* y[b] = alpha * A[b] * B[b] + beta * C, (m, k) by (k, n), and what the epilogue makes of it. Strides in elements; C
- * and the residual, which lies as Y does, are NULL where there is none. */
+/* The product y[b] = epilogue(alpha * A[b] * B[b] + beta * C), (m, k) by (k, n). Strides in elements; C and the
+ * residual, which is laid out as Y, are NULL if absent. */
 typedef struct gpu_matmul {
     int64_t m, n, k, batches;
     int64_t a_row, a_column, b_row, b_column; /* strides inside a matrix */
@@ -17,9 +17,9 @@ typedef struct gpu_matmul {
     tort_epilogue epilogue;
 } gpu_matmul;
 
-enum { GPU_JOINED = 4 }; /* products of one A that are one launch */
+enum { GPU_JOINED = 4 }; /* maximum of products of one A in one launch */
 
-/* Those of a batch; or of several products of one A, which then are the batch, and have a B, a C and a Y each. */
+/* Operands of a batch; or of several products of one A, which then are the batch, each with its own B, C and Y. */
 typedef struct gpu_matmul_operands {
     const void *a, *b, *c, *residual;
     void *y;

@@ -1,13 +1,13 @@
-/* matmul_lt.c - see matmul_lt.h. What cublasLt does is described by objects of its own, which are made for each call:
- * they hold the address of the bias. The algorithm is chosen once a plan, of those that need no workspace. */
+/* matmul_lt.c - products by cublasLt, see matmul_lt.h. Its descriptors are made for each call, as they hold the
+ * address of the bias. The algorithm is chosen once per plan, among those without workspace. */
 #include "kernels/cuda/matmul_lt.h"
 
 #ifdef CUDA_DEVICE
 #include <limits.h>
 
-enum { LT_ALIGNMENT = 16 }; /* bytes, of all operands */
+enum { LT_ALIGNMENT = 16 }; /* bytes, for all operands */
 
-/* Matrices are those of cuBLAS, which thinks in columns: Y' = B' A'. */
+/* Descriptors of a product, in the column-major view of cuBLAS: Y' = B' A'. */
 typedef struct lt_product {
     cublasLtMatmulDesc_t product;
     cublasLtMatrixLayout_t a, b, y;
@@ -35,7 +35,7 @@ static cublasStatus_t set_operations(const cublas_functions *f, const gpu_matmul
     return f->cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a);
 }
 
-/* A matrix of `rows` stored rows. */
+/* Describes a matrix of `rows` stored rows. */
 static cublasStatus_t describe_matrix(const cublas_functions *f, cudaDataType type, int64_t rows, int64_t length,
                                       cublasLtMatrixLayout_t *layout) {
     return f->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)length, (uint64_t)rows, length);
@@ -67,7 +67,7 @@ static void drop(const cublas_functions *f, const lt_product *lt) {
 
 /* ---- fit --------------------------------------------------------------------------------------------------------- */
 
-/* Is there more than a product, and all of it what cublasLt can do behind one? */
+/* True if there is more than a product, and cublasLt can do all of it. */
 static bool suits(const gpu_matmul *p, bool biased) {
     const tort_activation activation = p->epilogue.activation;
     if (!biased && !gpu_has_epilogue(&p->epilogue)) return false;
@@ -76,7 +76,8 @@ static bool suits(const gpu_matmul *p, bool biased) {
     return p->batches == 1 && p->m > 0 && p->n > 0 && p->k > 0;
 }
 
-/* The preference by which algorithms are asked for; without limits there would be a workspace, and wider alignment. */
+/* Makes the preference for the choice of an algorithm: no workspace, and only the alignment that operands have. The
+ * defaults would allow both. */
 static cublasStatus_t make_preference(const cublas_functions *f, cublasLtMatmulPreference_t *preference) {
     static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -92,7 +93,7 @@ static cublasStatus_t make_preference(const cublas_functions *f, cublasLtMatmulP
     return code;
 }
 
-/* The best algorithm; *found is 0 where there is none. */
+/* Asks for the best algorithm; *found is 0 if there is none. */
 static cublasStatus_t ask(const cublas_functions *f, const lt_product *lt, cublasLtMatmulHeuristicResult_t *best,
                           int *found) {
     cublasLtHandle_t handle = NULL;
@@ -111,7 +112,7 @@ static cublasStatus_t ask(const cublas_functions *f, const lt_product *lt, cubla
 tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased) {
     const cuda_device *device = fit->device;
     const cublas_functions *f = &device->libraries.cublas;
-    /* An algorithm is found for a bias that is there; its address does not matter yet. */
+    /* An algorithm is chosen for a product with a bias; its address does not matter yet, but must not be NULL. */
     const void *bias = biased ? (const void *)fit->node : NULL;
     cublasLtMatmulHeuristicResult_t best;
     lt_product lt;
@@ -165,5 +166,5 @@ tort_status tort_cuda_run_lt(const tort_call *call, const gpu_matmul *p) {
     return cuda_library_failed(call->error, stream, "cublasLt", f->cublasGetStatusString(code));
 }
 #else
-typedef int tort_cuda_lt_is_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int tort_cuda_lt_is_in_builds_with_cuda; /* ISO C requires a declaration */
 #endif

@@ -1,5 +1,6 @@
-/* matmul_plain.cu - matrix products of any type: double in double, bfloat16 in float, integers in 64 bits that wrap. A
- * block makes 16 by 16 outputs, a thread each, and brings 16 of k at a time to shared memory. Read first: matmul.c. */
+/* matmul_plain.cu - matrix products of other types: double in double, bfloat16 in float, integers in 64 bits that
+ * wrap. A block makes 16 x 16 outputs, one per thread, and brings 16 of k at a time to shared memory. Read first:
+ * matmul.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"
@@ -8,7 +9,7 @@
 
 enum { SIDE = 16 };
 
-/* What products of T are added up in, and what becomes of a sum. */
+/* Type of a sum of products of T, and the conversion of a sum to an output. */
 template <class T> struct summed {
     typedef uint64_t type;
     static __device__ __forceinline__ T finished(const gpu_matmul &, const T *c, const T *, int64_t, uint64_t sum) {
@@ -29,7 +30,7 @@ template <> struct summed<bfloat16> : summed_reals<bfloat16> {};
 
 /* ---- kernel ---- */
 
-/* Where the matrices of a product of the batch begin. */
+/* Offsets of the matrices of a product of the batch. */
 struct plain_offsets {
     int64_t a, b, c;
 };
@@ -74,7 +75,7 @@ static __global__ void matmul_plain(const gpu_matmul p, const gpu_matmul_operand
 
 /* ---- launchers ---- */
 
-/* use(T()) for the types that have such a kernel. */
+/* Calls use(T()) for the types that have such a kernel. */
 template <class Use> static cudaError_t for_plain(gpu_number type, Use use) {
     switch (type) {
     case GPU_NUMBER_BFLOAT16: return use(bfloat16());

@@ -1,5 +1,5 @@
-/* matmul_plain.h - matrix products of the types that have no tiles of their own (matmul.h): double, integers, and
- * bfloat16 where there are no tensor cores for it. Plain C. */
+/* matmul_plain.h - matrix products of types without tiles of their own (matmul.h): double, integers, and bfloat16
+ * without tensor cores for it. Plain C. */
 #ifndef TORT_KERNELS_CUDA_MATMUL_PLAIN_H
 #define TORT_KERNELS_CUDA_MATMUL_PLAIN_H
 
@@ -10,7 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* One product or a batch; not joined ones. Integers have neither alpha, beta nor an epilogue. */
+/* Runs one product or a batch, but not joined ones. Integers have neither alpha nor beta nor an epilogue. */
 cudaError_t gpu_run_matmul_plain(gpu_stream stream, gpu_number type, const gpu_matmul *p, const gpu_matmul_operands *o);
 cudaError_t gpu_load_matmul_plain(gpu_number type);
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
-/* move.c - rows and claims of data movement: Transpose, Slice, Concat, Split, Expand, Tile and the like, and Dropout.
+/* move.c - rows and claims of data movement: Transpose, Slice, Concat, Split, Expand, Tile and the like, and
+ * Dropout.
  *
- * ops/ decodes each into boxes (strided.h); here a box is moved by a kernel instead of by loops. Elements are moved by
- * size: float, half and every integer type alike. */
+ * ops/ decodes each into boxes (strided.h); here a kernel moves a box instead of loops. Elements are moved by size:
+ * float, half and every integer type alike. */
 #include "kernels/cuda/move.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-/* The identity, unless the model is trained: then elements are drawn at random. */
+/* Claims Dropout as the identity; in training it would drop elements at random. */
 static tort_verdict claim_dropout(const tort_target *target, const tort_node_view *node) {
     const tort_dropout_params *params = node->params;
     const bool asked = params->by_inputs && tort_has_input(node, 2);
@@ -33,13 +34,13 @@ static tort_status prepare_move(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_copy_box(tort_type_bits(p->node->inputs[0].type) / 8));
 }
 
-/* X is copied by CUDA itself. */
+/* Loads the kernel that fills the mask; CUDA itself copies X. */
 static tort_status prepare_dropout(tort_prepare *p) {
     if (!tort_has_output(p->node, 1)) return TORT_OK;
     return cuda_loaded(p, gpu_load_fill(tort_type_bits(p->node->outputs[1].type) / 8));
 }
 
-/* The mover of device memory, for the decoders of ops/. */
+/* Moves boxes in device memory, for the decoders of ops/. */
 static tort_status move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tort_box simple;
     int bytes = tort_type_bits(type) / 8;

@@ -1,8 +1,8 @@
-/* move.cu - data movement: boxes between strided layouts, and filling. Elements are moved by size, whatever
- * they mean.
+/* move.cu - data movement: boxes between strided layouts, and filling. Elements are moved by size, whatever their
+ * type.
  *
- * Memory-bound: neighbouring threads write neighbouring elements, and read neighbours too: by themselves, or through a
- * tile in shared memory where the source's neighbours lie along another dimension. Read first: move.c. */
+ * Memory-bound: neighbouring threads write neighbouring elements, and also read neighbours: directly, or through a
+ * tile in shared memory if the source is contiguous along another dimension. Read first: move.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
@@ -13,7 +13,8 @@ typedef pack<uint32_t, 4> bytes16;
 
 /* ---- kernels ---- */
 
-/* The quotient; `number` becomes the remainder. 64-bit division is many times slower than that of 32. */
+/* Returns the quotient, and leaves the remainder in `number`. Divides in 32 bits if possible: in 64 it is many times
+ * slower. */
 static __device__ __forceinline__ size_t divide(size_t *number, size_t by, bool is_small) {
     const size_t whole = *number, quotient = is_small ? (uint32_t)whole / (uint32_t)by : whole / by;
     *number = whole - quotient * by;
@@ -37,8 +38,8 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box
     }
 }
 
-/* Elements along each side of a tile, and rows that a block moves at once: 16 small elements a thread, so that there
- * are loads enough under way and the indices are worth their divisions. */
+/* Side of a tile in elements, and rows that a block moves at once: each thread moves 16 small elements, which is
+ * enough loads in flight, and amortizes the divisions for indices. */
 template <class T> struct tile_of {
     static constexpr int SIDE = sizeof(T) <= 4 ? 64 : 32, ROWS = GRID_THREADS / SIDE;
     static __host__ __device__ size_t along(int64_t dim) {
@@ -46,9 +47,9 @@ template <class T> struct tile_of {
     }
 };
 
-/* Neighbours in dst lie along the last dimension, those in src along `across`: a tile of the two is read along the one
- * and written along the other. `count` tiles in all. Rows are a word longer, so that a
- * column lies in all banks. */
+/* Moves `count` tiles. dst is contiguous along the last dimension, src along `across`: a tile of the two is read
+ * along the one and written along the other. Rows are padded by a word, so that the elements of a column are in
+ * different banks. */
 template <class T> static __global__ void copy_tiles(T *dst, const T *src, gpu_box box, int across, size_t count) {
     typedef tile_of<T> of;
     enum { SIDE = of::SIDE, ROWS = of::ROWS };
@@ -92,7 +93,7 @@ static size_t elements(const gpu_box *box) {
     return count;
 }
 
-/* Along which dimension src has its neighbours, if both sides have enough of them for tiles; < 0: they have not. */
+/* Returns the dimension along which src is contiguous, if both sides are long enough for tiles; otherwise -1. */
 static int dimension_across(const gpu_box *box) {
     enum { LEAST = 8 };
     const int last = box->rank - 1;
@@ -122,7 +123,7 @@ template <class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(copy_tiles<T>) : code;
 }
 
-/* Is it a box of elements twice as large? Then makes it one. */
+/* If possible, makes the box one of elements twice as large; otherwise false. */
 static bool widen(gpu_box *box, int element_bytes, const void *dst, const void *src) {
     const int last = box->rank - 1;
     bool even = ((uintptr_t)dst | (uintptr_t)src) % (2 * (size_t)element_bytes) == 0 && box->dims[last] % 2 == 0 &&
@@ -149,7 +150,7 @@ cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const 
     }
 }
 
-/* With those for what its elements may be widened to. */
+/* Loads the kernels for elements of this size and those to which they may be widened. */
 cudaError_t gpu_load_copy_box(int element_bytes) {
     cudaError_t code = load_kernel(copy_box<bytes16>);
     if (code == cudaSuccess) code = load<uint64_t>();

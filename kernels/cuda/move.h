@@ -1,4 +1,4 @@
-/* move.h - data movement: what move.c asks of move.cu. Plain C. */
+/* move.h - interface between move.c and move.cu: data movement. Plain C. */
 #ifndef TORT_KERNELS_CUDA_MOVE_H
 #define TORT_KERNELS_CUDA_MOVE_H
 
@@ -16,7 +16,7 @@ typedef struct gpu_box {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* element_bytes is 1, 2, 4 or 8; dst and src point at the first element of the box, which is not empty. */
+/* element_bytes is 1, 2, 4 or 8; dst and src point to the first element of the box, which must not be empty. */
 cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
 cudaError_t gpu_load_copy_box(int element_bytes);
 cudaError_t gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t count, const void *value);

@@ -1,4 +1,5 @@
-/* nhwc.c - the layout of nhwc.h: what it holds, how a tensor gets there and back. Read next: conv_nhwc.c. */
+/* nhwc.c - the layout of nhwc.h: tensors that fit it, and conversion from and to the plain layout. Read next:
+ * conv_nhwc.c. */
 #include "kernels/cuda/nhwc.h"
 
 #include "ops/extent.h"

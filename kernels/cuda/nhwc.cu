@@ -1,4 +1,4 @@
-/* nhwc.cu - images whose channels are last: there and back. Read first: nhwc.c. */
+/* nhwc.cu - conversion between NCHW and NHWC: a transposition of channels and pixels. Read first: nhwc.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
@@ -6,7 +6,7 @@
 
 /* ---- exchange of rows and columns: through shared memory, so that reads and writes are both of neighbours ---- */
 
-enum { EXCHANGED = 32, EXCHANGE_ROWS = 8 /* of threads */ };
+enum { EXCHANGED = 32, EXCHANGE_ROWS = 8 /* rows of threads */ };
 
 static __global__ void exchange(int64_t batch, int64_t rows, int64_t columns, const uint16_t *x, uint16_t *y) {
     __shared__ uint16_t tile[EXCHANGED][EXCHANGED + 2];

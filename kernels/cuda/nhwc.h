@@ -1,9 +1,8 @@
-/* nhwc.h - the layout of images of 16-bit elements whose channels lie side by side, and what is convolved and pooled in
- * it. Plain C.
+/* nhwc.h - the layout of 16-bit images with channels last, and its convolutions and pools. Plain C.
  *
- * N, pixels, C in the place of N, C, pixels: then 8 channels of a pixel are one load of 16 bytes, and what a tensor
- * core multiplies. Only tensors whose channels are whole pieces of 8 are in it, so that nothing lies between elements.
- */
+ * Tensors are stored as N, pixels, C instead of N, C, pixels: 8 channels of a pixel are then one load of 16 bytes,
+ * and directly an operand of a tensor core. Only tensors whose number of channels is a multiple of 8 are stored so,
+ * which needs no padding. */
 #ifndef TORT_KERNELS_CUDA_NHWC_H
 #define TORT_KERNELS_CUDA_NHWC_H
 
@@ -11,35 +10,35 @@
 #include "kernels/cuda/pool.h"
 
 enum {
-    GPU_NHWC = 1,            /* its number among the layouts of the provider */
-    GPU_NHWC_PIECE = 8,      /* channels */
-    GPU_NHWC_POSITIONS = 32, /* of a kernel, at most: each is a bit of what a pixel sees */
-    GPU_NHWC_AHEAD = 8       /* entries behind the table of offsets that may be read, for nothing */
+    GPU_NHWC = 1,            /* index among the provider's layouts */
+    GPU_NHWC_PIECE = 8,      /* channels in a piece */
+    GPU_NHWC_POSITIONS = 32, /* max positions of a kernel: each is a bit of a pixel's mask */
+    GPU_NHWC_AHEAD = 8       /* extra entries after the offset table, readable but unused */
 };
 
 extern const tort_layout tort_cuda_layouts[];
 
-/* Is input i of a type, and of so many channels, that the layout has? */
+/* True if input i has a type and a number of channels that fit the layout. */
 tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int64_t channels);
 
-/* A piece of 8 channels of any window: how far from the window's first element it lies, and the bit of its position. */
+/* A piece of 8 channels of any window: its offset from the window's first element, and the bit of its position. */
 typedef struct gpu_nhwc_offset {
     int32_t elements;
-    uint32_t bit; /* 0: it is behind the window */
+    uint32_t bit; /* 0: past the end of the window */
 } gpu_nhwc_offset;
 
-/* Rows of the product are pixels of all images, columns are filters of a group. */
+/* Rows of the product are the pixels of all images; columns are the filters of a group. */
 typedef struct gpu_nhwc_conv {
     int64_t group, channels, filters; /* channels and filters of one group */
-    int64_t length;                   /* of a window: positions of the kernel, channels of each */
-    int64_t rows, pixels, in_pixels;  /* rows of all images; outputs and inputs of one */
+    int64_t length;                   /* of a window: kernel positions times channels */
+    int64_t rows, pixels, in_pixels;  /* rows: pixels of all outputs; pixels, in_pixels: of one image */
     int32_t in[GPU_CONV_AXES], out[GPU_CONV_AXES], stride[GPU_CONV_AXES], pad[GPU_CONV_AXES];
     int32_t kernel[GPU_CONV_AXES], dilation[GPU_CONV_AXES];
     const gpu_nhwc_offset *offsets; /* on the device */
     tort_epilogue epilogue;
 } gpu_nhwc_conv;
 
-/* The functions of the rows conv_nhwc and conv_depthwise_nhwc; conv_nhwc.c. */
+/* Functions of the kernel table's rows conv_nhwc and conv_depthwise_nhwc; conv_nhwc.c. */
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node);
 bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node);
@@ -52,7 +51,7 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* X (batch, rows, columns) to Y (batch, columns, rows), elements of 2 bytes; none of them is 0. */
+/* Transposes X (batch, rows, columns) to Y (batch, columns, rows), elements of 2 bytes; no dimension is 0. */
 cudaError_t gpu_run_exchange(gpu_stream stream, int64_t batch, int64_t rows, int64_t columns, const void *x, void *y);
 cudaError_t gpu_load_exchange(void);
 
@@ -60,21 +59,22 @@ cudaError_t gpu_load_exchange(void);
 cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                               const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_nhwc_conv(void);
-/* One channel a group, one filter each; weights are (positions, channels). */
+/* One channel and one filter per group; weights are (positions, channels). */
 cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_nhwc_depthwise(void);
 
-/* As in pool.h, planes being batch times channels. */
+/* As in pool.h; the number of planes is batch times channels. */
 cudaError_t gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y);
 cudaError_t gpu_load_nhwc_pool(void);
-/* Y is plain: an average or a maximum has one pixel. */
+/* Y is in the plain layout, which is the same for a single pixel: the average or maximum of a channel. */
 cudaError_t gpu_run_nhwc_global_pool(gpu_stream stream, bool maximum, int64_t batch, int64_t channels, int64_t pixels,
                                      const void *x, void *y);
 cudaError_t gpu_load_nhwc_global_pool(void);
 #ifdef __cplusplus
 }
 #else
-/* What a loader of such a kernel returned, as the status of prepare, which loads the conversions around it too. */
+/* Returns the status of prepare for the result of a kernel's loader; also loads the conversions that surround the
+ * kernel. */
 tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code);
 tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p);

@@ -1,5 +1,5 @@
-/* norm.c - rows and claims of the normalisations. What a row is and where scale and bias lie, ops/norm.h has decoded.
- * Kernels: norm.cu. */
+/* norm.c - kernel table and claims of the normalizations. ops/norm.h decodes the rows and the strides of scale and
+ * bias. Kernels: norm.cu. */
 #include "kernels/cuda/norm.h"
 
 #include "ops/norm.h"
@@ -18,7 +18,7 @@ static tort_verdict claim_norm(const tort_target *target, const tort_node_view *
     return verdict;
 }
 
-/* SimplifiedLayerNormalization: what it may give out is output 1. */
+/* SimplifiedLayerNormalization: its optional output 1 is inv_std_var, not the mean. */
 static tort_verdict claim_simplified(const tort_target *target, const tort_node_view *node) {
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make inv_std_var");
     return claim_norm(target, node);

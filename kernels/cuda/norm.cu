@@ -1,8 +1,9 @@
-/* norm.cu - LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization as rows with statistics
- * of their own; BatchNormalization with given ones. 16-bit floats are computed in float and rounded once.
+/* norm.cu - LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization, which compute
+ * statistics per row; BatchNormalization, whose statistics are inputs. 16-bit floats are computed in float and
+ * rounded once.
  *
- * A block holds a row in registers: mean, then variance about it (two sweeps, because one cancels), then the result.
- * Read first: norm.c, row.h. */
+ * A block holds a row in registers and sweeps it for the mean, for the variance about the mean, and for the result.
+ * A single sweep with E[x^2] - E[x]^2 would cancel digits. Read first: norm.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/norm.h"
@@ -10,7 +11,7 @@
 
 /* ---- kernels ---- */
 
-/* Where scale and bias of a row are: the same lists for all rows, one number each, or anywhere. */
+/* Layout of scale and bias relative to a row: the same list for all rows, one number per row, or any strides. */
 enum affine_kind { AFFINE_LIST, AFFINE_NUMBER, AFFINE_ANY };
 
 template <class T, int SIZE> struct affine_packs { pack<T, SIZE> scale, bias; };
@@ -21,7 +22,7 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
     int64_t at[2];
     loop_offsets(norm.affine, i, at);
     const int last = norm.affine.rank - 1;
-    const bool one_scale = last < 0 || norm.affine.strides[0][last] == 0, /* for all neighbours */
+    const bool one_scale = last < 0 || norm.affine.strides[0][last] == 0, /* for a whole pack */
         one_bias = last < 0 || norm.affine.strides[1][last] == 0;
     affine_packs<T, SIZE> found = {same_pack<SIZE>((T)(typename computed<T>::type)0),
                                    same_pack<SIZE>((T)(typename computed<T>::type)0)};
@@ -30,7 +31,7 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
     return found;
 }
 
-/* The same at place i of a list. */
+/* The pack at index i, if scale and bias are lists. */
 template <class T, int SIZE>
 static __device__ __forceinline__ affine_packs<T, SIZE> listed_affine(const gpu_norm &norm, size_t i, bool aligned) {
     affine_packs<T, SIZE> found;
@@ -51,7 +52,7 @@ inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row, typename c
     return (C)1 / sqrt(squares / (C)norm.size + (C)norm.epsilon);
 }
 
-/* A list is held in registers too, for all rows that the block takes. */
+/* Scale and bias lists are held in registers too, for all rows of the block. */
 template <class T, int SIZE>
 static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
     typedef typename computed<T>::type C;
@@ -94,7 +95,7 @@ static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, boo
     }
 }
 
-/* S is the type of scale, bias, mean and variance. A block takes a plane, whose channel is one. */
+/* S is the type of scale, bias, mean and variance. A block normalizes a plane, which has a single channel. */
 template <class T, class S, int SIZE> static __global__ void normalize_planes(const gpu_batch_norm norm) {
     typedef typename computed<T>::type C;
     const size_t planes = norm.count / norm.inner;
@@ -114,7 +115,7 @@ template <class T, class S, int SIZE> static __global__ void normalize_planes(co
     }
 }
 
-/* The same where planes are too small for a block. */
+/* The same for planes too small for a block: one thread per element. */
 template <class T, class S> static __global__ void normalize_channels(const gpu_batch_norm norm) {
     typedef typename computed<T>::type C;
     const S *scale = (const S *)norm.scale, *bias = (const S *)norm.bias, *mean = (const S *)norm.mean,
@@ -128,7 +129,7 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 
 /* ---- launchers ---- */
 
-enum { MIN_PLANE = 32 }; /* elements that are worth a block */
+enum { MIN_PLANE = 32 }; /* elements that justify a block */
 /* Max blocks of a norm whose rows share one list: enough to fill every multiprocessor; each block reads the list. */
 enum { BLOCKS_WITH_A_LIST = 2048 };
 
@@ -145,7 +146,7 @@ static affine_kind kind_of(const gpu_norm *norm) {
     return list ? AFFINE_LIST : number ? AFFINE_NUMBER : AFFINE_ANY;
 }
 
-/* Do neighbours of a pack have one number of operand k, or neighbours there too? */
+/* True if a pack of x meets either one number or one contiguous, aligned pack of operand k. */
 template <int SIZE> static bool affine_packs_too(const gpu_loop *loop, int k) {
     const int64_t *strides = loop->strides[k];
     bool packs = strides[loop->rank - 1] == 0 || strides[loop->rank - 1] == 1;
@@ -174,7 +175,7 @@ template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm
 }
 
 cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm) {
-    if (!norm->rows) return cudaSuccess; /* an empty row still has a mean to report: NaN */
+    if (!norm->rows) return cudaSuccess; /* rows of size 0 still report a mean: NaN */
     return for_real(type, [=](auto zero) { return run_rows<decltype(zero)>(stream, norm); });
 }
 

@@ -1,4 +1,4 @@
-/* norm_axis.c - rows of LpNormalization, LRN, MeanVarianceNormalization and Hardmax. Kernels: norm_axis.cu. */
+/* norm_axis.c - kernel table of LpNormalization, LRN, MeanVarianceNormalization and Hardmax. Kernels: norm_axis.cu. */
 #include "kernels/cuda/norm_axis.h"
 
 #include "ops/softmax.h"

@@ -1,5 +1,5 @@
-/* norm_axis.cu - normalizations along an axis, over neighbouring channels and over groups of any axes. A line belongs
- * to a block where its elements are neighbours, else to a thread. Read first: norm_axis.c. */
+/* norm_axis.cu - normalizations along an axis, over neighbouring channels and over groups of any axes. A block takes
+ * a line whose elements are contiguous, a thread any other. Read first: norm_axis.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"
@@ -9,7 +9,8 @@
 
 /* ---- lines ---- */
 
-/* The place of the first largest element; a NaN is larger than nothing, but as first element it stays. */
+/* Candidate for the first maximum. NaN loses to every later element, except that a NaN at index 0 stays, as in a
+ * loop that starts with max = x[0] and takes x[i] > max. */
 template <class C> struct largest {
     C value;
     uint64_t index; /* UINT64_MAX: none yet */
@@ -21,13 +22,13 @@ template <class C> static __device__ __forceinline__ largest<C> larger(const lar
     return second.value > first.value || (first.index && first.value != first.value) ? second : first;
 }
 
-/* Every thread of the block gets it. */
+/* Returns the block's maximum to every thread. */
 template <class C> static __device__ largest<C> block_largest(largest<C> mine, largest<C> *shared) {
     for (int offset = 16; offset; offset >>= 1) {
         const largest<C> other = {__shfl_xor_sync(~0u, mine.value, offset), __shfl_xor_sync(~0u, mine.index, offset)};
         mine = larger(mine, other);
     }
-    __syncthreads(); /* the last call's reads are over */
+    __syncthreads(); /* reads of the previous call are over */
     if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
     __syncthreads();
     mine = shared[0];
@@ -35,7 +36,7 @@ template <class C> static __device__ largest<C> block_largest(largest<C> mine, l
     return mine;
 }
 
-/* What divides a line; 1 where that is 0. */
+/* The divisor of a line: its norm, or 1 if that is 0. */
 template <class T, class C, bool has_block>
 static __device__ __forceinline__ C norm_of(const gpu_lines &l, const T *x, size_t first, size_t step, C *shared) {
     C sum = 0;
@@ -88,7 +89,7 @@ template <class T> static __global__ void lrn(const tort_lrn_params p, size_t co
 
 /* ---- MeanVarianceNormalization ---- */
 
-/* Where element i of the kept, or of the reduced, dimensions is. */
+/* Offset of element i of the kept dimensions, or of the reduced ones. */
 static __device__ size_t place_of(const tort_reduce_params &p, bool reduced, size_t i) {
     size_t place = 0;
     for (int d = p.rank - 1; d >= 0; d--) {
@@ -99,7 +100,7 @@ static __device__ size_t place_of(const tort_reduce_params &p, bool reduced, siz
     return place;
 }
 
-/* Two sweeps for the statistics, because one cancels. */
+/* Two sweeps for the statistics, because E[x^2] - E[x]^2 would cancel digits. */
 template <class T> static __global__ void mean_variance(const tort_reduce_params p, const T *from, T *to) {
     typedef typename computed<T>::type C;
     __shared__ C shared[BLOCK_MAX_WARPS];
@@ -162,7 +163,7 @@ template <class T> static cudaError_t load_groups() {
 #define ENTRY(T)                                                                                                       \
     { run_lines<T>, load_lines<T>, run_lrn<T>, load_lrn<T>, run_groups<T>, load_groups<T> }
 
-/* In the order of gpu_type. */
+/* Indexed by gpu_type. */
 static const norm_row norm_rows[GPU_TYPE_COUNT] = {ENTRY(float), ENTRY(half), ENTRY(__nv_bfloat16), ENTRY(double)};
 
 cudaError_t gpu_run_lines(gpu_stream stream, gpu_type type, const gpu_lines *lines) {

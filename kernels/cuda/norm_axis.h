@@ -1,5 +1,5 @@
-/* norm_axis.h - LpNormalization, LRN, MeanVarianceNormalization and Hardmax: what norm_axis.c asks of norm_axis.cu.
- * Plain C. */
+/* norm_axis.h - LpNormalization, LRN, MeanVarianceNormalization and Hardmax: arguments and launchers of
+ * norm_axis.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_NORM_AXIS_H
 #define TORT_KERNELS_CUDA_NORM_AXIS_H
 
@@ -8,10 +8,10 @@
 #include "ops/norm.h"
 #include "ops/reduce.h"
 
-/* What becomes of a line: x over its sum of |x|, x over the root of its sum of squares, 1 at its first largest. */
+/* Result of a line: x / sum |x|, x / sqrt(sum x^2), or 1 at the first maximum and 0 elsewhere. */
 typedef enum gpu_line_function { GPU_LINE_L1, GPU_LINE_L2, GPU_LINE_HARDMAX } gpu_line_function;
 
-/* x as [outer, length, inner]: each line along the middle is a matter of its own. */
+/* x as [outer, length, inner]: each line along the middle dimension is independent. */
 typedef struct gpu_lines {
     gpu_line_function function;
     size_t outer, length, inner;

@@ -1,4 +1,4 @@
-/* number.h - the element types that kernels compute in, convert and compare. Plain C. */
+/* number.h - element types that kernels compute in, convert and compare. Plain C. */
 #ifndef TORT_KERNELS_CUDA_NUMBER_H
 #define TORT_KERNELS_CUDA_NUMBER_H
 
@@ -17,11 +17,11 @@ typedef enum gpu_number {
     GPU_NUMBER_UINT16,
     GPU_NUMBER_UINT32,
     GPU_NUMBER_UINT64,
-    GPU_NUMBER_BOOL, /* a byte, 0 or 1 */
+    GPU_NUMBER_BOOL, /* one byte, 0 or 1 */
     GPU_NUMBER_COUNT
 } gpu_number;
 
-/* GPU_NUMBER_COUNT: none of them. */
+/* Returns GPU_NUMBER_COUNT for any other type. */
 static inline gpu_number gpu_number_of(tort_type type) {
     switch (type) {
     case TORT_FLOAT: return GPU_NUMBER_FLOAT;

@@ -1,5 +1,6 @@
-/* pad.c - rows of Pad, all modes, and of CenterCropPad, which pads and cuts by what its two shapes say. How much is
- * added or cut is read on the host; the value stays where it is. Elements are moved by size. Kernel: pad.cu. */
+/* pad.c - kernel table of Pad (all modes) and of CenterCropPad, which pads or crops each axis to a given shape. Pads
+ * and shapes are read on the host; the pad value stays on the device. Elements are moved by size, whatever their
+ * type. Kernel: pad.cu. */
 #include "kernels/cuda/pad.h"
 
 #include <string.h>
@@ -25,14 +26,15 @@ static tort_status run_pad(const tort_call *call) {
     return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), element_bytes(y->type), &pad, x->data, y->data));
 }
 
-/* Half of what is too much goes off, half of what is missing is added, at the front rounded down. */
+/* Splits the difference evenly between front and back; the front gets the smaller half. */
 static tort_status run_center(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     gpu_pad pad = {.params = {.mode = TORT_PAD_CONSTANT, .rank = x->rank}, .count = (size_t)tort_count(y)};
     memcpy(pad.in, x->dims, sizeof pad.in);
     memcpy(pad.out, y->dims, sizeof pad.out);
     for (int32_t d = 0; d < x->rank; d++) {
-        const int64_t more = y->dims[d] - x->dims[d], before = more / 2; /* to zero, so that -3 takes 1 off the front */
+        const int64_t more = y->dims[d] - x->dims[d],
+                      before = more / 2; /* division truncates toward zero: -3 crops 1 at the front */
         pad.params.before[d] = before;
         pad.params.after[d] = more - before;
     }

@@ -1,5 +1,5 @@
-/* pad.cu - padding: a thread takes a stride of output elements and asks where each reads, axis by axis, as
- * tort_pad_source of ops/pad.c. Read first: pad.c. */
+/* pad.cu - padding: a thread takes output elements in a grid stride and finds the source of each, axis by axis, as
+ * tort_pad_source of ops/pad.c does. Read first: pad.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
@@ -12,7 +12,8 @@ static __device__ __forceinline__ int64_t modulo(int64_t a, int64_t b) {
     return rest < 0 ? rest + b : rest;
 }
 
-/* Where output position `at` of an axis of `size` elements reads; -1: the value. What is cut is not seen. */
+/* Returns the input position that output position `at` of an axis of `size` elements copies, or -1 for the pad
+ * value. Elements cropped by a negative pad do not take part in reflecting or wrapping. */
 static __device__ int64_t source(const tort_pad_params &p, int d, int64_t size, int64_t at) {
     const int64_t before = p.before[d], after = p.after[d];
     const int64_t low = before < 0 ? -before : 0, count = size - low + (after < 0 ? after : 0);
@@ -52,7 +53,7 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_pad *p, c
 
 cudaError_t gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *p, const void *x, void *y) {
     if (!p->count) return cudaSuccess;
-    switch (element_bytes) { /* a little-endian value begins with the bytes of the narrow type */
+    switch (element_bytes) { /* little-endian: the value begins with the bytes of the narrow type */
     case 1: return run<uint8_t>(stream, p, x, y);
     case 2: return run<uint16_t>(stream, p, x, y);
     case 4: return run<uint32_t>(stream, p, x, y);

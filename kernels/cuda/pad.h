@@ -1,4 +1,4 @@
-/* pad.h - padding: what pad.c asks of pad.cu. Plain C. */
+/* pad.h - padding: arguments and launchers of pad.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_PAD_H
 #define TORT_KERNELS_CUDA_PAD_H
 
@@ -9,8 +9,8 @@ typedef struct gpu_pad {
     tort_pad_params params;
     size_t count; /* elements of the output */
     int64_t in[TORT_MAX_RANK], out[TORT_MAX_RANK];
-    uint64_t value;           /* one element, for constant mode ... */
-    const void *device_value; /* ... where this is NULL */
+    uint64_t value;           /* pad element of constant mode, unless ... */
+    const void *device_value; /* ... this is not NULL */
 } gpu_pad;
 
 #ifdef CUDA_DEVICE

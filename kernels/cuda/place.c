@@ -1,6 +1,6 @@
-/* place.c - rows and claims of ReverseSequence, TensorScatter, EyeLike, BitwiseNot and BitCast. Elements are moved by
- * size. Lengths and places stay on the device; a wrong one is reported at the end of the run (status.h). Kernels:
- * place.cu. */
+/* place.c - kernel table and claims of ReverseSequence, TensorScatter, EyeLike, BitwiseNot and BitCast. Elements are
+ * moved by size, whatever their type. Lengths and indices stay on the device; a wrong one is reported at the end of
+ * the run (status.h). Kernels: place.cu. */
 #include "kernels/cuda/place.h"
 
 #include "ops/extent.h"
@@ -86,7 +86,7 @@ static tort_status run_complement(const tort_call *call) {
                                                   x->data, call->outputs[0].data));
 }
 
-/* The same bits, called another type. */
+/* Copies the bits, which the output's type reinterprets. */
 static tort_status run_cast(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
     const size_t bytes = (size_t)tort_count(x) * (size_t)bytes_of(x->type);
@@ -103,7 +103,7 @@ static tort_status run_cast(const tort_call *call) {
 const tort_kernel tort_cuda_place_kernels[] = {
     ROW("ReverseSequence", reversal, tort_cuda_claim_movable, 0),
     ROW("TensorScatter", cache, tort_cuda_claim_movable, 1),
-    ROW("EyeLike", eye, NULL, 0), /* of numbers, whole bytes all */
+    ROW("EyeLike", eye, NULL, 0), /* all its types have whole bytes */
     ROW("BitwiseNot", complement, NULL, 1),
     {"", "BitCast", "copy", .claim = claim_cast, .run = CUDA_ONLY(run_cast)},
     {.op = NULL},

@@ -1,5 +1,5 @@
-/* place.cu - ReverseSequence, TensorScatter and EyeLike. A thread takes a stride of output elements and asks where each
- * comes from. Read first: place.c. */
+/* place.cu - ReverseSequence, TensorScatter and EyeLike. A thread takes output elements in a grid stride and finds
+ * the source of each. Read first: place.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
@@ -97,7 +97,7 @@ template <class T> static cudaError_t load_complement() {
             load_complement<T>                                                                                         \
     }
 
-/* By the bytes of an element: 1, 2, 4, 8. */
+/* By bytes of an element: 1, 2, 4, 8. */
 static const place_row place_rows[4] = {ENTRY(uint8_t), ENTRY(uint16_t), ENTRY(uint32_t), ENTRY(uint64_t)};
 
 static const place_row *row_of(int element_bytes) {

@@ -1,4 +1,4 @@
-/* place.h - elements moved to other places along an axis: what place.c asks of place.cu. Plain C. */
+/* place.h - elements moved along an axis: arguments and launchers of place.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_PLACE_H
 #define TORT_KERNELS_CUDA_PLACE_H
 
@@ -15,17 +15,17 @@ typedef struct gpu_reversal {
     gpu_status *status;
 } gpu_reversal;
 
-/* TensorScatter: the cache as [outer, length, inner], what is new as [outer, fresh, inner]. */
+/* TensorScatter: the cache as [outer, length, inner], the update as [outer, fresh, inner]. */
 typedef struct gpu_cache {
     size_t count, inner;          /* count: elements of the cache */
-    int64_t length, fresh, lines; /* lines: of a batch, in outer */
+    int64_t length, fresh, lines; /* lines: part of outer within one batch item */
     bool circular;
     int32_t node;
-    const int64_t *first; /* where a batch's new ones go; NULL: to 0 */
+    const int64_t *first; /* position of each batch item's update; NULL: 0 */
     gpu_status *status;
 } gpu_cache;
 
-/* EyeLike: `one`, an element, where column - row is the diagonal. */
+/* EyeLike: the element `one` where column - row == diagonal, else `zero`. */
 typedef struct gpu_eye {
     size_t count;
     int64_t columns, diagonal;
@@ -45,7 +45,7 @@ cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache 
 cudaError_t gpu_load_cache(int element_bytes);
 cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *eye, void *y);
 cudaError_t gpu_load_eye(int element_bytes);
-/* y = ~x; they may be the same. */
+/* y = ~x; y may be x. */
 cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y);
 cudaError_t gpu_load_complement(int element_bytes);
 #ifdef __cplusplus

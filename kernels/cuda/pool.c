@@ -1,4 +1,4 @@
-/* pool.c - rows and claims of MaxPool, AveragePool and the global pools, over one or two spatial axes. */
+/* pool.c - kernel table and claims of MaxPool, AveragePool and the global pools, over one or two spatial axes. */
 #include "ops/extent.h"
 #include "ops/pool.h"
 #include "kernels/cuda/nhwc.h"
@@ -20,7 +20,7 @@ static tort_verdict claim_global(const tort_target *target, const tort_node_view
     return verdict.code == TORT_YES ? tort_cuda_claim_real(target, node) : verdict;
 }
 
-/* With channels last. */
+/* The claim of the channels-last kernel. */
 static tort_verdict claim_pool_nhwc(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = claim_pool(target, node);
     return verdict.code == TORT_YES ? tort_cuda_claim_nhwc(node, 0, ((const tort_pool_params *)node->params)->channels)
@@ -96,7 +96,7 @@ static tort_status run_global_nhwc(const tort_call *call) {
         .run = CUDA_ONLY(run_##function)                                                                               \
     }
 
-/* Outputs of a global pool are plain: one pixel is the same either way. */
+/* Outputs of a global pool are in the plain layout: a single pixel is the same in both. */
 #define NHWC(op_name, row_name, function, outputs)                                                                     \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = row_name, .claim = claim_##function##_nhwc,                               \

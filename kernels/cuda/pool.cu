@@ -1,5 +1,5 @@
-/* pool.cu - windows of maxima and averages: one thread an output; global pools: one block a plane. Read first: pool.c.
- */
+/* pool.cu - window pools (max, average) with one thread per output, and global pools with one block per plane. Read
+ * first: pool.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -11,7 +11,7 @@
 
 /* ---- kernels ---- */
 
-/* NaN wins, as in the plain loop. */
+/* NaN wins, as in ops/pool.c. */
 template <class C> static __device__ __forceinline__ C larger(C a, C b) {
     return a > b || a != a ? a : b;
 }
@@ -22,14 +22,13 @@ static __device__ __forceinline__ int64_t first_at(int64_t distance, int64_t ste
     return n < most ? n : most;
 }
 
-/* Positions of a window in the padded input. */
+/* Number of a window's positions in the padded input. Computed, not counted: padding may exceed any image. */
 static __device__ __forceinline__ int64_t counted_positions(const gpu_window &g, int64_t first_h, int64_t first_w) {
     return first_at(g.in_h + g.pad_h_end - first_h, g.dilation_h, g.kernel_h) *
            first_at(g.in_w + g.pad_w_end - first_w, g.dilation_w, g.kernel_w);
 }
 
-/* What a window sees of the padding is counted and not walked: it may be larger than any image. */
-/* What elements are compared and added up in: bytes in float, which is exact. */
+/* Type for comparing and adding elements; bytes are exact in float. */
 template <class T> struct pooled {
     typedef typename computed<T>::type type;
     static __device__ __forceinline__ type lowest() {
@@ -101,7 +100,7 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_pool *p, 
     return launch(pool<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (T *)y, count);
 }
 
-/* use(T()) for the types of a pool. */
+/* Calls use(T()) for the types of a pool. */
 template <class Use> static cudaError_t for_pooled(gpu_number type, Use use) {
     switch (type) {
     case GPU_NUMBER_HALF: return use(half());
@@ -189,7 +188,7 @@ cudaError_t gpu_load_nhwc_pool(void) {
 
 /* ---- global pools: a block makes 8 pieces of 8 channels of an image; its threads share the pixels ---- */
 
-enum { POOLED_PIECES = 8, POOLING_THREADS = 32 /* for a piece */ };
+enum { POOLED_PIECES = 8, POOLING_THREADS = 32 /* per piece */ };
 
 template <class T>
 static __global__ void global_pool_nhwc(bool maximum, int64_t batch, unsigned pieces, int64_t pixels, const T *x,
@@ -212,7 +211,7 @@ static __global__ void global_pool_nhwc(bool maximum, int64_t batch, unsigned pi
 #pragma unroll
         for (int j = 0; j < PIECE; j++) shared[threadIdx.y][threadIdx.x][j] = values[j];
         __syncthreads();
-        if (threadIdx.y < PIECE && piece < pieces) { /* one thread a channel adds up, in order */
+        if (threadIdx.y < PIECE && piece < pieces) { /* one thread per channel joins, in a fixed order */
             float value = shared[0][threadIdx.x][threadIdx.y];
             for (int i = 1; i < POOLING_THREADS; i++) {
                 const float other = shared[i][threadIdx.x][threadIdx.y];

@@ -1,4 +1,4 @@
-/* pool.h - pooling over one or two spatial axes: what pool.c asks of pool.cu. Plain C. */
+/* pool.h - pooling over one or two spatial axes: arguments and launchers of pool.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_POOL_H
 #define TORT_KERNELS_CUDA_POOL_H
 
@@ -8,18 +8,18 @@
 typedef struct gpu_pool {
     gpu_window window;
     int64_t planes;         /* batch * channels */
-    bool maximum;           /* else the average */
-    bool count_include_pad; /* an average divides by what lies in the padded input */
+    bool maximum;           /* false: average */
+    bool count_include_pad; /* divisor of an average counts padding */
 } gpu_pool;
 
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Floats, int8 and uint8. */
+/* Floating-point types, int8 and uint8. */
 cudaError_t gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, const void *x, void *y);
 cudaError_t gpu_load_pool(gpu_number type);
-/* One block a plane: the average or the maximum of all its `pixels`. */
+/* The average or maximum of all `pixels` of a plane, one block per plane. */
 cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
                                 const void *x, void *y);
 cudaError_t gpu_load_global_pool(gpu_type type);

@@ -1,10 +1,10 @@
-/* pool_any.c - rows and claims of all pools in their general form: any number of spatial axes, indices of the maxima,
- * LpPool, every type. They stand behind those of pool.c, which are faster where they serve. Kernels: pool_any.cu. */
+/* pool_any.c - kernel table and claims of all pools in their general form: any number of spatial axes, indices of
+ * the maxima, LpPool, every type. They follow the faster ones of pool.c in the table order. Kernels: pool_any.cu. */
 #include "kernels/cuda/pool_any.h"
 
 #include "ops/extent.h"
 
-/* The types are all that the operators have. */
+/* Types need no check: the kernel has all that the operators allow. */
 static tort_verdict claim_any_pool(const tort_target *target, const tort_node_view *node) {
     (void)target;
     return tort_cuda_claim_rank(node);

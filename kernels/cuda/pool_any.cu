@@ -1,5 +1,6 @@
-/* pool_any.cu - pools over any number of spatial axes, as ops/pool.c defines them: a thread takes an output and walks
- * what its window sees of the input; a block takes the plane of a global pool. Read first: pool_any.c. */
+/* pool_any.cu - pools over any number of spatial axes, as ops/pool.c defines them: a thread takes an output and
+ * walks the part of its window that lies in the input; a block takes a plane of a global pool. Read first:
+ * pool_any.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -8,11 +9,11 @@
 
 /* ---- what is taken in ---- */
 
-/* NaN wins over everything and stays. */
-/* What averages are computed in: of 8-bit integers there are only maxima, which a float holds. */
+/* Type of the arithmetic. 8-bit integers have only maxima, which are exact in float. */
 template <class T> struct real_of { typedef float type; };
 template <> struct real_of<double> { typedef double type; };
 
+/* NaN exceeds every number, and stays. */
 template <class C> static __device__ __forceinline__ bool exceeds(C value, C best) {
     return value > best || (value != value && best == best);
 }
@@ -28,12 +29,12 @@ template <class C> static __device__ __forceinline__ C root(C sum, C p) {
 
 /* ---- windows ---- */
 
-/* Along an axis: kernel positions from .. to-1 see the input, whose position 0 they would see at `start` + 0. */
+/* Part of a window along an axis: kernel positions from .. to-1 lie in the input; position 0 lies at input `start`. */
 struct reach {
     int64_t start, from, to;
 };
 
-/* Kernel positions k with low <= start + k * step < high, fewer than `kernel`. */
+/* Kernel positions k < kernel with low <= start + k * step < high. */
 static __device__ __forceinline__ reach reach_of(int64_t start, int64_t step, int64_t kernel, int64_t low,
                                                  int64_t high) {
     const int64_t from = start < low ? (low - start + step - 1) / step : 0;
@@ -41,7 +42,7 @@ static __device__ __forceinline__ reach reach_of(int64_t start, int64_t step, in
     return {start, from, to < kernel ? to : kernel};
 }
 
-/* What an average divides by, of one axis. */
+/* One axis' factor of the divisor of an average. */
 static __device__ double divisor_of(const tort_pool_params &p, int d, int64_t start) {
     const tort_sliding &w = p.window;
     const int64_t low = p.count_include_pad ? -w.begin[d] : 0, more = p.count_include_pad ? w.end[d] : 0;
@@ -49,7 +50,7 @@ static __device__ double divisor_of(const tort_pool_params &p, int d, int64_t st
     return r.to > r.from ? (double)(r.to - r.from) : 0;
 }
 
-/* The index that MaxPool tells for position `at` of a plane. */
+/* The value of MaxPool's output Indices for position `at` of a plane. */
 static __device__ int64_t index_of(const gpu_any_pool &g, size_t plane, int64_t at) {
     const tort_sliding &w = g.params.window;
     if (at < 0) return -1;
@@ -64,7 +65,8 @@ static __device__ int64_t index_of(const gpu_any_pool &g, size_t plane, int64_t 
     return (int64_t)(plane * g.plane) + index;
 }
 
-/* Where each axis of output `i` of a plane looks, and what an average divides by; false: at nothing. */
+/* Computes the reach of output i of a plane along each axis, and the divisor of an average. False: the window lies
+ * outside the input. */
 static __device__ bool look(const gpu_any_pool &g, size_t i, reach *reaches, double *divisor) {
     const tort_sliding &w = g.params.window;
     bool sees = true;
@@ -79,7 +81,7 @@ static __device__ bool look(const gpu_any_pool &g, size_t i, reach *reaches, dou
     return sees;
 }
 
-/* The kernel rows that a walk has still to see: at, over all axes but the last, goes to the next. */
+/* Advances `at` to the window's next row (all axes but the last). False: there is none. */
 static __device__ bool next_row(const tort_sliding &w, const reach *reaches, int64_t *at) {
     for (int d = w.axes - 2; d >= 0; d--) {
         if (++at[d] < reaches[d].to) return true;
@@ -129,7 +131,7 @@ template <class T> static __global__ void pool_windows(const gpu_any_pool g, dou
 
 /* ---- planes ---- */
 
-/* Of LpPool: maxima and averages of planes are pool.cu's. */
+/* GlobalLpPool; global maxima and averages are in pool.cu. */
 template <class T> static __global__ void pool_planes(const gpu_any_pool g) {
     typedef typename real_of<T>::type C;
     __shared__ C shared[BLOCK_MAX_WARPS];
@@ -148,7 +150,7 @@ template <class T> static __global__ void pool_planes(const gpu_any_pool g) {
 typedef struct pool_row {
     cudaError_t (*run)(gpu_stream, const gpu_any_pool *, double);
     cudaError_t (*load)();
-    double lowest; /* where a maximum starts */
+    double lowest; /* initial value of a maximum */
 } pool_row;
 
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_any_pool *g, double lowest) {
@@ -161,7 +163,7 @@ template <class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(pool_planes<T>) : code;
 }
 
-/* In the order of gpu_type; then int8 and uint8. */
+/* Indexed by gpu_type, then int8 and uint8. */
 static const pool_row pool_rows[GPU_POOL_TYPES] = {
     {run<float>, load<float>, -INFINITY},
     {run<half>, load<half>, -INFINITY},

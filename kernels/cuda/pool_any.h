@@ -1,4 +1,4 @@
-/* pool_any.h - pools of any form: what pool_any.c asks of pool_any.cu. Plain C. */
+/* pool_any.h - pools of the general form: arguments and launchers of pool_any.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_POOL_ANY_H
 #define TORT_KERNELS_CUDA_POOL_ANY_H
 
@@ -6,15 +6,15 @@
 #include "kernels/cuda/number.h"
 #include "ops/pool.h"
 
-/* Element types: those of gpu_type, then 8-bit integers, of which there are maxima. */
+/* Element types: those of gpu_type, then 8-bit integers, for maxima only. */
 enum { GPU_POOL_INT8 = GPU_TYPE_COUNT, GPU_POOL_UINT8, GPU_POOL_TYPES };
 
 typedef struct gpu_any_pool {
     tort_pool_params params;
-    size_t count, plane, output_plane; /* elements of Y; of a plane of X and of Y */
+    size_t count, plane, output_plane; /* of Y; of a plane of X and of Y */
     const void *x;
     void *y;
-    int64_t *indices; /* NULL: not asked for */
+    int64_t *indices; /* may be NULL */
 } gpu_any_pool;
 
 #ifdef CUDA_DEVICE

@@ -1,6 +1,6 @@
-/* power.cu - Pow of a base and an exponent that are not floats of one type; the result has the base's. An integer to an
- * integer power is exact and wraps; a negative power of it is 0, but of 1 and -1. Other pairs are computed in double,
- * and what becomes an integer is truncated. As ops/pow.c. Read first: binary.c. */
+/* power.cu - Pow of types other than one float type for both; the result has the base's type. An integer to an
+ * integer power is exact and wraps; a negative power gives 0, except for bases 1 and -1. Other pairs are computed in
+ * double, and truncated if the base is an integer. Same as ops/pow.c. Read first: binary.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"

@@ -1,12 +1,17 @@
-/* product.cuh - a tiled matrix product: what its kernels share, whatever their operands are (matrices for matmul.cu,
- * windows of an image for conv.cu) and whatever multiplies (tensor cores in product_half.cuh, FMA in
- * product_float.cuh).
+/* product.cuh - blocked matrix product (GEMM) on a GPU: the parts that all its kernels share, whatever the operands
+ * are (matrices in matmul.cu, windows of an image in conv.cu) and whichever unit multiplies (tensor cores in
+ * product_half.cuh, FMA in product_float.cuh).
  *
- * A block makes a tile of the output (tiling.h). An operand is a set of lines of length k: the rows of A, the columns
- * of B. A source brings the next STEP elements of a tile's lines into a stage of shared memory by cp.async, zeros where
- * the operand ends; STAGES of them are on their way while the oldest is multiplied. Where a tile's sums are divided,
- * the block that arrives last adds the parts up in their order, so that the same bits come out whichever that is. Tiles
- * leave through shared memory, since a thread's own sums are not neighbours. */
+ * The scheme is that of Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication", with shared
+ * memory in the place of a CPU's caches: a block computes an M x N tile of the output; it copies STEP elements of k
+ * at a time of M rows of A and N columns of B (both called lines) into a stage of shared memory, and each warp or
+ * thread keeps its sums in registers. cp.async copies STAGES - 1 stages ahead of the multiplication (a software
+ * pipeline) and fills zeros past an operand's end. If the output has too few tiles for the GPU, k is divided too
+ * (split-K, tiling.c): the last block to finish a tile adds the parts in the order of k, so the result does not
+ * depend on which block that is. Sums leave by way of shared memory, because a thread's own sums are not neighbours
+ * in a row.
+ * Cost: m*n*k multiplications; A is read n / N times and B m / M times from global memory.
+ * Example: m = n = k = 1024 with 128x128 tiles: 64 blocks, and each operand is read 8 times instead of 1024 times. */
 #ifndef TORT_KERNELS_CUDA_PRODUCT_CUH
 #define TORT_KERNELS_CUDA_PRODUCT_CUH
 
@@ -19,12 +24,12 @@
 
 /* ---- which tile ---- */
 
-/* The place of a block in the grid: tiles along x (neighbours share columns of B, which are more often the larger
- * operand), parts of k along y, products of the batch along z. */
+/* The tile of a block: blockIdx.x counts the tiles of a product downwards, so that neighbours read the same columns
+ * of B (mostly the larger operand); blockIdx.y is the part of k, blockIdx.z the product of the batch. */
 struct block_place {
-    int64_t first_row, first_column; /* of its tile */
-    int64_t tile;                    /* among all products */
-    int64_t from, to;                /* of k */
+    int64_t first_row, first_column; /* of the tile */
+    int64_t tile;                    /* index among the tiles of all products */
+    int64_t from, to;                /* range of k */
 };
 
 template <class Tile>
@@ -39,15 +44,15 @@ static __device__ __forceinline__ block_place place_of_block(const gpu_tiling &t
 
 template <class T> struct product_output {
     T *data;
-    const T *c, *residual; /* NULL where there is none; the residual lies as Y does */
-    int64_t rows, columns; /* of Y, whose columns are neighbours */
+    const T *c, *residual; /* may be NULL; the residual has the layout of Y */
+    int64_t rows, columns; /* of Y; the elements of a row are contiguous */
     int64_t stride;        /* elements from one row to the next */
     int64_t c_row, c_column;
     float alpha, beta;
-    bool packs; /* rows of Y, residual and C begin at packs */
+    bool packs; /* rows of Y, residual and C start at aligned packs */
     tort_epilogue epilogue;
 
-    /* COUNT neighbouring elements of this row, from `column` on, out of their sums in shared memory. */
+    /* Stores COUNT neighbouring elements of a row, beginning at `column`, from their sums in shared memory. */
     template <int COUNT> __device__ __forceinline__ void store(int64_t row, int64_t column, const float *sums) const {
         const int64_t at = row * stride + column, at_c = row * c_row + column * c_column;
         if (packs && column + COUNT <= columns) {
@@ -88,8 +93,8 @@ template <class T> struct product_output {
     }
 };
 
-/* Hands out the sums of a tile, which lie in shared memory row by row, COUNT neighbours a thread at a time. Blocks of 8
- * columns are permuted by XOR (tile_column), for the banks' sake. */
+/* Sums of a tile lie in shared memory row by row; blocks of 8 columns are permuted by XOR (tile_column) against bank
+ * conflicts. store_tile gives each thread COUNT neighbouring sums at a time. */
 static __device__ __forceinline__ unsigned tile_column(unsigned row, unsigned column) {
     return column ^ (row & 3) * 8;
 }
@@ -106,7 +111,7 @@ static __device__ __forceinline__ void store_tile(const float *tile, const block
 
 /* ---- sums in parts ---- */
 
-/* Adds up what all parts of this tile have summed. False: another block is to do it. */
+/* Adds up the parts of this tile. False: the block is not the last to arrive; that one adds and stores. */
 template <int THREADS, int COUNT>
 static __device__ __forceinline__ bool join_parts(float (&sums)[COUNT][4], const gpu_parts &parts, int64_t tile) {
     const int count = (int)gridDim.y;

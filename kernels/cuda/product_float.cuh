@@ -1,17 +1,19 @@
-/* product_float.cuh - the matrix product of floats, exact by FMA, of operands with any strides. Read first:
- * product.cuh.
+/* product_float.cuh - GEMM of floats by FMA, with operands of any strides. It does not use TF32 tensor cores, which
+ * would round the operands to 10 bits of mantissa. Algorithm and cost: product.cuh.
  *
- * A stage holds FLOAT_STEP rows of LINES elements of each operand, so that a thread reads its lines of one k as vectors
- * of 4; cp.async brings an element at a time to where it belongs, which transposes what lies along k on its way. A
- * thread multiplies 4 neighbouring rows at one or two places by 4 neighbouring columns at one or two. */
+ * A stage holds FLOAT_STEP values of k for each line, with the lines contiguous, so that a thread reads its lines of
+ * one k as vectors of 4. cp.async copies one element (4 bytes) at a time, which transposes an operand whose lines
+ * run along k. A thread multiplies ROWS vectors of 4 rows by COLUMNS vectors of 4 columns (outer product in
+ * registers).
+ * Example: float_128x128 has 256 threads; each computes 8x8 sums and reads 16 floats for 64 FMAs. */
 #ifndef TORT_KERNELS_CUDA_PRODUCT_FLOAT_CUH
 #define TORT_KERNELS_CUDA_PRODUCT_FLOAT_CUH
 
 #include "kernels/cuda/product.cuh"
 
-enum { FLOAT_STEP = 8, FLOAT_STAGES = 4, FLOAT_PAD = 4 /* floats behind a row of a stage, for the banks' sake */ };
+enum { FLOAT_STEP = 8, FLOAT_STAGES = 4, FLOAT_PAD = 4 /* floats after each row of a stage, against bank conflicts */ };
 
-/* ROWS and COLUMNS: of a thread, in vectors of 4. */
+/* ROWS, COLUMNS: vectors of 4 that a thread multiplies. */
 template <int M_, int N_, int ROWS_, int COLUMNS_> struct float_tile {
     enum {
         M = M_,
@@ -20,30 +22,30 @@ template <int M_, int N_, int ROWS_, int COLUMNS_> struct float_tile {
         COLUMNS = COLUMNS_,
         THREADS_N = N / (COLUMNS * 4),
         THREADS = THREADS_N * (M / (ROWS * 4)),
-        RESIDENT = 512 / THREADS, /* blocks that a multiprocessor shall hold: 128 registers a thread */
+        RESIDENT = 512 / THREADS,                     /* blocks per multiprocessor, for 128 registers a thread */
         STAGE = (M + N + 2 * FLOAT_PAD) * FLOAT_STEP, /* elements */
-        BLOCKS = ROWS * 4 * COLUMNS,                  /* of 1 by 4 sums, of a thread */
+        BLOCKS = ROWS * 4 * COLUMNS,                  /* blocks of 1x4 sums of a thread */
         STAGED_BYTES = FLOAT_STAGES * STAGE * 4,
         SUMMED_BYTES = M * N * 4,
         SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES
     };
 };
 
-/* Types of their own, whose names a profiler shows. */
+/* Separate types rather than aliases: a profiler shows their names. */
 struct float_128x128 : float_tile<128, 128, 2, 2> {};
 struct float_128x64 : float_tile<128, 64, 2, 1> {};
 struct float_64x64 : float_tile<64, 64, 2, 1> {};
 struct float_32x128 : float_tile<32, 128, 1, 2> {};
 
-/* ---- source: a matrix of any strides. A thread copies PASSES elements of a step: of different lines, where the lines
- * lie along k; of different k, where they lie across it. A line behind the last one is the last one again: its sums are
- * not stored, and its address needs no condition. ---- */
+/* ---- source: a matrix of any strides. A thread copies PASSES elements in a step: from different lines if lines are
+ * contiguous along k, otherwise at different k. Lines past the last one repeat the last: their sums are never
+ * stored, and the address needs no condition. ---- */
 
 template <int LINES, int THREADS> struct float_lines {
     enum { PASSES = LINES * FLOAT_STEP / THREADS, LINES_A_PASS = THREADS / FLOAT_STEP, K_A_PASS = THREADS / LINES };
     const float *at[PASSES];
-    int64_t step;     /* elements to the next one */
-    int left[PASSES]; /* of k, from the thread's on */
+    int64_t step;     /* elements from one step to the next */
+    int left[PASSES]; /* elements of k left, from the thread's own */
     unsigned place, place_a_pass;
 
     __device__ __forceinline__ float_lines(const float *data, int64_t line_stride, int64_t k_stride, int64_t first,
@@ -84,7 +86,7 @@ static __device__ __forceinline__ void load_vectors(float (&values)[COUNT * 4], 
     }
 }
 
-/* Sums [row][vector of columns][4]. */
+/* sums[row * COLUMNS + vector of columns][4]. */
 template <class Tile>
 static __device__ __forceinline__ void multiply_stage(float (&sums)[Tile::BLOCKS][4], const float *a, const float *b) {
 #pragma unroll
@@ -122,7 +124,7 @@ static __device__ __forceinline__ void product_floats(A a, B b, const Output &y,
     for (float *stage = shared; steps > 0; steps--) {
         cp_async_wait<FLOAT_STAGES - 2>();
         __syncthreads();
-        float *const next = (stage == shared ? end : stage) - Tile::STAGE; /* which all have read */
+        float *const next = (stage == shared ? end : stage) - Tile::STAGE; /* read by all threads: free */
         if (steps >= FLOAT_STAGES) a.copy(next), b.copy(next + OF_A);
         cp_async_commit();
         multiply_stage<Tile>(sums, stage + row, stage + OF_A + column);

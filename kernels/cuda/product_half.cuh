@@ -1,14 +1,16 @@
-/* product_half.cuh - the matrix product of 16-bit elements on tensor cores, with float accumulators. Read first:
- * product.cuh; gpu.h for ldmatrix and the fragments of mma.
+/* product_half.cuh - GEMM of 16-bit elements on tensor cores, with float accumulators. Algorithm and cost:
+ * product.cuh; ldmatrix and the fragments of mma: gpu.h.
  *
- * Shared memory is cut into pieces of 8 elements, 16 bytes: what cp.async copies, and what ldmatrix reads as a row of
- * an 8x8 matrix. A stage holds the lines of an operand in one of two ways,
+ * Shared memory is divided into pieces of 8 elements (16 bytes): the unit that cp.async copies and that ldmatrix
+ * reads as a row of an 8x8 matrix. A stage holds the lines of an operand in one of two layouts:
  *
  *     along k:   piece (line, k / 8):  STEP / 8 a line     rows of A, columns of a transposed B
  *     across:    piece (k, line / 8):  LINES / 8 a k       columns of a plain B; ldmatrix transposes them
  *
- * each with the pieces of a row permuted by XOR, so that the 8 pieces which ldmatrix reads at once lie in 8 different
- * groups of banks. A warp multiplies WARP_M by WARP_N elements of the tile. */
+ * The pieces of a row are permuted by XOR (a swizzle), so that the 8 pieces that ldmatrix reads at once lie in 8
+ * different groups of banks. A warp computes WARP_M x WARP_N elements of the tile.
+ * Example: half_128x128 has 8 warps of 64x32 sums, 4 stages of 32 k (64 KiB of shared memory), 2 blocks a
+ * multiprocessor. */
 #ifndef TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 #define TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 
@@ -17,8 +19,7 @@
 
 enum { PIECE = 8, LONGEST_LINE = 1 << 24 };
 
-/* M by N outputs, STEP of k at a time. RESIDENT: blocks that a multiprocessor shall hold, which bounds their registers.
- */
+/* M x N outputs, STEP of k at a time. RESIDENT: blocks per multiprocessor, which limits their registers. */
 template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, int RESIDENT_> struct half_tile {
     enum {
         M = M_,
@@ -30,7 +31,7 @@ template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, in
         THREADS = 32 * WARPS_M_ * WARPS_N_,
         WARP_M = M / WARPS_M_,
         WARP_N = N / WARPS_N_,
-        BLOCKS = WARP_M / 16 * (WARP_N / 8), /* of 16 by 8 sums, of a warp */
+        BLOCKS = WARP_M / 16 * (WARP_N / 8), /* blocks of 16x8 sums of a warp */
         STAGE = (M + N) * STEP,              /* elements */
         STAGED_BYTES = STAGES * STAGE * 2,
         SUMMED_BYTES = M * N * 4,
@@ -38,7 +39,7 @@ template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, in
     };
 };
 
-/* Types of their own, whose names a profiler shows. */
+/* Separate types rather than aliases: a profiler shows their names. */
 struct half_128x128 : half_tile<128, 128, 32, 4, 2, 4, 2> {};
 struct half_128x64 : half_tile<128, 64, 32, 4, 2, 2, 3> {};
 struct half_64x64 : half_tile<64, 64, 64, 3, 2, 2, 4> {};
@@ -53,15 +54,15 @@ template <int LINES> static __device__ __forceinline__ unsigned place_across(uns
     return (k * (LINES / PIECE) + (piece ^ (k & 7))) * PIECE;
 }
 
-/* ---- sources: matrices whose lines (or rows of lines) begin and end with whole pieces. A line behind the last one is
- * the last one again: its sums are not stored, and its address needs no condition. ---- */
+/* ---- sources: matrices whose lines (or rows of lines) begin and end with whole pieces. Lines past the last one
+ * repeat the last: their sums are never stored, and the address needs no condition. ---- */
 
-/* Lines of neighbours in memory. A thread copies one piece of each of PASSES lines. */
+/* Lines that are contiguous along k. A thread copies one piece of each of PASSES lines. */
 template <class T, class Tile, int LINES> struct lines_along_k {
     enum { ALONG_K = 1, LINES_A_PASS = Tile::THREADS / (Tile::STEP / PIECE), PASSES = LINES / LINES_A_PASS };
     const T *at;
-    unsigned offset[PASSES]; /* of the pieces from there; lines are not longer than LONGEST_LINE */
-    int left;                /* elements of k from the thread's pieces on */
+    unsigned offset[PASSES]; /* of each pass from `at`; LONGEST_LINE keeps it in 32 bits */
+    int left;                /* elements of k left, from the thread's pieces on */
     unsigned place;
 
     __device__ __forceinline__ lines_along_k(const T *data, int64_t stride, int64_t first, int64_t lines, int64_t from,
@@ -74,7 +75,7 @@ template <class T, class Tile, int LINES> struct lines_along_k {
         left = (int)(to - from) - (int)piece * PIECE;
         place = kept(place_along_k<Tile::STEP>(line, piece));
     }
-    /* Brings the next step. */
+    /* Copies the next step. */
     __device__ __forceinline__ void copy(T *stage) {
 #pragma unroll
         for (int i = 0; i < PASSES; i++)
@@ -84,12 +85,12 @@ template <class T, class Tile, int LINES> struct lines_along_k {
     }
 };
 
-/* Neighbours in memory are of neighbouring lines. A thread copies one piece of each of PASSES k. */
+/* Lines that are adjacent in memory, with k strided. A thread copies one piece at each of PASSES values of k. */
 template <class T, class Tile, int LINES> struct lines_across {
     enum { ALONG_K = 0, K_A_PASS = Tile::THREADS / (LINES / PIECE), PASSES = Tile::STEP / K_A_PASS };
     const T *at;
-    int64_t pass; /* elements to the next one; behind the last one follows the next step */
-    int left;     /* of k from the thread's first on */
+    int64_t pass; /* elements to the next pass; the last pass ends at the next step */
+    int left;     /* elements of k left, from the thread's first */
     unsigned place;
 
     __device__ __forceinline__ lines_across(const T *data, int64_t stride, int64_t first, int64_t lines, int64_t from,
@@ -109,7 +110,7 @@ template <class T, class Tile, int LINES> struct lines_across {
     }
 };
 
-/* Any strides and any alignment, an element at a time: for shapes whose rows do not begin at pieces. */
+/* Any strides and alignment, one element at a time: for shapes whose rows do not begin at whole pieces. */
 template <class T, class Tile, int LINES> struct lines_anyhow {
     enum { ALONG_K = 1 };
     const T *data;
@@ -141,16 +142,16 @@ static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t 
     mma_m16n8k16_bf16(sum, a, b, sum);
 }
 
-/* What a lane hands to ldmatrix, to load blocks of 16 lines by 16 k of the LINES_A_WARP lines from `first` on. The four
- * 8x8 matrices come in the order that mma wants: a rows first, b columns first (as A: lines 0-7, lines 8-15, then both
- * for k 8-15; as B: k 0-7, k 8-15, then both for lines 8-15). */
+/* Addresses that a lane passes to ldmatrix, for blocks of 16 lines x 16 k of the LINES_A_WARP lines that begin at
+ * `first`. mma expects the four 8x8 matrices of a block in a different order for A (lines 0-7, lines 8-15, then both
+ * for k 8-15) and B (k 0-7, k 8-15, then both for lines 8-15). */
 template <class Tile, bool ALONG_K, bool AS_A, int LINES, int LINES_A_WARP> struct fragment_reader {
     enum { PLACES = ALONG_K ? Tile::STEP / 16 : LINES_A_WARP / 16 };
-    unsigned place[PLACES]; /* by k / 16 along k, by block of lines across: XOR makes each its own */
+    unsigned place[PLACES]; /* one per k / 16 along k, one per block of lines across: the XOR differs in each */
 
     __device__ __forceinline__ fragment_reader(unsigned first) {
         const unsigned row = threadIdx.x % 8, low = threadIdx.x >> 3 & 1, high = threadIdx.x >> 4 & 1;
-        const unsigned line = AS_A ? low : high, k = AS_A ? high : low; /* of the lane's matrix, in eights */
+        const unsigned line = AS_A ? low : high, k = AS_A ? high : low; /* of the lane's 8x8 matrix, in units of 8 */
 #pragma unroll
         for (unsigned i = 0; i < PLACES; i++)
             place[i] = ALONG_K ? place_along_k<Tile::STEP>(first + line * 8 + row, i * 2 + k)
@@ -165,7 +166,7 @@ template <class Tile, bool ALONG_K, bool AS_A, int LINES, int LINES_A_WARP> stru
     }
 };
 
-/* Sums are of blocks of 16 by 8, row by row. */
+/* sums[row block * COLUMNS + column block]: blocks of 16x8. */
 template <class Tile, class A, class B, class T>
 static __device__ __forceinline__ void multiply_stage(float (&sums)[Tile::BLOCKS][4], const A &a, const B &b,
                                                       const T *stage) {
@@ -189,7 +190,7 @@ static __device__ __forceinline__ void multiply_stage(float (&sums)[Tile::BLOCKS
 
 /* ---- output ---- */
 
-/* Leaves a thread's sums, which are pairs, where store_tile finds them. */
+/* Writes a thread's sums, pairs of neighbours, to shared memory in the layout that store_tile reads. */
 template <class Tile>
 static __device__ __forceinline__ void leave_sums(const float (&sums)[Tile::BLOCKS][4], float *tile, unsigned row,
                                                   unsigned column) {
@@ -230,7 +231,7 @@ static __device__ __forceinline__ void product_halves(A a, B b, const Output &y,
     for (T *stage = shared; steps > 0; steps--) {
         cp_async_wait<Tile::STAGES - 2>();
         __syncthreads();
-        T *const next = (stage == shared ? end : stage) - Tile::STAGE; /* which all have read */
+        T *const next = (stage == shared ? end : stage) - Tile::STAGE; /* read by all threads: free */
         if (steps >= Tile::STAGES) a.copy(next), b.copy(next + Tile::M * Tile::STEP);
         cp_async_commit();
         multiply_stage<Tile>(sums, read_a, read_b, stage);

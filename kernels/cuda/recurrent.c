@@ -1,8 +1,9 @@
-/* recurrent.c - rows of RNN, LSTM and GRU, with every attribute. Scratch memory holds the products of all inputs, and
- * the states between steps. Kernels: recurrent.cu. */
+/* recurrent.c - kernel table of RNN, LSTM and GRU, with every attribute. Scratch memory holds the products of all
+ * inputs with W, and the states between steps. Kernels: recurrent.cu. */
 #include "kernels/cuda/recurrent.h"
 
-/* Numbers in scratch memory: products of W, then two states, cell and reset state. */
+/* Layout of scratch memory, counted in numbers: products of W, then two states (before and after a step), cell and
+ * reset state. */
 typedef struct layout {
     size_t products, state, bytes;
 } layout;
@@ -54,7 +55,7 @@ static tort_status run_recurrent(const tort_call *call) {
                                .y_c = output_data(call, 2),
                                .status = lengths ? cuda_status_word(call) : NULL};
     layout memory;
-    if (!lay_out(&recurrent.params, type, &memory)) return TORT_E_MEMORY; /* size has said so */
+    if (!lay_out(&recurrent.params, type, &memory)) return TORT_E_MEMORY; /* cannot fail: size has checked it */
     const size_t bytes = gpu_type_bytes(type), state = memory.state * bytes;
     char *states = (char *)call->scratch + memory.products * bytes;
     recurrent.products = call->scratch;

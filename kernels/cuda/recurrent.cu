@@ -1,8 +1,9 @@
 /* recurrent.cu - RNN, LSTM and GRU, as ops/rnn.c defines them.
  *
- * W is multiplied with the inputs of all steps at once, in tiles. Then a launch a step (two of a GRU that resets the
- * state before its product): a warp makes one element of one item's next state out of its gates' products of R, and a
- * launch is the barrier that lets all see it. Read first: recurrent.c. */
+ * One tiled product multiplies W with the inputs of all steps, which do not depend on the state. Then each step is
+ * one launch (two for a GRU that resets the state before its product): a warp computes one element of one item's
+ * next state from the products of R with its gates. The end of a launch is the barrier that makes the new state
+ * visible to all blocks. Read first: recurrent.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"
@@ -13,9 +14,9 @@
 /* ---- products of W ---- */
 
 #define TILE 32
-#define TILE_ROWS (GRID_THREADS / TILE) /* that threads of a tile are at, at a time */
+#define TILE_ROWS (GRID_THREADS / TILE) /* rows of a tile that its threads cover at a time */
 
-/* products = X W^T, X being [rows of X, input]. */
+/* products = X W^T, with X as [steps and batch, input]. */
 template <class T> static __global__ void input_products(const gpu_recurrent n) {
     typedef typename computed<T>::type C;
     __shared__ C xs[TILE][TILE + 1], ws[TILE][TILE + 1];
@@ -67,7 +68,7 @@ template <class C> static __device__ C apply(const tort_rnn_activation &activati
     return x;
 }
 
-/* What goes into a gate's function is clipped. */
+/* Clips the argument of a gate's activation, as the attribute `clip` demands. */
 template <class C>
 static __device__ __forceinline__ C gate(const gpu_recurrent &n, const tort_rnn_activation &activation, C x) {
     const C clip = (C)n.params.clip;
@@ -76,10 +77,10 @@ static __device__ __forceinline__ C gate(const gpu_recurrent &n, const tort_rnn_
 
 /* ---- an element of a state ---- */
 
-/* What a warp works at: element i of an item's state in a step. */
+/* The work of a warp: element i of an item's state in one step. */
 template <class C> struct unit {
     size_t item, direction, i;
-    const C *h, *products; /* of the item, of all gates */
+    const C *h, *products; /* of the item; products of all gates */
     const tort_rnn_activation *functions;
 };
 
@@ -90,7 +91,7 @@ static __device__ __forceinline__ C bias_at(const gpu_recurrent &n, const unit<C
                   : (C)0;
 }
 
-/* Row i of a gate's R times a state; every lane gets it. */
+/* Row i of a gate's R times a state; every lane gets the result. */
 template <class T, class C>
 static __device__ __forceinline__ C recurrent_product(const gpu_recurrent &n, const unit<C> &u, int g, const C *h) {
     const size_t hidden = (size_t)n.params.hidden;
@@ -108,7 +109,7 @@ static __device__ __forceinline__ C gate_sum(const gpu_recurrent &n, const unit<
            bias_at<T>(n, u, 0, g) + bias_at<T>(n, u, 1, g);
 }
 
-/* The gates are in the order input, output, forget, cell; peepholes in that of input, output, forget. */
+/* Gates are in the order input, output, forget, cell; peepholes in the order input, output, forget. */
 template <class T, class C> static __device__ C lstm_unit(const gpu_recurrent &n, const unit<C> &u) {
     const size_t hidden = (size_t)n.params.hidden;
     const T *peepholes = n.peepholes ? (const T *)n.peepholes + u.direction * 3 * hidden + u.i : NULL;
@@ -123,12 +124,13 @@ template <class T, class C> static __device__ C lstm_unit(const gpu_recurrent &n
     forget = n.params.input_forget ? (C)1 - in : gate(n, u.functions[0], forget);
     const C next = forget * last + in * gate(n, u.functions[1], cell);
     if (peepholes) out += (C)peepholes[hidden] * next;
-    __syncwarp(); /* all lanes have read the last one */
+    __syncwarp(); /* all lanes have read the old state */
     if (threadIdx.x % 32 == 0) *state = next;
     return gate(n, u.functions[0], out) * apply(u.functions[2], next);
 }
 
-/* The gates are in the order update, reset, hidden. The state is reset either before its product, or the product is. */
+/* Gates are in the order update, reset, hidden. linear_before_reset: the product R h is reset, otherwise h before
+ * its product. */
 template <class T, class C> static __device__ C gru_unit(const gpu_recurrent &n, const unit<C> &u) {
     const size_t hidden = (size_t)n.params.hidden;
     const C update = gate(n, u.functions[0], gate_sum<T>(n, u, 0));
@@ -145,16 +147,16 @@ template <class T, class C> static __device__ C gru_unit(const gpu_recurrent &n,
 static __device__ __forceinline__ int64_t length_of(const gpu_recurrent &n, size_t batch) {
     if (!n.lengths) return n.params.length;
     const int64_t length = n.lengths[batch];
-    return length < 0 ? 0 : length > n.params.length ? n.params.length : length; /* reported by begin */
+    return length < 0 ? 0 : length > n.params.length ? n.params.length : length; /* begin reports it */
 }
 
-/* Where X and products have step t. */
+/* Row of step t in X and in the products. */
 static __device__ __forceinline__ size_t row_of(const gpu_recurrent &n, size_t batch, int64_t t) {
     return n.params.batch_first ? batch * (size_t)n.params.length + (size_t)t
                                 : (size_t)t * (size_t)n.params.batch + batch;
 }
 
-/* Where Y has element i of step t. */
+/* Offset of the state of step t in Y. */
 static __device__ __forceinline__ size_t output_of(const gpu_recurrent &n, size_t direction, size_t batch, int64_t t) {
     const size_t directions = (size_t)n.params.directions;
     const size_t row = n.params.batch_first ? row_of(n, batch, t) * directions + direction
@@ -179,7 +181,7 @@ static __device__ __forceinline__ unit<C> unit_of(const gpu_recurrent &n, size_t
             n.params.activations[direction]};
 }
 
-/* Of GRU: reset = r * h. */
+/* GRU without linear_before_reset: reset = r * h. */
 template <class T> static __global__ void reset_states(const gpu_recurrent n, int64_t step) {
     typedef typename computed<T>::type C;
     const size_t count = (size_t)(n.params.directions * n.params.batch * n.params.hidden);
@@ -192,7 +194,7 @@ template <class T> static __global__ void reset_states(const gpu_recurrent n, in
     }
 }
 
-/* Behind the end of a sequence its state stays, and Y is zero. */
+/* Computes a step's states. After the end of a sequence, its state stays and Y is zero. */
 template <class T> static __global__ void step_states(const gpu_recurrent n, int64_t step) {
     typedef typename computed<T>::type C;
     const size_t count = (size_t)(n.params.directions * n.params.batch * n.params.hidden);
@@ -215,7 +217,7 @@ template <class T> static __global__ void step_states(const gpu_recurrent n, int
     }
 }
 
-/* Where an item's states are in initial_h, Y_h and their like. */
+/* Offset of state element `index` in initial_h, initial_c, Y_h and Y_c. */
 static __device__ __forceinline__ size_t state_of(const gpu_recurrent &n, size_t index) {
     const size_t hidden = (size_t)n.params.hidden, batches = (size_t)n.params.batch, item = index / hidden;
     const size_t row = n.params.batch_first ? item % batches * (size_t)n.params.directions + item / batches : item;

@@ -1,4 +1,4 @@
-/* recurrent.h - RNN, LSTM and GRU: what recurrent.c asks of recurrent.cu. Plain C. */
+/* recurrent.h - RNN, LSTM and GRU: arguments and launchers of recurrent.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_RECURRENT_H
 #define TORT_KERNELS_CUDA_RECURRENT_H
 
@@ -7,17 +7,17 @@
 #include "kernels/cuda/status.h"
 #include "ops/rnn.h"
 
-/* An item is a sequence of the batch in one direction; items are [direction, batch]. What is between steps is float, or
- * double for double. */
+/* An item is a sequence of the batch in one direction; items are ordered [direction, batch]. Intermediate values are
+ * float, or double for double. */
 typedef struct gpu_recurrent {
     tort_rnn_params params;
     int32_t node;
-    const void *x, *w, *r, *bias, *initial_h, *initial_c, *peepholes; /* from bias on NULL where absent */
-    const int32_t *lengths;                                           /* NULL: all are as long as X */
-    void *y, *y_h, *y_c;                                              /* NULL: nobody asks */
+    const void *x, *w, *r, *bias, *initial_h, *initial_c, *peepholes; /* bias and the following may be NULL */
+    const int32_t *lengths;                                           /* NULL: all sequences have the length of X */
+    void *y, *y_h, *y_c;                                              /* may be NULL */
     void *products;                                                   /* W x: [direction, row of X, gate, hidden] */
     void *states[2];                                                  /* h before and after a step: [item, hidden] */
-    void *cell, *reset;                                               /* the same shape; GRU: r * h */
+    void *cell, *reset;                                               /* same shape; reset: r * h of a GRU */
     gpu_status *status;
 } gpu_recurrent;
 

@@ -1,5 +1,5 @@
-/* reduce.c - rows and claims of the reductions over axes. Which dimensions are reduced, ops/reduce.h has decoded, for
- * old versions (axes an attribute) and new ones (an input). Kernels: reduce.cu. */
+/* reduce.c - kernel table and claims of the reductions over axes. ops/reduce.h decodes the reduced dimensions, for
+ * old versions (axes as an attribute) and new ones (as an input). Kernels: reduce.cu. */
 #include "kernels/cuda/reduce.h"
 
 #include "ops/reduce.h"
@@ -26,7 +26,7 @@ static gpu_reduce reduce_of(const tort_reduce_params *params) {
     return reduce;
 }
 
-/* The variant of the rows is a gpu_reduction. */
+/* The variant of a table row is a gpu_reduction. */
 static tort_status prepare(tort_prepare *p) {
     const gpu_reduction kind = (gpu_reduction)p->node->kernel->variant;
     return cuda_loaded(p, gpu_load_reduce(kind, gpu_number_of(p->node->inputs[0].type)));
@@ -43,7 +43,7 @@ static tort_status run(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* The axes, where they are an input, are read by resolve alone: they stay in host memory. */
+/* host_inputs: only resolve reads the input axes, in host memory. */
 #define ROW(op_, claim_, variant_)                                                                                     \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "reduce", .host_inputs = 1u << 1, .claim = claim_,                            \

@@ -1,10 +1,10 @@
-/* reduce.cu - reductions over any axes. Floats add in float with the lost low bits carried along (Kahan, 1965), so that
- * long sums stay within single rounding; doubles in double; integers in 64 bits that wrap, and where roots and
- * logarithms are asked for in double.
+/* reduce.cu - reductions over any axes. Floats are added in float with compensation (Kahan 1965): a thread carries
+ * the low bits that each addition loses, so its share of a long sum has the error of a few roundings. Doubles are
+ * added in double, integers in 64 bits that wrap, or in double for roots and logarithms.
  *
- * Two forms. Rows: a block for each output, whose threads go over neighbouring elements and join by shuffles. Columns,
- * where the last dimension is kept: 32 neighbouring outputs a block, over which 8 rows of threads sum. Read first:
- * reduce.c. */
+ * Two forms. Rows: one block per output, whose threads read neighbouring elements and join by shuffles. Columns, if
+ * the last dimension is kept: a block computes 32 neighbouring outputs, each summed by 8 rows of threads. Read
+ * first: reduce.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"
@@ -20,7 +20,7 @@
 
 /* ---- what is done with an element ---- */
 
-/* What elements of T are added up in. */
+/* Accumulator of elements of T, with the identities of maximum and minimum. */
 template <class T> struct accumulator {
     typedef typename std::conditional<(T)-1 < (T)0, int64_t, uint64_t>::type type;
     static constexpr type lowest = (T)-1 < (T)0 ? (type)(~(uint64_t)0 << (sizeof(T) * 8 - 1)) : (type)0;
@@ -35,7 +35,7 @@ template <> struct accumulator<half> : real_accumulator<float> {};
 template <> struct accumulator<bfloat16> : real_accumulator<float> {};
 template <> struct accumulator<double> : real_accumulator<double> {};
 
-/* An element type whose accumulator is another one. */
+/* Element types and their accumulators: double for in_double, the default for in_own. */
 template <class T> struct in_double {
     typedef T element;
     typedef real_accumulator<double> limits;
@@ -70,7 +70,7 @@ template <class K, class A> static __device__ __forceinline__ A element(K kind, 
     return kind == GPU_REDUCE_L1 && is_negative(x) ? (A)(0 - (uint64_t)x) : x;
 }
 
-/* Maxima and minima let NaN through: x != x. Unsigned arithmetic wraps. */
+/* Joins two totals. NaN wins in maxima and minima (x != x). Unsigned arithmetic wraps. */
 template <class K> struct join {
     K kind;
     template <class A> __device__ __forceinline__ A of(A a, A b) const {
@@ -101,7 +101,7 @@ template <class K> struct join {
     }
 };
 
-/* total takes in x; `lost` is what earlier additions rounded away. */
+/* Adds x to the total; `lost` is the rounding error of the earlier additions. */
 template <class K> static __device__ __forceinline__ void take(K kind, float &total, float &lost, float x) {
     if (kind == GPU_REDUCE_MAX || kind == GPU_REDUCE_MIN || kind == GPU_REDUCE_PROD) {
         total = join<K>{kind}.of(total, x);
@@ -135,7 +135,7 @@ template <class K, class A> static __device__ __forceinline__ A finish(K kind, A
     return kind == GPU_REDUCE_MEAN && count ? total / (A)count : total;
 }
 
-/* A total as an element. Only integers have totals that are truncated. */
+/* Stores a total as an element. Only a double total of integers must be truncated. */
 template <class T, class A> static __device__ __forceinline__ void store(T *to, A total) {
     *to = (T)total;
 }
@@ -143,9 +143,9 @@ template <class T> static __device__ __forceinline__ void store(T *to, double to
     convert(any_real(total), to);
 }
 
-/* A thread's share of an output: elements first, first + step, ... of the reduced ones. E: in_own or in_double.
- * Elements of one dimension, as most reductions have after their dimensions are joined, are loaded AHEAD at a time
- * before the first is taken: one load at a time waits some 700 cycles for each element. */
+/* A thread's share of an output: reduced elements first, first + step, ... E: in_own or in_double. If the reduced
+ * elements form one dimension (most do once adjacent dimensions are merged), AHEAD of them are loaded before the
+ * first is added: a thread with one load in flight would wait some 700 cycles for each. */
 template <class E, class K, class A>
 static __device__ __forceinline__ A share(K kind, const gpu_loop &reduced, const typename E::element *x, size_t first,
                                           size_t step, A shift) {
@@ -169,7 +169,7 @@ static __device__ __forceinline__ A share(K kind, const gpu_loop &reduced, const
     return total;
 }
 
-/* The largest element is taken off before exp, but an infinity is not. */
+/* The maximum, subtracted before exp so that it cannot overflow; 0 if it is infinite, as inf - inf is NaN. */
 template <class A> static __device__ __forceinline__ A shift_of(A largest) {
     return largest - largest == (A)0 ? largest : (A)0;
 }
@@ -196,10 +196,10 @@ static __global__ void reduce_rows(K kind, const gpu_loop kept, const gpu_loop r
     }
 }
 
-/* The join over a block's rows of threads, for each column. */
+/* Joins the values of a column over the block's rows of threads. */
 template <class K, class A>
 static __device__ __forceinline__ A join_slices(K kind, A value, A (&shared)[SLICES][COLUMNS]) {
-    __syncthreads(); /* the last call's reads are over */
+    __syncthreads(); /* reads of the previous call are over */
     shared[threadIdx.y][threadIdx.x] = value;
     __syncthreads();
     value = shared[0][threadIdx.x];
@@ -263,14 +263,14 @@ static cudaError_t run_known(gpu_stream stream, const gpu_reduce *reduce, const 
 #define FLOATS(kind)                                                                                                   \
     { ENTRY(kind, float), ENTRY(kind, half) }
 
-/* In the order of gpu_reduction and gpu_number. The other types have a kernel each for all reductions. */
+/* Indexed by gpu_reduction and gpu_number. Other types share one kernel per type for all reductions. */
 static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_HALF + 1] = {
     FLOATS(GPU_REDUCE_SUM),         FLOATS(GPU_REDUCE_MEAN),       FLOATS(GPU_REDUCE_MAX), FLOATS(GPU_REDUCE_MIN),
     FLOATS(GPU_REDUCE_PROD),        FLOATS(GPU_REDUCE_L1),         FLOATS(GPU_REDUCE_L2),  FLOATS(GPU_REDUCE_LOG_SUM),
     FLOATS(GPU_REDUCE_LOG_SUM_EXP), FLOATS(GPU_REDUCE_SUM_SQUARE),
 };
 
-/* use(E()) for the integers that reductions are defined for. */
+/* Calls use(E()) for the integer types that ONNX allows in all reductions. */
 template <template <class> class E, class Use> static cudaError_t for_reduced_integer(gpu_number type, Use use) {
     switch (type) {
     case GPU_NUMBER_INT32: return use(E<int32_t>());
@@ -280,7 +280,8 @@ template <template <class> class E, class Use> static cudaError_t for_reduced_in
     }
 }
 
-/* use(E()) for those, integers in double where the reduction is not one of integers. Bytes have maxima and minima. */
+/* Calls use(E()) for types outside the table; integers in double for roots and logarithms. bool and 8-bit integers
+ * have only maxima and minima. */
 template <class Use> static cudaError_t for_other(gpu_reduction kind, gpu_number type, Use use) {
     const bool of_reals = kind == GPU_REDUCE_L2 || kind == GPU_REDUCE_LOG_SUM || kind == GPU_REDUCE_LOG_SUM_EXP;
     switch (type) {

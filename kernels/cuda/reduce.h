@@ -1,4 +1,4 @@
-/* reduce.h - reductions over axes: what reduce.c asks of reduce.cu. Plain C. */
+/* reduce.h - reductions over axes: arguments and launchers of reduce.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_REDUCE_H
 #define TORT_KERNELS_CUDA_REDUCE_H
 
@@ -19,10 +19,10 @@ typedef enum gpu_reduction {
     GPU_REDUCTION_COUNT
 } gpu_reduction;
 
-/* Where the inputs are: output i goes over elements kept(i) + reduced(j) for all j. Operand 0 of both loops. */
+/* Offsets of inputs: output i combines the elements kept(i) + reduced(j) for all j; operand 0 of both loops. */
 typedef struct gpu_reduce {
     gpu_loop kept, reduced;
-    bool columns; /* neighbouring outputs have neighbouring inputs */
+    bool columns; /* neighbouring outputs read neighbouring inputs */
 } gpu_reduce;
 
 #ifdef CUDA_DEVICE
@@ -31,7 +31,7 @@ extern "C" {
 #endif
 cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
                            const void *x, void *y);
-/* Loads both forms: which one serves is known with the shapes. */
+/* Loads the forms for rows and for columns: shapes are not known yet. */
 cudaError_t gpu_load_reduce(gpu_reduction kind, gpu_number type);
 #ifdef __cplusplus
 }

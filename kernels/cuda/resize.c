@@ -1,10 +1,10 @@
-/* resize.c - rows and claims of Resize and Upsample: all modes, transforms and axes. ops/resize.h has decoded every
- * version; scales, sizes and regions, where they are inputs, are read on the host. Kernels: resize.cu. */
+/* resize.c - kernel table and claims of Resize and Upsample: all modes, transforms and axes. ops/resize.h decodes
+ * all operator versions; scales, sizes and regions that are inputs are read on the host. Kernels: resize.cu. */
 #include "kernels/cuda/resize.h"
 
 #include "runtime/base/memory.h"
 
-/* The entries of the tables of all axes before `axis`. */
+/* Number of entries in the tables of all axes before `axis`. */
 static int64_t table_entries(const tort_resize_params *params, int32_t axis) {
     int64_t total = 0;
     for (int32_t d = 0; d < axis; d++)

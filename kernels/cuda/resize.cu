@@ -1,8 +1,8 @@
-/* resize.cu - interpolation along any axes. A first kernel fills a table an axis: which input elements make an output
- * coordinate, with which weights. It computes in double, as on cpu: a coordinate that lies on the border between two
- * elements must fall to the same side. The second combines elements in float; doubles and integers
- * in double, where integers are rounded to nearest and saturate. Read first: resize.c, ops/resize_taps.c
- * (the same formulas). */
+/* resize.cu - interpolation along any axes, in two kernels. The first fills a table for each axis: the input
+ * elements (taps) and weights of every output coordinate. It computes in double like the CPU provider, so that a
+ * coordinate on the border between two elements rounds to the same side. The second combines elements, floats in
+ * float, doubles and integers in double; integers are rounded to nearest and saturate. Read first: resize.c,
+ * ops/resize_taps.c (the same formulas). */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"
@@ -51,7 +51,8 @@ static __device__ int64_t clamp(double index, int64_t size) {
     return index < (double)(size - 1) ? (int64_t)index : size - 1;
 }
 
-/* When it shrinks, an antialiasing kernel is stretched to cover what lies between two output elements. */
+/* True if the kernel is stretched: with antialias, a shrinking axis averages all elements between two output
+ * elements. */
 static __device__ bool is_stretched(const tort_resize_params &p, const tort_resize_axis &axis) {
     return p.antialias && axis.scale < 1;
 }
@@ -78,7 +79,7 @@ static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *
         const double first = floor(x) + (double)(1 - axis.taps / 2);
         double sum = 0;
         for (int64_t t = 0; t < axis.taps; t++) sum += tap_weight(p, axis, x, first + (double)t);
-        /* The plain kernels sum to 1; a stretched or cut one is brought to it. */
+        /* Unstretched kernels already sum to 1; others are normalized. */
         if (!(is_stretched(p, axis) || p.exclude_outside) || sum == 0) sum = 1;
         for (int64_t t = 0; t < axis.taps; t++) {
             taps[t].index = clamp(first + (double)t, axis.in);
@@ -89,8 +90,8 @@ static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *
 
 /* ---- combining ---- */
 
-/* The taps of output coordinate out[d] of each axis that changes, combination number `c` of them: adds to the element
- * they name and returns the product of their weights. */
+/* Combination `c` of the taps of output coordinates out[d], over all axes that change: sets *element to the input
+ * element and returns the product of the weights. */
 template <class C>
 static __device__ __forceinline__ C combination(const gpu_resize &r, const int64_t *out, int64_t c, bool *outside,
                                                 int64_t *element) {
@@ -113,7 +114,7 @@ static __device__ __forceinline__ C combination(const gpu_resize &r, const int64
     return weight;
 }
 
-/* What elements of T are combined in, and how the sum becomes one. */
+/* Type in which elements of T are combined, and conversion of the sum back to T. */
 template <class T> struct combined {
     typedef double type;
     static __device__ __forceinline__ T from(double sum) {

@@ -1,4 +1,4 @@
-/* resize.h - interpolation along axes: what resize.c asks of resize.cu. Plain C. */
+/* resize.h - interpolation along axes: arguments and launchers of resize.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_RESIZE_H
 #define TORT_KERNELS_CUDA_RESIZE_H
 
@@ -6,19 +6,19 @@
 #include "kernels/cuda/number.h"
 #include "ops/resize.h"
 
-/* An input element that goes into an output coordinate of one axis. index -1: the coordinate lies outside, where the
+/* A weighted input element of an output coordinate along one axis. index -1: the coordinate lies outside, and the
  * output is the extrapolation value. */
 typedef struct gpu_tap {
     int64_t index;
     double weight;
 } gpu_tap;
 
-/* Where the taps of an axis begin in the tables: [out, taps] of each axis that changes, one behind the other. */
+/* `taps` holds a table [out, taps] for each axis that changes, one after the other. */
 typedef struct gpu_resize {
     tort_resize_params params;
     size_t count;                  /* elements of the output */
-    int64_t tables[TORT_MAX_RANK]; /* -1: the axis stays as it is and has none */
-    int64_t combinations;          /* of the taps of all axes */
+    int64_t tables[TORT_MAX_RANK]; /* offset of the axis' table in `taps`; -1: the axis does not change */
+    int64_t combinations;          /* product of the numbers of taps of all axes */
     gpu_tap *taps;                 /* scratch */
 } gpu_resize;
 

@@ -1,5 +1,5 @@
-/* rotary.cu - RotaryEmbedding: pairs of elements of a head are rotated by the angle of their position. A thread takes a
- * stride of elements and makes each out of its pair. Computed in float. Read first: attention.c. */
+/* rotary.cu - RotaryEmbedding: rotates pairs of elements of a head by an angle that depends on the position. A
+ * thread takes elements in a grid stride and computes each from its pair, in float. Read first: attention.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/attention.h"
@@ -8,7 +8,7 @@
 
 /* ---- kernel ---- */
 
-/* Which (batch, position) row i of elements of x belongs to. */
+/* Index (batch, position) of row i of x. */
 static __device__ __forceinline__ int64_t place_of(const gpu_rotary &r, int64_t row) {
     const tort_rotary_params &p = r.params;
     if (r.packed) return row / p.heads;

@@ -1,5 +1,5 @@
-/* row.h - a row that a block goes over several times, but reads once: its threads keep it in registers. Of a longer row
- * they keep the begin, and read the rest again. For .cu files, after gpu.h. */
+/* row.h - a row that a block sweeps several times but reads once, because its threads hold it in registers. The tail
+ * of a row too long for the registers is read again in each sweep. For .cu files, after gpu.h. */
 #ifndef TORT_KERNELS_CUDA_ROW_H
 #define TORT_KERNELS_CUDA_ROW_H
 
@@ -7,7 +7,7 @@
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 
-/* SIZE neighbours; those that do not begin at a pack go one by one. */
+/* SIZE neighbouring elements: one access if `aligned`, otherwise one by one. */
 template <int SIZE, class T>
 static __device__ __forceinline__ pack<T, SIZE> load_neighbours(const T *from, bool aligned) {
     pack<T, SIZE> read;
@@ -26,10 +26,10 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
     for (int j = 0; j < SIZE; j++) to[j] = value.at[j];
 }
 
-/* Elements of T as what they are computed in, SIZE neighbours at a time: `length` is a multiple of that. Which thread
- * has which elements does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits
- * anywhere. Launch length / HELD threads: with one pack each, a thread executes four times the instructions for each
- * element, and fewer threads with several loads each keep the memory as busy. */
+/* A row's elements of type T, converted to their compute type, SIZE neighbours at a time (`length` is a multiple of
+ * SIZE). Elements are assigned to threads independently of alignment (`aligned`: rows begin at packs), so sums have
+ * the same bits at any address. Launch length / HELD threads: with one pack each, a thread would execute four times
+ * the instructions per element, and fewer threads with several loads each keep memory as busy. */
 template <class T, int SIZE> struct held_row {
     typedef typename computed<T>::type C;
     enum { HELD = SIZE == 1 ? 8 : 16, PACKS = HELD / SIZE };
@@ -44,7 +44,7 @@ template <class T, int SIZE> struct held_row {
         for (int p = 0; p < PACKS; p++)
             if (place(p) < length) read(place(p), at + p * SIZE);
     }
-    /* Where the thread's pack number p begins. */
+    /* Offset of the thread's pack p in the row. */
     __device__ __forceinline__ size_t place(size_t p) const {
         return (p * blockDim.x + threadIdx.x) * SIZE;
     }
@@ -53,14 +53,14 @@ template <class T, int SIZE> struct held_row {
 #pragma unroll
         for (int j = 0; j < SIZE; j++) values[j] = (C)read.at[j];
     }
-    /* visit(value) for each element of the thread, in their order. */
+    /* Calls visit(value) for each element of the thread, in order. */
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
 #pragma unroll
         for (int p = 0; p < PACKS; p++)
 #pragma unroll
             for (int j = 0; j < SIZE; j++)
                 if (place(p) < length) visit(at[p * SIZE + j]);
-#pragma unroll 4 /* four loads under way */
+#pragma unroll 4 /* four loads in flight */
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
             read(i, values);
@@ -68,7 +68,8 @@ template <class T, int SIZE> struct held_row {
             for (int j = 0; j < SIZE; j++) visit(values[j]);
         }
     }
-    /* y becomes what change(i, held, values) makes of the pack at i, which is at[held] and on; held < 0: it is not. */
+    /* Writes to y each pack after change(i, held, values): i is its offset in the row, values its elements, which
+     * at[held] holds unchanged too; held < 0: not in registers. */
     template <class Change> __device__ __forceinline__ void write(T *y, const Change &change) const {
 #pragma unroll
         for (int p = 0; p < PACKS; p++) {
@@ -81,8 +82,8 @@ template <class T, int SIZE> struct held_row {
         }
         write_again(y, PACKS, change);
     }
-    /* The same from the thread's pack number p on, which is read again: for a long `change`, as it stands there once.
-     */
+    /* The same for the thread's packs from p on, which are read again: for a long `change`, since it is instantiated
+     * once. */
     template <class Change> __device__ __forceinline__ void write_again(T *y, size_t p, const Change &change) const {
 #pragma unroll 1
         for (size_t i = place(p); i < length; i += (size_t)blockDim.x * SIZE) {
@@ -102,7 +103,7 @@ template <class T, int SIZE> struct held_row {
 
 /* ---- launchers ---- */
 
-/* Do x and y, whose rows are multiples of packs, begin at one? */
+/* True if x and y both begin at an aligned pack; their rows are multiples of packs. */
 template <int SIZE, class T> static bool both_aligned(const T *x, const T *y) {
     return pack_aligned<SIZE>(x) && pack_aligned<SIZE>(y);
 }

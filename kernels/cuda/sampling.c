@@ -1,5 +1,6 @@
-/* sampling.c - rows and claims of GridSample, AffineGrid, RoiAlign, CropAndResize and MaxRoiPool. A region of a batch
- * that is not there is found on the device and reported at the end of the run (status.h). Kernels: sampling.cu. */
+/* sampling.c - kernel table and claims of GridSample, AffineGrid, RoiAlign, CropAndResize and MaxRoiPool. A region's
+ * batch index out of range is detected on the device and reported at the end of the run (status.h). Kernels:
+ * sampling.cu. */
 #include "kernels/cuda/sampling.h"
 
 #include "ops/affine_grid.h"
@@ -58,7 +59,7 @@ static tort_status run_affine(const tort_call *call) {
     return cuda_launched(call, gpu_run_affine(cuda_stream_of(call), gpu_type_of(y->type), &affine));
 }
 
-/* The variant of these rows is a gpu_roi_kind. */
+/* The variant of a table row is a gpu_roi_kind. */
 static tort_status prepare_roi(tort_prepare *p) {
     const gpu_roi_kind kind = (gpu_roi_kind)p->node->kernel->variant;
     return cuda_loaded(p, gpu_load_roi(kind, gpu_type_of(p->node->inputs[0].type)));

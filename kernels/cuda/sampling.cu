@@ -1,6 +1,7 @@
-/* sampling.cu - GridSample: a thread takes a point and some channels; RoiAlign, CropAndResize and MaxRoiPool: a thread
- * takes a bin of a channel. Places are computed as ops/grid_sample.c and ops/roi.c do, rounding for rounding, since
- * which elements count hangs on the last bit: in double, and rounded where those are float. Read first: sampling.c. */
+/* sampling.cu - GridSample: a thread takes a point and some channels; RoiAlign, CropAndResize and MaxRoiPool: a
+ * thread takes a bin of a channel. Coordinates are computed as in ops/grid_sample.c and ops/roi.c, rounding for
+ * rounding, because their last bit decides which elements are read: in double, and rounded to float where the CPU
+ * code computes in float. Read first: sampling.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"
@@ -8,7 +9,7 @@
 #include "kernels/cuda/index.h"
 #include "kernels/cuda/sampling.h"
 
-#define CHANNELS 8 /* of a thread of GridSample: they share its taps */
+#define CHANNELS 8 /* per thread of GridSample, which share its taps */
 
 /* ---- GridSample: places ---- */
 
@@ -25,7 +26,7 @@ static __device__ __forceinline__ double rounded(bool wide, double x) {
     return wide ? x : (double)(float)x;
 }
 
-/* -1..1 to 0..size-1 (the centres of the outer elements), or to -0.5..size-0.5 (their edges). */
+/* Maps -1..1 to 0..size-1 (align_corners: centres of the outer elements) or -0.5..size-0.5 (their edges). */
 static __device__ double to_element(const gpu_grid &g, size_t i, int64_t size) {
     const bool wide = g.grid_type == GPU_DOUBLE;
     const double n = rounded(wide, load_real(g.grid_type, g.grid, i) + 1), length = rounded(wide, (double)size);
@@ -33,15 +34,15 @@ static __device__ double to_element(const gpu_grid &g, size_t i, int64_t size) {
     return rounded(wide, rounded(wide, n * length) - 1) / 2;
 }
 
-/* Mirrors x at both borders until it is between them. */
+/* Reflects x at both borders until it lies between them. */
 static __device__ double reflect(double x, double low, double high) {
     const double span = high - low;
-    if (!(span > 0) || !isfinite(x)) return 0; /* low is not above it */
+    if (!(span > 0) || !isfinite(x)) return 0; /* 0 is in range: low <= 0 */
     const double offset = fmod(fabs(x - low), 2 * span);
     return offset <= span ? low + offset : high - (offset - span);
 }
 
-/* The input element that stands for index i of an axis; -1: none, worth zero. */
+/* Returns the input element for index i of an axis after padding; -1: outside, with value 0. */
 static __device__ int64_t padded_index(const tort_grid_params &p, double i, int64_t size) {
     const double last = (double)(size - 1), edge = p.align_corners ? 0 : 0.5;
     if (p.padding == TORT_GRID_ZEROS && !(i >= 0 && i <= last)) return -1;
@@ -49,8 +50,8 @@ static __device__ int64_t padded_index(const tort_grid_params &p, double i, int6
     return !(i > 0) ? 0 : i > last ? size - 1 : (int64_t)i;
 }
 
-/* A coordinate brought to where the padding has it. Cubic keeps it: only the elements it meets are those of the border.
- */
+/* Applies the padding to a coordinate. Cubic with border keeps the coordinate, because the weights depend on it;
+ * only the indices of its taps are clamped. */
 static __device__ double place_on_axis(const tort_grid_params &p, double x, int64_t size) {
     const double last = (double)(size - 1), edge = p.align_corners ? 0 : 0.5;
     if (p.mode == TORT_GRID_NEAREST) x = nearbyint(x);
@@ -67,7 +68,7 @@ struct grid_taps {
 
 static __device__ grid_taps taps_at(const tort_grid_params &p, double x, int64_t size) {
     x = place_on_axis(p, x, size);
-    if (!isfinite(x)) x = x > 0 ? (double)(size - 1) + 8 : -8; /* as far outside as matters */
+    if (!isfinite(x)) x = x > 0 ? (double)(size - 1) + 8 : -8; /* far enough outside that every tap is */
     const double base = floor(x), t = x - base, u = 1 - t, a = -0.75, t1 = t + 1, u1 = u + 1;
     const bool cubic = p.mode == TORT_GRID_CUBIC;
     grid_taps taps = {{0, 0, 0, 0}, {u, t, 0, 0}};
@@ -85,7 +86,8 @@ static __device__ grid_taps taps_at(const tort_grid_params &p, double x, int64_t
 
 /* Item i is [batch, group of channels, point]. */
 struct grid_item {
-    size_t point, entry, channel, count; /* entry: its first coordinate; channel: the first, over all batches */
+    size_t point, entry, channel,
+        count; /* entry: offset of its first coordinate; channel: its first, over all batches */
 };
 
 static __device__ __forceinline__ grid_item item_of(const tort_grid_params &p, size_t i) {
@@ -100,8 +102,7 @@ static inline size_t items_of(const tort_grid_params &p) {
     return (size_t)p.batch * (((size_t)p.channels + CHANNELS - 1) / CHANNELS) * (size_t)p.points;
 }
 
-/* The last axis has the first coordinate. A combination of taps is a number whose digits are taps, of one or two bits.
- */
+/* Coordinate 0 belongs to the last axis. The bits of `combination` are one tap number per axis, of one or two bits. */
 template <class T> static __global__ void grid_interpolate(const gpu_grid g, size_t count) {
     typedef typename computed<T>::type C;
     const tort_grid_params &p = g.params;
@@ -139,7 +140,7 @@ template <class T> static __global__ void grid_nearest(const gpu_grid g, size_t 
         bool inside = true;
         for (int d = 0; d < p.spatial; d++) {
             const double place = to_element(g, item.entry + (size_t)(p.spatial - 1 - d), p.sizes[d]);
-            /* A reflected border may lie between two elements. */
+            /* a reflected coordinate may lie between two elements */
             const int64_t index = padded_index(p, trunc(place_on_axis(p, place, p.sizes[d])), p.sizes[d]);
             inside = inside && index >= 0;
             offset = offset * p.sizes[d] + index;
@@ -173,9 +174,9 @@ template <class T> static __global__ void affine_grid(const gpu_affine a) {
 
 /* ---- regions ---- */
 
-#define MAX_SAMPLES 1024 /* that sampling_ratio may ask for */
+#define MAX_SAMPLES 1024 /* max samples per axis that sampling_ratio may request */
 
-/* Which element of Y a thread makes. */
+/* The element of Y that a thread computes. */
 struct roi_bin {
     size_t region;
     int64_t channel, by, bx;
@@ -187,7 +188,7 @@ static __device__ __forceinline__ roi_bin bin_of(const tort_roi_params &p, size_
             (int64_t)(i % wide)};
 }
 
-/* The plane of X that a bin reads; NULL: of a batch that is not there, which is reported. */
+/* Returns the plane of X that a bin reads, or NULL (and reports it) if the batch index is out of range. */
 template <class T> static __device__ __forceinline__ const T *plane_of(const gpu_roi &r, const roi_bin &bin) {
     const int64_t batch =
         r.narrow_batches ? ((const int32_t *)r.batches)[bin.region] : ((const int64_t *)r.batches)[bin.region];
@@ -198,19 +199,20 @@ template <class T> static __device__ __forceinline__ const T *plane_of(const gpu
     return (const T *)r.x + (batch * r.params.channels + bin.channel) * r.params.height * r.params.width;
 }
 
-/* Where the samples of a bin are along an axis: first, first + 1 ... of `samples`; all others are outside. */
+/* Samples of a bin along an axis: those from `first` on, `count` of `samples` in all; the others lie outside. */
 struct roi_axis {
     double start, bin, samples, first;
     int64_t count;
 };
 
-/* `size` is the image's; a region may be larger than any number of steps. */
+/* Computes a bin's samples. `size` is the image's: a region may ask for more samples than fit any loop, so the count
+ * is limited to those that can lie in the image. */
 static __device__ roi_axis axis_of(const tort_roi_params &p, bool wide, double low, double high, int64_t bins,
                                    int64_t index, int64_t size) {
     low = rounded(wide, rounded(wide, low * p.spatial_scale) - p.offset);
     high = rounded(wide, rounded(wide, high * p.spatial_scale) - p.offset);
     double length = rounded(wide, high - low);
-    if (p.offset == 0) length = fmax(length, 1.0); /* the old form has no region below 1 x 1 */
+    if (p.offset == 0) length = fmax(length, 1.0); /* ROI versions without offset have a minimum of 1 x 1 */
     const double bin = rounded(wide, length / (double)bins);
     const double samples = p.sampling_ratio ? (double)p.sampling_ratio : fmax(ceil(bin), 0.0);
     const double start = rounded(wide, low + rounded(wide, (double)index * bin)), step = bin / samples;
@@ -227,7 +229,7 @@ static __device__ __forceinline__ double sample_place(bool wide, const roi_axis 
     return rounded(wide, axis.start + rounded(wide, rounded(wide, (index + 0.5) * axis.bin) / axis.samples));
 }
 
-/* The maximum is that of the weighted elements, not of the interpolated samples: so ONNX defines it. */
+/* The maximum is over the weighted elements, not the interpolated samples: ONNX defines it so. */
 template <class T> static __global__ void roi_align(const gpu_roi r) {
     typedef typename computed<T>::type C;
     const tort_roi_params &p = r.params;
@@ -266,12 +268,12 @@ template <class T> static __global__ void roi_align(const gpu_roi r) {
             }
         }
         const double samples = down.samples * across.samples;
-        if (seen < samples && max < 0) max = 0; /* those outside */
+        if (seen < samples && max < 0) max = 0; /* samples outside count as 0 */
         ((T *)r.y)[i] = (T)(p.max ? max : (C)(sum / (C)fmax(samples, 1.0)));
     }
 }
 
-/* Where sample i of `bins` is along an axis; a single sample is in the middle. */
+/* Coordinate of sample i of `bins` along an axis; a single sample lies in the middle. */
 static __device__ double crop_place(bool wide, double start, double end, int64_t size, int64_t bins, int64_t i) {
     const double last = (double)(size - 1);
     if (bins == 1) return rounded(wide, 0.5 * rounded(wide, start + end) * last);
@@ -308,7 +310,7 @@ template <class T> static __global__ void crop_and_resize(const gpu_roi r) {
     }
 }
 
-/* Where bin i of an axis begins and ends, in elements, inside 0 .. size. */
+/* Range of elements of bin i along an axis, clamped to 0 .. size. */
 static __device__ void bin_range(double start, double end, int64_t i, int64_t bins, int64_t size, int64_t *from,
                                  int64_t *to) {
     const double bin = fmax(end - start + 1, 1.0) / (double)bins;
@@ -446,7 +448,7 @@ template <class T> static cudaError_t load_pool() {
         }                                                                                                              \
     }
 
-/* In the order of gpu_roi_kind and gpu_type. */
+/* Indexed by gpu_roi_kind and gpu_type. */
 static const roi_row roi_rows[3][GPU_TYPE_COUNT] = {TYPES(align), TYPES(crop), TYPES(pool)};
 
 cudaError_t gpu_run_roi(gpu_stream stream, gpu_roi_kind kind, gpu_type type, const gpu_roi *r) {

@@ -1,4 +1,4 @@
-/* sampling.h - points and regions of images: what sampling.c asks of sampling.cu. Plain C. */
+/* sampling.h - sampling of points and regions of images: arguments and launchers of sampling.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_SAMPLING_H
 #define TORT_KERNELS_CUDA_SAMPLING_H
 
@@ -8,7 +8,7 @@
 #include "ops/grid_sample.h"
 #include "ops/roi.h"
 
-/* GridSample; the grid may be of another type than X. */
+/* GridSample; the grid may have another type than X. */
 typedef struct gpu_grid {
     tort_grid_params params;
     gpu_type grid_type;
@@ -17,11 +17,11 @@ typedef struct gpu_grid {
     void *y;
 } gpu_grid;
 
-/* AffineGrid: theta is [batch, spatial, spatial + 1], the grid [batch, ..., high, wide, spatial]. */
+/* AffineGrid: theta is [batch, spatial, spatial + 1], the grid [batch, ..., height, width, spatial]. */
 typedef struct gpu_affine {
     size_t count; /* elements of the grid */
     int32_t spatial;
-    int64_t sizes[3]; /* wide, high, deep */
+    int64_t sizes[3]; /* width, height, depth */
     bool align_corners;
     const void *theta;
     void *grid;
@@ -29,7 +29,7 @@ typedef struct gpu_affine {
 
 typedef enum gpu_roi_kind { GPU_ROI_ALIGN, GPU_ROI_CROP, GPU_ROI_POOL } gpu_roi_kind;
 
-/* RoiAlign, CropAndResize and MaxRoiPool. Regions have four corners, those of MaxRoiPool the batch before them. */
+/* RoiAlign, CropAndResize and MaxRoiPool. A region is four coordinates; for MaxRoiPool, preceded by its batch index. */
 typedef struct gpu_roi {
     tort_roi_params params;
     size_t count; /* elements of Y */
@@ -47,7 +47,7 @@ extern "C" {
 /* Interpolates elements of a real type. */
 cudaError_t gpu_run_grid(gpu_stream stream, gpu_type type, const gpu_grid *grid);
 cudaError_t gpu_load_grid(gpu_type type);
-/* Mode nearest moves elements of 1, 2, 4 or 8 bytes. */
+/* Mode nearest copies elements of 1, 2, 4 or 8 bytes. */
 cudaError_t gpu_run_grid_nearest(gpu_stream stream, int element_bytes, const gpu_grid *grid);
 cudaError_t gpu_load_grid_nearest(int element_bytes);
 cudaError_t gpu_run_affine(gpu_stream stream, gpu_type type, const gpu_affine *affine);

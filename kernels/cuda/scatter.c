@@ -1,6 +1,6 @@
-/* scatter.c - rows and claims of ScatterElements, ScatterND and the old Scatter: a copy of data in which elements or
- * slices are replaced by updates or combined with them. Indices may repeat: updates count in their order, as on cpu.
- * Kernels: scatter.cu. Read first: gather.c. */
+/* scatter.c - kernel table and claims of ScatterElements, ScatterND and the deprecated Scatter: a copy of data in
+ * which updates replace elements or slices, or are combined with them. For repeated indices, updates apply in their
+ * order, as on the CPU. Kernels: scatter.cu. Read first: gather.c. */
 #include "kernels/cuda/scatter.h"
 
 #include "ops/extent.h"
@@ -15,7 +15,7 @@ static tort_verdict claim_scatter(const tort_target *target, const tort_node_vie
     return tort_cuda_claim_movable(target, node);
 }
 
-/* Where updates replace each other, the number of the last one for each slice. */
+/* Scratch memory of replacing updates: the number of the last update of each slice. */
 static tort_status size_of_last(const tort_node_view *node, int64_t inner, size_t *scratch, tort_error *error) {
     const tort_scatter_params *params = node->params;
     const int64_t count = tort_extent(node->outputs[0].dims, 0, node->outputs[0].rank);
@@ -64,7 +64,7 @@ static tort_status run(const tort_call *call, gpu_scatter *scatter) {
     scatter->last = call->scratch;
     tort_status status = cuda_copied(call, call->outputs[0].data, data->data, bytes);
     if (status || !scatter->count) return status;
-    if (scatter->reduction == TORT_SCATTER_REPLACE) cuda_count_copy(call); /* the launcher clears `last` */
+    if (scatter->reduction == TORT_SCATTER_REPLACE) cuda_count_copy(call); /* the launcher clears `last` by a memset */
     return cuda_launched(call, gpu_run_scatter(stream, &indexing, scatter));
 }
 

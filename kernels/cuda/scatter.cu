@@ -1,7 +1,7 @@
-/* scatter.cu - updates by index, the same result in any order of threads. Replacing: a first pass notes the last update
- * of each slice, a second one lets only that one write. Combining: a thread applies, one after another, all updates
- * that may meet, so float sums are those of cpu; it is slow where few threads have many updates each.
- * Read first: scatter.c. */
+/* scatter.cu - updates by index, with results that do not depend on the order of threads. Replacing: a first pass
+ * finds the last update of each slice, a second writes only that one. Combining: a thread applies, one after the
+ * other, all updates that may hit the same element, so float sums equal those of the CPU; this is slow when few
+ * threads have many updates each. Read first: scatter.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/element.h"
@@ -43,7 +43,7 @@ struct by_tuple {
     }
 };
 
-/* Any of them. */
+/* Either kind, chosen at run time: fewer instantiations for rare types. */
 struct anywhere {
     bool tuples, narrow;
     by_tuple tuple;
@@ -57,7 +57,7 @@ struct anywhere {
 
 /* ---- kernels ---- */
 
-/* last[slice] = 1 + the greatest number of an update that goes there. */
+/* last[slice] = 1 + the greatest number of an update of that slice; 0: none. */
 template <class Where>
 static __global__ void scatter_note_last(const Where where, size_t count, size_t inner, unsigned long long *last) {
     for (size_t u = grid_first(); u < count; u += grid_stride()) {
@@ -76,7 +76,7 @@ static __global__ void scatter_replace(const Where where, size_t count, size_t i
     }
 }
 
-/* 16-bit floats are combined in float and rounded each time. */
+/* 16-bit floats are combined in float and rounded after each update. */
 template <class C> static __device__ __forceinline__ C combined_reals(tort_scatter_reduction reduction, C a, C b) {
     switch (reduction) {
     case TORT_SCATTER_ADD: return a + b;
@@ -100,7 +100,7 @@ template <class T> static __device__ __forceinline__ T combined(tort_scatter_red
     }
 }
 
-/* The updates' elements as [lanes, length, tail]: a thread goes along one `length`. */
+/* The updates' elements as [lanes, length, tail]: a thread goes along one `length`, in order. */
 template <class Where, class T>
 static __global__ void scatter_combine(const Where where, tort_scatter_reduction reduction, size_t threads,
                                        size_t length, size_t tail, size_t inner, const T *updates, T *output) {
@@ -168,7 +168,7 @@ template <class I> static cudaError_t run_elements(gpu_stream stream, const gpu_
     return run(stream, s, call->element_bytes, where, call->output);
 }
 
-/* Combining elements of seldom types: a kernel a type, wherever they go. */
+/* True if updates of rarer types are combined: they share one kernel per type (struct anywhere). */
 static bool goes_anywhere(const gpu_scatter *s) {
     return s->reduction != TORT_SCATTER_REPLACE && s->type > GPU_NUMBER_HALF;
 }

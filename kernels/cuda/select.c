@@ -1,6 +1,7 @@
-/* select.c - rows and claims of NonZero and Compress. How many elements they keep depends on values: the core has the
- * operator's infer count them on the host right before the run, and allocates; where they go is found on the device.
- * Compress makes a list of the indices that stay, and gathers. Kernels: select.cu, gather.cu. */
+/* select.c - kernel table and claims of NonZero and Compress, whose output shape depends on values: the core has the
+ * operator's infer count the selected elements on the host right before the run, and allocates the output; the
+ * kernels find their places on the device. Compress makes a list of the selected indices and gathers by it. Kernels:
+ * select.cu, gather.cu. */
 #include "kernels/cuda/select.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "ops/extent.h"
 #include "ops/select.h"
 
-/* The bits of which one must be set in what is not zero: all but signs of floats; 0: no such mask. */
+/* Mask of the bits that make an element nonzero: all but the sign of a float, since -0 is zero. 0: no such mask. */
 static uint64_t mask_of(tort_type type) {
     switch (type) {
     case TORT_FLOAT16:
@@ -34,7 +35,7 @@ static tort_status size_nonzero(const tort_target *target, const tort_node_view 
     return TORT_OK;
 }
 
-/* Behind the counts, the list of indices. */
+/* Scratch memory: the counts of the parts, then the list of indices. */
 static tort_status size_compress(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                  tort_error *error) {
     const tort_info *condition = &node->inputs[1];
@@ -65,7 +66,7 @@ static tort_status run_nonzero(const tort_call *call) {
                                .output = y->data,
                                .counts = call->scratch};
     memcpy(selection.dims, x->dims, sizeof selection.dims);
-    if (x->rank == 0) return TORT_OK; /* found or not, a scalar has no coordinates */
+    if (x->rank == 0) return TORT_OK; /* a scalar has no coordinates, zero or not */
     return cuda_launched(call, gpu_run_selection(cuda_stream_of(call), bytes_of(x->type), &selection));
 }
 

@@ -1,5 +1,6 @@
-/* select.cu - where the elements are that are not zero, in order. The tensor is cut into parts, one a block: a launch
- * counts those of each, and another writes them, from the sum of the parts before on. Read first: select.c. */
+/* select.cu - indices of nonzero elements, in order (stream compaction). The tensor is divided into parts, one per
+ * block: a first launch counts the nonzero elements of each part, a second writes their indices, beginning at the
+ * sum of the previous parts' counts. Read first: select.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -10,7 +11,7 @@
 
 /* ---- kernels ---- */
 
-/* Elements of a part: whole blocks of threads. */
+/* Elements of a part, a multiple of the block's threads. */
 static __host__ __device__ __forceinline__ size_t part_of(size_t count) {
     const size_t rounds = (count + GRID_THREADS - 1) / GRID_THREADS;
     return (rounds + GPU_SELECT_PARTS - 1) / GPU_SELECT_PARTS * GRID_THREADS;
@@ -48,7 +49,7 @@ template <class T> static __global__ void write_parts(const gpu_selection s) {
     for (size_t round = first; round < end; round += GRID_THREADS) {
         const bool selected = is_selected<T>(s, round + threadIdx.x, end);
         const unsigned votes = __ballot_sync(~0u, selected), lane = threadIdx.x % 32;
-        __syncthreads(); /* the last round's reads are over */
+        __syncthreads(); /* reads of the previous round are over */
         if (lane == 0) warps[threadIdx.x / 32] = (unsigned)__popc(votes);
         __syncthreads();
         size_t column = before + (size_t)__popc(votes & ((1u << lane) - 1));

@@ -1,20 +1,20 @@
-/* select.h - which elements are not zero: what select.c asks of select.cu. Plain C. */
+/* select.h - selection of nonzero elements: arguments and launchers of select.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_SELECT_H
 #define TORT_KERNELS_CUDA_SELECT_H
 
 #include "kernels/cuda/claims.h"
 
-#define GPU_SELECT_PARTS 1024 /* of a tensor, at most: a block each, and a count in scratch memory */
+#define GPU_SELECT_PARTS 1024 /* max parts of a tensor: a block and a count in scratch each */
 
-/* The coordinates of the elements of x that have bits of `mask`, in order: output as [rank, columns]. */
+/* Coordinates of the elements of x with any bit of `mask`, in order: output as [rank, columns]. */
 typedef struct gpu_selection {
-    size_t count, columns; /* elements of x, and of those how many the host has found */
+    size_t count, columns; /* elements of x; selected elements, counted by the host */
     uint64_t mask;
     int32_t rank;
     int64_t dims[TORT_MAX_RANK];
     const void *x;
     int64_t *output;
-    uint64_t *counts; /* of the parts */
+    uint64_t *counts; /* one per part */
 } gpu_selection;
 
 #ifdef CUDA_DEVICE

@@ -1,4 +1,4 @@
-/* softmax.c - rows and claims of Softmax and LogSoftmax; the lanes, of old versions too, are decoded by ops/softmax.h.
+/* softmax.c - kernel table of Softmax and LogSoftmax; ops/softmax.h decodes the lanes, also for old versions.
  * Kernels: softmax.cu. */
 #include "kernels/cuda/softmax.h"
 

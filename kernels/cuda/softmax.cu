@@ -1,9 +1,13 @@
-/* softmax.cu - Softmax and LogSoftmax: exp(x - max) over its sum. 16-bit floats are computed in float and rounded once.
- * A lane that holds NaN, +inf or nothing but -inf becomes NaN, as in ops/softmax.c.
+/* softmax.cu - Softmax and LogSoftmax by the stable formula exp(x - max) / sum exp(x - max), in three sweeps over a
+ * lane: maximum, sum, result. 16-bit floats are computed in float and rounded once. A lane that holds NaN or +inf,
+ * or only -inf, becomes NaN, as in ops/softmax.c.
  *
- * Three sweeps over a lane: largest, sum, result. Lanes that are contiguous get a block each, which holds them in
- * registers and whose threads join by shuffles; others a thread each, and neighbours read neighbours. Read first:
- * softmax.c, row.h. */
+ * A block takes each contiguous lane and holds it in registers, so that the sweeps read memory once; the one-sweep
+ * maximum and sum of Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", would save no reads
+ * here (attend.cuh uses it). A thread takes each strided lane, and neighbouring threads read neighbouring elements.
+ * Cost: one read and one write per element, if the lane fits in the registers of a block; 2 exp per element
+ * (LogSoftmax: 1).
+ * Read first: softmax.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/row.h"
@@ -11,7 +15,7 @@
 
 /* ---- kernels ---- */
 
-/* What the sum of a lane does to each of its elements: once a lane, as a division or a logarithm is long. */
+/* The sum's effect on each element, computed once per lane because division and logarithm are slow. */
 template <bool logarithm, class C> static __device__ __forceinline__ C divisor(C sum) {
     return logarithm ? log(sum) : (C)1 / sum;
 }

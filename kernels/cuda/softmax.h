@@ -1,4 +1,4 @@
-/* softmax.h - normalisation of lanes: what softmax.c asks of softmax.cu. Plain C. */
+/* softmax.h - Softmax and LogSoftmax: launchers of softmax.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_SOFTMAX_H
 #define TORT_KERNELS_CUDA_SOFTMAX_H
 
@@ -8,10 +8,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* x seen as [outer, length, inner]; every lane along `length` on its own. `logarithm`: LogSoftmax. */
+/* x as [outer, length, inner]; each lane along `length` is normalized separately. `logarithm`: LogSoftmax. */
 cudaError_t gpu_run_softmax(gpu_stream stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,
                             size_t length, size_t inner);
-/* Loads both forms: which one serves is known with the shapes. */
+/* Loads the kernels for contiguous and for strided lanes: shapes are not known yet. */
 cudaError_t gpu_load_softmax(gpu_type type, bool logarithm);
 #ifdef __cplusplus
 }

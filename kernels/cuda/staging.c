@@ -1,17 +1,18 @@
-/* staging.c - see staging.h. In front of each piece stands where its bytes go. */
+/* staging.c - see staging.h. A header with the destination precedes the bytes of each piece. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/staging.h"
 
 #include <string.h>
 
-/* Page-locked memory is taken from all programs of the machine; beside a copy of so many bytes, waiting is little. */
+/* Max bytes of staging: page-locked memory is lost to all other programs, and for larger copies the host's wait is a
+ * small part of the time. */
 #define MAX_STAGED ((size_t)64 << 20)
 
 enum { ALIGN = 64 };
 
-/* Stands in the first ALIGN bytes of a piece, its data behind them. */
+/* Header in the first ALIGN bytes of a piece; the data follow. */
 typedef struct piece {
-    void *to; /* host memory; NULL: the device took the data */
+    void *to; /* host memory; NULL: a copy to the device */
     size_t bytes;
 } piece;
 
@@ -32,7 +33,7 @@ void cuda_staging_grow(cuda_staging *staging, size_t need) {
     if (cudaMallocHost(&base, bytes) == cudaSuccess)
         *staging = (cuda_staging){.base = base, .bytes = bytes};
     else
-        (void)cudaGetLastError(); /* it goes without: the next call must not see this */
+        (void)cudaGetLastError(); /* staging is optional: clear the error for the next call */
 }
 
 void cuda_staging_free(cuda_staging *staging) {
@@ -61,5 +62,5 @@ void cuda_staging_deliver(cuda_staging *staging, bool arrived) {
     staging->used = 0;
 }
 #else
-typedef int cuda_staging_is_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int cuda_staging_is_in_builds_with_cuda; /* ISO C forbids an empty translation unit */
 #endif

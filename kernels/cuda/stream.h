@@ -1,5 +1,5 @@
-/* stream.h - a CUDA stream as launchers take it: with a count of what was launched on it. Plain C, for host code and
- * .cu files; who includes it has cudaStream_t already. */
+/* stream.h - a CUDA stream with a count of its launches, as launchers take it. Plain C, for host code and .cu files;
+ * the including file has cudaStream_t already. */
 #ifndef TORT_KERNELS_CUDA_STREAM_H
 #define TORT_KERNELS_CUDA_STREAM_H
 
@@ -7,7 +7,7 @@
 
 typedef struct gpu_stream {
     cudaStream_t handle;
-    uint64_t *launches; /* one more for each kernel; NULL: nobody counts */
+    uint64_t *launches; /* incremented by each launch; may be NULL */
 } gpu_stream;
 
 static inline void gpu_count_launch(gpu_stream stream) {

@@ -10,7 +10,7 @@ void cuda_table_unfit(void *device, const tort_env *env, void *fitted) {
     tort_free(env, table, sizeof *table);
 }
 
-/* Nothing was allocated: a lost device has no memory either, and is the worse news. */
+/* Reports a failed allocation, or the loss of the device if that is the cause. */
 static tort_status no_memory(const tort_fit *fit, size_t bytes) {
     const tort_status status = cuda_sync(fit->device, NULL, fit->error);
     return status ? status : tort_fail(fit->error, TORT_E_MEMORY, "no %zu bytes on the device for a table", bytes);
@@ -31,5 +31,5 @@ tort_status cuda_table_fit(tort_fit *fit, const void *entries, size_t bytes) {
     return status;
 }
 #else
-typedef int cuda_tables_are_in_builds_with_cuda; /* ISO C wants a declaration */
+typedef int cuda_tables_are_in_builds_with_cuda; /* ISO C forbids an empty translation unit */
 #endif

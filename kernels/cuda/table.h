@@ -1,5 +1,5 @@
-/* table.h - a table that a kernel reads and that depends on the shapes of a plan: made by fit, kept on the device,
- * freed by unfit. For host code of builds with CUDA (or cudasim). */
+/* table.h - a kernel's table that depends on the shapes of a plan: built by fit, kept on the device, freed by unfit.
+ * For host code of builds with CUDA (or cudasim). */
 #ifndef TORT_KERNELS_CUDA_TABLE_H
 #define TORT_KERNELS_CUDA_TABLE_H
 

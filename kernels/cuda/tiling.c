@@ -1,16 +1,18 @@
 /* tiling.c - see tiling.h.
  *
- * A large tile reads its operands from memory less often: 128x128 reads each element of A once for 128 columns. But a
- * GPU whose multiprocessors have no block of their own stands idle, so the largest tile that gives each of them one is
- * taken. Where not even small ones do, the sums are divided along k (split-K), until they do or a part becomes so short
- * that starting it takes longer than its work. */
+ * A large tile reads its operands from memory less often: 128x128 reads each element of A once for 128 columns. But
+ * multiprocessors without a block idle, so the largest tile is taken that gives each of them a block. If not even
+ * the smallest does, the sums are divided along k (split-K) until there are enough blocks or a part is a single
+ * step.
+ * Example: m = 32, n = 1024, k = 4096 in halves on 132 multiprocessors: 8 tiles of 32x128, so ceil(132 / 8) = 17
+ * parts are wanted; a part of 3 steps (192 of k) makes it 22 parts, and 176 blocks. */
 #include "kernels/cuda/tiling.h"
 
 typedef struct tile_size {
     int32_t rows, columns;
 } tile_size;
 
-/* By gpu_tile, the largest first. The last is for products of few rows. */
+/* Indexed by gpu_tile, the largest first; the last is for products of few rows. */
 static const tile_size sizes[GPU_TILE_COUNT] = {{128, 128}, {128, 64}, {64, 64}, {32, 128}};
 
 int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
@@ -27,7 +29,7 @@ static int64_t pieces(int64_t length, int64_t piece) {
     return length / piece + (length % piece != 0);
 }
 
-/* Would half of such a tile lie outside? */
+/* True if at least half of such a tile would lie outside the output. */
 static bool too_large(tile_size size, int64_t m, int64_t n) {
     return size.rows / 2 >= m || size.columns / 2 >= n;
 }
@@ -53,8 +55,9 @@ gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m,
     const int64_t step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT, steps = pieces(k, step);
     if (tiling.tiles < 1 || tiling.tiles >= wanted || steps < 2) return tiling;
     const int64_t parts = pieces(wanted, tiling.tiles);
-    tiling.part = (parts < steps ? steps / parts : 1) * step; /* rounded down: rather a few more parts than idle ones */
-    tiling.parts = (int32_t)pieces(k, tiling.part);           /* none of them empty */
+    tiling.part =
+        (parts < steps ? steps / parts : 1) * step; /* rounded down: slightly too many parts rather than too few */
+    tiling.parts = (int32_t)pieces(k, tiling.part); /* no part is empty */
     if (tiling.parts > 1)
         tiling.scratch = (size_t)(tiling.tiles * products * tiling.parts * size.rows * size.columns) * sizeof(float);
     return tiling;

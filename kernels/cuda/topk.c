@@ -1,4 +1,4 @@
-/* topk.c - rows and claims of TopK, ArgMax and ArgMin: the first elements along an axis, in order. Kernels: topk.cu. */
+/* topk.c - kernel table of TopK, ArgMax and ArgMin: the first elements in an order along an axis. Kernels: topk.cu. */
 #include "kernels/cuda/topk.h"
 
 #include "ops/reduce.h"
@@ -6,7 +6,7 @@
 
 enum { SMALLEST, LARGEST }; /* variants of ArgMin and ArgMax */
 
-/* The plain loop of TopK has heaps in scratch memory; the kernels need none. */
+/* No scratch memory: only the CPU kernel of TopK keeps heaps there. */
 static tort_status size_topk(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     (void)target, (void)node, (void)error;
@@ -39,7 +39,7 @@ static tort_status run_topk(const tort_call *call) {
     return run(call, &topk);
 }
 
-/* NaN counts as the largest of ArgMax and the smallest of ArgMin. */
+/* NaN counts as the largest number for ArgMax and as the smallest for ArgMin. */
 static tort_status run_arg(const tort_call *call) {
     const tort_arg_reduce_params *params = call->params;
     const gpu_topk topk = {.outer = (size_t)params->outer,

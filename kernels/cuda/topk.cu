@@ -1,8 +1,8 @@
-/* topk.cu - the first k elements along an axis, in order. Elements become keys whose order is the wanted one; each of k
- * passes over the axis finds the first element behind the one found before, so nothing is stored between them. That is
- * fast for the small k of networks and slow for sorting a long axis.
+/* topk.cu - the first k elements along an axis, in order. Elements are mapped to integer keys; each of k passes over
+ * the axis finds the first element after the previous one, so nothing is stored between passes.
+ * Cost: k * length comparisons per line. That is fast for the small k of networks, and slow for sorting a long axis.
  *
- * Two forms: a block for each line where its elements are neighbours, else a thread. Read first: topk.c. */
+ * Two forms: a block takes a line whose elements are contiguous, a thread any other. Read first: topk.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -12,13 +12,13 @@
 
 /* ---- order ---- */
 
-/* An element by its key, greater is earlier; index -1: none. */
+/* An element with its key; the greater key comes first. index -1: none. */
 struct entry {
     uint64_t key;
     int64_t index;
 };
 
-/* Floats as integers of the same order; both zeros are equal. */
+/* Maps a float to an integer of the same order; +0 and -0 are equal. */
 static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, float x) {
     if (x != x) return t.nan_first ? UINT64_MAX : 0;
     const uint32_t bits = __float_as_uint(x + 0.0f);
@@ -31,7 +31,7 @@ static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, half x) {
 static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, bfloat16 x) {
     return key_of(t, (float)x);
 }
-/* No number's key is one of NaN's: such bits are NaN's too. */
+/* Numbers never get the keys 0 and UINT64_MAX: in this mapping, those belong to bit patterns of NaN. */
 static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, double x) {
     if (x != x) return t.nan_first ? UINT64_MAX : 0;
     const uint64_t bits = (uint64_t)__double_as_longlong(x + 0.0);
@@ -49,7 +49,7 @@ static __device__ __forceinline__ bool is_before(const gpu_topk &t, const entry 
     return t.last ? a.index > b.index : a.index < b.index;
 }
 
-/* The first entry behind `found` (index -1: of all) among elements first, first + step ... of a line. */
+/* The first entry after `found` (index -1: the first of all) among elements first, first + step, ... of a line. */
 template <class T>
 static __device__ __forceinline__ entry next_of(const gpu_topk &t, const T *line, size_t first, size_t step,
                                                 const entry &found) {
@@ -69,13 +69,13 @@ static __device__ __forceinline__ void store(const gpu_topk &t, const T *line, s
     if (t.indices) t.indices[to] = found.index;
 }
 
-/* The first of all threads' entries; every thread gets it. */
+/* Returns the first of all threads' entries to every thread. */
 static __device__ entry first_of_block(const gpu_topk &t, entry mine, entry *shared) {
     for (int offset = 16; offset; offset >>= 1) {
         const entry other = {__shfl_xor_sync(~0u, mine.key, offset), __shfl_xor_sync(~0u, mine.index, offset)};
         if (is_before(t, other, mine)) mine = other;
     }
-    __syncthreads(); /* the last call's reads are over */
+    __syncthreads(); /* reads of the previous call are over */
     if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
     __syncthreads();
     entry best = shared[0];

@@ -1,4 +1,4 @@
-/* topk.h - the first elements of an order along an axis: what topk.c asks of topk.cu. Plain C. */
+/* topk.h - the first elements in an order along an axis: arguments and launchers of topk.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_TOPK_H
 #define TORT_KERNELS_CUDA_TOPK_H
 
@@ -8,9 +8,9 @@
 /* x as [outer, length, inner], the outputs as [outer, k, inner]. */
 typedef struct gpu_topk {
     size_t outer, length, inner, k;
-    bool largest;   /* first; else the smallest */
-    bool nan_first; /* NaN comes before all numbers, else behind them */
-    bool last;      /* of equal elements the last comes first */
+    bool largest;   /* largest first, otherwise smallest first */
+    bool nan_first; /* NaN comes before all numbers, otherwise after */
+    bool last;      /* among equal elements, the last index first */
     const void *x;
     void *values;     /* may be NULL */
     int64_t *indices; /* may be NULL */

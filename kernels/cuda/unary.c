@@ -1,8 +1,8 @@
-/* unary.c - rows and claims of functions of one tensor; the family to read first.
+/* unary.c - kernel table and claims of elementwise functions of one tensor; the family to read first.
  *
- * A family is this: rows at the end, each with the claim and the run that belong together, and the variant of what they
- * share; claims are plain C and in every build; run hands the tensors to a launcher of unary.cu. Params are those that
- * ops/ decoded (activation.h). */
+ * Structure of every family: the table at the end has rows of a claim, a run and a variant that selects the
+ * function; claims are plain C and in every build; run passes the tensors to a launcher of the .cu file. ops/
+ * decodes the params (here activation.h). */
 #include "kernels/cuda/unary.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 
-/* Variants of the rows: a gpu_unary, or one of these, whose function attributes select. */
+/* Variants of the rows: a gpu_unary, or one of these, which the node's attributes resolve to a function. */
 enum { ANY_GELU = GPU_UNARY_COUNT, ANY_INFINITY };
 
 #ifdef CUDA_DEVICE
@@ -20,7 +20,7 @@ static gpu_unary function_of(const tort_kernel *row, const void *params) {
     return (gpu_unary)row->variant;
 }
 
-/* Loads the kernel's code, so that the first run does not. */
+/* Loads the kernel's code, so that the first run does not pay for it. */
 static tort_status prepare(tort_prepare *p) {
     const gpu_unary function = function_of(p->node->kernel, p->node->params);
     return cuda_loaded(p, gpu_load_unary(function, gpu_number_of(p->node->inputs[0].type)));
@@ -42,7 +42,7 @@ static tort_status run_with_attributes(const tort_call *call) {
     return run_with(call, params->alpha, params->beta);
 }
 
-/* Infinities of the sign that the node asks for. */
+/* The predicate for the signs of infinity that the node asks for. */
 static gpu_predicate predicate_of(const tort_infinities *asked) {
     if (asked->negative && asked->positive) return GPU_IS_INF;
     return asked->negative ? GPU_IS_MINUS_INF : asked->positive ? GPU_IS_PLUS_INF : GPU_IS_NEVER;
@@ -61,7 +61,7 @@ static tort_status run_predicate(const tort_call *call) {
 }
 #endif
 
-/* FastGelu's params begin with those of Gelu. */
+/* Claims FastGelu without bias: it then runs as Gelu, since its params begin with Gelu's. */
 static tort_verdict claim_no_bias(const tort_target *target, const tort_node_view *node) {
     if (tort_has_input(node, 1)) return tort_no(TORT_NO_ATTR, "", "adds no bias");
     return tort_cuda_claim_real(target, node);

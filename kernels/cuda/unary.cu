@@ -1,6 +1,6 @@
-/* unary.cu - functions of one tensor, element by element. 16-bit floats are computed in float and rounded once.
+/* unary.cu - elementwise functions of one tensor. 16-bit floats are computed in float and rounded once.
  *
- * Memory-bound: elements go in packs. Read first: unary.c, pack.h. */
+ * Memory-bound, hence packs. Read first: unary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/activation.h"
@@ -10,13 +10,14 @@
 
 /* ---- kernel ---- */
 
-/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
+/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x; x is limited to 20 in n, where the quotient is
+ * 1 and n^2 does not overflow yet. */
 template <class C> static __device__ __forceinline__ C mish(C x) {
     const C n = exp(x < (C)20 ? x : (C)20), above = n * (n + (C)2);
     return x * (above / (above + (C)2));
 }
 
-/* The overload for C of the functions that both have. F: known, or int. */
+/* Real functions in C = float or double. F: known (one function, at compile time) or int (any, at run time). */
 template <class F, class C> static __device__ __forceinline__ C real(F function, C x, C alpha, C beta) {
     switch (function) {
     case GPU_ACOS: return acos(x);
@@ -41,7 +42,7 @@ template <class F, class C> static __device__ __forceinline__ C real(F function,
     case GPU_LOG: return log(x);
     case GPU_MISH: return mish(x);
     case GPU_RECIPROCAL: return (C)1 / x;
-    case GPU_ROUND: return rint(x); /* to nearest even */
+    case GPU_ROUND: return rint(x); /* ties to even */
     case GPU_SELU: return selu(x, alpha, beta);
     case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : (C)0;
     case GPU_SIGMOID: return sigmoid(x);
@@ -61,7 +62,7 @@ template <class F, class C> static __device__ __forceinline__ C real(F function,
     }
 }
 
-/* The negative of the least integer is itself. */
+/* Integer functions; the negative of the least integer wraps to itself. */
 template <class F, class T> static __device__ __forceinline__ T integer(F function, T x) {
     const T negative = (T)(0 - (uint64_t)x);
     switch (function) {
@@ -82,7 +83,7 @@ template <class F, class T> static __device__ __forceinline__ T apply(F function
     return integer(function, x);
 }
 
-/* Elements of a step. A function that is not known is a large switch, which stands in the kernel once. */
+/* Elements per step; 1 if the function is chosen at run time, so that its large switch is instantiated once. */
 template <class F, class T> struct unary_size : pack_size<T> {};
 template <class T> struct unary_size<int, T> {
     enum { VALUE = 1 };
@@ -131,7 +132,7 @@ static cudaError_t run(gpu_stream stream, F function, const void *x, void *y, si
                   (T *)y, packed, count, alpha, beta);
 }
 
-/* One row a function; the compiler makes a kernel of each and each type. */
+/* One row per function; each function and type has its own kernel. */
 typedef struct unary_row {
     cudaError_t (*run)(gpu_stream, const void *, void *, size_t, float, float);
     cudaError_t (*load)();
@@ -150,7 +151,7 @@ template <int FUNCTION, class T> static cudaError_t load_known() {
 #define FLOATS(function)                                                                                               \
     { ENTRY(function, float), ENTRY(function, half), ENTRY(function, bfloat16) }
 
-/* In the order of gpu_unary and gpu_number. */
+/* Indexed by gpu_unary and gpu_number. */
 static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_BFLOAT16 + 1] = {
     FLOATS(GPU_ACOS),
     FLOATS(GPU_ACOSH),

@@ -1,4 +1,4 @@
-/* unary.h - functions of one tensor, element by element: what unary.c asks of unary.cu. Plain C. */
+/* unary.h - elementwise functions of one tensor: arguments and launchers of unary.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_UNARY_H
 #define TORT_KERNELS_CUDA_UNARY_H
 
@@ -41,25 +41,25 @@ typedef enum gpu_unary {
     GPU_TAN,
     GPU_TANH,
     GPU_THRESHOLDED_RELU,
-    GPU_ABS, /* from here on integers too */
+    GPU_ABS, /* this and the following take integers too */
     GPU_NEG,
     GPU_RELU,
     GPU_SIGN,
     GPU_UNARY_COUNT
 } gpu_unary;
 
-/* Questions about a float. */
+/* Predicates of a floating-point number. */
 typedef enum gpu_predicate { GPU_IS_NAN, GPU_IS_INF, GPU_IS_MINUS_INF, GPU_IS_PLUS_INF, GPU_IS_NEVER } gpu_predicate;
 
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* y[i] = f(x[i]), count elements; x and y may be the same. */
+/* y[i] = f(x[i]) for count elements; y may be x. */
 cudaError_t gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
                           float alpha, float beta);
 cudaError_t gpu_load_unary(gpu_unary function, gpu_number type);
-/* The result is a byte, 0 or 1. */
+/* Each result is a byte, 0 or 1. */
 cudaError_t gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
                               size_t count);
 cudaError_t gpu_load_predicate(gpu_type type);

@@ -1,4 +1,4 @@
-/* where.c - row and claim of Where. Kernel: where.cu. */
+/* where.c - kernel table and claim of Where. Kernel: where.cu. */
 #include "kernels/cuda/where.h"
 
 static tort_verdict claim_where(const tort_target *target, const tort_node_view *node) {

@@ -1,4 +1,4 @@
-/* where.cu - out = condition ? x : y with broadcasting, for elements of any type by their size. Read first: where.c. */
+/* where.cu - out = condition ? x : y with broadcasting, for elements of any type, by size. Read first: where.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/pack.h"

@@ -1,4 +1,4 @@
-/* where.h - a choice between two tensors: what where.c asks of where.cu. Plain C. */
+/* where.h - elementwise choice between two tensors: launchers of where.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_WHERE_H
 #define TORT_KERNELS_CUDA_WHERE_H
 
@@ -8,7 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* out = condition ? x : y, operands 0, 1, 2 of the loop; elements of 1, 2, 4 or 8 bytes. */
+/* out = condition ? x : y, operands 0, 1 and 2 of the loop; elements of 1, 2, 4 or 8 bytes. */
 cudaError_t gpu_run_where(gpu_stream stream, size_t element_bytes, const gpu_loop *loop, const void *condition,
                           const void *x, const void *y, void *out);
 cudaError_t gpu_load_where(size_t element_bytes);

@@ -1,5 +1,5 @@
-/* api.cpp - the simulated machine's state, the gate of every API function, and the control table that tests use.
- * Read next: api_device.cpp. */
+/* api.cpp - state of the simulated machine, the gate of every API function (class Call), and the control table for
+ * tests. Read next: api_device.cpp. */
 #include "kernels/cudasim/api.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ cudasim_settings default_settings() {
     return settings;
 }
 
-/* A thread_local would be emulated by shared.cpp in a build that emulates them all. */
+/* A pthread key instead of a thread_local, which shared.cpp would take for a __shared__ array under -femulated-tls. */
 pthread_key_t thread_key;
 
 void create_thread_key() {
@@ -52,7 +52,7 @@ ThreadState &thread_state() {
     return *state;
 }
 
-/* On a GPU these leave the context unusable: every later call returns them again. */
+/* True for errors that leave a GPU's context unusable: every later call returns them again. */
 bool loses_device(cudaError_t error) {
     return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure || error == cudaErrorMisalignedAddress ||
            error == cudaErrorLaunchTimeout || error == cudaErrorHardwareStackError ||

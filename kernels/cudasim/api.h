@@ -1,8 +1,8 @@
-/* api.h - the state behind the fake CUDA API, and the gate that each of its functions passes.
+/* api.h - the state behind the fake CUDA API, and the gate (class Call) that each of its functions passes.
  *
- * One recursive lock around everything: calls of several threads are served one after the other, kernels included.
- * The functions are in api_device.cpp, api_context.cpp, api_memory.cpp, api_stream.cpp, api_launch.cpp,
- * fake_cublas.cpp, fake_cudnn.cpp; they use sim.h and know nothing of each other. Read next: api.cpp. */
+ * One recursive lock serializes all calls, kernels included. The functions are in api_device.cpp, api_context.cpp,
+ * api_memory.cpp, api_stream.cpp, api_launch.cpp, fake_cublas.cpp and fake_cudnn.cpp; they use sim.h, and do not
+ * call each other. Read next: api.cpp. */
 #ifndef CUDASIM_API_H
 #define CUDASIM_API_H
 
@@ -18,7 +18,7 @@
 #include "kernels/cudasim/sim.h"
 
 namespace cudasim {
-/* A piece of work of a stream; runs under the lock. */
+/* A unit of work of a stream; runs under the lock. */
 typedef std::function<cudaError_t()> Work;
 } // namespace cudasim
 
@@ -26,8 +26,9 @@ typedef std::function<cudaError_t()> Work;
 struct CUgraph_st {
     std::vector<cudasim::Work> work;
     int device = 0;
-    bool broken = false; /* something happened during capture that capture forbids */
-    /* Of the capture: whose calls it forbids, see cudaStreamCaptureMode. */
+    bool broken = false; /* a call that capture forbids was made during it */
+    /* Mode of the capture (see cudaStreamCaptureMode) and the thread that began it: together they decide which calls
+     * are forbidden. */
     int mode = 0;
     const void *thread = nullptr;
 };
@@ -37,28 +38,28 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
     int device = 0;
-    bool blocking = true; /* waits for the default stream, and it for this one */
+    bool blocking = true; /* synchronizes with the default stream, in both directions */
     std::deque<cudasim::Work> queue;
-    long submitted = 0, done = 0; /* pieces of work, ever */
+    long submitted = 0, done = 0; /* units of work since creation */
     CUgraph_st *capture = nullptr;
 };
 struct CUevent_st {
     int device = 0;
     bool timing = true;
     bool recorded = false;
-    cudaStream_t stream = nullptr; /* where it was recorded, after so many pieces of work */
+    cudaStream_t stream = nullptr; /* stream of the record, and its number of units then */
     long position = 0;
 };
 
 namespace cudasim {
 
 struct Device {
-    cudaError_t lost = cudaSuccess; /* sticky: what every call returns since */
-    bool used = false;              /* CUDA was started on it: on a GPU that takes memory */
+    cudaError_t lost = cudaSuccess; /* sticky: every later call returns it */
+    bool used = false;              /* a CUDA context exists, which takes memory on a GPU */
     CUstream_st default_stream;
     std::vector<cudaStream_t> streams; /* in order of creation */
-    std::set<const void *> loaded;     /* functions whose code is there */
-    /* Dynamic shared memory that cudaFuncSetAttribute allowed. */
+    std::set<const void *> loaded;     /* functions whose code is loaded */
+    /* Limits of dynamic shared memory set by cudaFuncSetAttribute. */
     std::map<const void *, size_t> dynamic_shared;
 };
 
@@ -73,19 +74,19 @@ struct Machine {
     std::set<const void *> library_objects; /* handles and descriptors of the fake libraries */
     std::string library_error, cudnn_error;
     std::string failure;
-    /* Injection and counting. */
+    /* Error injection and counting. */
     std::map<std::string, int> calls;
     int all_calls;
     std::string fail_function;
     int fail_countdown, fail_code;
-    int fault_countdown, fault_code; /* of kernels */
+    int fault_countdown, fault_code; /* for kernels */
     int late_loads = 0;
 
     Machine();
 };
 Machine &machine();
 
-/* Of the calling operating system thread. */
+/* State of the calling operating system thread. */
 struct ThreadState {
     int chosen = 0;          /* by cudaSetDevice */
     std::vector<int> pushed; /* devices of the contexts on the driver's stack: the last one is current */
@@ -98,16 +99,17 @@ ThreadState &thread_state();
 
 enum class Needs { nothing, driver, device };
 
-/* Entered by every API function: takes the lock, counts, injects. `error` says why the call must not proceed. */
+/* Constructed first by every API function: takes the lock, counts the call, injects errors. If `error` is set, the
+ * function must return it and do nothing. */
 class Call {
   public:
     explicit Call(const char *function, Needs needs = Needs::device);
     cudaError_t error;
-    /* What the function returns: remembers an error for cudaGetLastError. */
+    /* Returns the outcome, after recording an error for cudaGetLastError. */
     cudaError_t result(cudaError_t outcome);
-    /* For functions that free: they did their work even if they were made to fail. */
+    /* The same for functions that free: they do their work even if an injected error makes them fail. */
     cudaError_t freed(cudaError_t outcome);
-    int device() const; /* the thread's current one */
+    int device() const; /* current device of the thread */
 
   private:
     std::lock_guard<std::recursive_mutex> guard;
@@ -115,20 +117,20 @@ class Call {
 
 bool loses_device(cudaError_t error);
 
-bool is_pinned(const void *memory, size_t bytes); /* wholly within one page-locked block; api_memory.cpp */
+bool is_pinned(const void *memory, size_t bytes); /* true if the bytes lie in one page-locked block; api_memory.cpp */
 
-size_t shared_bytes_on_request(); /* what one block may have after cudaFuncSetAttribute; api_device.cpp */
+size_t shared_bytes_on_request(); /* per block, after cudaFuncSetAttribute; api_device.cpp */
 
 /* ---- streams, in api_stream.cpp ---- */
 
-/* The null handle is the current device's default stream. NULL: no such stream. */
+/* Returns NULL if there is no such stream; handle NULL is the default stream of the current device. */
 CUstream_st *find_stream(cudaStream_t handle);
-/* Runs the work now, or queues it where streams are lazy, or records it where the stream is being captured. */
+/* Records the work if the stream is being captured; otherwise runs it, or queues it if streams are lazy. */
 cudaError_t submit(CUstream_st *stream, const Work &work);
 cudaError_t drain(CUstream_st *stream);
-cudaError_t drain_device(int device); /* every stream of it, the youngest first */
-/* For what would wait, allocate, or free memory in use: not in any thread while a capture is global, not in its own
- * while it is of a thread. */
+cudaError_t drain_device(int device); /* all its streams, youngest first */
+/* Breaks a capture and returns an error, for calls that wait, allocate, or free memory in use: a global capture
+ * forbids them to all threads, a thread-local one to its own thread. */
 cudaError_t refuse_while_capturing(int device);
 
 } // namespace cudasim

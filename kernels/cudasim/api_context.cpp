@@ -1,10 +1,10 @@
-/* api_context.cpp - the fake CUDA API: the few functions of the driver's own API that make a device current by its
- * primary context, and how they are found. Their errors are numbered as cudaError's are. Read next: api_memory.cpp. */
+/* api_context.cpp - the fake CUDA API: the functions of the driver API that make a device's primary context current,
+ * and their lookup by name. Their error codes equal the runtime's. Read next: api_memory.cpp. */
 #include "kernels/cudasim/api.h"
 
 using namespace cudasim;
 
-/* A primary context; there is one a device, and it is as old as the machine. */
+/* A primary context: one per device, as old as the machine. */
 struct CUctx_st {
     int device;
 };
@@ -55,7 +55,7 @@ CUresult cuCtxPushCurrent(CUcontext context) {
     return CUDA_SUCCESS;
 }
 
-/* Does its work also when it is made to fail, as functions that free do. */
+/* Pops even if an injected error makes it fail, as functions that free do. */
 CUresult cuCtxPopCurrent(CUcontext *context) {
     Call call(__func__, Needs::driver);
     std::vector<int> &pushed = thread_state().pushed;

@@ -1,6 +1,6 @@
 /* api_device.cpp - the fake CUDA API: versions, devices, their properties, errors as text.
  *
- * A simulated device says so in its name. Read next: api_context.cpp. */
+ * The name of a device says that it is simulated. Read next: api_context.cpp. */
 #include "kernels/cudasim/api.h"
 
 #include <stdio.h>

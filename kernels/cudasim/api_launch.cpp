@@ -1,5 +1,5 @@
-/* api_launch.cpp - the fake CUDA API: kernels. Checks a launch as the driver does, keeps its arguments, runs it as work
- * of its stream. Read next: libraries.cpp. */
+/* api_launch.cpp - the fake CUDA API: kernels. Checks a launch as the driver does, copies its arguments, and submits
+ * it to its stream. Read next: libraries.cpp. */
 #include "kernels/cudasim/api.h"
 
 using namespace cudasim;
@@ -31,11 +31,12 @@ struct alignas(16) Chunk {
     unsigned char bytes[16];
 };
 
-/* A launch with copies of its arguments, which may be gone when it runs; each begins a chunk, so as to be aligned. */
+/* A launch with copies of its arguments, since the caller's may be gone when it runs; each begins a Chunk, for
+ * alignment. */
 struct Launch {
     Grid grid;
     std::vector<std::vector<Chunk>> arguments;
-    cudaError_t fault; /* not success: it is made to fail */
+    cudaError_t fault; /* injected error; cudaSuccess: none */
 
     void add_argument(const void *value, size_t size) {
         arguments.emplace_back((size + sizeof(Chunk) - 1) / sizeof(Chunk));

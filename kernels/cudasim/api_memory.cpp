@@ -1,8 +1,9 @@
 /* api_memory.cpp - the fake CUDA API: device and page-locked memory, copies, fills.
  *
- * A copy is checked when it is asked for (direction, bounds: cudaErrorInvalidValue) and again when it runs, because its
- * buffer may have been freed meanwhile (the device is lost, as on a GPU). An asynchronous copy to ordinary host memory
- * is not waited for, although a GPU's driver happens to wait: code must not count on it. Read next: api_stream.cpp. */
+ * A copy is checked when it is submitted (direction, bounds: cudaErrorInvalidValue) and again when it runs, because
+ * its buffer may have been freed meanwhile (which loses the device, as on a GPU). An asynchronous copy to pageable
+ * memory returns before it is done, although a GPU's driver happens to wait: code must not rely on that. Read next:
+ * api_stream.cpp. */
 #include "kernels/cudasim/api.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ bool says_device(enum cudaMemcpyKind kind, bool destination) {
     return kind == cudaMemcpyDeviceToDevice || kind == (destination ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost);
 }
 
-/* One end of a copy: a host pointer, or bytes wholly within a live device buffer; and as the direction says. */
+/* True if one end of a copy is a host pointer, or bytes within one live device buffer, and fits the direction. */
 bool end_is_valid(const void *memory, size_t bytes, enum cudaMemcpyKind kind, bool destination) {
     const bool on_device = heap_device(memory) >= 0;
     if (kind != cudaMemcpyDefault && on_device != says_device(kind, destination)) return false;
@@ -50,7 +51,7 @@ cudaError_t submit_copy(CUstream_st *stream, void *to, const void *from, size_t 
     if (!copy_is_valid(to, from, bytes, kind)) return cudaErrorInvalidValue;
     const bool to_device = heap_device(to) >= 0, from_device = heap_device(from) >= 0;
     if (to_device && !from_device && !is_pinned(from, bytes) && !stream->capture) {
-        /* The driver stages ordinary host memory before it returns, so the caller may reuse it. */
+        /* The driver stages pageable memory before it returns, so the caller may reuse it. */
         const std::string staged((const char *)from, bytes);
         return submit(stream, [=] { return run_copy(to, staged.data(), bytes, kind); });
     }

@@ -1,9 +1,9 @@
 /* api_stream.cpp - the fake CUDA API: streams, events, graphs of captured work.
  *
- * Eager streams run work when it is submitted. Lazy streams run it only when something waits for it, and a wait for the
- * whole device serves the youngest stream first: host code that forgets to synchronize reads old data, every time.
- * Where a lazy stream's queue is limited, a kernel's fault is met by a later, innocent call, as on a GPU. Streams order
- * among themselves as CUDA's do: the default stream and blocking streams wait for each other, others only through
+ * Eager streams run work when it is submitted. Lazy streams run it only when something waits for it, and a wait for
+ * the whole device runs the youngest stream first: host code that forgets to synchronize reads old data every time.
+ * If a lazy stream's queue is limited, a later, unrelated call returns a kernel's fault, as on a GPU. Streams
+ * synchronize as CUDA's do: the default stream and blocking streams wait for each other, other streams only for
  * events. Read next: api_launch.cpp. */
 #include "kernels/cudasim/api.h"
 
@@ -21,7 +21,8 @@ bool stream_exists(const CUstream_st *stream) {
     return false;
 }
 
-/* Runs the stream's work up to a position (see CUevent_st). An error loses the device and stops the stream. */
+/* Runs the stream's work up to a position (see CUevent_st). An error loses the device and discards the stream's
+ * queue. */
 cudaError_t drain_until(CUstream_st *stream, long position) {
     cudaError_t &lost = machine().devices[stream->device].lost;
     while (stream->done < position && !stream->queue.empty()) {
@@ -44,7 +45,8 @@ struct Position {
     long position;
 };
 
-/* What the order of the default stream makes new work of this stream wait for. */
+/* Positions of other streams that new work of this stream must wait for: the default stream and blocking streams
+ * wait for each other. */
 std::vector<Position> predecessors(const CUstream_st *stream) {
     Device &device = machine().devices[stream->device];
     std::vector<Position> result;
@@ -61,7 +63,7 @@ bool is_pending(const Position &before) {
     return stream_exists(before.stream) && before.stream->done < before.position;
 }
 
-/* A poll advances the stream by one piece of work, so that a loop of polls ends. */
+/* Advances the stream by one unit of work, so that a loop of polls ends. */
 cudaError_t poll(CUstream_st *stream, long position) {
     const cudaError_t error = drain_until(stream, std::min(position, stream->done + 1));
     if (error) return error;
@@ -253,7 +255,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return call.result(drain_until(event->stream, event->position));
 }
 
-/* Simulated time has no meaning; what is checked is that the events could have been asked. */
+/* Simulated time has no meaning; only the arguments are checked. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
     Call call(__func__);
     if (call.error) return call.error;
@@ -264,7 +266,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     return cudaSuccess;
 }
 
-/* ---- graphs: what one captured stream was given, to be run again ---- */
+/* ---- graphs: the work of one captured stream, replayed by a launch ---- */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     Call call(__func__);
@@ -279,7 +281,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return cudaSuccess;
 }
 
-/* Ends the capture also when it is made to fail. */
+/* Ends the capture even if an injected error makes it fail. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     Call call(__func__);
     *graph = nullptr;

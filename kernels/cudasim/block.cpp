@@ -1,9 +1,11 @@
-/* block.cpp - runs a grid: blocks one after the other, the threads of a block on fibers, barriers and collectives.
+/* block.cpp - runs a grid: blocks one after the other, the threads of a block on fibers, with barriers and
+ * collectives.
  *
- * A fiber runs thread after thread until one has to wait; only then is a second fiber taken, so a kernel without
- * barriers costs a function call a thread. The order of blocks, threads and wake-ups is forward, reverse or random.
- * A kernel that misbehaves is abandoned: its fibers are restarted, its launch fails, the text says what happened.
- * Must not know the API above it, nor what a collective computes (warp.cpp). Read next: warp.cpp. */
+ * A fiber runs thread after thread until one must wait; only then is a second fiber used, so a kernel without
+ * barriers costs one function call per thread. The order of blocks, threads and wake-ups is forward, reverse or
+ * random. A kernel that misbehaves is abandoned: its launch fails with a text that explains it, and its fibers are
+ * restarted. This file must not depend on the API above it, nor on the computation of a collective (warp.cpp). Read
+ * next: warp.cpp. */
 #include "kernels/cudasim/sim.h"
 
 #include <algorithm>
@@ -25,13 +27,13 @@ namespace {
 
 enum class State { idle, running, ready, at_barrier, at_collective };
 
-/* A fiber, and the CUDA thread that it carries at present. */
+/* A fiber, and the CUDA thread that it currently runs. */
 struct Worker {
     Fiber fiber;
     State state;
     Lane lane; /* lane.thread: linear index in the block */
     uint3 index;
-    const char *operation; /* what it waits in, and where */
+    const char *operation; /* operation it waits in, and its place in the source */
     Site site;
     unsigned mask; /* of the collective */
     Collective collective;
@@ -42,7 +44,7 @@ struct Worker {
 Worker launcher = {}; /* the operating system thread that runs the grid */
 Worker *current = &launcher;
 pthread_t launching_thread;
-/* Plain arrays: nothing here may be destroyed while a program that still runs kernels exits. */
+/* Plain arrays without destructors: a program may still run kernels while it exits. */
 const int max_workers = max_block_threads + 1;
 Worker *all_workers[max_workers], *idle_workers[max_workers];
 int worker_count, idle_count;
@@ -57,10 +59,10 @@ char failure_message[900];
 int thread_count, started, exited, waiting_at_barrier;
 Worker *first_at_barrier;
 int start_order[max_block_threads];
-Worker *carrier[max_block_threads]; /* of a thread that has started and not exited */
+Worker *carrier[max_block_threads]; /* worker of each thread that has started and not exited */
 unsigned arrived_lanes[max_block_threads / 32], exited_lanes[max_block_threads / 32];
 
-/* Threads that were released and wait for their turn; a ring, as each thread is in it once at most. */
+/* Released threads that wait for their turn: a ring buffer, which holds each thread at most once. */
 Worker *ready[max_block_threads];
 unsigned ready_head, ready_count;
 
@@ -87,7 +89,7 @@ void resume(Worker *worker) {
 
 Worker *take_idle() {
     if (idle_count) return idle_workers[--idle_count];
-    if (worker_count == max_workers) abort(); /* each carries a thread, and a block has no more */
+    if (worker_count == max_workers) abort(); /* impossible: one worker per thread suffices */
     Worker *worker = new Worker();
     fiber_create(&worker->fiber, worker_loop);
     return all_workers[worker_count++] = worker;
@@ -106,7 +108,7 @@ Worker *take_ready() {
     return worker;
 }
 
-/* Plain buffers, because whoever calls this is abandoned without destructors. */
+/* A plain buffer, because stop_kernel abandons its callers without running destructors. */
 struct Where {
     char text[256];
     explicit Where(const Worker *worker) {
@@ -119,7 +121,8 @@ bool waits(const Worker *worker) {
     return worker && (worker->state == State::at_barrier || worker->state == State::at_collective);
 }
 
-/* Nobody can run and not all have exited. Names each kind of place where threads wait once, four at most. */
+/* Reports that no thread can run although some have not exited. Names each distinct place of waiting once, at most
+ * four. */
 [[noreturn]] void report_deadlock() {
     char places[500] = "";
     const Worker *last = nullptr;
@@ -136,7 +139,8 @@ bool waits(const Worker *worker) {
     stop_kernel(cudaErrorLaunchFailure, "deadlock: %d of %d threads have exited; %s", exited, thread_count, places);
 }
 
-/* Who runs next: a thread that was released, a fresh fiber to start further threads on, or the launcher at the end. */
+/* Returns the worker to run next: a released one, an idle one that starts further threads, or at the end the
+ * launcher. */
 Worker *next_worker() {
     const bool can_start = started < thread_count;
     const bool rather_start = can_start && schedule.order == Order::random && random_below(2);
@@ -183,7 +187,7 @@ void worker_loop() {
         Worker *self = current;
         idle_workers[idle_count++] = self;
         Worker *next = next_worker();
-        if (next == self) continue; /* it was the idle one that next_worker took */
+        if (next == self) continue; /* next_worker took this worker itself as the idle one */
         resume(next);
     }
 }
@@ -201,7 +205,7 @@ void release_barrier() {
     traffic_block_meets();
 }
 
-/* Returns how many threads of the block brought a true predicate. */
+/* Returns the number of threads of the block whose predicate is true. */
 int wait_at_barrier(int predicate, const char *operation, Site site) {
     Worker *self = current;
     if (exited)
@@ -224,8 +228,9 @@ int wait_at_barrier(int predicate, const char *operation, Site site) {
     return count;
 }
 
-/* All lanes of the mask wait here with this mask; else lanes that must meet never will, and the deadlock is reported
- * when nobody else can run. Two different collectives under one mask are an error at once. */
+/* True if all lanes of the mask wait in this collective with this mask. With different masks, lanes that must meet
+ * never will, and report_deadlock says so once no thread can run. Two different collectives under one mask are an
+ * error at once. */
 bool everyone_is_here(const Worker *self, int first_thread, Lane **lanes) {
     bool complete = true;
     for (int i = 0; i < 32; i++) {
@@ -257,7 +262,7 @@ void reset_block() {
     shared_reset(grid.shared_bytes, grid.max_shared_bytes);
 }
 
-/* Afterwards every fiber is idle, in worker_loop or restarted there. */
+/* Runs one block. Afterwards every fiber is idle, in worker_loop or restarted there. */
 void run_block() {
     reset_block();
     race_next_block();
@@ -302,7 +307,7 @@ void collect(Collective collective, const char *name, unsigned mask, const void 
     const int warp = self->lane.thread / 32, first_thread = warp * 32;
     const int lanes_here = std::min(32, thread_count - first_thread);
     const unsigned own_bit = 1u << lane_index(), all_lanes = ~0u >> (32 - lanes_here);
-    mask &= all_lanes; /* the GPU ignores lanes that a partial warp lacks */
+    mask &= all_lanes; /* a GPU ignores lanes that a partial warp lacks */
     if (!(mask & own_bit))
         stop_kernel(cudaErrorLaunchFailure, "thread %d calls %s (%s:%d) but is not in its mask %08x", self->lane.thread,
                     name, site.file, site.line, mask);
@@ -389,7 +394,7 @@ void stop_kernel(cudaError_t code, const char *format, ...) {
         fprintf(stderr, "simulated CUDA device: %s\n", failure_message);
         abort();
     }
-    resume(&launcher); /* run_block restarts this fiber, so nobody comes back here */
+    resume(&launcher); /* run_block restarts this fiber: resume does not return */
     abort();
 }
 

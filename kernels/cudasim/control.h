@@ -1,9 +1,9 @@
-/* control.h - what a test may ask of the simulated device: which machine it plays, which call fails, what was left
- * over.
+/* control.h - the interface between tests and the simulated device: settings of the machine, injected errors, checks
+ * for leaks.
  *
- * Reached as `extra` of the plugin that libtinyort-cudasim.so exports (runtime/providers/plugin.h). Settings are those
- * of a whole machine; configure may be called at any time when no kernel runs, and also forgets errors, counts and an
- * armed failure. C and C++. Read next: cudart.h for the API that obeys these settings. */
+ * Reached as `extra` of the plugin that libtinyort-cudasim.so exports (runtime/providers/plugin.h). Settings apply
+ * to the whole machine; configure may be called whenever no kernel runs, and also resets errors, counts and armed
+ * injections. C and C++. Read next: cudart.h for the API that obeys these settings. */
 #ifndef CUDASIM_CONTROL_H
 #define CUDASIM_CONTROL_H
 
@@ -18,75 +18,77 @@ extern "C" {
 typedef enum cudasim_order { CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM } cudasim_order;
 
 typedef struct cudasim_settings {
-    int device_count;           /* 0 to 2; 0 is also what a program sees whose devices CUDA_VISIBLE_DEVICES hides */
-    int driver_version;         /* as cudaDriverGetVersion tells it: 13000 is 13.0, 0 is "no driver" */
-    int runtime_version;        /* a driver older than this is cudaErrorInsufficientDriver */
+    int device_count;           /* 0 to 2; 0: none, or all hidden by CUDA_VISIBLE_DEVICES */
+    int driver_version;         /* as from cudaDriverGetVersion: 13000 is 13.0; 0: no driver */
+    int runtime_version;        /* an older driver gives cudaErrorInsufficientDriver */
     int capability;             /* 80 for sm_80 */
     size_t memory_bytes;        /* of each device */
     int initialization_error;   /* a cudaError_t that every call which needs a device returns; 0: none */
-    bool machine_has_gpu;       /* whatever CUDA shows of it; with device_count 0 it is hidden */
+    bool machine_has_gpu;       /* physically present; hidden from CUDA if device_count is 0 */
     bool no_kernel_image;       /* the binary has no code for the device */
-    bool lazy_streams;          /* work runs only when something waits for it, the youngest stream first */
-    int queue_length;           /* the most that a lazy stream holds back: one more, and the oldest runs; 0: no limit */
+    bool lazy_streams;          /* work runs only when something waits for it, youngest stream first */
+    int queue_length;           /* max units of work in a lazy stream's queue; one more runs the oldest; 0: no limit */
     cudasim_order order;        /* of blocks, threads and wake-ups */
     unsigned seed;              /* of the random order */
     int cublas_version;         /* installed major version: 13, 12, or 0 for none */
     int cudnn_version;          /* likewise: 9, 8, or 0 */
-    bool driver_file;           /* libcuda.so.1 is there, also where driver_version is 0 */
-    const char *broken_file;    /* "libcublas.so.13": is there and does not load; NULL: none is broken. Borrowed */
-    const char *missing_symbol; /* that neither driver nor library has; NULL: all are there. Borrowed */
-    const char *unsupported;    /* a function of a library that answers NOT_SUPPORTED; NULL: none does. Borrowed */
-    unsigned unsupported_algorithms; /* bit i: cuDNN offers the forward algorithm i, and refuses to run it */
-    bool stop_at_failure;            /* print a kernel's misbehaviour and abort, for a debugger */
-    bool meter_traffic;              /* of instrumented kernels (the mode `race`), in place of the search for races */
+    bool driver_file;           /* libcuda.so.1 exists, even if driver_version is 0 */
+    const char *broken_file;    /* file that exists but does not load, e.g. "libcublas.so.13"; may be NULL. Borrowed */
+    const char *missing_symbol; /* symbol that driver and libraries lack; may be NULL. Borrowed */
+    const char *unsupported;    /* library function that returns NOT_SUPPORTED; may be NULL. Borrowed */
+    unsigned unsupported_algorithms; /* bit i: cuDNN offers forward algorithm i, but refuses to run it */
+    bool stop_at_failure;            /* print the misbehaviour of a kernel and abort, for a debugger */
+    bool meter_traffic;              /* measures instrumented kernels (mode `race`) instead of searching for races */
 } cudasim_settings;
 
-/* What launches asked of memory, whatever a cache would have spared. A warp access is one instruction executed by the
- * lanes of a warp together. */
+/* Memory traffic of launches, without any cache. A warp access is one instruction that the lanes of a warp execute
+ * together. */
 typedef struct cudasim_traffic_counts {
     uint64_t launches;
-    uint64_t read_bytes, written_bytes; /* of global memory; an atomic operation counts as a write */
-    uint64_t sectors;        /* of 32 bytes, that warp accesses to global memory touched; each once an access */
-    uint64_t bank_conflicts; /* passes of warp accesses over the 32 banks of shared memory beyond those they need */
+    uint64_t read_bytes, written_bytes; /* of global memory; atomics count as writes */
+    uint64_t sectors;                   /* 32-byte sectors of global memory, summed over warp accesses */
+    uint64_t bank_conflicts; /* passes of warp accesses over the 32 banks of shared memory beyond the minimum */
 } cudasim_traffic_counts;
 
 typedef struct cudasim_traffic {
-    char kernel[128]; /* name and template arguments, perhaps cut off */
+    char kernel[128]; /* name and template arguments, possibly truncated */
     cudasim_traffic_counts counts;
 } cudasim_traffic;
 
 typedef struct cudasim_control {
     unsigned version; /* CUDASIM_CONTROL_VERSION */
-    /* Two devices of sm_80 with 1 GiB, driver and runtime 13.0, cuBLAS 13, cuDNN 9, eager streams, forward order. */
+    /* Returns the defaults: two devices of sm_80 with 1 GiB, driver and runtime 13.0, cuBLAS 13, cuDNN 9, eager
+     * streams, forward order. */
     cudasim_settings (*defaults)(void);
     void (*configure)(const cudasim_settings *settings);
-    /* The nth call from now (1: the next) of the function, or of any function if NULL, fails with this cudaError_t; 0
+    /* Makes the nth call from now (1: the next) of the function (NULL: of any) fail with this cudaError_t; 0
      * disarms. A code that means a lost device (cudaErrorIllegalAddress, ...LaunchFailure) also loses the device.
-     * Library calls report it as a failed allocation. Free and destroy functions do their work all the same. */
+     * Library calls report it as a failed allocation. Functions that free or destroy still do so. */
     void (*fail_nth)(const char *function, int nth, int code);
-    /* The nth kernel launched from now (1: the next) loses the device, with this cudaError_t, when it runs: its launch
-     * succeeds where streams are lazy. 0 disarms. */
+    /* Makes the nth kernel launched from now (1: the next) lose the device with this cudaError_t when it runs; with
+     * lazy streams its launch still succeeds. 0 disarms. */
     void (*fault_nth)(int nth, int code);
     int (*calls)(const char *function); /* since configure; NULL: of all functions */
-    /* How many buffers, streams, events, graphs and library objects live; text (may be NULL) lists them by kind. */
+    /* Returns the number of live buffers, streams, events, graphs and library objects; text (may be NULL) lists them
+     * by kind. */
     size_t (*leftovers)(char *text, size_t text_size);
-    /* What the last kernel or copy did that it must not, and where; "" if none did. Borrowed, until the next failure.
-     */
+    /* Returns a description of the last violation by a kernel or copy, with its place; "" if none. Borrowed until
+     * the next failure. */
     const char *(*failure)(void);
-    /* cudaMallocHost and cudaFreeHost, for a test that is not linked to the API; NULL where it fails. */
+    /* cudaMallocHost and cudaFreeHost, for tests that are not linked to the API; NULL on failure. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *memory);
-    /* The calling thread's current device, as an application would choose and ask for it; neither starts CUDA on it. */
+    /* Set and get the calling thread's current device, as an application would; neither starts CUDA on it. */
     void (*set_device)(int device);
     int (*current_device)(void);
-    /* How many kernels' code was loaded by their own first launch since configure, not ahead of it; and as if none had
-     * been loaded yet. */
+    /* Returns the number of kernels since configure whose code was loaded by their first launch rather than ahead of
+     * it; unload marks all as not loaded. */
     int (*late_loads)(void);
     void (*unload)(void);
-    /* Was CUDA started on the device since configure? */
+    /* True if CUDA was started on the device since configure. */
     bool (*is_used)(int device);
-    /* What each kernel launched since configure asked of memory, if meter_traffic is set. Fills as many rows as there
-     * are and returns how many there would be. */
+    /* Fills up to `max` rows with the traffic of each kernel launched since configure, if meter_traffic is set.
+     * Returns the total number of rows. */
     size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 

@@ -1,15 +1,15 @@
-/* cudart.h - the part of the CUDA runtime API that the simulated device has: constants, structs, functions.
+/* cudart.h - the part of the CUDA runtime API that the simulated device offers: constants, structs, functions.
  *
- * Names, values and prototypes are those of CUDA 13, so that host code compiles against either; a test holds every
- * row of the lists against NVIDIA's headers where those are installed. C and C++. Structs that NVIDIA's library fills
- * (properties, attributes) have the members that host code may read, not NVIDIA's layout.
- * Host code includes kernels/cuda/cuda_api.h, which picks this header or NVIDIA's. Read next: api.h. */
+ * Names, values and prototypes are those of CUDA 13, so that host code compiles against either; a test compares each
+ * row of the lists with NVIDIA's headers where those are installed. Structs that NVIDIA's library fills (properties,
+ * attributes) have the members that host code may read, not NVIDIA's layout. C and C++. Host code includes
+ * kernels/cuda/cuda_api.h, which chooses between this header and NVIDIA's. Read next: api.h. */
 #ifndef CUDASIM_CUDART_H
 #define CUDASIM_CUDART_H
 
 #include <stddef.h>
 
-/* name, value, the sentence of cudaGetErrorString */
+/* name, value, text of cudaGetErrorString */
 #define CUDASIM_ERRORS(X)                                                                                              \
     X(cudaSuccess, 0, "no error")                                                                                      \
     X(cudaErrorInvalidValue, 1, "invalid argument")                                                                    \
@@ -121,8 +121,7 @@ typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
 
-/* Of the driver's own API, which the functions of CUDASIM_DRIVER_FUNCTIONS are of; its errors have cudaError's values.
- */
+/* Types of the driver API (CUDASIM_DRIVER_FUNCTIONS); its error codes equal cudaError's. */
 typedef enum cudaError_enum { CUDA_SUCCESS = 0, CUDA_ERROR_UNKNOWN = 999 } CUresult;
 typedef int CUdevice;
 typedef struct CUctx_st *CUcontext;
@@ -215,7 +214,7 @@ struct cudaFuncAttributes {
     X(cudaError_t, cudaGraphDestroy, (cudaGraph_t graph))                                                              \
     X(cudaError_t, cudaGraphExecDestroy, (cudaGraphExec_t executable))
 
-/* Found by cudaGetDriverEntryPointByVersion. */
+/* Driver functions, which cudaGetDriverEntryPointByVersion finds. */
 #define CUDASIM_DRIVER_FUNCTIONS(X)                                                                                    \
     X(CUresult, cuDeviceGet, (CUdevice * device, int ordinal))                                                         \
     X(CUresult, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                      \

@@ -1,11 +1,12 @@
-/* device.h - CUDA's device language for a host C++17 compiler: what a kernel may say, and how it is launched.
+/* device.h - CUDA's device language for a host C++17 compiler: the functions and variables of kernels, and their
+ * launch.
  *
  * Every CUDA thread is a fiber; a block runs on one operating system thread; fibers switch only in barriers and warp
- * collectives, so everything between two of them is ordinary code. A kernel file reaches this header through
- * kernels/cuda/gpu.h and is compiled unchanged by nvcc. What is not here (textures, cooperative groups, clusters) the
- * kernels do not use. clang++ with -femulated-tls gives __shared__ arrays red zones and poison; under g++ they are
- * plain thread-local arrays: the same results, fewer mistakes caught.
- * Read next: block.cpp for barriers and collectives, warp.cpp for what collectives compute. */
+ * collectives, so everything between two of them is ordinary code. A kernel file includes this header through
+ * kernels/cuda/gpu.h and is compiled unchanged by nvcc. Features that no kernel uses are missing (textures,
+ * cooperative groups, clusters). clang++ with -femulated-tls gives __shared__ arrays red zones and poison; under g++
+ * they are plain thread-local arrays, with the same results but fewer mistakes caught.
+ * Read next: block.cpp for barriers and collectives, warp.cpp for the computation of collectives. */
 #ifndef CUDASIM_DEVICE_H
 #define CUDASIM_DEVICE_H
 
@@ -30,7 +31,7 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
-/* Kernels are compiled with the race checker's instrumentation; what stands in for an instruction must not be. */
+/* Excludes stand-ins for instructions from the race checker's instrumentation, which kernels are compiled with. */
 #ifdef __clang__
 #define CUDASIM_UNCHECKED __attribute__((no_sanitize("thread")))
 #else
@@ -38,8 +39,8 @@
 #endif
 
 namespace cudasim {
-/* Limit of the blocks of a grid in instrumented kernels. For the race checker it is low, so that loops over a grid go
- * round and use shared memory again; for the traffic meter it is that of a GPU. */
+/* Max blocks of a grid in instrumented kernels. It is low for the race checker, so that grid-stride loops iterate
+ * and reuse shared memory; for the traffic meter it is a GPU's. */
 extern unsigned grid_limit;
 } // namespace cudasim
 
@@ -49,7 +50,7 @@ static const int warpSize = 32;
 
 namespace cudasim {
 
-/* Where a kernel stands, as the default argument of everything that waits; names the place in messages. */
+/* Source position of a call, passed as a default argument to everything that waits, for messages. */
 struct Site {
     const char *file;
     int line;
@@ -60,7 +61,7 @@ void barrier(Site site);
 enum class Vote { count, all, any };
 int barrier_vote(int predicate, Vote vote, Site site);
 
-/* A warp collective: the last lane of the mask to arrive computes for all of them. */
+/* A lane's data for a warp collective: the last lane of the mask to arrive computes the outputs of all. */
 struct Lane {
     alignas(16) unsigned char input[64];
     alignas(16) unsigned char output[64];
@@ -79,7 +80,7 @@ void note_atomic(const void *address, size_t size);
 void note_fence();
 [[noreturn]] void trap(Site site);
 
-/* A launch carries arguments as void pointers; the trampoline gives them their types back. */
+/* Restores the types of a launch's arguments, which are passed as void pointers, and calls the kernel. */
 typedef void (*Trampoline)(const void *kernel, void **arguments);
 void register_kernel(const void *kernel, Trampoline trampoline, const size_t *argument_sizes, int argument_count,
                      Site site);
@@ -115,7 +116,7 @@ template <class T> T shuffle_from(unsigned mask, T value, int source, const char
     return value;
 }
 
-/* Fibers never preempt each other, so plain code is atomic. */
+/* Fibers are not preempted, so plain code is atomic. */
 template <class T, class F> CUDASIM_UNCHECKED T atomic_update(T *address, F update) {
     note_atomic(address, sizeof(T));
     T old;
@@ -132,7 +133,7 @@ template <class T> struct Exactly { typedef T type; };
 /* ---- launching ---- */
 
 namespace cudasim {
-/* A stream as launch() takes it: the implicit conversion notes the caller's line, for messages. */
+/* The stream argument of launch(): the implicit conversion records the caller's line, for messages. */
 struct LaunchStream {
     gpu_stream stream;
     Site site;
@@ -141,7 +142,7 @@ struct LaunchStream {
 };
 } // namespace cudasim
 
-/* As gpu.h has it for nvcc. */
+/* Same interface as gpu.h's launch for nvcc. */
 template <class... Parameters>
 static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                                  cudasim::LaunchStream stream,
@@ -269,7 +270,7 @@ static inline void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const
                                     CUDASIM_SITE) {
     cudasim::multiply_accumulate(cudasim::mma_m16n8k8_tfloat32, "mma.m16n8k8.tf32", d, a, b, c, site);
 }
-/* Round to nearest, ties away from zero, to 10 mantissa bits. */
+/* Rounds to nearest, ties away from zero, to 10 mantissa bits. */
 static inline uint32_t float_to_tf32(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -341,8 +342,8 @@ template <class T> static inline void __stcs(T *address, T value) {
     *address = value;
 }
 
-/* ---- one load or store of up to 16 bytes, a power of two: to the traffic meter it is one access, so the compiler must
- * not make one for each member of it ---- */
+/* ---- one load or store of up to 16 bytes, a power of two. The traffic meter must count one access, so the compiler
+ * must not split it into one per member. ---- */
 
 namespace cudasim {
 template <size_t size> struct Whole;
@@ -453,13 +454,13 @@ static inline int __ffs(int x) {
 static inline unsigned __umulhi(unsigned a, unsigned b) {
     return (unsigned)((uint64_t)a * b >> 32);
 }
-/* Four products of signed bytes, summed onto c. */
+/* Adds four products of signed bytes to c. */
 static inline int __dp4a(int a, int b, int c) {
     for (int i = 0; i < 4; i++) c += (int)(signed char)(a >> 8 * i) * (int)(signed char)(b >> 8 * i);
     return c;
 }
 
-/* Of a NaN and a number, the number, as on the GPU. */
+/* Minimum and maximum of NaN and a number are the number, as on the GPU. */
 template <class A, class B> static inline std::common_type_t<A, B> min(A a, B b) {
     typedef std::common_type_t<A, B> T;
     return (T)b < (T)a || (T)a != (T)a ? (T)b : (T)a;

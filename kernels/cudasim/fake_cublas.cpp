@@ -1,8 +1,8 @@
-/* fake_cublas.cpp - the simulated cuBLAS: the functions of library_api.h over plain loops, with cuBLAS's argument
+/* fake_cublas.cpp - the simulated cuBLAS: the functions of library_api.h as plain loops, with cuBLAS's argument
  * checks.
  *
- * Scalars are host pointers, read at the call. A workspace that was given is overwritten by every product, as it may
- * be. Read next: fake_cudnn.cpp. */
+ * Scalars are host pointers, read at the call. Every product overwrites its workspace, as the real library may. Read
+ * next: fake_cudnn.cpp. */
 #include "kernels/cudasim/fake_libraries.h"
 
 #include <algorithm>
@@ -30,14 +30,14 @@ bool element_of(cudaDataType type, Element *element) {
     return false;
 }
 
-/* What a product of cublasLt does at its end; none: it is one of cuBLAS. */
+/* Epilogue of a cublasLt product; empty for cuBLAS. */
 struct Ending {
     bool relu;
-    const void *bias; /* a row of D each; NULL */
-    const void *c;    /* what beta is of; as large as D */
+    const void *bias; /* one element per row of D; may be NULL */
+    const void *c;    /* matrix scaled by beta, as large as D; NULL: D itself */
 };
 
-/* A column-major matrix of a batch, maybe used transposed. */
+/* A column-major matrix of a batch, optionally transposed when used. */
 struct Matrix {
     const void *data;
     Element element;
@@ -49,7 +49,7 @@ struct Matrix {
         const long long offset = transposed ? column + (long long)row * leading : row + (long long)column * leading;
         return load_element(data, batch * stride + offset, element);
     }
-    /* All elements that so many rows and columns (as used) reach. */
+    /* True if all elements of rows x columns (as used) lie in valid memory. */
     bool is_valid(int rows, int columns, int batch) const {
         if (!rows || !columns || !batch) return true;
         const long long lines = transposed ? rows : columns, length = transposed ? columns : rows;
@@ -122,7 +122,7 @@ cublasStatus_t multiply(cublasHandle_t handle, Product &product, cudaDataType a_
     product.workspace_bytes = handle->workspace_bytes;
     const cublasStatus_t status = product.check();
     if (status || !product.m || !product.n || !product.batch) return status;
-    /* The real library would lose the device here; a refusal names the mistake better. */
+    /* The real library would lose the device here; refusing the call names the mistake better. */
     if (!product.a.is_valid(product.m, product.k, product.batch) ||
         !product.b.is_valid(product.k, product.n, product.batch) ||
         !product.c.is_valid(product.m, product.n, product.batch))
@@ -175,14 +175,14 @@ template <class T> cublasStatus_t destroy(T *object, const char *function) {
     return fails ? CUBLAS_STATUS_INTERNAL_ERROR : CUBLAS_STATUS_SUCCESS;
 }
 
-/* An attribute of exactly this size. */
+/* Stores an attribute, if it has exactly the expected size. */
 template <class T> bool set(T *out, const void *value, size_t bytes) {
     if (bytes != sizeof *out) return false;
     memcpy(out, value, bytes);
     return true;
 }
 
-/* Rows and columns of an operand as used. */
+/* True if the operand, as used, has this many rows and columns. */
 bool has_shape(const cublasLtMatrixLayout *layout, cublasOperation_t transposed, uint64_t rows, uint64_t columns) {
     return transposed == CUBLAS_OP_T ? layout->rows == columns && layout->columns == rows
                                      : layout->rows == rows && layout->columns == columns;
@@ -210,7 +210,7 @@ cublasStatus_t check_lt(const cublasLtMatmulDesc *product, const cublasLtMatrixL
                                                                           : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-const uint64_t only_algorithm = 0x17; /* what the real one keeps in there is its own affair */
+const uint64_t only_algorithm = 0x17; /* the content of a real algorithm is opaque */
 
 } // namespace
 
@@ -274,7 +274,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
     return good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
-/* The one algorithm; it has a workspace where it may, so that forgetting it shows. */
+/* Returns the only algorithm; it demands the largest workspace allowed, so that a missing one is noticed. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
@@ -309,7 +309,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
     for (const void *operand : {a, b, c, (const void *)d})
         if ((uintptr_t)operand % algorithm->data[1]) return CUBLAS_STATUS_INVALID_VALUE;
     if (!library_object_lives(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
-    cublasContext with = *(cublasContext *)handle; /* the stream is that of the call */
+    cublasContext with = *(cublasContext *)handle; /* the stream is an argument of the call */
     with.stream = stream;
     checked.a.data = a, checked.b.data = b, checked.c.data = d, checked.ending.c = c;
     if ((checked.ending.bias && !operand_is_valid(checked.ending.bias, 1)) || !operand_is_valid(c, 1))
@@ -354,7 +354,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
     const CUstream_st *found = find_stream(stream);
     if (!found || (stream && found->device != handle->device)) return CUBLAS_STATUS_INVALID_VALUE;
     handle->stream = stream;
-    handle->workspace = nullptr; /* as the real one: a new stream means the default workspace */
+    handle->workspace = nullptr; /* as in the real library: a new stream resets the workspace to the default */
     return CUBLAS_STATUS_SUCCESS;
 }
 

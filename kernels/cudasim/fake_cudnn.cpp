@@ -1,10 +1,11 @@
-/* fake_cudnn.cpp - the simulated cuDNN: descriptors and the forward convolution of library_api.h, 2 or 3 spatial dims.
+/* fake_cudnn.cpp - the simulated cuDNN: descriptors and the forward convolution of library_api.h, with 2 or 3
+ * spatial dims.
  *
- * The convolution is the plain loop over NCHW and its like. Every call overwrites its workspace, and refuses one that
- * is smaller than the query said. What the manual of the real library rules out is refused: an identity activation with
- * any algorithm but IMPLICIT_PRECOMP_GEMM, fewer than 4 dims, 2^31 elements, an X that is also Y, a dead handle or
- * descriptor. Stricter than that, a tensor must be fully packed and its data aligned to 16 bytes, which every fast
- * algorithm of the real one wants. What it offers it may still refuse to run, if a test says so. */
+ * The convolution is a plain loop over the NCHW or NCDHW layout. Every call overwrites its workspace, and refuses
+ * one smaller than the query demanded. Calls that the real library's manual rules out are refused: an identity
+ * activation with any algorithm but IMPLICIT_PRECOMP_GEMM, fewer than 4 dims, 2^31 elements, an X that is also Y, a
+ * dead handle or descriptor. Stricter than the real library, a tensor must be fully packed and its data aligned to
+ * 16 bytes, as all its fast algorithms demand. A test can make it refuse an algorithm that it offered. */
 #include "kernels/cudasim/fake_libraries.h"
 
 #include <limits.h>
@@ -55,7 +56,7 @@ struct cudnnActivationStruct {
 
 namespace {
 
-/* A call that a test lets fail leaves a sentence behind, as the real library does for most failures. */
+/* Sets the error text of a call that a test makes fail, as the real library does for most failures. */
 void tell_failure(const char *function) {
     const std::lock_guard<std::recursive_mutex> guard(machine().lock);
     machine().cudnn_error = std::string(function) + " was told to fail";
@@ -102,14 +103,14 @@ cudnnStatus_t set_dims(cudnnTensorStruct *tensor, cudnnDataType_t type, int rank
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* One convolution, all that it needs by value, because the descriptors may be gone when it runs. */
+/* A convolution with copies of all it needs, since the descriptors may be gone when it runs. */
 struct Convolution {
     cudnnTensorStruct x, y, w, bias;
     cudnnConvolutionStruct how;
     const void *x_data, *w_data, *z_data, *bias_data;
     void *y_data, *workspace;
     size_t workspace_bytes;
-    double alpha, beta; /* of z, which is y where the caller has none */
+    double alpha, beta; /* of z, which is y if the caller has no z */
     bool relu;
 
     cudnnStatus_t check() const {
@@ -139,7 +140,7 @@ struct Convolution {
         return x.element == Element::f32 && how.math != CUDNN_FMA_MATH ? round_to_tf32(value) : value;
     }
 
-    /* Spatial dims are always three here; a 2-D convolution has a first one of 1. */
+    /* Sizes and settings of spatial axis i of 3; a 2-D convolution has a first axis of size 1. */
     int spatial(const cudnnTensorStruct &tensor, int i) const {
         const int missing = 3 - how.spatial_rank;
         return i < missing ? 1 : tensor.dims[2 + i - missing];
@@ -149,7 +150,7 @@ struct Convolution {
         return i < missing ? otherwise : values[i - missing];
     }
 
-    /* The input coordinate that output o and filter tap r meet in, or -1 in the padding. */
+    /* Returns the input coordinate for output o and filter tap r, or -1 in the padding. */
     int input_at(int i, int o, int r) const {
         const int at = o * setting(how.strides, i, 1) - setting(how.pads, i, 0) + r * setting(how.dilations, i, 1);
         return at >= 0 && at < spatial(x, i) ? at : -1;
@@ -187,19 +188,19 @@ struct Convolution {
                             double value = alpha * sum_at(n, k, at);
                             if (beta != 0) value += beta * (double)load_element(z_data, index, y.element);
                             if (bias_data) value += (double)load_element(bias_data, k, bias.element);
-                            if (relu && !(value > 0)) value = 0; /* NaN is not propagated */
+                            if (relu && !(value > 0)) value = 0; /* replaces NaN: not propagated */
                             store_element(y_data, index, y.element, value);
                         }
     }
 };
 
-/* Is `a` of shape (1, channels, 1, 1) to the tensor of those channels? */
+/* True if `a` has the shape (1, channels, 1, 1), with the channels of the tensor. */
 bool is_one_a_channel(const cudnnTensorStruct &a, const cudnnTensorStruct &tensor) {
     return a.rank == tensor.rank && a.element == tensor.element && a.dims[1] == tensor.dims[1] &&
            a.count() == (size_t)tensor.dims[1];
 }
 
-/* Winograd's tiles of 4x4 for 2x2 outputs of a 3x3 window are four times as large as the tensors. */
+/* Winograd F(2x2, 3x3): a 4x4 tile for each 2x2 outputs makes the transformed tensors four times as large. */
 size_t workspace_of(cudnnConvolutionFwdAlgo_t algorithm, const Convolution &c) {
     if (algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED)
         return 4 * (c.x.bytes() + c.y.bytes()) + 2 * c.w.bytes();
@@ -255,7 +256,7 @@ const char *cudnnGetErrorString(cudnnStatus_t status) {
     return "unknown cuDNN status";
 }
 
-/* Of all threads; the real library keeps one for each. */
+/* One text for all threads; the real library keeps one per thread. */
 void cudnnGetLastErrorString(char *message, size_t max_size) {
     const std::lock_guard<std::recursive_mutex> guard(machine().lock);
     snprintf(message, max_size, "%s", machine().cudnn_error.c_str());
@@ -377,8 +378,8 @@ cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t descripto
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Best first, and one that cannot do it, as the real list may hold. The math type of an offer need not be the one that
- * was asked for: a caller that takes it over without a look gets TF32. */
+/* Offers algorithms best first, including one that cannot run, as the real list may. An offer's math type may differ
+ * from the one requested: a caller that adopts it unseen gets TF32. */
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
                                                      const cudnnFilterDescriptor_t w,
                                                      const cudnnConvolutionDescriptor_t convolution,

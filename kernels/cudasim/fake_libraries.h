@@ -1,7 +1,6 @@
-/* fake_libraries.h - what the simulated cuBLAS and cuDNN share: their functions' prototypes
- * (kernels/cuda/library_api.h), the gate, and operands as float arrays. Arithmetic is the plain loop: sums in double,
- * one rounding to the output type. Where a real library would use TF32, the operands are rounded to it, so that a test
- * can tell. */
+/* fake_libraries.h - common parts of the simulated cuBLAS and cuDNN: prototypes (kernels/cuda/library_api.h), the
+ * gate of calls, and element access. Arithmetic is a plain loop with sums in double and one rounding to the output
+ * type. Where a real library would use TF32, operands are rounded to it, so that a test can tell. */
 #ifndef CUDASIM_FAKE_LIBRARIES_H
 #define CUDASIM_FAKE_LIBRARIES_H
 
@@ -18,11 +17,11 @@ CUDNN_FUNCTIONS(CUDASIM_DECLARE)
 namespace cudasim {
 
 bool library_call_fails(const char *function);
-bool library_object_lives(const void *object); /* a handle or descriptor that was created and not destroyed */
-/* Work of the library in a stream of the handle's device, which must be current; the device's memory is open to it.
- * False: another device is current, no such stream, or the work failed. */
+bool library_object_lives(const void *object); /* true for a created handle or descriptor until it is destroyed */
+/* Submits work of a library to a stream of the handle's device, with access to the device's memory. False: another
+ * device is current, there is no such stream, or the work failed. */
 bool library_submit(int device, cudaStream_t stream, const std::function<void()> &work);
-bool operand_is_valid(const void *memory, size_t bytes); /* device or pinned memory, wholly within a live buffer */
+bool operand_is_valid(const void *memory, size_t bytes); /* device or pinned memory, within one live buffer */
 
 enum class Element { f32, f16, bf16 };
 

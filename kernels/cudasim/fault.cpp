@@ -1,9 +1,8 @@
-/* fault.cpp - what the processor traps in a kernel: wild addresses, misaligned vectors, stack overflow, division by
- * zero.
+/* fault.cpp - processor traps in a kernel: wild addresses, misaligned vectors, stack overflow, division by zero.
  *
- * The kernel is abandoned with the error that a GPU would report, and the program goes on. A fault outside kernels goes
- * to whoever handled it before; only host code that dereferences a device pointer is told so on stderr first, because
- * the program is about to die of it and nothing else could say why. Read next: shared.cpp. */
+ * The kernel is abandoned with the error that a GPU would report, and the program continues. A fault outside kernels
+ * goes to the previous handler; if host code dereferenced a device pointer, stderr is told first, because the
+ * program is about to die and nothing else could explain it. Read next: shared.cpp. */
 #include "kernels/cudasim/sim.h"
 
 #include <stdio.h>
@@ -19,13 +18,13 @@ void pass_on(int signal_number, siginfo_t *info, void *context) {
     if (previous->sa_flags & SA_SIGINFO && previous->sa_sigaction)
         previous->sa_sigaction(signal_number, info, context);
     else
-        sigaction(signal_number, previous, nullptr); /* returning meets the fault again, in the old handler */
+        sigaction(signal_number, previous, nullptr); /* on return, the instruction faults again, into the old handler */
 }
 
-/* Does not return to the faulting instruction: stop_kernel switches to the launcher's stack. */
+/* Never returns to the faulting instruction: stop_kernel switches to the launcher's stack. */
 [[noreturn]] void stop_for_fault(int signal_number, const siginfo_t *info) {
     if (signal_number == SIGFPE) stop_kernel(cudaErrorLaunchFailure, "integer division by zero");
-    if (info->si_code == SI_KERNEL) /* a general protection fault, which tells no address */
+    if (info->si_code == SI_KERNEL) /* a general protection fault, which reports no address */
         stop_kernel(cudaErrorMisalignedAddress, "a vector load or store at a misaligned address");
     const int device = heap_device(info->si_addr);
     if (device >= 0 && device != running_device())

@@ -1,8 +1,8 @@
 /* fiber.cpp - fibers: a stack each, and a switch between them in a dozen instructions.
  *
- * swapcontext would do, but asks the kernel for the signal mask at each switch, 20 times slower; C++ coroutines would
- * make every device function that may wait a coroutine. Knows nothing of CUDA. AddressSanitizer is told of each switch.
- * Read next: block.cpp, which puts CUDA threads on fibers. */
+ * swapcontext would work, but calls the kernel for the signal mask at each switch, which is 20 times slower; C++
+ * coroutines would turn every device function that may wait into a coroutine. This file does not depend on CUDA.
+ * AddressSanitizer is informed of each switch. Read next: block.cpp, which runs CUDA threads on fibers. */
 #include "kernels/cudasim/sim.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #error "the simulated CUDA device switches stacks in x86-64 assembly; build without it on this machine"
 #endif
 
-/* Saves the callee-saved registers on the stack, stores its address in *save, and continues where `to` stopped. */
+/* Pushes the callee-saved registers, stores the stack pointer in *save, and continues where `to` stopped. */
 extern "C" void cudasim_switch(void **save, void *to) __attribute__((visibility("hidden")));
 asm(".text\n"
     ".hidden cudasim_switch\n"
@@ -43,7 +43,7 @@ namespace cudasim {
 
 namespace {
 
-const size_t guard_bytes = 256 << 10; /* in front of a stack: an overflow, also by a large frame, faults */
+const size_t guard_bytes = 256 << 10; /* below each stack: an overflow faults, even by a large frame */
 #ifdef CUDASIM_ASAN
 const size_t stack_bytes = 256 << 10; /* frames grow by their red zones */
 #else
@@ -56,7 +56,8 @@ Fiber *switched_from;
 
 } // namespace
 
-/* AddressSanitizer tells the bounds of the stack that was left, which for an operating system thread's is news. */
+/* Completes a switch. AddressSanitizer reports the bounds of the stack that was left, which is the only source of
+ * the bounds of an operating system thread's. */
 static void finish_switch(void *asan_stack) {
 #ifdef CUDASIM_ASAN
     const void *bottom;
@@ -76,11 +77,10 @@ void fiber_entered() {
 
 void fiber_restart(Fiber *fiber, void (*entry)()) {
     ASAN_UNPOISON_MEMORY_REGION(fiber->stack, fiber->stack_size);
-    /* Stacks lie at multiples of a large power of two; without the shift their tops would share one set of the cache.
-     */
+    /* Stacks lie at multiples of a large power of two; without the shift, their tops would share one cache set. */
     const size_t shift = 64 + (uintptr_t)fiber->stack / stack_bytes % 61 * 320;
     void **top = (void **)(fiber->stack + fiber->stack_size - shift);
-    *--top = nullptr; /* where a return address would be: keeps the stack aligned as the ABI asks */
+    *--top = nullptr; /* in place of a return address; keeps the alignment of the ABI */
     *--top = (void *)entry;
     for (int i = 0; i < saved_registers; i++) *--top = nullptr;
     fiber->stack_pointer = top;

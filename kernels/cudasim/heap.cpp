@@ -1,10 +1,11 @@
-/* heap.cpp - device memory: an arena of address space for each device, which nobody can touch but a kernel or a copy of
- * that device while it runs.
+/* heap.cpp - device memory: an arena of address space per device, accessible only to a kernel or a copy of that
+ * device, and only while it runs.
  *
- * So host code that dereferences a device pointer faults at once, and so does a kernel that is handed a buffer of the
- * other device. Fresh buffers hold poison; they are aligned to 256 bytes and to no more, as CUDA promises; addresses
- * are not used again before the arena is used up; under AddressSanitizer everything outside live buffers is poisoned.
- * Pages are asked for in 2 MB pieces, because what opening costs is counted in pages. Read next: race.cpp. */
+ * Host code that dereferences a device pointer therefore faults at once, and so does a kernel that gets a buffer of
+ * the other device. Fresh buffers hold poison; they are aligned to 256 bytes and no more, as CUDA promises;
+ * addresses are not reused before the arena is used up; under AddressSanitizer everything outside live buffers is
+ * poisoned. The arena uses 2 MB pages, because the cost of opening it is proportional to the number of pages. Read
+ * next: race.cpp. */
 #include "kernels/cudasim/sim.h"
 
 #include <algorithm>
@@ -16,19 +17,19 @@ namespace cudasim {
 namespace {
 
 const size_t page = 4096, huge_page = 2 << 20;
-const size_t arena_bytes = (size_t)16 << 30; /* of address space; memory is taken when touched */
-const size_t lead = 256; /* before each buffer: a red zone, and what keeps it from being aligned to more */
+const size_t arena_bytes = (size_t)16 << 30; /* of address space; memory is committed when touched */
+const size_t lead = 256; /* before each buffer: a red zone, which also prevents a larger alignment */
 
 struct Buffer {
-    size_t size;  /* as asked for */
-    char *block;  /* the pages it lies in */
-    size_t taken; /* their bytes */
+    size_t size;  /* as requested */
+    char *block;  /* pages that contain the buffer */
+    size_t taken; /* bytes of those pages */
 };
 
 struct Arena {
     char *start;
-    size_t used;   /* bytes from the start that were ever handed out */
-    size_t opened; /* bytes from the start, of what is open: what lies before holds no live buffer */
+    size_t used;   /* bytes from the start that were ever allocated */
+    size_t opened; /* offset where the open part begins; no live buffer lies before it */
     int open;      /* nesting depth */
     std::map<char *, Buffer> live;
     std::multimap<size_t, char *> free_blocks; /* by size */
@@ -46,7 +47,7 @@ void protect(Arena &arena, int protection) {
     if (end > arena.opened) mprotect(arena.start + arena.opened, end - arena.opened, protection);
 }
 
-/* The first live byte, or the end of what was ever used. */
+/* Offset of the first live block, or the end of the used part, rounded down to a huge page. */
 size_t first_live(const Arena &arena) {
     const size_t first = arena.live.empty() ? arena.used : (size_t)(arena.live.begin()->second.block - arena.start);
     return first / huge_page * huge_page;
@@ -57,13 +58,13 @@ bool create(Arena &arena) {
     void *memory =
         mmap(nullptr, arena_bytes + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
-    install_fault_handlers(); /* before anybody can hold a device pointer */
+    install_fault_handlers(); /* before a device pointer exists */
     arena.start = (char *)round_up((uintptr_t)memory, huge_page);
     madvise(arena.start, arena_bytes, MADV_HUGEPAGE);
     return true;
 }
 
-/* Fresh addresses first, so that a use after free finds nobody else's data. */
+/* Prefers fresh addresses, so that a use after free does not find another buffer's data. */
 char *take_block(Arena &arena, size_t size, size_t *taken) {
     *taken = size;
     if (size <= arena_bytes - arena.used) {
@@ -130,7 +131,7 @@ bool heap_release(void *memory) {
     arena.free_blocks.insert({buffer.taken, buffer.block});
     race_forget(memory, buffer.size);
     ASAN_POISON_MEMORY_REGION(buffer.block, buffer.taken);
-    madvise(buffer.block, buffer.taken, MADV_DONTNEED); /* gives the pages back, keeps the addresses */
+    madvise(buffer.block, buffer.taken, MADV_DONTNEED); /* returns the pages, keeps the addresses */
     return true;
 }
 

@@ -1,8 +1,7 @@
-/* hooks.cpp - kernels compiled with -fsanitize=thread call the hooks below at each memory access.
+/* hooks.cpp - callbacks of kernels compiled with -fsanitize=thread, at each memory access.
  *
- * ThreadSanitizer's own runtime is not linked; only its compiler pass is used. An access goes to the race checker, or
- * to the traffic meter while a launch is metered; those of programs whose kernels are not instrumented go to neither.
- * Read next: race.cpp, traffic.cpp. */
+ * Only the compiler pass of ThreadSanitizer is used; its runtime is not linked. An access is reported to the race
+ * checker, or to the traffic meter while a metered launch runs. Read next: race.cpp, traffic.cpp. */
 #include "kernels/cudasim/sim.h"
 
 namespace cudasim {
@@ -72,13 +71,14 @@ CUDASIM_HOOKS(8)
 CUDASIM_HOOKS(16)
 #undef CUDASIM_HOOKS
 
-/* Called once by every instrumented file, before main. */
+/* Called by every instrumented file before main. */
 void __tsan_init() {
     instrumented = true;
 }
 void __tsan_func_entry(void *) {}
 void __tsan_func_exit() {}
-/* Copies of whole structs. Compilers that still call memcpy for them: the build renames it in kernel objects. */
+/* Copies and fills of whole structs. For compilers that call memcpy nevertheless, the build renames it in kernel
+ * objects. */
 void *__tsan_memcpy(void *to, const void *from, size_t size) {
     if (size) hook(from, size, Access::read, __builtin_return_address(0), false);
     if (size) hook(to, size, Access::write, __builtin_return_address(0), false);

@@ -1,8 +1,8 @@
-/* libraries.cpp - opening the simulated cuBLAS and cuDNN, and what their functions share with the API.
+/* libraries.cpp - opening the simulated cuBLAS and cuDNN, and functions that they share with the API.
  *
- * A library is "installed" in the version that the settings name, and is found under that version's file name only.
- * Its functions stand in this very program; their addresses are what cuda_library_symbol gives out.
- * Read next: fake_cublas.cpp, fake_cudnn.cpp. */
+ * A library is "installed" in the version that the settings name, and found under that version's file name only. Its
+ * functions are part of this program; cuda_library_symbol returns their addresses. Read next: fake_cublas.cpp,
+ * fake_cudnn.cpp. */
 #include "kernels/cudasim/libraries.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct Symbol {
 #define CUDASIM_SYMBOL(type, name, parameters) {#name, (void *)name},
 const Symbol cublas_symbols[] = {CUBLAS_FUNCTIONS(CUDASIM_SYMBOL){nullptr, nullptr}};
 const Symbol cudnn_symbols[] = {CUDNN_FUNCTIONS(CUDASIM_SYMBOL){nullptr, nullptr}};
-const Symbol driver_symbols[] = {{"cuInit", (void *)cuDeviceGet}, {nullptr, nullptr}}; /* is there; nobody calls it */
+const Symbol driver_symbols[] = {{"cuInit", (void *)cuDeviceGet}, {nullptr, nullptr}}; /* must exist; never called */
 #undef CUDASIM_SYMBOL
 
 bool is_installed(const char *name, const char *library, int version) {

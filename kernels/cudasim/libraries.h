@@ -1,6 +1,6 @@
-/* libraries.h - how host code opens the simulated cuBLAS and cuDNN: dlopen's part, as kernels/cuda/library_file.h has
- * it, for library names that exist only in the simulation. Which of them are "installed", and in which version, is a
- * setting (control.h), and so is whether the machine has a GPU. C and C++. */
+/* libraries.h - opening the simulated cuBLAS and cuDNN: the dlopen functions of kernels/cuda/library_file.h, for
+ * library names that exist only in the simulation. Settings (control.h) select the libraries and versions that are
+ * "installed", and whether the machine has a GPU. C and C++. */
 #ifndef CUDASIM_LIBRARIES_H
 #define CUDASIM_LIBRARIES_H
 
@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/* "libcublas.so.13" and the like. NULL: not installed; cuda_library_error says so in dlerror's words. */
+/* Opens "libcublas.so.13" and the like. NULL: not installed; cuda_library_error then returns dlerror's text. */
 void *cuda_library_open(const char *file_name);
 void *cuda_library_symbol(void *library, const char *name);
 const char *cuda_library_error(void);
 void cuda_library_close(void *library);
-/* Has this machine a GPU, whatever CUDA is told to show? */
+/* True if this machine has a GPU, even one that is hidden from CUDA. */
 bool cuda_machine_has_gpu(void);
 
 #ifdef __cplusplus

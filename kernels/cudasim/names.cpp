@@ -1,5 +1,5 @@
-/* names.cpp - the name of a kernel, for reports: kernels are static functions, so only the symbol table of the file
- * that holds them knows it. */
+/* names.cpp - the name of a kernel, for reports. Kernels are static functions, so only the symbol table of their
+ * file contains their names. */
 #include "kernels/cudasim/sim.h"
 
 #include <cxxabi.h>
@@ -16,7 +16,7 @@ namespace cudasim {
 
 namespace {
 
-/* A file, mapped for reading while this lives; `start` is NULL where it cannot be. */
+/* A file mapped for reading during this object's lifetime; `start` is NULL on failure. */
 class MappedFile {
   public:
     const char *start = nullptr;
@@ -41,7 +41,7 @@ class MappedFile {
     size_t size = 0;
 };
 
-/* "" where the file, which the loader has accepted, has no such symbol. */
+/* Returns "" if the file has no such symbol. The loader has accepted the file, so its headers need no checks. */
 std::string symbol_at(const char *file, uintptr_t offset) {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)file;
     const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + header->e_shoff);

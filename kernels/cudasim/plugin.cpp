@@ -1,4 +1,4 @@
-/* plugin.cpp - the one function that libtinyort-cudasim.so exports. */
+/* plugin.cpp - the only function that libtinyort-cudasim.so exports. */
 extern "C" {
 #include "runtime/providers/plugin.h"
 }

@@ -1,10 +1,11 @@
-/* race.cpp - the race checker, which hooks.cpp tells of each memory access of an instrumented kernel.
+/* race.cpp - the race checker, to which hooks.cpp reports each memory access of an instrumented kernel.
  *
- * A shadow cell for every byte remembers who wrote and read it last, and when, in epochs that barriers advance. Two
- * accesses of different threads, one of them a write, are a race unless a barrier, a __syncwarp (same warp) or the
- * launch's end lies between. Blocks of a grid are ordered by one thing alone: a block writes, passes __threadfence and
- * touches a counter by an atomic operation; another touches that counter later, passes __threadfence and reads.
- * Accesses outside live buffers, to host memory and at misaligned addresses are errors too. Read next: traffic.cpp. */
+ * A shadow cell for every byte records its last writer and reader and their times, in epochs that barriers advance.
+ * Two accesses by different threads, at least one a write, are a race unless a barrier, a __syncwarp (same warp) or
+ * the end of the launch lies between. Blocks of a grid are ordered only in this way: one block writes, passes
+ * __threadfence and updates a counter atomically; another updates that counter later, passes __threadfence and
+ * reads. Accesses outside live buffers, to host memory and at misaligned addresses are errors too. Read next:
+ * traffic.cpp. */
 #include "kernels/cudasim/sim.h"
 
 #include <link.h>
@@ -17,11 +18,11 @@ namespace {
 
 struct Cell {
     uint32_t write_epoch, read_epoch; /* 0: never */
-    uint16_t writer, reader;          /* thread in its block */
+    uint16_t writer, reader;          /* index of the thread in its block */
     uint16_t write_warp_epoch, read_warp_epoch;
     bool atomic_write;
-    bool read_by_warps;   /* in read_epoch, by threads of several warps */
-    bool read_by_threads; /* in read_epoch and read_warp_epoch, by several threads of one warp */
+    bool read_by_warps;   /* by threads of several warps in read_epoch */
+    bool read_by_threads; /* by several threads of one warp in read_epoch and read_warp_epoch */
 };
 
 const uintptr_t cells_a_page = 4096;
@@ -29,17 +30,17 @@ std::unordered_map<uintptr_t, std::vector<Cell>> shadow;
 uintptr_t last_page;
 Cell *last_cells;
 
-/* Epochs grow for ever: those from launch_start on belong to this launch, from block_start on to this block. */
+/* Epochs only grow: those from launch_start on belong to this launch, from block_start on to this block. */
 uint32_t epoch = 1, launch_start = 1, block_start = 1;
 uint16_t warp_epoch[max_block_threads / 32];
 
-/* What a block did before a fence, of which an atomic operation has told others; by the counter's address. */
+/* Epochs of a block before a fence, which its later atomic operations publish. */
 struct Epochs {
     uint32_t first, last;
 };
-std::unordered_map<const void *, std::vector<Epochs>> published; /* in this launch */
-std::vector<Epochs> heard_of, acquired;                          /* by this block; the latter behind a fence */
-uint32_t fence_epoch;                                            /* of this block's last one; 0: none */
+std::unordered_map<const void *, std::vector<Epochs>> published; /* by the counter's address, in this launch */
+std::vector<Epochs> heard_of, acquired; /* by this block, from counters; acquired: those before its last fence */
+uint32_t fence_epoch;                   /* this block's last fence; 0: none */
 
 bool has_acquired(uint32_t then) {
     for (const Epochs &epochs : acquired)
@@ -58,10 +59,10 @@ Cell *cell_of(uintptr_t address) {
     return last_cells + address % cells_a_page;
 }
 
-/* Is an access of that time by another thread ordered before what `thread` does now? */
+/* True if an access at epoch `then` by thread `other` is ordered before the current access of `thread`. */
 bool ordered(uint32_t then, int other, uint16_t other_warp_epoch, int thread, bool in_shared) {
     if (then < launch_start) return true;
-    if (then < block_start) return in_shared || has_acquired(then); /* shared memory is the block's own */
+    if (then < block_start) return in_shared || has_acquired(then); /* shared memory belongs to the block */
     if (other == thread || then != epoch) return true;
     return other / 32 == thread / 32 && other_warp_epoch != warp_epoch[thread / 32];
 }
@@ -97,7 +98,7 @@ void note_write(Cell *cell, int thread, Access access) {
     cell->atomic_write = access == Access::atomic;
 }
 
-/* Constant tables and literals lie in the data of some loaded object. */
+/* True if the address lies in a loaded object's data, as constant tables and literals do. */
 bool in_loaded_object(uintptr_t address) {
     return dl_iterate_phdr(
         [](dl_phdr_info *object, size_t, void *sought) {
@@ -173,7 +174,8 @@ void race_access(int thread, const void *memory, size_t size, Access access, con
     }
 }
 
-/* The block adds what it has published to the counter, and hears of what others have. */
+/* An atomic operation on a counter: publishes this block's epochs before its last fence, and receives those of
+ * others. */
 void race_meet_at(const void *counter) {
     std::vector<Epochs> &there = published[counter];
     heard_of.insert(heard_of.end(), there.begin(), there.end());

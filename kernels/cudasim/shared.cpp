@@ -1,9 +1,9 @@
 /* shared.cpp - the running block's __shared__ memory: one arena, red zones between arrays, poison in fresh ones.
  *
- * Under clang++ -femulated-tls each use of a __shared__ array asks __emutls_get_address where it lies; answering that
- * question here gives every block fresh arrays of exactly the size declared. g++ has no such option: there only dynamic
- * shared memory lives here, and __shared__ arrays are thread-local variables that the checks do not see.
- * Read next: heap.cpp. */
+ * Under clang++ -femulated-tls each use of a __shared__ array calls __emutls_get_address; its replacement here gives
+ * every block fresh arrays of exactly the declared size. g++ has no such option: there only dynamic shared memory
+ * lies in the arena, and __shared__ arrays are thread-local variables that the checks do not see. Read next:
+ * heap.cpp. */
 #include "kernels/cudasim/sim.h"
 
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 
 namespace cudasim {
 
-/* The compiler's record of a thread-local variable; the layout is fixed by its runtime library's ABI. */
+/* The compiler's record of a thread-local variable; the ABI of its runtime library fixes the layout. */
 struct EmulatedTls {
     size_t size, alignment;
-    void *address; /* ours to use: where the array lies in this block, NULL if it was not yet used */
+    void *address; /* free for our use: the array's address in this block; NULL before its first use */
     void *initial;
 };
 
 namespace {
 
-const size_t arena_bytes = 1 << 20; /* several times what a block may have, for the red zones */
+const size_t arena_bytes = 1 << 20; /* several times a block's limit, for the red zones */
 const size_t red_zone = 64;
 
 struct Array {
@@ -90,7 +90,7 @@ bool shared_contains(uintptr_t address) {
     return address >= (uintptr_t)arena && address < (uintptr_t)arena + arena_bytes;
 }
 #else
-/* __shared__ arrays lie wherever this thread's variables lie: nothing can be said of an address. */
+/* __shared__ arrays are ordinary thread-local variables here, so any address may be shared. */
 bool shared_contains(uintptr_t) {
     return true;
 }

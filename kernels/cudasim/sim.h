@@ -1,6 +1,6 @@
-/* sim.h - what the parts of the simulated device know of each other: fibers, the running block, shared memory, the
- * device heaps, the race checker, the traffic meter. Kernels see device.h, host code cudart.h, tests control.h; none of
- * them this.
+/* sim.h - interfaces between the parts of the simulated device: fibers, the running block, shared memory, the device
+ * heaps, the race checker, the traffic meter. Kernels include device.h, host code cudart.h, tests control.h; none of
+ * them includes this.
  *
  * Everything here runs under the one lock of the fake API (api.h), so there is one running block and one clock.
  * Reading order: fiber.cpp, block.cpp, warp.cpp, fault.cpp, shared.cpp, heap.cpp, hooks.cpp, race.cpp, traffic.cpp;
@@ -35,19 +35,19 @@ namespace cudasim {
 const int max_devices = 2;
 const int max_block_threads = 1024;
 const size_t max_static_shared = 48 << 10;
-const unsigned char poison = 0xff; /* as a fill: NaN in every float type, -1 in every integer */
+const unsigned char poison = 0xff; /* fill byte: NaN in every float type, -1 in every integer */
 
 /* ---- fiber.cpp: stacks and switching between them ---- */
 
 struct Fiber {
     void *stack_pointer;
-    char *stack; /* lowest address; of an operating system thread, known only under AddressSanitizer */
+    char *stack; /* lowest address; for an operating system thread, known only under AddressSanitizer */
     size_t stack_size;
-    bool owns_stack; /* false: stands for the operating system thread that launched */
+    bool owns_stack; /* false: the operating system thread that launched */
 };
-/* The entry calls fiber_entered first, and never returns. */
+/* The entry must call fiber_entered first, and must not return. */
 void fiber_create(Fiber *fiber, void (*entry)());
-void fiber_restart(Fiber *fiber, void (*entry)()); /* forgets where it was */
+void fiber_restart(Fiber *fiber, void (*entry)()); /* discards its position */
 void fiber_entered();
 void fiber_switch(Fiber *from, Fiber *to);
 
@@ -57,9 +57,9 @@ struct Kernel {
     Trampoline trampoline;
     const size_t *argument_sizes;
     int argument_count;
-    Site site; /* where it was last launched */
+    Site site; /* of its last launch */
 };
-bool find_kernel(const void *function, Kernel *kernel); /* false: launch() never saw it */
+bool find_kernel(const void *function, Kernel *kernel); /* false: launch() was never called with it */
 
 enum class Order { forward, reverse, random };
 struct Grid {
@@ -77,11 +77,11 @@ struct Schedule {
     bool stop_at_failure; /* abort(), for a debugger */
     bool meter_traffic;
 };
-/* Runs to its end, or to the first misbehaviour, which it returns; failure_text then says what and where. */
+/* Runs the grid to its end or to the first misbehaviour, which it returns; failure_text then explains it. */
 cudaError_t run_grid(const Grid &grid, const Schedule &schedule);
 const char *failure_text();
 
-/* For the checks that act in the name of the running thread. stop_kernel abandons the whole grid. */
+/* For checks that act on behalf of the running thread; stop_kernel abandons the whole grid. */
 bool in_kernel();
 int current_thread();
 int running_device();
@@ -90,9 +90,9 @@ bool on_current_stack(uintptr_t address);
 
 /* ---- fault.cpp: SIGSEGV and SIGFPE in a kernel stop that kernel ---- */
 
-void install_fault_handlers(); /* once; calls after the first do nothing */
+void install_fault_handlers(); /* calls after the first do nothing */
 
-/* While it lives, this thread's handlers have a stack of their own: the fault may be a fiber's stack overflow. */
+/* Gives this thread's signal handlers a stack of their own, since the fault may be a fiber's stack overflow. */
 class FaultStack {
   public:
     FaultStack();
@@ -109,12 +109,12 @@ void shared_reset(size_t dynamic_bytes, size_t max_bytes); /* before each block,
 bool shared_contains(uintptr_t address);                   /* within the arena */
 bool shared_owns(uintptr_t address, size_t size);          /* within one array */
 
-/* ---- heap.cpp: one arena a device, closed to everybody but while a kernel or a copy of that device runs ---- */
+/* ---- heap.cpp: one arena per device, accessible only while a kernel or a copy of that device runs ---- */
 
-void *heap_allocate(int device, size_t bytes);    /* NULL: no room; aligned to 256 bytes, and to no more */
+void *heap_allocate(int device, size_t bytes);    /* NULL: no room; aligned to 256 bytes, and no more */
 bool heap_release(void *memory);                  /* false: not the start of a live buffer */
-int heap_device(const void *memory);              /* of the arena that holds the address, or -1 */
-bool heap_owns(const void *memory, size_t bytes); /* wholly within one live buffer */
+int heap_device(const void *memory);              /* device whose arena holds the address, or -1 */
+bool heap_owns(const void *memory, size_t bytes); /* true if within one live buffer */
 size_t heap_live_bytes(int device);
 size_t heap_live_buffers(int device);
 void heap_open(int device);
@@ -132,7 +132,7 @@ struct HeapAccess {
     HeapAccess &operator=(const HeapAccess &) = delete;
 };
 
-/* ---- hooks.cpp: what kernels compiled with -fsanitize=thread call; acts in programs with such kernels alone ---- */
+/* ---- hooks.cpp: callbacks of kernels compiled with -fsanitize=thread; unused in other programs ---- */
 
 enum class Access { read, write, atomic };
 const char *access_verb(Access access);
@@ -143,10 +143,10 @@ bool races_checked();
 
 void race_next_launch();
 void race_next_block();
-void race_next_phase();        /* a block-wide barrier was passed */
-void race_next_warp(int warp); /* a warp-wide one */
+void race_next_phase();        /* after a block-wide barrier */
+void race_next_warp(int warp); /* after a warp-wide barrier */
 void race_access(int thread, const void *address, size_t size, Access access, const void *code);
-void race_meet_at(const void *counter); /* an atomic operation */
+void race_meet_at(const void *counter); /* at an atomic operation */
 void race_fence();
 void race_forget(const void *address, size_t size); /* freed memory */
 
@@ -155,15 +155,15 @@ void race_forget(const void *address, size_t size); /* freed memory */
 typedef cudasim_traffic_counts Traffic;
 void traffic_reset();
 void traffic_next_launch(const void *kernel, bool metered);
-bool traffic_metered(); /* the running launch */
+bool traffic_metered(); /* true if the running launch is metered */
 void traffic_access(int thread, const void *address, size_t size, Access access, const void *code);
-void traffic_warp_meets(int warp); /* all its lanes that run are here */
-void traffic_block_meets();        /* likewise all threads, or all have exited */
+void traffic_warp_meets(int warp); /* all its running lanes have met */
+void traffic_block_meets();        /* all threads have met, or exited */
 size_t traffic_of_kernels(cudasim_traffic *rows, size_t max);
 
 /* ---- names.cpp ---- */
 
-std::string kernel_name(const void *kernel); /* "softmax_rows<float>", where the symbol table still has it */
+std::string kernel_name(const void *kernel); /* e.g. "softmax_rows<float>", if the symbol table has it */
 
 } // namespace cudasim
 #endif

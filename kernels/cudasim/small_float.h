@@ -1,8 +1,8 @@
 /* small_float.h - CUDA's half and bfloat16 for a host compiler: storage, conversions, arithmetic, intrinsics.
  *
- * Every operation is done in float or double and rounded once to nearest-even, as the GPU's instructions do.
- * The names are those of cuda_fp16.h and cuda_bf16.h; a name that is missing here can simply be added to the lists at
- * the end. The default constructors are trivial, or __shared__ arrays of these types would need initialization code. */
+ * Every operation is done in float or double and rounded once to nearest even, as the GPU's instructions do. Names
+ * are those of cuda_fp16.h and cuda_bf16.h; add missing ones to the lists at the end. The default constructors are
+ * trivial, since __shared__ arrays of these types cannot have initialization code. */
 #ifndef CUDASIM_SMALL_FLOAT_H
 #define CUDASIM_SMALL_FLOAT_H
 
@@ -15,8 +15,8 @@
 
 namespace cudasim {
 
-/* Rounds to the nearest number with so many mantissa and exponent bits, ties to even; overflow gives infinity, any NaN
- * the positive quiet NaN with all bits set, as the GPU's conversions do. */
+/* Rounds to the nearest number with these mantissa and exponent bits, ties to even. Overflow gives infinity, and any
+ * NaN the positive quiet NaN with all bits set, as the GPU's conversions do. */
 static inline uint16_t round_to_small_float(double value, int mantissa_bits, int exponent_bits) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -26,7 +26,7 @@ static inline uint16_t round_to_small_float(double value, int mantissa_bits, int
     const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
     if (value != value) return 0x7fff;
     if (exponent == 1024) return (uint16_t)(sign | infinity);
-    if (exponent == -1023) return sign; /* zero, or far below the smallest small float */
+    if (exponent == -1023) return sign; /* zero, or far below the least small float */
 
     const uint64_t significand = (bits & ((1ull << 52) - 1)) | 1ull << 52;
     const bool normal = exponent >= 1 - bias;
@@ -35,7 +35,7 @@ static inline uint16_t round_to_small_float(double value, int mantissa_bits, int
     uint64_t kept = significand >> shift;
     const uint64_t rest = significand & ((1ull << shift) - 1), tie = 1ull << (shift - 1);
     if (rest > tie || (rest == tie && (kept & 1))) kept++;
-    /* A carry out of the mantissa flows into the exponent, which is what rounding up means. */
+    /* A carry out of the mantissa increments the exponent, as rounding up should. */
     const uint64_t encoded = normal ? ((uint64_t)(exponent + bias - 1) << mantissa_bits) + kept : kept;
     return (uint16_t)(sign | (encoded < infinity ? encoded : infinity));
 }
@@ -118,7 +118,7 @@ typedef cudasim::SmallFloat2<__half> __half2, half2;
 typedef cudasim::SmallFloat<cudasim::BFloat16Format> __nv_bfloat16, nv_bfloat16;
 typedef cudasim::SmallFloat2<__nv_bfloat16> __nv_bfloat162, nv_bfloat162;
 
-/* Names that contain the type. */
+/* Intrinsics whose names contain the type. */
 #define CUDASIM_CONVERSIONS(T, T2, name)                                                                               \
     static inline T __float2##name(float a) {                                                                          \
         return T(a);                                                                                                   \
@@ -155,8 +155,8 @@ CUDASIM_CONVERSIONS(__half, __half2, half)
 CUDASIM_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16)
 #undef CUDASIM_CONVERSIONS
 
-/* Names that both types share. A fused multiply-add rounds once: the product and sum of two small floats are exact, or
- * close enough that no tie changes, in double. */
+/* Intrinsics whose names both types share. A fused multiply-add rounds once: in double, the product and sum of small
+ * floats are exact, or so close that no tie changes. */
 #define CUDASIM_UNARY(T, T2, intrinsic, expression)                                                                    \
     static inline T intrinsic(T small) {                                                                               \
         const float a = (float)small;                                                                                  \

@@ -1,10 +1,11 @@
-/* traffic.cpp - the traffic meter: what the accesses of instrumented kernels cost in sectors of global memory and in
+/* traffic.cpp - the traffic meter: costs of the accesses of instrumented kernels, in sectors of global memory and in
  * passes over the banks of shared memory.
  *
- * A warp access is one instruction executed by the lanes of a warp together. Lanes run one after the other here, so it
- * is put together again: the k-th execution of a call site (the hook's return address) by each lane since the warp last
- * met. Where lanes skip executions of a loop, the rest of that loop is put together one step off. There are no caches:
- * a sector counts in each warp access that touches it. Knows nothing of time. Read next: hooks.cpp, which calls it. */
+ * A warp access is one instruction that the lanes of a warp execute together. Lanes run one after the other here, so
+ * it is reassembled: from the k-th execution of a call site (the hook's return address) by each lane since the warp
+ * last met. If lanes skip iterations of a loop, the rest of that loop is reassembled one step off. There are no
+ * caches: a sector counts in each warp access that touches it. Time is not modelled. Read next: hooks.cpp, which
+ * calls it. */
 #include "kernels/cudasim/sim.h"
 
 #include <algorithm>
@@ -22,10 +23,10 @@ const uintptr_t sector_bytes = 32, bank_bytes = 4, widest_access = 16;
 
 struct WarpAccess {
     uintptr_t address[warp_lanes];
-    uint8_t size[warp_lanes]; /* 0: the lane is not in it */
+    uint8_t size[warp_lanes]; /* 0: the lane takes no part */
 };
 
-/* One instruction, as far as a warp has executed it since its lanes last met. */
+/* The executions of one instruction by a warp since its lanes last met. */
 struct CallSite {
     const void *code;
     Access access;
@@ -37,12 +38,12 @@ struct CallSite {
 struct Warp {
     std::vector<CallSite> sites;
     std::unordered_map<uintptr_t, size_t> site_of;
-    size_t next; /* the site that followed the last one before: a guess */
+    size_t next; /* predicted site: the one that followed the last one before */
 };
 
 Warp warps[max_block_threads / warp_lanes];
 std::map<std::string, Traffic> by_kernel;
-Traffic *metering; /* the running launch's kernel's; NULL: it is not metered */
+Traffic *metering; /* counts of the running launch's kernel; NULL: not metered */
 
 /* ---- what a warp access costs ---- */
 
@@ -60,8 +61,8 @@ uint64_t sectors_of(const WarpAccess &warp) {
     return (uint64_t)(std::unique(touched, touched + count) - touched);
 }
 
-/* How often the banks are passed over for lanes [first, first + count): the most different words that one has to give.
- */
+/* Returns the number of passes over the banks that lanes [first, first + count) need: the maximum number of distinct
+ * words in one bank. */
 uint64_t passes_of(const WarpAccess &warp, int first, int count) {
     uintptr_t words[widest_access / bank_bytes * warp_lanes];
     int word_count = 0, in_bank[banks] = {};
@@ -75,7 +76,7 @@ uint64_t passes_of(const WarpAccess &warp, int first, int count) {
     return (uint64_t)most;
 }
 
-/* 8 bytes a lane go in halves of the warp, 16 in quarters; each needs one pass. */
+/* A warp accesses 8 bytes per lane in halves, 16 in quarters; each half or quarter needs at least one pass. */
 uint64_t bank_conflicts_of(const WarpAccess &warp) {
     const int widest = *std::max_element(warp.size, warp.size + warp_lanes);
     const int group = widest <= 4 ? warp_lanes : widest <= 8 ? warp_lanes / 2 : warp_lanes / 4;
@@ -134,7 +135,7 @@ bool traffic_metered() {
 void traffic_access(int thread, const void *memory, size_t size, Access access, const void *code) {
     const uintptr_t address = (uintptr_t)memory;
     const bool shared = shared_contains(address);
-    if (!shared && heap_device(memory) < 0) return; /* the stack, tables of constants */
+    if (!shared && heap_device(memory) < 0) return; /* the stack, or constant tables */
     const int lane = thread % warp_lanes;
     CallSite &site = site_of(warps[thread / warp_lanes], code, access, shared);
     for (size_t at = 0; at < size; at += widest_access) {

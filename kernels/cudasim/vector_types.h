@@ -1,7 +1,7 @@
-/* vector_types.h - CUDA's built-in vector types and dim3, in the layout and alignment that nvcc gives them.
+/* vector_types.h - CUDA's built-in vector types and dim3, with the layout and alignment that nvcc gives them.
  *
- * Ours, so that the simulated device is built on machines that have nothing of NVIDIA's. Only the types that kernels
- * use: plain members, the alignment that one vector load needs, a make_ function each.
+ * Defined here so that the simulated device builds on machines without NVIDIA's headers. Only the types that kernels
+ * use: plain members, the alignment of a single vector load, a make_ function each.
  * Read next: small_float.h for half and bfloat16, device.h for the rest of the device language. */
 #ifndef CUDASIM_VECTOR_TYPES_H
 #define CUDASIM_VECTOR_TYPES_H

@@ -1,8 +1,8 @@
-/* warp.cpp - what warp collectives and asynchronous copies compute, each in one place for all lanes.
+/* warp.cpp - the computation of warp collectives and asynchronous copies, for all lanes at once.
  *
- * Fragment layouts are those of the PTX ISA (kernels/cuda/gpu.h writes them out). Every lane's operands lie in its
- * Lane; the results go there too. Accumulation is in float, in the order of k; a GPU's order is its own, so results are
- * compared with a tolerance. Who waits for whom is block.cpp's business. Read next: shared.cpp. */
+ * Fragment layouts are those of the PTX ISA (written out in kernels/cuda/gpu.h). Operands and results of a lane are
+ * in its Lane. Accumulation is in float, in the order of k; the order of a GPU is unspecified, so tests compare with
+ * a tolerance. block.cpp makes lanes wait for each other. Read next: shared.cpp. */
 #include "kernels/cudasim/warp.h"
 
 namespace cudasim {
@@ -14,7 +14,7 @@ template <class F> void for_each_lane(unsigned mask, F act) {
         if (mask >> i & 1) act(i);
 }
 
-/* Multiplies the 16 x depth matrix a by the depth x 8 matrix b, both already spread out, onto the lanes' c. */
+/* Adds the product of a (16 x depth) and b (depth x 8), both already gathered from the lanes, to the lanes' c. */
 void multiply(Lane *const *lanes, const float (*a)[16], const float (*b)[8], int depth) {
     for (int lane = 0; lane < 32; lane++) {
         MmaInput input;
@@ -29,7 +29,7 @@ void multiply(Lane *const *lanes, const float (*a)[16], const float (*b)[8], int
     }
 }
 
-/* Each 32-bit register holds two neighbouring elements of a row of a, of a column of b. */
+/* Each 32-bit register holds two neighbouring elements: of a row of a, or of a column of b. */
 template <class T> void multiply_16_bit(Lane *const *lanes) {
     float a[16][16], b[16][8];
     for (int lane = 0; lane < 32; lane++) {
@@ -48,7 +48,7 @@ template <class T> void multiply_16_bit(Lane *const *lanes) {
     multiply(lanes, a, b, 16);
 }
 
-/* The tensor core reads the upper 19 bits only. */
+/* The tensor core reads only the upper 19 bits. */
 float tfloat32(uint32_t bits) {
     return float_of_bits(bits & 0xffffe000u);
 }
@@ -78,7 +78,7 @@ void load_matrices(Lane *const *lanes, int matrices, bool transposed) {
 
 void synchronize_warp(Lane *const *, unsigned) {}
 
-/* From a lane outside the mask comes an undefined value: the poison. */
+/* The value from a lane outside the mask is undefined: poison. */
 void shuffle(Lane *const *lanes, unsigned mask) {
     for_each_lane(mask, [&](int i) {
         ShuffleInput own, other;
@@ -135,7 +135,7 @@ void load_matrix_x4_transposed(Lane *const *lanes, unsigned) {
     load_matrices(lanes, 4, true);
 }
 
-/* ---- cp.async: adversarial, the destination holds poison until the wait, which brings the data ---- */
+/* ---- cp.async, adversarially: the destination holds poison until the wait, which copies the data ---- */
 
 void AsyncCopies::reset() {
     copies.clear();

@@ -1,5 +1,5 @@
-/* warp.h - asynchronous copies of one thread, as block.cpp keeps them for each. What a collective computes needs no
- * declaration beyond device.h's. Defined in warp.cpp. */
+/* warp.h - the asynchronous copies of one thread, which block.cpp keeps for each; defined in warp.cpp. The
+ * collectives are declared in device.h. */
 #ifndef CUDASIM_WARP_H
 #define CUDASIM_WARP_H
 

@@ -1,11 +1,12 @@
-/* blocked.c - the inner loops of convolutions in the layout of ../blocked.h, and the way of a block there and back.
+/* blocked.c - the inner loop of convolutions in the layout of ../blocked.h, and the conversion of blocks from and to
+ * plain.
  *
- * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for each channel of each pixel
- * one broadcast and as many multiply-adds as there are vectors. Read next: ../blocked_conv.c. */
+ * A tile is some pixels by some vectors of filters, whose sums stay in registers: for each channel, each pixel takes
+ * one broadcast and one multiply-add per vector. Read next: ../blocked_conv.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/intrinsics.h"
 
-/* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
+/* GCC unrolls an outermost loop too late for its results to stay in registers, unless asked to. */
 #define UNROLL _Pragma("GCC unroll 16")
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
@@ -14,8 +15,8 @@ static const float zeros[BLOCKED_VECTORS * WIDTH];
 
 #define GROUPS(pixels) (((pixels) + 3) / 4)
 
-/* Pixel i of rows of `row` is at pointers that are 4 pixels apart: an address may have a step times 1 or 2, and one
- * more register has three of them. */
+/* Returns pixel i of rows of `row` pixels. Pointers are 4 pixels apart: x86 addresses scale an index by 1, 2 or 4,
+ * and 3 needs one more register. */
 INLINE const float *pixel_at(const float *const *groups, int64_t step, int row, int i) {
     return groups[i / row * GROUPS(row) + i % row / 4] + i % row % 4 * step;
 }
@@ -34,7 +35,7 @@ INLINE void store_sums(const tort_blocked_tile *t, int pixels, int vectors, cons
         }
 }
 
-/* For all tiles that are not whole: their sums come by way of the first cache, for the sake of the code's size. */
+/* Stores incomplete tiles. Not inlined, so their sums pass through memory, to keep the code small. */
 __attribute__((noinline)) static void store_rest(const tort_blocked_tile *t, int pixels, int vectors,
                                                  const vector (*sums)[BLOCKED_VECTORS]) {
     if (vectors == BLOCK_VECTORS)
@@ -43,7 +44,7 @@ __attribute__((noinline)) static void store_rest(const tort_blocked_tile *t, int
         store_sums(t, pixels, BLOCKED_VECTORS, sums);
 }
 
-/* pixels and vectors are constants where this is inlined, so that acc lives in registers. */
+/* pixels and vectors are constants after inlining, so acc lives in registers. */
 INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int row_pixels, int vectors) {
     const int groups_of_row = GROUPS(row_pixels), group_count = pixels / row_pixels * groups_of_row;
     vector acc[BLOCKED_PIXELS][BLOCKED_VECTORS], made[BLOCKED_PIXELS][BLOCKED_VECTORS];
@@ -132,7 +133,7 @@ void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, 
 typedef float quad __attribute__((vector_size(16)));
 typedef float loose_quad __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Four channels of four pixels at a time, as in pack_lanes. */
+/* Transposes four channels of four pixels, as pack_lanes does. */
 INLINE void square_out(const float *block, float *plain, int64_t pixels) {
     quad row[4];
     for (int i = 0; i < 4; i++) row[i] = *(const loose_quad *)(block + i * TORT_LANES);

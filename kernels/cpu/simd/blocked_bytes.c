@@ -1,7 +1,8 @@
 /* blocked_bytes.c - the inner loop of convolutions of bytes in the layout of ../blocked.h.
  *
- * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for four channels of each pixel
- * one broadcast word, and as many products as there are vectors. Read next: byte_vector.h, ../blocked_byte_conv.c. */
+ * A tile is some pixels by some vectors of filters, whose sums stay in registers: for four channels, each pixel
+ * takes one broadcast word, and one product of four bytes per vector. Read next: byte_vector.h,
+ * ../blocked_byte_conv.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/byte_lanes.h"
 #include "kernels/cpu/simd/byte_vector.h"
@@ -12,15 +13,15 @@
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
-/* Pixel i is at 4 pointers that are 4 pixels apart, as in blocked.c. */
+/* Returns a word of pixel i; pointers are 4 pixels apart, as in blocked.c. */
 INLINE mask word_at(const uint8_t *const *groups, int64_t step, int i) {
     int32_t word;
     memcpy(&word, groups[i / 4] + i % 4 * step, sizeof word);
     return word - (mask){0};
 }
 
-/* One function for all sizes of tiles: sums come by way of the first cache. The factors are such that none becomes NaN.
- * Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+/* Requantizes or stores sums. One function for all sizes of tiles: not inlined, so sums pass through memory. No
+ * factor turns a sum into NaN. Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
 __attribute__((noinline)) static void finish(const tort_blocked_byte_tile *t, int pixels, int vectors,
                                              const mask (*made)[BLOCKED_BYTE_VECTORS]) {
     const union {
@@ -43,7 +44,7 @@ __attribute__((noinline)) static void finish(const tort_blocked_byte_tile *t, in
     }
 }
 
-/* pixels and vectors are constants where this is inlined, so that acc lives in registers. */
+/* pixels and vectors are constants after inlining, so acc lives in registers. */
 INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vectors) {
     sums acc[BLOCKED_BYTE_PIXELS][BLOCKED_BYTE_VECTORS];
     const int64_t step = t->x_step;

@@ -1,14 +1,14 @@
 /* blocked_window.c - windows over one block of channels: depthwise filters, sums and maxima.
  *
- * Sixteen channels go side by side. Some pixels at a time have sums of their own, so that no sum waits for the one
- * before it; a single pixel stands at the border of a picture. Read next: ../blocked_window.c. */
+ * The sixteen channels are the lanes. PIXELS pixels at a time have sums of their own, so that additions overlap;
+ * pixels left over, and those at the border of a picture, go one by one. Read next: ../blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include <math.h>
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
-#define PIXELS (BLOCK_VECTORS > 2 ? 2 : 8 / BLOCK_VECTORS) /* at a time */
+#define PIXELS (BLOCK_VECTORS > 2 ? 2 : 8 / BLOCK_VECTORS) /* pixels at a time */
 #define UNROLL _Pragma("GCC unroll 16")
 
 typedef tort_blocked_window window;
@@ -27,7 +27,7 @@ INLINE void store_sums(const window *w, int pixels, vector (*acc)[BLOCK_VECTORS]
         }
 }
 
-/* weighted and pixels are constants where this is inlined. */
+/* weighted and pixels are constants after inlining. */
 INLINE void sum_pixels(const window *w, int pixels, bool weighted, int64_t at) {
     vector acc[PIXELS][BLOCK_VECTORS];
     const float *row = w->x + at * w->x_step, *weights = w->weights;

@@ -1,5 +1,5 @@
-/* byte_lanes.h - a vector's worth of bytes as lanes of 32 bits, there and back. Compilers make single bytes of
- * __builtin_convertvector where a processor has no instruction for all of it at once. */
+/* byte_lanes.h - conversion of a vector's worth of bytes to 32-bit lanes and back. __builtin_convertvector would
+ * become single bytes where the processor has no instruction for the whole conversion. */
 #ifndef TORT_KERNELS_CPU_SIMD_BYTE_LANES_H
 #define TORT_KERNELS_CPU_SIMD_BYTE_LANES_H
 
@@ -16,7 +16,7 @@ INLINE mask widen_bytes(const uint8_t *from, bool is_signed) {
     return (mask)vmovl_u16(vget_low_u16(vmovl_u8(bytes)));
 }
 
-/* The lowest byte of each lane. */
+/* Stores the lowest byte of each lane. */
 INLINE void narrow_bytes(mask lanes, uint8_t *to) {
     const int16x4_t pairs = vmovn_s32((int32x4_t)lanes);
     const uint32_t word = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(pairs, pairs))), 0);
@@ -35,7 +35,7 @@ INLINE mask widen_bytes(const uint8_t *from, bool is_signed) {
 #endif
 }
 
-/* The lowest byte of each lane. */
+/* Stores the lowest byte of each lane. */
 INLINE void narrow_bytes(mask lanes, uint8_t *to) {
 #if WIDTH == 16
     const __m128i bytes = _mm512_cvtepi32_epi8((__m512i)lanes);

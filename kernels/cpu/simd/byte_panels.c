@@ -1,5 +1,5 @@
-/* byte_panels.c - what goes into a tile of bytes and what comes out of it: rows in chunks, columns in words of four,
- * and sums as whole numbers, floats or bytes. Read next: ../bytes.h. */
+/* byte_panels.c - operands and results of a tile of bytes: rows in chunks, columns in words of four, and sums stored
+ * as int32, floats or bytes. Read next: ../bytes.h. */
 #include "kernels/cpu/bytes.h"
 #include "kernels/cpu/simd/byte_lanes.h"
 
@@ -12,7 +12,7 @@ typedef eight loose_eight __attribute__((aligned(1), may_alias));
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* `count` bytes of a chunk; those behind them are 0. Returns the sum of what is stored. */
+/* Copies `count` bytes to a chunk and fills it with 0. Returns the sum of the stored bytes. */
 INLINE int32_t copy_chunk(uint8_t *restrict to, const uint8_t *restrict from, int64_t stride, int64_t count,
                           uint8_t flip, bool is_signed) {
     int32_t sum = 0;
@@ -54,20 +54,20 @@ INLINE eight load_eight(const uint8_t *from) {
 #define UNPACK_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define UNPACK_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
-/* Eight words of their halves. */
+/* Stores eight words, made of pairs ab and cd. */
 INLINE void store_pairs(uint8_t *to, eight_pairs ab, eight_pairs cd, eight flip) {
     *(loose_eight *)to = (eight)__builtin_shufflevector(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11) ^ flip;
     *(loose_eight *)(to + 16) = (eight)__builtin_shufflevector(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15) ^ flip;
 }
 
-/* Eight words of four rows. */
+/* Interleaves eight bytes of each of four rows to eight words. */
 INLINE void interleave(uint8_t *to, const uint8_t *const *rows, int64_t at, eight flip) {
     const eight a = load_eight(rows[0] + at), b = load_eight(rows[1] + at), c = load_eight(rows[2] + at),
                 d = load_eight(rows[3] + at);
     store_pairs(to, (eight_pairs)UNPACK_LOW(a, b), (eight_pairs)UNPACK_LOW(c, d), flip);
 }
 
-/* Sixteen words. */
+/* Interleaves sixteen bytes of each row to sixteen words. */
 INLINE void interleave_wide(uint8_t *to, const uint8_t *const *rows, int64_t at, eight flip) {
     const eight a = *(const loose_eight *)(rows[0] + at), b = *(const loose_eight *)(rows[1] + at),
                 c = *(const loose_eight *)(rows[2] + at), d = *(const loose_eight *)(rows[3] + at);
@@ -77,7 +77,7 @@ INLINE void interleave_wide(uint8_t *to, const uint8_t *const *rows, int64_t at,
     store_pairs(to + 32, ab_high, cd_high, flip);
 }
 
-/* What is left over goes with the last of those before it. */
+/* Interleaves rows to words. Leftover words are done by one more step that overlaps the previous one. */
 void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip) {
     const eight flips = flip - (eight){0};
     if (count >= 16) {
@@ -95,9 +95,9 @@ void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 #define UNROLL _Pragma("GCC unroll 16")
-#define SQUARE 16 /* a side of what is turned at a time: the channels of a block */
+#define SQUARE 16 /* side of the square transposed at a time: the channels of a block */
 
-/* Rows become columns: four times the halves of a row take turns with those of the row half a square away. */
+/* Transposes a 16 x 16 square: four times, rows are interleaved with those half a square away. */
 INLINE void turn_square(eight *rows) {
     UNROLL
     for (int stage = 0; stage < 4; stage++) {
@@ -112,7 +112,8 @@ INLINE void turn_square(eight *rows) {
     }
 }
 
-/* Where the square after the one at `at` begins: the last one ends with the pixels. */
+/* Returns the start of the square after the one at `at`; the last square ends with the last pixel and overlaps the
+ * one before it. */
 INLINE int64_t next_square(int64_t at, int64_t pixels) {
     const int64_t last = pixels - SQUARE;
     return at < last && at + SQUARE > last ? last : at + SQUARE;
@@ -148,13 +149,13 @@ void SIMD(tort_simd_bytes_from_block)(const uint8_t *block, uint8_t *plain, int6
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-/* A vector of words from one place of the source to one of the panel's row. */
+/* A move of one vector of words from the source to the panel's row. */
 typedef struct move {
     int64_t from;
     int32_t to;
 } move;
 
-/* What a move writes too much is overwritten by the next one, or in the next row. */
+/* Excess words of a move are overwritten by the next move or the next row. */
 INLINE void move_rows(uint8_t *panel, const uint8_t *source, const int64_t *offsets, int64_t rows, const move *moves,
                       int count) {
     for (int64_t k = 0; k < rows; k++, panel += 4 * TILE_COLUMNS) {
@@ -181,7 +182,7 @@ void SIMD(tort_simd_byte_runs)(uint8_t *panel, const uint8_t *source, const int6
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* A vector of sums of row i, with what is added. */
+/* Returns a vector of sums of row i with their corrections added. */
 INLINE mask corrected(const tort_byte_finish *f, int i, int v, bool by_column, bool times) {
     const mask made = *(const loose_mask *)(const void *)(f->sums + i * TILE_COLUMNS + v * WIDTH);
     mask sum = add_modulo(made, f->row_add[i] - (mask){0});
@@ -191,7 +192,7 @@ INLINE mask corrected(const tort_byte_finish *f, int i, int v, bool by_column, b
     return add_modulo(sum, multiply_modulo(column, f->row_times[i]));
 }
 
-/* The factors are such that no sum becomes NaN. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+/* Stores bytes. No factor turns a sum into NaN. Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
 INLINE void store_bytes(const tort_byte_finish *f, int i, bool by_column, bool times, uint8_t *y) {
     const union {
         float number;
@@ -222,7 +223,7 @@ INLINE void store_whole(const tort_byte_finish *f, int i, bool by_column, bool t
         *(loose_mask *)(void *)(y + v * WIDTH) = corrected(f, i, v, by_column, times);
 }
 
-/* Fewer bytes than a row of a tile has. */
+/* Copies fewer bytes than a row of a tile has. */
 INLINE void copy_part(uint8_t *to, const uint8_t *from, size_t count) {
     for (size_t size = 2 * TILE_COLUMNS; size > 0; size /= 2) {
         if (!(count & size)) continue;

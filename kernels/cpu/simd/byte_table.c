@@ -1,6 +1,6 @@
-/* byte_table.c - y[i] = table[x[i]] for bytes: sixteen tables of sixteen bytes, of which a shuffle reads one for all
- * bytes of a vector at once. A byte finds itself in the table of its upper half; in the others it reads 0. Read next:
- * ../byte_table.c. */
+/* byte_table.c - y[i] = table[x[i]] for bytes: the table is sixteen tables of sixteen bytes, and a shuffle looks up
+ * all bytes of a vector in one of them. A byte finds its entry in the table of its upper half and reads 0 in the
+ * others. Read next: ../byte_table.c. */
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
@@ -24,8 +24,8 @@ typedef __m256i byte_vector;
 #endif
 
 #ifdef VECTOR_BYTES
-/* Shuffles take the lower half of a byte that is below 128 and give 0 for others: with 0x70 added, of the byte's upper
- * half only 0 is left below. */
+/* Shuffles index by the lower half of a byte below 128 and give 0 for other bytes: after adding 0x70 with
+ * saturation, only bytes whose upper half was 0 remain below 128. */
 INLINE void look_up(const byte_vector *tables, const uint8_t *x, uint8_t *y) {
     byte_vector bytes, found = ALL(0);
     memcpy(&bytes, x, sizeof bytes);
@@ -46,7 +46,7 @@ static int64_t look_up_vectors(const uint8_t *table, const uint8_t *x, uint8_t *
     return i;
 }
 #elif defined(__aarch64__)
-/* Four tables of 64; a byte beyond its table reads 0. */
+/* Looks up in four tables of 64; a byte beyond its table reads 0. */
 static int64_t look_up_vectors(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count) {
     uint8x16x4_t tables[4];
     int64_t i = 0;
@@ -61,7 +61,7 @@ static int64_t look_up_vectors(const uint8_t *table, const uint8_t *x, uint8_t *
     return i;
 }
 #else
-/* A shuffle of 16 bytes does no more than single bytes do. */
+/* A shuffle of 16 bytes is not faster than single bytes. */
 static int64_t look_up_vectors(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count) {
     (void)table, (void)x, (void)y, (void)count;
     return 0;

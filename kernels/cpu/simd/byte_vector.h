@@ -1,17 +1,17 @@
-/* byte_vector.h - four products of bytes a lane, added up: with the processor's instruction for it (VNNI of x86, DOT of
- * Arm), where the source is compiled for that, or widened to 16 bits. None of the ways saturates. */
+/* byte_vector.h - sums of four products of bytes per lane: by the processor's instruction (VNNI of x86, DOT of Arm)
+ * where the source is compiled for it, else widened to 16 bits. No variant saturates. */
 #ifndef TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 
 #include "kernels/cpu/simd/intrinsics.h"
 
 #ifdef __aarch64__
-#define ALL_SIGNED true /* both operands are; else one of them */
+#define ALL_SIGNED true /* both operands are signed; otherwise one of them is */
 #else
 #define ALL_SIGNED false
 #endif
 
-/* What fills the registers in a tile of ../blocked.h: so many pixels beside so many vectors of filters. */
+/* Tile of ../blocked.h that fills the registers: pixels by vectors of filters. */
 #if defined(__AVX512VNNI__)
 #define BLOCKED_BYTE_PIXELS 14
 #define BLOCKED_BYTE_VECTORS 2
@@ -34,7 +34,7 @@ typedef int16_t halves __attribute__((vector_size(WIDTH * 4)));
 typedef uint16_t unsigned_halves __attribute__((vector_size(WIDTH * 4)));
 
 #if defined(__aarch64__) && !defined(__ARM_FEATURE_DOTPROD)
-/* Sums of pairs of products, two a word. */
+/* Sums of pairs of products: a word of four products has two. */
 typedef struct sums {
     int32x4_t low, high;
 } sums;

@@ -1,8 +1,8 @@
-/* bytes.c - the inner loop of products of 8-bit integers: a tile of sums that stays in registers.
+/* bytes.c - the inner loop of products of 8-bit integers: a tile of sums in registers.
  *
- * Four bytes of a row against four of each column make one sum. Processors have an instruction for that (VNNI of x86,
- * DOT of Arm), and this source is compiled for those that have it as well. Others widen to 16 bits: none of the ways
- * saturates. Read next: ../bytes.h for how operands lie. */
+ * A step multiplies four bytes of a row with four of each column. Processors have an instruction for that (VNNI of
+ * x86, DOT of Arm), and this source is also compiled for those; otherwise bytes are widened to 16 bits. No variant
+ * saturates. Read next: ../bytes.h for the layout of operands. */
 #include "kernels/cpu/bytes.h"
 #include "kernels/cpu/simd/byte_vector.h"
 
@@ -27,14 +27,14 @@
 #define BYTE_INSTRUCTIONS INSTRUCTIONS
 #endif
 
-/* Panels lie behind each other, and processors foresee no more than a page of memory: so many bytes are asked for
- * ahead, but not for few rows, which are done with a panel in no time. */
+/* Panels are contiguous, but hardware prefetchers stop at the end of a page: so prefetch this many bytes ahead,
+ * except with few rows, which are done with a panel too soon. */
 #define AHEAD 4096
 #define FEW_ROWS 4
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* One word of k. */
+/* Adds the products of one word of k. */
 INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VECTORS], const uint8_t *a,
                  const uint8_t *b) {
     mask columns[TILE_VECTORS];
@@ -52,9 +52,9 @@ INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VEC
     }
 }
 
-#define MAX_LANES 4 /* a few rows have several sums each, for one would wait for itself */
+#define MAX_LANES 4 /* with few rows each has several sums, so that additions overlap */
 
-/* All but t are constants where this is inlined, so that acc lives in registers. */
+/* All parameters but t are constants after inlining, so acc lives in registers. */
 INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows) {
     sums acc[MAX_LANES][BYTE_ROWS][TILE_VECTORS];
     const int chunk = TORT_BYTE_CHUNK / 4, row_bytes = 4 * TILE_COLUMNS;
@@ -122,7 +122,7 @@ INLINE int32_t add_up(mask sum) {
 #endif
 }
 
-/* All rows with one column, whose bytes lie together: along k, so that no lane is for nothing. */
+/* Multiplies all rows with one column, whose bytes are contiguous: vectors go along k, so that no lane idles. */
 INLINE void make_dots(const tort_byte_tile *t, bool unsigned_rows) {
     const int64_t chunks = (4 * t->words + TORT_BYTE_CHUNK - 1) / TORT_BYTE_CHUNK;
     for (int32_t i = 0; i < t->row_count; i++) {
@@ -149,7 +149,7 @@ static void dots(const tort_byte_tile *t) {
 }
 
 extern const tort_bytes SIMD(tort_bytes);
-void SIMD(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile); /* blocked_bytes.c */
+void SIMD(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile); /* defined in blocked_bytes.c */
 
 const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .tile_rows = BYTE_ROWS,

@@ -1,15 +1,15 @@
-/* elements.c - elementwise loops of two operands, the choice between two, and conversions, by element type.
+/* elements.c - elementwise loops of two operands, Where, and conversions, by element type.
  *
- * A loop does whole chunks and knows neither tails nor broadcasting: ../elements.c makes chunks of both. They are plain
- * loops that compilers make vector code of. Read next: folds.c. */
+ * A loop does whole chunks; ../elements.c makes chunks of tails and broadcasts. These are plain loops that compilers
+ * vectorize. Read next: folds.c. */
 #include "kernels/cpu/simd/vector.h"
 
-/* An element at any address, of memory that others see as another type. No loop copies its chunks into arrays first:
- * compilers move 64 bytes by pieces of 16, and a processor that then reads 32 of them at once waits until all are
- * written (it cannot forward two stores to one load). */
+/* Defines `element`, which may be unaligned and alias other types. Loops do not copy chunks into arrays first:
+ * compilers copy 64 bytes in pieces of 16, and a processor that then loads 32 at once stalls, as it cannot forward
+ * two stores to one load. */
 #define ELEMENT(ctype) typedef ctype element __attribute__((aligned(1), may_alias))
 
-/* y = expression of a and b; y may be an operand. */
+/* Defines a loop of y = expression of a and b; y may be an operand. */
 #define PAIR(name, ctype, expression)                                                                                  \
     static void name(const tort_chunks *chunks) {                                                                      \
         ELEMENT(ctype);                                                                                                \
@@ -26,7 +26,7 @@
         }                                                                                                              \
     }
 
-/* NaN in either operand is the result; of equal ones the first. */
+/* NaN in either operand is the result; of equal operands, a is. */
 #define EXTREMES(type, ctype)                                                                                          \
     PAIR(max_##type, ctype, ((b > a) | (b != b)) ? b : a)                                                              \
     PAIR(min_##type, ctype, ((b < a) | (b != b)) ? b : a)
@@ -62,7 +62,7 @@ const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT] = 
 
 /* ---- Where ------------------------------------------------------------------------------------------------------- */
 
-/* in[0] is the condition, as wide as an element: 0 or another number. */
+/* in[0] is the condition, widened to the size of an element; not 0 means true. */
 #define CHOOSE(name, ctype)                                                                                            \
     static void name(const tort_chunks *chunks) {                                                                      \
         ELEMENT(ctype);                                                                                                \
@@ -89,7 +89,7 @@ const tort_chunk_loop SIMD(tort_simd_wheres)[4] = {choose_1, choose_2, choose_4,
 
 /* ---- Cast -------------------------------------------------------------------------------------------------------- */
 
-/* X(from, its C type, to, its C type, expression of x, whether x can be converted) */
+/* X(from, its C type, to, its C type, expression of x, condition under which x can be converted) */
 #define WITHIN(limit) ((x) >= -(limit) && (x) < (limit))
 #define CASTS(X)                                                                                                       \
     X(FLOAT, float, DOUBLE, double, x, true)                                                                           \

@@ -1,7 +1,7 @@
 /* folds.c - sums and extremes of rows of floats, column by column, into a row of doubles.
  *
- * Plain loops that compilers make vector code of. Some rows are read at a time, so that a result is loaded and stored
- * once for all of them. Read next: ../reduce.c, which makes rows of whatever is reduced. */
+ * Plain loops that compilers vectorize. Four rows are added at a time, so that each result is loaded and stored once
+ * for all of them. Read next: ../reduce.c, which brings all reductions into rows. */
 #include "kernels/cpu/simd/vector.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ INLINE double magnitude_of(float x) {
 INLINE double square_of(float x) {
     return (double)x * (double)x;
 }
-/* `term` is made of each element. */
+/* Defines a sum of term(x). */
 #define SUMS(name, term)                                                                                               \
     static void name(double *restrict into, const float *restrict x, int64_t stride, int64_t rows, int64_t chunks) {   \
         const int64_t count = chunks * TORT_FOLD_CHUNK;                                                                \
@@ -33,7 +33,8 @@ SUMS(sum_squares, square_of)
 
 #define VECTORS (TORT_FOLD_CHUNK / WIDTH)
 
-/* The smallest is the largest of what is negated, NaN too: `sign` is 1 or -1. What is found is in vectors meanwhile. */
+/* Finds maxima, or minima as negated maxima of negated elements (sign -1); NaN wins in both. Intermediate results
+ * stay in vectors. */
 INLINE void extremes(double *into, const float *x, int64_t stride, int64_t rows, int chunks, float sign) {
     vector best[4 * VECTORS];
     float found[4 * TORT_FOLD_CHUNK];

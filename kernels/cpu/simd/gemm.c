@@ -1,15 +1,20 @@
-/* gemm.c - the inner loops of the matrix product: a tile of C that stays in registers, and the packing of its operands.
+/* gemm.c - the inner loops of the matrix product: a tile of C in registers, and the packing of its operands.
  *
- * A step of the loop over k loads one row of the packed B and multiplies it with each of the tile's elements of A.
- * Read next: vector.h for the tile's size, ../packed_gemm.c for the loops around this one. */
+ * The micro-kernel and the packing of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.
+ * A step over k loads one row of the packed B (TILE_VECTORS vectors) and, for each of TILE_ROWS rows, broadcasts an
+ * element of A and multiplies and adds. Cost of a step: TILE_VECTORS + TILE_ROWS loads for TILE_ROWS * TILE_VECTORS
+ * multiply-adds.
+ * Example: AVX-512 has tiles of 14 x 32, so 28 multiply-adds for 16 loads; 28 registers hold sums, 2 a row of B, 1 an
+ * element.
+ * Read next: vector.h for the size of a tile, ../packed_gemm.c for the loops around this one. */
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
 
-/* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
+/* GCC unrolls an outermost loop too late for its results to stay in registers, unless asked to. */
 #define UNROLL_ROWS _Pragma("GCC unroll 16")
 
-#define LINE 16 /* floats of a line of the cache */
+#define LINE 16 /* floats of a cache line */
 
 static const float zeros[TILE_COLUMNS > TILE_ROWS ? TILE_COLUMNS : TILE_ROWS];
 
@@ -29,7 +34,7 @@ INLINE void store_sums(const tort_tile *t, int rows, int vectors, const vector (
         }
 }
 
-/* For all tiles that are not whole: their sums come by way of the first cache, for the sake of the code's size. */
+/* Stores incomplete tiles. Not inlined, so their sums pass through memory, to keep the code small. */
 __attribute__((noinline)) static void store_rest(const tort_tile *t, int rows, int vectors,
                                                  const vector (*sums)[TILE_VECTORS]) {
     if (vectors == 1)
@@ -40,16 +45,16 @@ __attribute__((noinline)) static void store_rest(const tort_tile *t, int rows, i
 
 #define GROUPS ((TILE_ROWS + 3) / 4)
 
-/* Element k of row i: rows that are not packed are reached from pointers that are 4 rows apart, for an address may have
- * a step times 1 or 2, and one more register has three of them. */
+/* Returns element k of row i. Unpacked rows are reached through pointers 4 rows apart: x86 addresses scale an index
+ * by 1, 2 or 4, and 3 needs one more register. */
 INLINE float element_of(const float *a, const float *const *groups, int64_t step, bool packed, int i) {
     return packed ? a[i] : groups[i / 4][i % 4 * step];
 }
 
-/* rows, vectors and packed are constants where this is inlined, so that acc lives in registers. */
+/* rows, vectors and packed are constants after inlining, so acc lives in registers. */
 INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
     vector acc[TILE_ROWS][TILE_VECTORS], made[TILE_ROWS][TILE_VECTORS];
-    for (int i = 0; t->add && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
+    for (int i = 0; t->add && i < rows; i++) /* needed once the sums are complete */
         for (int v = 0; v < vectors; v++) __builtin_prefetch(t->add + i * t->c_stride + v * WIDTH);
     UNROLL_ROWS
     for (int i = 0; i < rows; i++)
@@ -80,8 +85,8 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
     store_rest(t, rows, vectors, made);
 }
 
-/* A single row would wait for each of its sums: four steps of k at a time have sums of their own. Every column is
- * summed in the same order, whatever the width of its tile, so that columns that are equal stay equal. */
+/* A single chain of additions would wait for each sum, so four steps of k have sums of their own. The order of
+ * additions does not depend on the width of the tile, so equal columns have equal results. */
 INLINE void one_row(const tort_tile *t, int vectors, bool asks) {
     vector acc[4][TILE_VECTORS], made[1][TILE_VECTORS];
     for (int s = 0; s < 4; s++)
@@ -115,10 +120,10 @@ INLINE void single_row(const tort_tile *t, int vectors) {
             whole_tile(t, n, 1, true);                                                                                 \
         return;
 
-enum { NOT_PACKED = 0 }; /* in place of the number of rows */
+enum { NOT_PACKED = 0 }; /* takes the place of a number of rows */
 
-/* A branch before the switch would leave its loops where they fall, not on lines of the cache: GCC 12 aligns what it
- * takes for likely. */
+/* The switch handles unpacked A too: with a branch before it, GCC 12 does not align the loops to cache lines, since
+ * it aligns only what it considers likely. */
 static void dispatch(const tort_tile *t) {
     switch (t->a_row ? NOT_PACKED : t->rows) {
     case NOT_PACKED: whole_tile(t, TILE_ROWS, TILE_VECTORS, false); return;
@@ -151,7 +156,7 @@ static void dispatch(const tort_tile *t) {
     }
 }
 
-/* Exactly `length` elements, the last ones by a vector that overlaps those before it. */
+/* Copies exactly `length` elements; the last vector overlaps the one before it. */
 INLINE void copy_exactly(float *to, const float *from, int32_t length) {
     if (length < WIDTH) {
         for (int32_t i = 0; i < length; i++) to[i] = from[i];
@@ -161,8 +166,8 @@ INLINE void copy_exactly(float *to, const float *from, int32_t length) {
     store(to + length - WIDTH, load(from + length - WIDTH));
 }
 
-/* A tile that is not a whole number of vectors wide is made in a buffer of its own. What lies behind its columns is
- * computed too, and dropped. */
+/* Makes a tile whose width is not a whole number of vectors in a buffer. Columns beyond the tile's are computed and
+ * dropped. */
 static void narrow_tile(const tort_tile *t) {
     float c[TILE_ROWS * TILE_COLUMNS], add[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
     const int32_t stride = t->columns > (TILE_VECTORS - 1) * WIDTH ? TILE_COLUMNS : WIDTH;
@@ -193,7 +198,7 @@ void SIMD(tort_simd_tile)(const tort_tile *t) {
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread) {
     if (run_count == 1 && runs[0].at == 0 && runs[0].length == TILE_COLUMNS) {
-        /* Rows are a plane apart, where no prefetcher of the processor looks: the next panel is asked for here. */
+        /* Rows are a plane apart, which hardware prefetchers do not follow: prefetch for the next panel. */
         for (int64_t k = 0; k < rows; k++) {
             const float *from = source + offsets[k] + runs[0].offset;
             for (int v = 0; v < TILE_VECTORS; v++) {
@@ -206,7 +211,7 @@ void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t 
     for (int64_t k = 0; k < rows; k++) {
         const float *from = source + offsets[k];
         float *to = panel + k * TILE_COLUMNS;
-        /* What a run writes too much is overwritten by the next run, or by the next row. */
+        /* Excess elements of a run are overwritten by the next run or the next row. */
         for (int32_t r = 0; r < run_count; r++) {
             if (!may_overread)
                 copy_exactly(to + runs[r].at, from + runs[r].offset, runs[r].length);
@@ -228,7 +233,7 @@ static inline void store_quad(float *to, quad value) {
     *(loose_quad *)to = value;
 }
 
-/* What interleaves the lower or upper halves of two vectors in each quad, by single floats and by pairs. */
+/* Shuffles that interleave the lower or upper halves of two vectors within each quad: single floats, and pairs. */
 #if WIDTH == 16
 #define LOWER 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
 #define UPPER 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
@@ -246,7 +251,7 @@ static inline void store_quad(float *to, quad value) {
 #define UPPER_PAIRS 2, 3, 6, 7
 #endif
 
-/* Four elements of every fourth of WIDTH lanes; `last` is where the last of these begins. */
+/* Loads four elements of every fourth of WIDTH lanes; `last` is the offset of the last of these lanes. */
 INLINE vector load_fourths(const float *from, int64_t lane_stride, int64_t last) {
 #if WIDTH == 4
     (void)lane_stride;
@@ -266,9 +271,9 @@ INLINE vector load_fourths(const float *from, int64_t lane_stride, int64_t last)
 #endif
 }
 
-/* WIDTH lanes whose elements lie together, four of each at a time: squares of four are transposed side by side in the
- * quads of vectors, and what is stored are whole vectors. Of the last four lanes some may be missing: then the last one
- * that is there stands for them, and what is stored behind the lanes is for the next element to overwrite. */
+/* Packs WIDTH lanes with contiguous elements, four elements at a time: 4 x 4 squares are transposed side by side in
+ * the quads of vectors, and whole vectors are stored. If some of the last four lanes are missing, the last existing
+ * lane is loaded in their place; the excess stored behind the lanes is overwritten by the next element. */
 INLINE void pack_vectors(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
                          int64_t k) {
     int64_t last[4];
@@ -287,7 +292,8 @@ INLINE void pack_vectors(float *panel, int32_t lanes, const float *source, int64
     }
 }
 
-/* Four lanes whose elements lie together, four of each at a time: a transposed square has a quarter of the stores. */
+/* Packs four lanes with contiguous elements, four elements at a time: transposing 4 x 4 squares needs a quarter of
+ * the stores. */
 static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k) {
     for (int64_t j = 0; j < k; j += 4) {
         const quad a = load_quad(source + j), b = load_quad(source + lane_stride + j);
@@ -303,9 +309,9 @@ static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t
     }
 }
 
-#define TOGETHER 64 /* elements of a lane, then those of the next: what is written stays in the first cache */
+#define TOGETHER 64 /* elements of a lane before the next lane's: the written part stays in the L1 cache */
 
-/* `count` lanes, at least four; the last quad may begin in the one before it. */
+/* Packs `count` lanes, at least four; the last quad of lanes may overlap the one before it. */
 static void pack_some(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count, int64_t k) {
     int32_t i = 0;
     for (; i + WIDTH <= count; i += WIDTH)
@@ -316,7 +322,8 @@ static void pack_some(float *panel, int32_t lanes, const float *source, int64_t 
     }
 }
 
-/* Returns how many of the k elements are done. The rows of a tile are not quite a vector. */
+/* Returns how many of the k elements are packed. Tiles whose rows are not quite a vector (14 of 16, 6 of 8) take
+ * pack_vectors. */
 static int64_t pack_in_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
                              int64_t k) {
     const int64_t whole = k / 4 * 4;

@@ -1,5 +1,5 @@
-/* halves.c - float16 and bfloat16 to float and back. The set v2 has no instruction for float16. Read next: ../halves.c.
- */
+/* halves.c - conversions between float and float16 or bfloat16. v2 has no instruction for float16. Read next:
+ * ../halves.c. */
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include "ops/numeric.h"
@@ -33,7 +33,7 @@ static inline void narrow(const float *x, uint16_t *y) {
 #endif
 
 #if WIDTH > 4 || defined(__aarch64__)
-/* The last vector overlaps the one before it. */
+/* Widens whole vectors; the last one overlaps the one before it. */
 void SIMD(tort_simd_from_float16)(const uint16_t *restrict x, float *restrict y, int64_t count) {
     if (count < WIDTH) {
         uint16_t halves[WIDTH] = {0};

@@ -1,10 +1,10 @@
-/* integers.c - whole numbers: the sums of products of quantized elements, and the bytes that they become.
+/* integers.c - quantization: requantized sums, QLinearAdd and QLinearMul, QuantizeLinear and DequantizeLinear.
  *
- * Plain loops that compilers make vector code of; here they meet the instruction set of the machine. */
+ * Mostly plain loops, which compilers vectorize for the instruction set that this file is compiled for. */
 #include "kernels/cpu/simd/byte_lanes.h"
 
-/* Source: QLinearConv-10; rounds half to even. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. step: 1, a
- * factor for each element, or 0. */
+/* Requantizes as QLinearConv-10 says; rounds half to even: adding 1.5 * 2^23 rounds numbers below 2^22 to an
+ * integer. step: 1 for a factor per element, or 0. */
 INLINE void requantize(const tort_requantized *r, const float *factors, int64_t step, const int32_t *restrict sums,
                        uint8_t *restrict y, int64_t count) {
     const float min = r->bounds.low - r->zero_point, max = r->bounds.high - r->zero_point, round = 0x1.8p23f;
@@ -24,7 +24,7 @@ void SIMD(tort_simd_requantize)(const tort_requantized *r, const int32_t *sums, 
         requantize(r, &r->factor, 0, sums, y, count);
 }
 
-#define BLOCK 16 /* channels, see ../blocked.h */
+#define BLOCK 16 /* channels of a block, see ../blocked.h */
 
 /* ---- QLinearAdd and QLinearMul ----------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ INLINE vector load_bytes(const uint8_t *from, bool is_signed) {
     return __builtin_convertvector(widen_bytes(from, is_signed), vector);
 }
 
-/* NaN becomes low. */
+/* Clamps to low..high; NaN becomes low. */
 INLINE vector clamp_number(vector value, vector low, vector high) {
 #if WIDTH == 16
     return _mm512_min_ps(_mm512_max_ps(value, low), high);
@@ -45,7 +45,7 @@ INLINE vector clamp_number(vector value, vector low, vector high) {
 #endif
 }
 
-/* A vector of results; what is one for all is loaded already. Adding 1.5 * 2^23 rounds what is below 2^22. */
+/* Makes a vector of results. Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
 INLINE void combine(const tort_linear_pair *pair, vector a, vector b, bool multiplies, bool is_signed, uint8_t *c) {
     const union {
         float number;
@@ -59,7 +59,7 @@ INLINE void combine(const tort_linear_pair *pair, vector a, vector b, bool multi
     narrow_bytes(rounded, c);
 }
 
-/* Steps, `multiplies` and `is_signed` are constants of the caller's. */
+/* Steps, `multiplies` and `is_signed` are constants after inlining. */
 INLINE void linear_pair(const tort_linear_pair *given, int64_t a_step, int64_t b_step, bool multiplies, bool is_signed,
                         int64_t count) {
     const tort_linear_pair pair = *given;
@@ -102,7 +102,7 @@ void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
 
 /* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------------------------------- */
 
-/* by: a divisor, or a factor. NaN becomes the least byte. */
+/* Quantizes by a divisor or a factor. NaN becomes the smallest byte. */
 INLINE void make_bytes(float by, bool divides, float zero, bool is_signed, const float *restrict x, uint8_t *restrict y,
                        int64_t count) {
     const float min = (is_signed ? -128 : 0) - zero, max = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
@@ -121,7 +121,7 @@ void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float
     make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
 }
 
-/* Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+/* Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
 void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
                                       int64_t pixels) {
     const union {
@@ -159,7 +159,7 @@ void SIMD(tort_simd_deal)(const float *restrict x, int64_t count, int64_t hands,
         for (int64_t i = 0; i < count; i++) lists[h * count + i] = x[hands * i + h];
 }
 
-#define RANGES 4 /* that do not wait for one another */
+#define RANGES 4 /* independent minima and maxima, so that comparisons overlap */
 
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high) {
     float min[RANGES * WIDTH] = {0}, max[RANGES * WIDTH] = {0};

@@ -1,6 +1,6 @@
-/* intrinsics.h - the processor's own instructions, for the sources that need what vectors of the compiler cannot say.
+/* intrinsics.h - the processor's own instructions, for sources that need more than the compiler's vector types.
  *
- * Apart from vector.h because <immintrin.h> alone takes longer to compile than most sources of this folder. */
+ * Separate from vector.h because <immintrin.h> alone takes longer to compile than most sources of this folder. */
 #ifndef TORT_KERNELS_CPU_SIMD_INTRINSICS_H
 #define TORT_KERNELS_CPU_SIMD_INTRINSICS_H
 
@@ -14,8 +14,8 @@
 #include <immintrin.h>
 #endif
 
-/* From low to high; NaN stays: the instructions of x86 give their second operand where either is NaN, those of Arm NaN.
- * Comparisons and masks would take four times as many. */
+/* Clamps to low..high and keeps NaN: x86 returns the second operand if either is NaN, Arm returns NaN. Comparisons
+ * and masks would take four times as many instructions. */
 static inline vector clamp(vector value, vector low, vector high) {
 #if WIDTH == 16
     return _mm512_min_ps(high, _mm512_max_ps(low, value));

@@ -1,7 +1,7 @@
-/* maps.c - functions of single elements: the activations of epilogue.h, and others.
+/* maps.c - elementwise functions: the activations of epilogue.h, and others.
  *
- * They are those of ops/vector_math.h, which compilers make vector code of; here they meet the instruction set of the
- * machine. Read next: ../map.c. */
+ * The formulas are in ops/vector_math.h; compilers vectorize these loops for the instruction set that this file is
+ * compiled for. Read next: ../map.c. */
 #include "kernels/cpu/simd/vector.h"
 
 #include "ops/vector_math.h"
@@ -14,13 +14,14 @@ static inline float clip(float x, float low, float high) {
     return x > high ? high : x;
 }
 
-/* Both values are computed before one is chosen: arithmetic behind a condition might keep a loop from becoming vector
- * code. */
+/* Both values are computed before one is chosen: arithmetic behind a condition could keep compilers from vectorizing
+ * the loop. */
 static inline float choose(bool condition, float yes, float no) {
     return condition ? yes : no;
 }
 
-/* The pragma says that y is x or lies elsewhere. What is left over is made in a vector of its own, by the same loop. */
+/* Defines a loop. The pragma asserts that y is x or does not overlap it. The remainder is copied to a vector of its
+ * own and goes through the same loop, so results do not depend on an element's position. */
 #define MAP(name, expression)                                                                                          \
     static void name(float alpha, float beta, const float *x_row, float *y_row, int64_t count) {                       \
         float last[WIDTH] = {0};                                                                                       \

@@ -1,12 +1,12 @@
-/* nbits.c - inner loops of MatMulNBits: rows of A beside a panel of columns whose numbers stay packed.
+/* nbits.c - inner loops of MatMulNBits: rows of A times a panel of columns whose numbers stay packed.
  *
- * A vector holds a word of each of its columns. With A in floats, a number is masked out of its word where it stands
- * and becomes a float 2^(bits * place) too large, which the caller has divided out of A: two instructions a number
- * beside the multiplication. With A in bytes, four numbers of a column are multiplied at once.
- * Read next: matmul_nbits.c one folder up, which packs. */
+ * A vector holds one word of each of its columns. If A is in floats, a number is masked in its place within the
+ * word, not shifted, and converted: the float is 2^(bits * place) too large, which the caller has divided out of A.
+ * That is two instructions per number beside the multiplication. If A is in bytes, four numbers of a column are
+ * multiplied at once. Read next: ../matmul_nbits.c, which packs. */
 #include "kernels/cpu/simd/intrinsics.h"
 
-enum { MAX_ROWS = 4, CHAINS = 4 }; /* rows at a time; sums side by side, so that additions overlap */
+enum { MAX_ROWS = 4, CHAINS = 4 }; /* rows at a time; independent sums, so that additions overlap */
 
 typedef uint32_t words __attribute__((vector_size(WIDTH * 4)));
 typedef uint32_t loose_words __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
@@ -15,7 +15,8 @@ INLINE words load_words(const uint32_t *from) {
     return *(const loose_words *)from;
 }
 
-/* Number j of each word, times 2^(bits * j), but for the last. */
+/* Returns number j of each word times 2^(bits * j); the last number is shifted instead, as its float would be
+ * negative. */
 INLINE vector masked_number(words word, int bits, int j) {
     const int last = 32 / bits - 1;
     const words masked = j == last ? word >> (32 - bits) : word & (((1u << bits) - 1) << (bits * j));
@@ -54,7 +55,7 @@ INLINE void float_rows(const tort_nbits_panel *p, const tort_nbits_rows *r, int6
 
 /* ---- A in bytes -------------------------------------------------------------------------------------------------- */
 
-/* Sums of 16 bits, two a word, and what they add up to. */
+/* Sums of 16 bits, two per word, and the 32-bit sums that they add up to. */
 #if WIDTH == 16
 typedef __m512i pairs;
 #define PAIRS_OF(b, a) _mm512_maddubs_epi16(b, a)
@@ -87,13 +88,13 @@ INLINE words broadcast_word(const int8_t *bytes) {
     return (words){0} + word;
 }
 
-/* Bytes of 4 bits at most: part g of a word, of 8 / bits, or of two halves of numbers of 8 bits. */
+/* Returns part g of a word, as bytes of at most 4 bits: of 8 / bits parts, or of the two halves of 8-bit numbers. */
 INLINE words part_of(words word, int bits, int g) {
     const int width = bits == 8 ? 4 : bits;
     return (word >> (g * width)) & (0x01010101u * ((1u << width) - 1));
 }
 
-/* `count` words: 32 numbers at most, which keeps sums of 15 * 127 within 16 bits. */
+/* Adds the products of `count` words: at most 32 numbers, so that sums of 15 * 127 fit 16 bits. */
 INLINE void byte_words(const uint32_t *from, const int8_t *a, int64_t stride, int64_t count, int rows, int bits,
                        mask *sums) {
     const int parts = bits == 8 ? 2 : 8 / bits, numbers = 32 / bits;

@@ -1,15 +1,15 @@
-/* normalize.c - the normalisation of rows: Softmax, LayerNormalization. Read next: ../rows.c. */
+/* normalize.c - Softmax and LayerNormalization of rows. Read next: ../rows.c. */
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include "ops/vector_math.h"
 
 #include <string.h>
 
-#define CHAINS 4 /* vectors that are added to in turn, so that additions overlap */
+#define CHAINS 4 /* independent sums, so that additions overlap */
 
 typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* By quads, as a lane at a time would wait for the one before. */
+/* Adds up all lanes, by quads: lane by lane, each addition would wait for the one before. */
 INLINE float lanes_sum(const vector acc[CHAINS]) {
     float lanes[WIDTH];
     store(lanes, (acc[0] + acc[1]) + (acc[2] + acc[3]));
@@ -18,7 +18,7 @@ INLINE float lanes_sum(const vector acc[CHAINS]) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* Sum of (x - shift)^power, power 1 or 2. */
+/* Returns the sum of x - shift, or of its square. */
 static inline float row_sum(const float *x, int64_t count, float shift, bool squared) {
     vector acc[CHAINS] = {{0}};
     int64_t i = 0;
@@ -32,7 +32,7 @@ static inline float row_sum(const float *x, int64_t count, float shift, bool squ
     return lanes_sum(acc) + rest;
 }
 
-/* Of two vectors. Where one is NaN it is either: the sum of a row tells NaN. */
+/* Returns the larger of each lane. If one is NaN the result is either: the sum of the row becomes NaN anyway. */
 INLINE vector of_both(vector a, vector b) {
     return clamp(b, a, broadcast(INFINITY));
 }
@@ -59,7 +59,7 @@ static float row_max(const float *x, int64_t count) {
     return best;
 }
 
-/* e^x as tort_expf has it, but for x <= 0 alone, and 0 where that has subnormal numbers. NaN stays. */
+/* Computes e^x as tort_expf does, but for x <= 0 only, and 0 where the result would be subnormal. NaN stays. */
 INLINE vector exp_below_one(vector x) {
     const vector round = broadcast(0x1.8p23f), shifted = x * 0x1.715476p0f + round, n = shifted - round;
     const vector r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
@@ -73,7 +73,7 @@ INLINE vector exp_below_one(vector x) {
     return (vector)(~vanishes & (mask)(p * (vector)power));
 }
 
-/* y = e^(x - max), and the sum of it. y is x or lies elsewhere. */
+/* Computes y = e^(x - max) and returns its sum. y is x or does not overlap it. */
 static float exp_row(const float *x, float *y, int64_t count, float max) {
     vector acc[CHAINS] = {{0}};
     int64_t i = 0;
@@ -101,7 +101,7 @@ static float exp_row(const float *x, float *y, int64_t count, float max) {
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count) {
     if (count == 0) return;
     const float scale = 1 / exp_row(x, y, count, row_max(x, count));
-    /* Here as below a pragma says that y is x or lies elsewhere. */
+    /* Pragmas here and below assert that y is x or does not overlap it. */
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] *= scale;
 }
 

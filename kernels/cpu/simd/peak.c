@@ -1,9 +1,9 @@
-/* peak.c - multiply-adds that wait for nothing: as many as an instruction set can do, which no kernel exceeds.
+/* peak.c - independent multiply-adds: the peak of an instruction set, which no kernel exceeds.
  *
  * Read next: ../peak.c. */
 #include "kernels/cpu/simd/vector.h"
 
-enum { CHAINS = 12 }; /* enough to fill two units whose results take four or five cycles */
+enum { CHAINS = 12 }; /* enough for two units with a latency of four or five cycles */
 
 double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum) {
     vector acc[CHAINS];

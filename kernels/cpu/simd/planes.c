@@ -1,4 +1,4 @@
-/* planes.c - storing a channel in the form of ../planes.h: padded, and cut by the strides. */
+/* planes.c - stores a channel in the form of ../planes.h: padded, and split by the strides. */
 #include "kernels/cpu/simd/vector.h"
 
 #include "kernels/cpu/planes.h"
@@ -23,13 +23,13 @@ static void store_row(const float *row, const tort_plane_columns *columns, int64
     fill_floats(stored + columns->to, width - columns->to, fill);
 }
 
-#define MAX_PHASES 8     /* along the width at a time */
-#define LARGE_SLICE 8192 /* floats: more is hardly in the first cache */
+#define MAX_PHASES 8     /* along the width, at a time */
+#define LARGE_SLICE 8192 /* floats: larger slices hardly fit the L1 cache */
 #define ROWS_AHEAD 8
-#define LINE 16 /* floats of a line of the cache */
+#define LINE 16 /* floats of a cache line */
 
-/* Rows are read in the order of the input, and once. What lies ahead in a large slice is asked for: processors foresee
- * no more than the page of memory that they are in. */
+/* Stores a slice; its rows are read once, in the order of the input. In a large slice rows ahead are prefetched:
+ * hardware prefetchers stop at the end of a page. */
 static void store_slice(const tort_planes *p, const float *slice, float fill, float *stored) {
     const int64_t width = p->length[2], plane = p->length[1] * width;
     const int64_t ahead = p->input[1] * p->input[2] > LARGE_SLICE ? p->input[2] : 0;

@@ -1,5 +1,5 @@
-/* rows.c - inner loops that make one row of outputs from rows of inputs: depthwise convolutions, pools, and the product
- * of a row with a matrix, as it lies or transposed.
+/* rows.c - inner loops that make one row of outputs from rows of inputs: depthwise convolutions, pools, and the
+ * product of a row with a matrix or a transposed matrix.
  *
  * Four vectors are made at a time, so that a weight is broadcast once for all of them and additions overlap. */
 #include "kernels/cpu/simd/intrinsics.h"
@@ -20,7 +20,7 @@ INLINE void sum_vectors(float *out, int vectors, const float *source, const tort
 }
 
 void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted) {
-    const tort_weighted sum = *weighted; /* which no store to `out` can change */
+    const tort_weighted sum = *weighted; /* a copy, which no store to `out` can change, so it may stay in registers */
     int64_t x = 0;
     for (; x + BLOCK * WIDTH <= width; x += BLOCK * WIDTH) sum_vectors(out + x, BLOCK, source + x, &sum);
     for (; x + WIDTH <= width; x += WIDTH) sum_vectors(out + x, 1, source + x, &sum);
@@ -48,7 +48,7 @@ void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, con
     memcpy(out + x, last, (size_t)(width - x) * sizeof(float));
 }
 
-/* y += the sum of `steps` rows of B, each times its element of a. */
+/* Adds to y the sum of `steps` rows of B, each times its element of a. */
 INLINE void add_rows(float *restrict y, int64_t n, const float *a, int steps, const float *restrict b,
                      int64_t b_stride) {
     int64_t x = 0;
@@ -61,7 +61,7 @@ INLINE void add_rows(float *restrict y, int64_t n, const float *a, int steps, co
         for (int j = 0; j < steps; j++) y[x] += a[j] * b[j * b_stride + x];
 }
 
-/* B is read once, some whole rows at a time; y stays in the cache. */
+/* Reads B once, four rows at a time; y stays in the cache. */
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias) {
     if (column_bias)
@@ -73,7 +73,7 @@ void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k,
     for (; j < k; j++) add_rows(y, n, a + j, 1, b + j * b_stride, b_stride);
 }
 
-/* The products of a with ROWS rows of B: each vector of a is read once for all of them. */
+/* Computes the products of a with `rows` rows of B: each vector of a is loaded once for all of them. */
 INLINE void dot_rows(float *y, int rows, const float *a, int64_t k, const float *b, int64_t b_stride, float scale) {
     vector sums[BLOCK] = {{0}};
     int64_t i = 0;

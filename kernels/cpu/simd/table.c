@@ -1,4 +1,4 @@
-/* table.c - the table of one instruction set. Read next: gemm.c, rows.c. */
+/* table.c - the tort_simd table of one instruction set. Read next: gemm.c, rows.c. */
 #include "kernels/cpu/simd/vector.h"
 
 extern const tort_simd SIMD(tort_simd);

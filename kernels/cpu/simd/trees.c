@@ -1,20 +1,20 @@
-/* trees.c - walks down decision trees, several at a time: what one walk waits for, another one does.
+/* trees.c - walks down decision trees, several at a time, so that loads of one walk overlap those of the others.
  *
- * No vectors: gathering 16 records and 16 features by a vector instruction takes longer than 16 loads. See
- * ../trees_pack.h for records. */
+ * Without vectors: gathering 16 records and 16 features by a vector instruction takes longer than 16 loads. Records:
+ * ../trees_pack.h. */
 #include "kernels/cpu/simd/vector.h"
 #include "kernels/cpu/trees_pack.h"
 
 enum { LANES = TORT_TREE_LANES, LEVELS = 4 };
 
-/* One level down. What is at a leaf stays there. */
+/* Moves one level down. A leaf links to itself, so a walk that has arrived stays. */
 INLINE uint32_t step(const tort_tree_record *tree, uint32_t at, const float *x, int64_t stride, uint32_t bits) {
     const tort_tree_record record = tree[at];
     const uint32_t column = record.link & ((1u << bits) - 1);
     return (record.link >> bits) + (x[(int64_t)column * stride] <= record.value ? 0 : 1);
 }
 
-/* Some levels at a time, until nobody moves. */
+/* Walks LEVELS levels at a time, until no walk moves. */
 INLINE void walk(const tort_tree_record *const *trees, const float *x, int64_t stride, bool rows, uint32_t bits,
                  float *leaves) {
     uint32_t at[LANES] = {0}, moved;

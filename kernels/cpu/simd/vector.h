@@ -1,7 +1,7 @@
 /* vector.h - the vector type of the instruction set that a source is compiled for, and the names of its symbols.
  *
- * TORT_SIMD (v2, v3, v4, neon) is given by the build. Only the files of this folder include it. Read next: intrinsics.h
- * for what vectors of the compiler cannot say. */
+ * The build defines TORT_SIMD (v2, v3, v4, neon). Only files of this folder include this one. Read next:
+ * intrinsics.h for operations that the compiler's vector types cannot express. */
 #ifndef TORT_KERNELS_CPU_SIMD_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_VECTOR_H
 
@@ -15,9 +15,9 @@
 #define TEXT_EXPANDED(a) #a
 #define TEXT(a) TEXT_EXPANDED(a)
 
-/* WIDTH floats a vector; a tile of the matrix product is TILE_ROWS times TILE_VECTORS vectors, so many that they, a
- * row of B and a broadcast element of A fill the registers. So are BLOCKED_PIXELS beside BLOCKED_VECTORS of filters,
- * one or two blocks of 16. */
+/* Vectors have WIDTH floats. A tile of the matrix product is TILE_ROWS rows by TILE_VECTORS vectors: its sums, a row
+ * of B and a broadcast element of A fill the registers. Likewise BLOCKED_PIXELS by BLOCKED_VECTORS of filters, which
+ * are one or two blocks of 16. */
 #if defined(__AVX512F__)
 #define WIDTH 16
 #define TILE_ROWS 14
@@ -62,10 +62,10 @@ static inline void store(float *to, vector value) {
 }
 
 static inline vector broadcast(float value) {
-    return value - (vector){0}; /* not + 0, which would turn -0 into 0 and so cost an addition */
+    return value - (vector){0}; /* -0 + 0 is 0, so `+ 0` could not be optimized away; `- 0` can */
 }
 
-/* Sums and products of integers are modulo 2^32, as those of the operators are; int32_t has none beyond its range. */
+/* Integer sums and products are modulo 2^32, as the operators require; overflow of int32_t would be undefined. */
 typedef uint32_t modulo __attribute__((vector_size(WIDTH * 4)));
 
 static inline mask add_modulo(mask a, mask b) {
@@ -76,7 +76,7 @@ static inline mask multiply_modulo(mask a, int32_t b) {
     return (mask)((modulo)a * (uint32_t)b);
 }
 
-/* NaN in either is the result. */
+/* Returns the larger one; NaN if either is NaN. */
 static inline vector larger(vector best, vector value) {
     const mask keep = (best >= value) | (best != best);
     return (vector)((keep & (mask)best) | (~keep & (mask)value));

@@ -1,15 +1,16 @@
 /* winograd.c - the transforms of Winograd's convolution F(4x4, 3x3) over vectors of channels.
  *
- * A tile of 4 x 4 outputs of a 3 x 3 filter takes 36 products instead of 144: of 6 x 6 inputs d and a filter g the
- * outputs are A' [(G g G') * (B' d B)] A, products element by element (Lavin and Gray, "Fast Algorithms for
- * Convolutional Neural Networks", 2016). The points are 0, 3/4, -3/4, 3/2, -3/2 and infinity: errors are half of those
- * with 1 and 2 in their places, about twice those of a direct sum. Read next: ../blocked_winograd.c. */
+ * The outputs of a tile are A' [(G g G') * (B' d B)] A for 6 x 6 inputs d and a filter g, * being element by
+ * element: 36 products instead of 144 (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015).
+ * The interpolation points are 0, 3/4, -3/4, 3/2, -3/2 and infinity: rounding errors are half of those with the
+ * usual 1 and 2, and about twice those of a direct sum. Each transform applies a matrix to the columns, then to the
+ * rows. Read next: ../blocked_winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/simd/intrinsics.h"
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
-/* The points a and b, to powers. */
+/* Powers of the points a = 3/4 and b = 3/2. */
 #define A1 (3.0f / 4)
 #define A2 (A1 * A1)
 #define A3 (A2 * A1)
@@ -17,7 +18,7 @@
 #define B2 (B1 * B1)
 #define B3 (B2 * B1)
 
-/* B' times a column. */
+/* Multiplies a column by B'. */
 INLINE void transform_input(const vector *d, vector *out) {
     const vector even_a = d[4] - B2 * d[2], odd_a = A1 * (d[3] - B2 * d[1]);
     const vector even_b = d[4] - A2 * d[2], odd_b = B1 * (d[3] - A2 * d[1]);
@@ -29,7 +30,7 @@ INLINE void transform_input(const vector *d, vector *out) {
     out[5] = A2 * B2 * d[1] - (A2 + B2) * d[3] + d[5];
 }
 
-/* A' times a column. */
+/* Multiplies a column by A'. */
 INLINE void transform_output(const vector *m, vector *out) {
     const vector sum_a = m[1] + m[2], difference_a = m[1] - m[2];
     const vector sum_b = m[3] + m[4], difference_b = m[3] - m[4];
@@ -39,7 +40,7 @@ INLINE void transform_output(const vector *m, vector *out) {
     out[3] = A3 * difference_a + B3 * difference_b + m[5];
 }
 
-/* G times a column. */
+/* Multiplies a column by G. */
 INLINE void transform_filter(const vector *g, vector *out) {
     const float of_a = 1 / (2 * A2 * (A2 - B2)), of_b = 1 / (2 * B2 * (B2 - A2));
     const vector even_a = g[0] + A2 * g[2], even_b = g[0] + B2 * g[2];

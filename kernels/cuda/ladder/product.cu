@@ -1,9 +1,10 @@
-/* product.cu - the matrix product in five steps, each faster for one reason. To be read from top to bottom, beside the
- * table of their figures in kernels/cuda/README.md; tests/cudasim/ladder_test.cpp holds each against plain loops.
+/* product.cu - the matrix product (GEMM) in five steps, each faster for one reason: a tutorial, to be read from top
+ * to bottom beside the table of times in kernels/cuda/README.md. tests/cudasim/ladder_test.cpp compares each step
+ * with plain loops.
  *
- * A product of m by n by k multiplies m*n*k times; what differs is how often an operand is fetched for that, from
- * where, and how many instructions go by for a multiplication. Halves come in, sums are floats. Step 5 is
- * product_half.cuh without its edges, sources and parts. */
+ * Every step multiplies m*n*k times. The steps differ in how often an operand is fetched, from which memory, and in
+ * the number of instructions for each multiplication. Operands are halves, sums are floats. Step 5 is
+ * product_half.cuh without its edges, other sources and split-K. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/ladder/product.h"
@@ -17,8 +18,8 @@ static __global__ void ladder_1_loops(const half *a, const half *b, half *y, int
     y[row * n + column] = (half)sum;
 }
 
-/* ---- 2: a block brings 16 by 16 tiles of A and B into shared memory, where 16 threads read each element: a sixteenth
- * of the fetches from global memory. Shared memory is now what every multiplication reads, twice. ---- */
+/* ---- 2: shared memory. A block copies 16x16 tiles of A and B, where 16 threads read each element: global memory is
+ * read a sixteenth as often. Shared memory is now the limit: each multiplication reads it twice. ---- */
 
 enum { SIDE = 16 };
 
@@ -37,14 +38,14 @@ static __global__ void ladder_2_tiles(const half *a, const half *b, half *y, int
     y[row * n + column] = (half)sum;
 }
 
-/* ---- 3: a thread makes 4 by 4 outputs, so that 8 values out of shared memory serve 16 multiplications; the block's
- * tile grows to 64 by 64, and global memory is read a quarter as often again. Sums live in registers: the loops over
- * them must be unrolled, for registers have no index. ---- */
+/* ---- 3: registers. A thread computes 4x4 outputs, so 8 values from shared memory serve 16 multiplications; the
+ * tile of a block grows to 64x64, which divides the reads of global memory by 4 again. The loops over sums are
+ * unrolled, because registers cannot be indexed at run time. ---- */
 
 enum { TILE = 64, THIN = 16 };
 
 static __global__ void ladder_3_registers(const half *a, const half *b, half *y, int n, int k) {
-    __shared__ float tile_a[THIN][TILE + 4], tile_b[THIN][TILE + 4]; /* padded: columns of A are written */
+    __shared__ float tile_a[THIN][TILE + 4], tile_b[THIN][TILE + 4]; /* padded, because columns of A are written */
     const int thread = (int)threadIdx.x, row = thread / 16 * 4, column = thread % 16 * 4;
     const int first_row = (int)blockIdx.y * TILE, first_column = (int)blockIdx.x * TILE;
     float sums[4][4] = {};
@@ -72,7 +73,7 @@ static __global__ void ladder_3_registers(const half *a, const half *b, half *y,
 
 enum { DEEP = 32, WARPS = 4, THREADS = 32 * WARPS };
 
-/* Adds the products of a stage; place_a and place_b tell where 8 halves of a row lie in shared memory. */
+/* Adds the products of a stage; place_a and place_b map (row, piece of 8 halves) to an offset in shared memory. */
 template <class PlaceA, class PlaceB>
 static __device__ __forceinline__ void multiply_stage(float (&sums)[2][4][4], const half *a, const half *b,
                                                       PlaceA place_a, PlaceB place_b) {
@@ -103,9 +104,9 @@ static __device__ __forceinline__ void store_sums(const float (&sums)[2][4][4], 
             (half)sums[i / 16][i / 4 % 4][i % 4];
 }
 
-/* ---- 4: tensor cores. A warp multiplies 16 by 8 by 16 with one instruction, whose operands ldmatrix brings out of
- * shared memory, 4 blocks of 8 by 8 at a time. Global memory is read 16 bytes a thread. Rows are padded by 8 halves, so
- * that the 8 rows of a block lie in different banks. While the block fetches, its tensor cores wait. ---- */
+/* ---- 4: tensor cores. A warp multiplies 16x8x16 with one instruction, and ldmatrix loads its operands from shared
+ * memory as four 8x8 matrices at a time. A thread reads global memory 16 bytes at a time. Rows are padded by 8
+ * halves, so that the 8 rows of a matrix lie in different banks. Tensor cores idle while the block fetches. ---- */
 
 struct padded {
     int row;
@@ -133,9 +134,9 @@ static __global__ void __launch_bounds__(THREADS)
     store_sums(sums, y, n);
 }
 
-/* ---- 5: a pipeline. cp.async copies to shared memory by itself, without registers: three stages are on their way
- * while the fourth is multiplied, and one barrier a stage suffices. Pieces are permuted by XOR in place of padding,
- * which keeps 16-byte copies aligned and wastes nothing. ---- */
+/* ---- 5: a pipeline. cp.async copies to shared memory asynchronously, without registers: three stages are in flight
+ * while the fourth is multiplied, with one barrier a stage. Pieces are permuted by XOR instead of padded, which
+ * keeps 16-byte copies aligned and wastes no memory. ---- */
 
 enum { STAGES = 4, STAGE = 2 * TILE * DEEP };
 

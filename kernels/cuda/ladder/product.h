@@ -1,4 +1,5 @@
-/* product.h - the matrix product in five steps, from three loops to the pipeline that serves: product.cu. Plain C. */
+/* product.h - the matrix product in five steps, from three loops to the pipeline of product_half.cuh: product.cu.
+ * Plain C. */
 #ifndef TORT_KERNELS_CUDA_LADDER_PRODUCT_H
 #define TORT_KERNELS_CUDA_LADDER_PRODUCT_H
 
@@ -9,8 +10,8 @@ enum { LADDER_STEPS = 5 };
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Y (m, n) = A (m, k) B (k, n), row by row in halves, sums in float, by step 1 to LADDER_STEPS. m and n are multiples
- * of 64, k is one of 32: the ladder shows speed, product_half.cuh has the edges. */
+/* Y (m, n) = A (m, k) B (k, n), row-major halves with float sums, by step 1 to LADDER_STEPS. m and n must be
+ * multiples of 64, k of 32: the ladder shows speed, and product_half.cuh handles the edges. */
 cudaError_t ladder_product(gpu_stream stream, int step, const void *a, const void *b, void *y, int m, int n, int k);
 #ifdef __cplusplus
 }
