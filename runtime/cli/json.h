@@ -24,8 +24,7 @@ void cli_json_print(cJSON *root, bool one_line);
 void cli_json_write(FILE *file, cJSON *item);
 
 void cli_json_text(cJSON *object, const char *key, const char *text); /* NULL becomes null */
-void cli_json_number(cJSON *object, const char *key,
-                     int64_t number); /* a negative number is unknown and becomes null */
+void cli_json_number(cJSON *object, const char *key, int64_t number); /* negative (unknown) becomes null */
 void cli_json_texts(cJSON *object, const char *key, const char *const *texts, int32_t count);
 
 #endif

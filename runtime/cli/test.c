@@ -69,8 +69,7 @@ static tort_status read_values(const char *set, const char *what, tort_port (*po
         char *path = cli_format("%s/%s_%d.pb", set, what, i);
         tort_value_type type = port(model, i).value_type;
         struct stat facts;
-        if (tort_type_kind(type) == TORT_TENSOR)
-            type = tort_tensor_type(TORT_UNDEFINED); /* the run has a better message for a wrong type */
+        if (tort_type_kind(type) == TORT_TENSOR) type = tort_tensor_type(TORT_UNDEFINED); /* the run reports it */
         if (stat(path, &facts) == 0) status = tort_value_file_read(NULL, path, type, &values[i], error);
         free(path);
     }

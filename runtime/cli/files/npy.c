@@ -231,8 +231,7 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
         return tort_fail(error, TORT_E_INPUT, "the .npy file has %zu bytes of elements; its shape asks for more",
                          size - header.data);
     bool is_text = found.type == TORT_STRING;
-    if (is_text && width == 0 &&
-        (uint64_t)count > size) /* empty strings take memory, but no bytes of the file: their number must be bounded */
+    if (is_text && width == 0 && (uint64_t)count > size) /* empty strings take memory, but no bytes of the file */
         return tort_fail(error, TORT_E_INPUT, "a file of %zu bytes with %lld empty strings", size, (long long)count);
     status = tort_tensor_file_alloc(&complete, &found, is_text ? need : 0, error);
     if (status) return status;

@@ -129,8 +129,7 @@ static void remove_unfinished(int number) {
 static void on_interruption(void (*action)(int)) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (signal(numbers[i], action) == SIG_IGN)
-            signal(numbers[i], SIG_IGN); /* an ignored signal stays ignored, as under nohup */
+        if (signal(numbers[i], action) == SIG_IGN) signal(numbers[i], SIG_IGN); /* stays ignored, as under nohup */
 }
 
 cli_new_file cli_new_file_begin(const char *folder, const char *name) {
