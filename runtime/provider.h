@@ -181,15 +181,15 @@ typedef struct tort_kernel {
     void (*restride)(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
     /* Layout (number from 1 on of a row of tort_provider.layouts) in which the kernel reads input i if bit i of
      * layout_inputs is set, and writes output i if bit i of layout_outputs is set; everything else is plain, and so is
-     * all with layout 0. Tensors have the shapes of the node: only the order of their bytes differs. A layout serves if
-     * values stay in it between such kernels; a node without such a neighbour goes to the provider's next row with a
-     * run that claims it, if there is one, unless layout_alone says that the layout pays. TORT_ANY_LAYOUT: plain, or
-     * the layout of a neighbour. Only if these inputs and outputs are of one shape; an input of one element stays
-     * plain. In a layout, such a kernel sees lists (rank 1) of all elements of the layout, padding included. It has a
-     * run, and neither size, pack_size nor fit. */
+     * all with layout 0. Tensors have the shapes of the node: only the order of their bytes differs. A layout pays if
+     * values stay in it between such kernels: a node without such a neighbour goes to the provider's next row with a
+     * run that claims it, if there is one, unless layout_alone says otherwise.
+     * TORT_ANY_LAYOUT: plain, or the layout of a neighbour. The inputs and outputs above must then be of one shape; an
+     * input of one element stays plain. In a layout, such a kernel sees lists (rank 1) of all elements of the layout,
+     * padding included. It has a run, and neither size, pack_size nor fit. */
     int32_t layout;
     uint32_t layout_inputs, layout_outputs;
-    bool layout_follows; /* its layout only pays by keeping that of neighbours: one must not follow */
+    bool layout_follows; /* pays only beside a kernel of this layout that does not follow */
     /* Pure: true if the node is faster in this layout than by the next row even if all its operands are converted: then
      * it needs no neighbour. NULL: no. */
     bool (*layout_alone)(const tort_node_view *node);
