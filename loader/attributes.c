@@ -1,5 +1,5 @@
-/* attributes.c - AttributeProto -> tort_attribute: the one field that its type names, references of functions
- * resolved, tensors as weights, graphs as bodies. */
+/* attributes.c - AttributeProto -> tort_attribute: takes the one field that its type names, resolves references to
+ * parameters of functions, loads tensors as weights and graphs as bodies. */
 #include "loader/loader.h"
 
 static const char *const kind_names[] = {
@@ -22,7 +22,7 @@ static const char *const kind_names[] = {
 
 enum { LAST_KIND = TORT_ATTR_TYPE_PROTOS };
 
-/* How many values of a kind are there: 0 or 1 where it is no list. */
+/* Number of values of a kind in the message; 0 or 1 if the kind is not a list. */
 static size_t count_of(const TortOnnx__AttributeProto *proto, int32_t kind) {
     switch (kind) {
     case TORT_ATTR_FLOAT: return proto->has_f != 0;
@@ -43,13 +43,13 @@ static size_t count_of(const TortOnnx__AttributeProto *proto, int32_t kind) {
     }
 }
 
-/* A message, without which there is no value; a number or text that is not there is 0 or "". */
+/* True if a value of the kind is a message, which cannot be absent; an absent number or text is 0 or "". */
 static bool must_be_there(int32_t kind) {
     return kind == TORT_ATTR_TENSOR || kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_SPARSE_TENSOR ||
            kind == TORT_ATTR_TYPE_PROTO;
 }
 
-/* The kind: as stated, or in the oldest files as shown by the field that is there. */
+/* Finds the kind: the stated type or, in the oldest files, that of the field that is there. */
 static tort_status kind_of(tort_loader *loader, const TortOnnx__AttributeProto *proto, int32_t *kind) {
     *kind = proto->type;
     if (*kind < 0 || *kind > LAST_KIND)
@@ -75,7 +75,7 @@ static tort_status load_string(tort_loader *loader, const ProtobufCBinaryData *b
     return string->data ? TORT_OK : tort_no_memory(loader);
 }
 
-/* Bytes of an element of a list as the model has it; 0 where the kind is no list there. */
+/* Size of an element in the model's list for this kind; 0 if the model does not store it as a list. */
 static size_t element_size(int32_t kind) {
     switch (kind) {
     case TORT_ATTR_FLOATS: return sizeof(float);
@@ -93,7 +93,7 @@ static size_t element_size(int32_t kind) {
     }
 }
 
-/* Element i of the list at `list`. */
+/* Loads element i of the attribute into `list`. */
 static tort_status load_element(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                                 int32_t kind, int32_t i, tort_bodies *bodies, void *list) {
     int32_t *number = (int32_t *)list + i;
@@ -135,7 +135,7 @@ static tort_status load_value(tort_loader *loader, tort_scope *scope, const Tort
     return TORT_OK;
 }
 
-/* *present is false for a reference to a parameter that the call does not give. */
+/* Loads an attribute; *present is false for a reference to a parameter that the call does not give. */
 static tort_status load_attribute(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                                   tort_attribute *attribute, tort_bodies *bodies, bool *present) {
     const char *reference = tort_text_of(proto->ref_attr_name),
@@ -150,14 +150,14 @@ static tort_status load_attribute(tort_loader *loader, tort_scope *scope, const 
     int32_t kind;
     tort_status status = kind_of(loader, proto, &kind);
     if (status) return status;
-    if (*reference && (kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_GRAPHS)) /* its names are those of the caller */
+    if (*reference && (kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_GRAPHS)) /* names belong to the caller's scope */
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a graph that is handed to a function as an attribute");
     *attribute = (tort_attribute){.name = name, .kind = (tort_attribute_kind)kind};
     *present = true;
     return load_value(loader, scope, proto, attribute, bodies);
 }
 
-/* `names` holds those before. */
+/* Refuses an attribute whose name is among those before it (`names`). */
 static tort_status check_unique(tort_loader *loader, const tort_attribute *attributes, int32_t last,
                                 tort_names *names) {
     int32_t other;

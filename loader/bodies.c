@@ -1,7 +1,7 @@
-/* bodies.c - what the bodies of a node (If, Loop, Scan) take from around them becomes inputs of the node.
+/* bodies.c - values that the bodies of a node (If, Loop, Scan) capture from outer scopes become inputs of the node.
  *
- * A body is a graph of its own. graph.c notes what it captured; here the captures of all bodies of a node are united,
- * appended to the node's inputs, and every body's inputs are made to end with all of them, in one order. */
+ * A body is a graph of its own. graph.c records its captures; here the captures of all bodies of a node are united and
+ * appended to the node's inputs, and the inputs of every body are made to end with all of them, in one order. */
 #include <string.h>
 
 #include "loader/loader.h"
@@ -15,10 +15,10 @@ tort_status tort_load_body(tort_loader *loader, tort_scope *scope, const TortOnn
     return tort_load_graph(loader, proto, body, graph);
 }
 
-/* The values that the bodies of a node take from outside, each once. */
+/* The union of the captures of a node's bodies. */
 typedef struct captures {
-    tort_names numbers; /* name in the bodies -> number */
-    int32_t *outer;     /* of each its value outside */
+    tort_names numbers; /* name in the bodies -> index in `outer` */
+    int32_t *outer;     /* the captured values of the outer graph */
     int32_t count, capacity;
 } captures;
 
@@ -42,8 +42,8 @@ static bool unite(tort_loader *loader, const tort_bodies *bodies, captures *all)
     return true;
 }
 
-/* Appends all captured values to a body's inputs; one that it does not use gets a value without a name. Then the body
- * is whole. */
+/* Appends all captured values to a body's inputs; a value without a name stands for one that this body does not use.
+ * Completes the body. */
 static bool extend_inputs(tort_loader *loader, const tort_scope *body, const captures *all) {
     tort_graph *graph = &loader->model->graphs[body->graph];
     int32_t own = graph->input_count, missing = all->count - body->captured_count;

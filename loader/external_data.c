@@ -1,4 +1,5 @@
-/* external_data.c - the walk from the model's folder to an external file. See external_data.h for what it guards. */
+/* external_data.c - opens an external file, folder by folder from the model's folder on. external_data.h says against
+ * what this guards. */
 #include "loader/external_data.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ tort_status tort_external_check(const char *location, tort_error *error) {
     return TORT_OK;
 }
 
-/* Why open failed: a link that was not followed deserves its own words. */
+/* Error for a failed open; a link that was not followed has a message of its own. */
 static tort_status open_failure(int folder, const char *part, const char *location, int cause, tort_error *error) {
     struct stat facts;
     if (fstatat(folder, part, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(facts.st_mode))
@@ -44,10 +45,10 @@ static tort_status open_failure(int folder, const char *part, const char *locati
     return tort_fail(error, TORT_E_IO, "cannot open external data \"%s\": %s", location, strerror(cause));
 }
 
-/* Opens `part` of a location in `folder`: a folder on the way or, if it is the last, the file. */
+/* Opens `part` of a location in `folder`: the file if it is the last part, otherwise a folder. */
 static int open_part(int folder, const char *part, bool last, bool allow_links) {
     int flags = O_RDONLY | O_CLOEXEC | (allow_links ? 0 : O_NOFOLLOW);
-    /* O_NONBLOCK: opening a pipe must not wait for its writer. */
+    /* O_NONBLOCK: opening a pipe must not block until there is a writer. */
     return openat(folder, part, flags | (last ? O_NONBLOCK : O_DIRECTORY));
 }
 

@@ -39,7 +39,8 @@ static const struct {
 
 enum { LOOKED_AT = 512 };
 
-/* Safetensors begin with the length of a JSON text, and that. */
+/* True for a safetensors file: the length of a JSON header in 8 bytes (small, so bytes 6 and 7 are 0), then the header.
+ */
 static bool is_safetensors(const uint8_t *bytes, size_t size) {
     return size >= 10 && bytes[6] == 0 && bytes[7] == 0 && bytes[8] == '{' && (bytes[9] == '"' || bytes[9] == '}');
 }
@@ -51,7 +52,7 @@ static bool is_text(const uint8_t *bytes, size_t size) {
     return true;
 }
 
-/* The first character of a text behind white space and a byte order mark. */
+/* The first character of a text after a byte order mark and white space. */
 static char first_character(const uint8_t *bytes, size_t size) {
     size_t i = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (i < size && (bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r' || bytes[i] == '\t')) i++;

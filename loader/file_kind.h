@@ -1,10 +1,10 @@
-/* file_kind.h - says what a file that is no model looks like, and what to do about it. */
+/* file_kind.h - recognizes files that are not ONNX models, and says what to do about them. */
 #ifndef TORT_LOADER_FILE_KIND_H
 #define TORT_LOADER_FILE_KIND_H
 
 #include "loader/source.h"
 
-/* For a file that could not be read as a model: where its first bytes tell what it is instead, the error says that. */
+/* Replaces the error of a file that could not be read as a model, if its first bytes show what it is instead. */
 void tort_explain_file(tort_source *source, tort_error *error);
 
 #endif

@@ -1,21 +1,21 @@
-/* flex_attention.c - takes a FlexAttention with graphs apart: scores, a call of score_mod, Softmax, a call of prob_mod,
- * output.
+/* flex_attention.c - splits a FlexAttention with graphs into nodes: scores, a call of score_mod, Softmax, a call of
+ * prob_mod, output.
  *
- * The standard has it as a function whose parameters are graphs, each of which is called once, on a whole tensor: so it
- * is expanded where functions are. Read next: ops/flex_attention.c. */
+ * The standard defines it as a function whose parameters are graphs, each called once on a whole tensor, so it is
+ * expanded where functions are. Read next: ops/flex_attention.c. */
 #include <string.h>
 
 #include "loader/loader.h"
 #include "runtime/op.h"
 
 enum { QUERY, KEY, VALUE, INPUTS };
-enum { SOFTMAX_OPSET = 13 }; /* whatever the model imports: of the last axis */
+enum { SOFTMAX_OPSET = 13 }; /* whatever the model imports: along the last axis by default */
 
 typedef struct splitting {
     tort_loader *loader;
     const tort_node *whole;
     int32_t graph;
-    const char *name; /* of the whole */
+    const char *name; /* name of the node; names of the parts begin with it */
 } splitting;
 
 static const tort_attribute *graph_of(const tort_node *node, const char *name) {
@@ -25,7 +25,7 @@ static const tort_attribute *graph_of(const tort_node *node, const char *name) {
     return NULL;
 }
 
-/* Has the application an operator of this name? */
+/* True if the application registered an operator of this name, which then takes precedence. */
 static bool is_own(const tort_model *model, const tort_node *node) {
     for (const tort_op *const *table = model->operators; table && *table; table++)
         for (const tort_op *row = *table; row->name; row++)
@@ -39,7 +39,7 @@ bool tort_is_modified_attention(const tort_loader *loader, const tort_node *node
     return graph_of(node, "score_mod") || graph_of(node, "prob_mod");
 }
 
-/* A part with this one output, which is given. */
+/* Adds a part of the attention with the given value as its only output. */
 static tort_status add_part(const splitting *s, const char *name, tort_node node, int32_t output) {
     tort_model *model = s->loader->model;
     int32_t *outputs = tort_arena_array(&model->arena, 1, sizeof *outputs);
@@ -52,14 +52,14 @@ static tort_status add_part(const splitting *s, const char *name, tort_node node
     return tort_graph_add_node(model, s->graph, &node) < 0 ? tort_no_memory(s->loader) : TORT_OK;
 }
 
-/* The same with an output of its own, which becomes *value. */
+/* Adds a part with a new output, *value. */
 static tort_status add_step(const splitting *s, const char *name, tort_node node, int32_t *value) {
     const char *made = tort_arena_format(&s->loader->scratch, "%s/%s", s->name, name);
     *value = made ? tort_graph_add_value(s->loader->model, s->graph, made) : -1;
     return *value < 0 ? tort_no_memory(s->loader) : add_part(s, name, node, *value);
 }
 
-/* Calls a graph, if there is one, with *value and what its nodes take from around it. */
+/* Adds a call of the graph in attribute `name`, if there is one, on *value and the values that the node captures. */
 static tort_status add_call(const splitting *s, const char *name, int32_t *value) {
     const tort_attribute *given = graph_of(s->whole, name);
     tort_model *model = s->loader->model;
@@ -87,7 +87,8 @@ static tort_status add_call(const splitting *s, const char *name, int32_t *value
     return add_step(s, name, node, value);
 }
 
-/* All attributes but the graphs: its row says which there are. */
+/* Adds the scores. They get all attributes but the graphs: the operator's row refuses attributes that it does not have.
+ */
 static tort_status add_scores(const splitting *s, int32_t *value) {
     const tort_node *whole = s->whole;
     tort_attribute *attributes =

@@ -1,21 +1,22 @@
 /* functions.c - model-local functions: a call is replaced by the function's nodes, in place.
  *
  * A call is a scope of its own over the graph of the caller: parameters stand for the caller's values and attributes,
- * everything else gets names after the call. A function that calls itself is refused, and so is a model whose calls
- * multiply beyond a limit (ten functions that each call the next ten times make ten thousand million nodes). */
+ * all other names get the call's name as prefix. A function that calls itself is refused, and so is a model whose calls
+ * multiply beyond a limit (ten functions that each call the next one ten times make ten thousand million nodes). */
 #include <stdio.h>
 #include <string.h>
 
 #include "loader/loader.h"
 
 enum {
-    NAME_COST = 64,        /* of a name in a call, beside the name of the call */
-    MAX_NAME_OF_CALL = 128 /* a call with a longer name goes by its function and index: names in it add up */
+    NAME_COST = 64,        /* bytes of a name in a call, beside the call's prefix */
+    MAX_NAME_OF_CALL = 128 /* longer names, which add up in nested calls, become "Function_index" */
 };
 
 /* ---- what calls cost --------------------------------------------------------------------------------------------- */
 
-/* What a call copies counts as if it stood in the file in place of the call, and may take as much memory. */
+/* Charges what a call copies: it counts as if it stood in the file in place of the call, and may take as much memory.
+ */
 static tort_status charge(tort_loader *loader, uint64_t cost) {
     loader->expanded += cost;
     if (loader->expanded > TORT_MAX_EXPANDED)
@@ -27,8 +28,8 @@ static tort_status charge(tort_loader *loader, uint64_t cost) {
 
 /* ---- finding functions ------------------------------------------------------------------------------------------- */
 
-/* Domain, name and overload in one, so that no two that differ give the same; valid until the next key is made. NULL:
- * out of memory. */
+/* Key of a function by domain, name and overload; the lengths in it keep different functions apart. Valid until the
+ * next key is made; NULL: out of memory. */
 static const char *function_key(tort_loader *loader, const char *domain, const char *name, const char *overload) {
     enum { NUMBERS = 48 };
     domain = tort_domain_of(domain);
@@ -138,11 +139,12 @@ tort_status tort_attribute_reference(tort_loader *loader, const tort_scope *scop
     return TORT_OK;
 }
 
-/* What the caller gives; an attribute that refers to a parameter of the caller which has no value gives nothing. */
+/* Binds an attribute of the call to a parameter. A reference to a parameter of the caller that has no value gives none.
+ */
 static tort_status bind_attribute(tort_loader *loader, const tort_scope *scope, const TortOnnx__AttributeProto *proto,
                                   const char *name, tort_function_call *call) {
     int32_t number;
-    if (!tort_names_find(&call->function->parameters, name, &number)) return TORT_OK; /* nothing can refer to it */
+    if (!tort_names_find(&call->function->parameters, name, &number)) return TORT_OK; /* no node can refer to it */
     if (call->parameters[number]) return tort_fail(loader->error, TORT_E_MODEL, "it is there twice");
     const char *reference = tort_text_of(proto->ref_attr_name);
     if (*reference) {
@@ -189,7 +191,7 @@ static tort_status bind_inputs(tort_loader *loader, tort_scope *caller, const To
     return TORT_OK;
 }
 
-/* A function may return its input, or one value twice: then the caller's value is a copy. */
+/* Adds an Identity for an output that already has a name: a function may return an input, or one value twice. */
 static tort_status add_copy(tort_loader *loader, const tort_scope *scope, int32_t from, int32_t to, size_t i,
                             int32_t file_index) {
     tort_arena *arena = &loader->model->arena;
@@ -219,7 +221,7 @@ static tort_status bind_outputs(tort_loader *loader, const tort_scope *caller, c
         return tort_fail(loader->error, TORT_E_MODEL, "%zu outputs; the function has %zu", node->n_output,
                          function->n_output);
     for (size_t i = 0; i < node->n_output; i++) {
-        int32_t wanted = -1, known; /* the caller's value; -1 where it does not want it */
+        int32_t wanted = -1, known; /* the caller's value; -1 if the caller does not use it */
         tort_names_find(&caller->names, node->output[i], &wanted);
         if (wanted < 0) continue;
         tort_status status = TORT_OK;
@@ -234,8 +236,8 @@ static tort_status bind_outputs(tort_loader *loader, const tort_scope *caller, c
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
 
-/* What the names in a call begin with: its own name, or "Linear_12", within another call after that; in one graph no
- * two are the same. NULL: out of memory. */
+/* Prefix of the names in a call: the call's own name or "Linear_12", after the prefix of an enclosing call; unique
+ * within a graph. NULL: out of memory. */
 static const char *call_prefix(tort_loader *loader, const tort_scope *caller, const TortOnnx__NodeProto *node,
                                size_t index) {
     bool inside = caller->call && !caller->outer;

@@ -1,8 +1,8 @@
 /* graph.c - GraphProto -> tort_graph: scopes of names, values, nodes.
  *
- * All names of a graph are declared before its nodes are loaded, so nodes may come in any order; the core sorts them.
- * A name that a body does not know is looked up outwards, and becomes an input of every body on the way. Scopes borrow
- * names from the parsed structs, the model keeps copies. Read next: bodies.c, functions.c. */
+ * All names of a graph are declared before its nodes are loaded, so nodes may come in any order; the core sorts them. A
+ * name that a body does not declare is looked up in the outer scopes, and becomes an input of every body on the way.
+ * Scopes borrow names from the parsed structs; the model keeps copies. Read next: bodies.c, functions.c. */
 #include <string.h>
 
 #include "loader/loader.h"
@@ -19,8 +19,8 @@ static tort_graph_value *value_at(tort_loader *loader, const tort_scope *scope, 
     return &loader->model->graphs[scope->graph].values[value];
 }
 
-/* Are names of the scope's values in the model as they are in the file? A body is a graph of its own; what stands in a
- * call is called after the call, so that it differs from call to call. */
+/* True if the scope's values have the same names in the model as in the file. In a call they get the call's prefix,
+ * which differs from call to call; a body is a graph of its own and needs none. */
 static bool has_plain_names(const tort_scope *scope) {
     return !scope->call || scope->outer;
 }
@@ -30,7 +30,7 @@ static const char *value_name(tort_loader *loader, const tort_scope *scope, cons
     return tort_arena_format(&loader->model->arena, "%s/%s", scope->call->prefix, name);
 }
 
-/* Adds a value that is `full` in the model and is made known as `name`. */
+/* Adds a value whose name is `full` in the model and `name` in the scope. */
 static tort_status add_value(tort_loader *loader, tort_scope *scope, const char *name, const char *full,
                              int32_t *value) {
     if (!full) return tort_no_memory(loader);
@@ -77,7 +77,7 @@ tort_status tort_resolve_name(tort_loader *loader, tort_scope *scope, const char
 
 static tort_status add_initializer(tort_loader *loader, tort_scope *scope, const char *name, int32_t weight) {
     int32_t value;
-    if (!*name) return TORT_OK; /* nothing can read it */
+    if (!*name) return TORT_OK; /* no node can read it */
     if (tort_names_find(&scope->names, name, &value))
         return tort_fail(loader->error, TORT_E_MODEL, "there are two of this name");
     tort_status status = declare_value(loader, scope, name, &value);
@@ -106,7 +106,8 @@ static tort_status load_initializers(tort_loader *loader, tort_scope *scope, con
     return TORT_OK;
 }
 
-/* Dimensions of the main graph have names; those of a body may differ from call to call. */
+/* Loads a declared type. Only dimension names of the main graph are kept: in a body, sizes may differ from run to run
+ * of it. */
 static tort_status declare_type(tort_loader *loader, tort_scope *scope, const TortOnnx__ValueInfoProto *declared,
                                 int32_t value) {
     tort_info info = {.rank = -1, .nest = -1};
@@ -120,7 +121,7 @@ static tort_status load_input(tort_loader *loader, tort_scope *scope, const Tort
     const char *name = tort_text_of(declared->name);
     if (!*name) return tort_fail(loader->error, TORT_E_MODEL, "it has no name");
     tort_status status = TORT_OK;
-    if (!tort_names_find(&scope->names, name, value)) /* else an initializer: its default */
+    if (!tort_names_find(&scope->names, name, value)) /* otherwise it is an initializer: the input's default */
         status = declare_value(loader, scope, name, value);
     if (status) return status;
     if (value_at(loader, scope, *value)->is_input)
@@ -169,7 +170,8 @@ static tort_status load_outputs(tort_loader *loader, tort_scope *scope, const To
     return TORT_OK;
 }
 
-/* What exporters declare of values in between. A name that the graph does not have is none of our business. */
+/* Loads declared types of values that are neither inputs nor outputs. Names that the graph does not have are ignored.
+ */
 static tort_status load_value_info(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
     for (size_t i = 0; i < proto->n_value_info; i++) {
         int32_t value;
@@ -195,7 +197,7 @@ static tort_status declare_output(tort_loader *loader, tort_scope *scope, const 
                      name);
 }
 
-/* Whether a value has one source only is checked by the core, when the graph is whole. */
+/* Declares the nodes' outputs. The core checks later, when the graph is complete, that a value has only one source. */
 tort_status tort_declare_outputs(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto *const *nodes,
                                  size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -210,12 +212,13 @@ tort_status tort_declare_outputs(tort_loader *loader, tort_scope *scope, TortOnn
 static tort_status node_opset(tort_loader *loader, const tort_scope *scope, const char *domain, int32_t *version) {
     if (scope->call && tort_names_find(&scope->call->function->opsets, domain, version)) return TORT_OK;
     if (tort_names_find(&loader->opsets, domain, version)) return TORT_OK;
-    *version = 1; /* of the oldest files, which import nothing */
+    *version = 1; /* files before IR version 3 import nothing */
     if (!*domain && loader->model->opset_count == 0) return TORT_OK;
     return tort_fail(loader->error, TORT_E_MODEL, "its domain \"%.100s\" is not in opset_import", domain);
 }
 
-/* Its name, in a call after the call. A node without one is named by the core, which knows all names of the graph. */
+/* Name of a node, in a call with the call's prefix. A node without a name is named by the core, which knows all names
+ * of the graph. */
 static const char *node_name(tort_loader *loader, const tort_scope *scope, const TortOnnx__NodeProto *proto,
                              size_t index) {
     tort_arena *arena = &loader->model->arena;
@@ -269,14 +272,14 @@ static tort_status load_node(tort_loader *loader, tort_scope *scope, const TortO
     return load_operator(loader, scope, proto, &node);
 }
 
-enum { MAX_NAMED = 8 }; /* nodes around each other that an error names */
+enum { MAX_NAMED = 8 }; /* nested nodes that an error names */
 
 tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto *const *nodes, size_t count,
                             int32_t file_index) {
     for (size_t i = 0; i < count; i++) {
         tort_status status = load_node(loader, scope, nodes[i], i, file_index < 0 ? (int32_t)i : file_index);
         if (!status) continue;
-        if (loader->depth <= MAX_NAMED) /* else the outer ones fill the message */
+        if (loader->depth <= MAX_NAMED) /* otherwise outer nodes would fill the message */
             tort_error_prefix(loader->error, "node %zu \"%.100s\" (%.60s)", i, tort_text_of(nodes[i]->name),
                               nodes[i]->op_type);
         if (loader->error && scope->graph == 0 && !scope->call) loader->error->node = (int32_t)i;
@@ -287,8 +290,8 @@ tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, TortOnnx__No
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-/* Room for what the graph has by itself, not for what calls and captures add; none for what will be refused because it
- * has no name. */
+/* Reserves space for the graph's own values, nodes and weights, not for those that calls and captures add. Values
+ * without a name are not counted: they are refused. */
 static bool reserve(tort_loader *loader, int32_t graph, const TortOnnx__GraphProto *proto) {
     size_t values = proto->n_sparse_initializer;
     for (size_t i = 0; i < proto->n_input; i++) values += *tort_text_of(proto->input[i]->name) != 0;

@@ -1,13 +1,13 @@
-/* limits.h - how much memory loading may take: a stated multiple of the file, whatever the file says.
+/* limits.h - limits of memory while loading: a stated multiple of the file's size, whatever the file says.
  *
- *   TORT_LOAD_FACTOR bytes for each byte of the file and TORT_LOAD_BASE beside;
- *   for calls of functions as if the function stood in place of each call, TORT_MAX_EXPANDED at most;
- *   for sparse tensors what they take once they are dense, and while that is done, TORT_MAX_SPARSE at most.
+ *    TORT_LOAD_FACTOR bytes for each byte of the file, and TORT_LOAD_BASE more;
+ *    for calls of functions as if the function stood in place of each call, at most TORT_MAX_EXPANDED;
+ *    for sparse tensors their dense size, and the space to expand them, at most TORT_MAX_SPARSE.
  *
- * Weights that stay in their files are not read while loading and cost nothing. What the loader builds of a file stays
- * below this by itself, mostly far below; the limit makes it a promise also where a few bytes describe much: values
- * that are captured through many bodies within each other, shapes that are computed from shapes. The model's account,
- * which stands between the loader and the application's allocator, keeps it. */
+ * Weights that stay in their files are not read while loading and cost nothing. What the loader builds stays below the
+ * limit by itself, mostly far below; the limit guarantees it where a few bytes describe much: values captured through
+ * many nested bodies, shapes computed from shapes. The model's account, which stands between the loader and the
+ * application's allocator, enforces it. */
 #ifndef TORT_LOADER_LIMITS_H
 #define TORT_LOADER_LIMITS_H
 
@@ -19,7 +19,7 @@ enum { TORT_LOAD_FACTOR = 96 };
 #define TORT_MAX_EXPANDED ((size_t)512 << 20)
 #define TORT_MAX_SPARSE ((size_t)256 << 20)
 
-/* For a file of this size without calls and sparse tensors; SIZE_MAX: none. */
+/* The limit for a file of this size without calls and sparse tensors; SIZE_MAX: no limit. */
 static inline size_t tort_load_limit(uint64_t file_size) {
     if (file_size > (SIZE_MAX - TORT_LOAD_BASE) / TORT_LOAD_FACTOR) return SIZE_MAX;
     return (size_t)file_size * TORT_LOAD_FACTOR + TORT_LOAD_BASE;

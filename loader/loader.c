@@ -1,4 +1,4 @@
-/* loader.c - what all files of loader/ ask of the loading itself: an error, more memory, one level deeper. */
+/* loader.c - shared by all files of loader/: texts, errors, the memory limit, the nesting limit. */
 #include "loader/loader.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* onnx_load.c - tort_model_load: untrusted bytes become a checked model.
+/* onnx_load.c - tort_model_load: makes a checked model of untrusted bytes.
  *
- * The steps: open the source; parse it (parse.h); header, imports, functions, the main graph with all below it; then
- * the parsed structs are freed, and tort_model_finish. Weights are not read. Memory has a limit (limits.h). Whatever
- * fails, everything is freed and the error says where. Read next: parse.h, graph.c. */
+ * The steps: open the source; parse it (parse.h); load header, imports, functions, and the main graph with all its
+ * bodies; free the parsed structs; tort_model_finish. Weights are not read. Memory is limited (limits.h). After any
+ * failure everything is freed, and the error says where it was. Read next: parse.h, graph.c. */
 #include <string.h>
 
 #include "loader/file_kind.h"
@@ -105,7 +105,7 @@ static void set_source(tort_model *model, tort_source *source) {
     model->source_is_ours = tort_source_is_ours(source);
 }
 
-/* Fills `model` from its source within the limit for its size, which ends with the loading. */
+/* Fills `model` from its source within the memory limit for its size; later allocations are not limited. */
 static tort_status load_limited(tort_model *model, tort_source *source, const char *path, tort_error *error) {
     tort_account_limit(&model->account, tort_load_limit(tort_source_size(source)));
     tort_status status = load(model, path, error);
@@ -115,7 +115,7 @@ static tort_status load_limited(tort_model *model, tort_source *source, const ch
     return status;
 }
 
-/* Operators of the application are looked at before the file is. */
+/* Checks the application's operators, before the file is opened. */
 static tort_status check_operators(const tort_load_options *options, tort_error *error) {
     if (!options->operators) return TORT_OK;
     if (options->operator_abi != TORT_PROVIDER_ABI)
@@ -126,7 +126,7 @@ static tort_status check_operators(const tort_load_options *options, tort_error 
     return tort_check_rows(options->operators, error);
 }
 
-/* The caller's, which may have been compiled with a shorter struct. */
+/* Copies the caller's options, which may have been compiled with a shorter struct. */
 static tort_status complete_options(const tort_load_options *options, tort_load_options *complete, tort_error *error) {
     *complete = (tort_load_options){.struct_size = sizeof *complete};
     if (!options) return TORT_OK;
@@ -138,7 +138,7 @@ static tort_status complete_options(const tort_load_options *options, tort_load_
     return check_operators(complete, error);
 }
 
-/* Where a model comes from: a path, a reader or, where both are NULL, bytes in memory. */
+/* Origin of a model: a path, a reader or, if both are NULL, bytes in memory. */
 typedef struct origin {
     const char *path;
     const tort_reader *reader;

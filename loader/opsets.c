@@ -1,4 +1,4 @@
-/* opsets.c - what a model, or a function, imports: the version of each domain of operators. */
+/* opsets.c - the imports of a model, or of a function: a version for each domain of operators. */
 #include "loader/loader.h"
 
 static bool is_version(int64_t version) {

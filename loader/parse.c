@@ -1,9 +1,9 @@
-/* parse.c - see parse.h: the allocator that protobuf-c is given.
+/* parse.c - see parse.h: the allocator for protobuf-c.
  *
- * The structs, lists and texts of a model live together and end together, so they come from an arena, and nothing walks
- * the tree to free them. What the parser needs for a while, the list of a message's fields, is large and must not stay:
- * 32 bytes for each field. So blocks from LARGE bytes on are allocated one by one. All are zeroed, because after a
- * failure protobuf-c may look at lists that it has not filled yet. */
+ * The structs, lists and texts of a model are freed together, so they come from an arena, and nothing walks the tree to
+ * free them. The parser's temporary list of a message's fields takes 32 bytes per field and must not stay that long, so
+ * blocks from LARGE bytes on are allocated one by one. All blocks are zeroed, because after a failure protobuf-c may
+ * read lists that it has not filled yet. */
 #include "loader/parse.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ enum { LARGE = 1 << 10 /* the smallest list of fields has this size */, HEAD = 8
 
 typedef struct tort_large_block {
     struct tort_large_block *before, *after;
-    uint64_t size; /* of the whole; before a small block this word is 0 */
+    uint64_t size; /* of the whole block; this word is 0 before a small block */
 } tort_large_block;
 
 static void *take_large(tort_parsed *parsed, size_t size) {
@@ -44,7 +44,7 @@ static void give(void *ud, void *at) {
     tort_parsed *parsed = ud;
     uint64_t size;
     memcpy(&size, (char *)at - HEAD, sizeof size);
-    if (size == 0) return; /* it goes with the arena */
+    if (size == 0) return; /* freed with the arena */
     tort_large_block *block = (tort_large_block *)at - 1;
     if (block->before) block->before->after = block->after;
     if (block->after)

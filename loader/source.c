@@ -1,7 +1,7 @@
-/* source.c - reading a model's bytes from its file, a buffer, its external files or the application's callbacks.
+/* source.c - reads a model's bytes from its file, a buffer, its external files or the application's callbacks.
  *
- * The model's file stays open; an external file is opened for each read, because a model may have one per tensor and
- * open files are few, and each time it must still be the file that was checked. */
+ * The model's file stays open. An external file is opened for each read, because a model may have one per tensor and
+ * file descriptors are limited; each time it must still be the file that was checked. */
 #include "loader/source.h"
 
 #include <errno.h>
@@ -13,21 +13,21 @@
 #include "loader/external_data.h"
 #include "runtime/base/names.h"
 
-#define LARGEST_READ ((size_t)1 << 30) /* what one call of pread takes for certain */
+#define LARGEST_READ ((size_t)1 << 30) /* always within the limit of one call of pread */
 
 typedef struct external_file {
     char *location;
-    size_t location_size; /* of its allocation */
-    struct stat facts;    /* when it was checked */
+    size_t location_size; /* size of the allocation */
+    struct stat facts;    /* at the time of the check */
     void *mapping;        /* of the whole file, NULL if not mapped */
 } external_file;
 
 struct tort_source {
     const tort_env *env;
     tort_load_options options;
-    int fd, folder;     /* of a model in a file; -1 otherwise */
-    const char *buffer; /* of a model in memory; NULL otherwise */
-    tort_reader reader; /* of a model that the application reads; its function is NULL otherwise */
+    int fd, folder;     /* model in a file; -1 otherwise */
+    const char *buffer; /* model in memory; NULL otherwise */
+    tort_reader reader; /* model read by the application; its function is NULL otherwise */
     uint64_t size;
     tort_names numbers;       /* location -> number */
     external_file *externals; /* number 1 is externals[0] */
@@ -49,7 +49,7 @@ static tort_source *new_source(const tort_env *env, const tort_load_options *opt
     return source;
 }
 
-/* The folder in which `path` lies, opened; -1 on failure. */
+/* Opens the folder that contains `path`; -1 on failure. */
 static int open_folder(const tort_env *env, const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -78,7 +78,7 @@ static tort_status open_model(tort_source *source, const char *path, tort_error 
     source->size = (uint64_t)facts.st_size;
     source->folder = open_folder(source->env, path);
     if (source->folder < 0 && errno == ENOMEM) return tort_out_of_memory(error, strlen(path));
-    return TORT_OK; /* without the folder only external data fails */
+    return TORT_OK; /* a missing folder only makes external data fail */
 }
 
 tort_status tort_source_open_file(const tort_env *env, const char *path, const tort_load_options *options,
@@ -113,7 +113,7 @@ tort_status tort_source_open_reader(const tort_env *env, const tort_reader *read
     return TORT_OK;
 }
 
-/* Its external files lie beside it; of any other model the application reads them. */
+/* True if the model is a file, and external files lie beside it; otherwise the application reads them. */
 static bool is_file(const tort_source *source) {
     return source->fd >= 0;
 }
@@ -159,7 +159,7 @@ static tort_status open_external(const tort_source *source, const char *location
     return tort_external_open(source->folder, location, source->options.allow_links, fd, facts, error);
 }
 
-/* Checks a file that is named for the first time. */
+/* Checks an external file when it is named for the first time. */
 static tort_status examine(tort_source *source, external_file *file, tort_error *error) {
     if (!is_file(source)) return tort_external_check(file->location, error);
     int fd;
@@ -167,7 +167,7 @@ static tort_status examine(tort_source *source, external_file *file, tort_error 
     if (status) return status;
     if (source->options.map_external && file->facts.st_size > 0) {
         void *mapping = mmap(NULL, (size_t)file->facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (mapping != MAP_FAILED) file->mapping = mapping; /* else it is read */
+        if (mapping != MAP_FAILED) file->mapping = mapping; /* if mmap fails, the file is read */
     }
     close(fd);
     return TORT_OK;
@@ -201,7 +201,7 @@ tort_status tort_source_external(tort_source *source, const char *location, uint
         tort_status status = add_external(source, location, file, error);
         if (status) return status;
     }
-    if (!is_file(source)) return TORT_OK; /* the application knows how large it is */
+    if (!is_file(source)) return TORT_OK; /* only the application knows its size */
     uint64_t size = (uint64_t)source->externals[*file - 1].facts.st_size;
     if (offset > size || length > size - offset)
         return tort_fail(error, TORT_E_MODEL,

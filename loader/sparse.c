@@ -8,9 +8,9 @@ typedef struct sparse_parts {
     const TortOnnx__SparseTensorProto *proto;
     tort_tensor dense;
     size_t dense_bytes, element_size;
-    size_t cost; /* bytes while it is expanded: the dense tensor and both parts, which may come from external data */
+    size_t cost; /* bytes during the expansion: the dense tensor and both parts, which may come from external data */
     tort_weight values, indices; /* facts */
-    size_t count;                /* of the values that are given */
+    size_t count;                /* number of values */
     bool linear;                 /* indices are [count] offsets; otherwise [count, rank] coordinates */
 } sparse_parts;
 
@@ -22,7 +22,7 @@ static tort_status load_facts(tort_loader *loader, const TortOnnx__TensorProto *
     return status;
 }
 
-/* False: beyond what all sparse tensors of a model may take. */
+/* Computes the sizes of a tensor; false beyond the limit for all sparse tensors of a model. */
 static bool measure(const tort_loader *loader, sparse_parts *parts) {
     return tort_tensor_bytes(&parts->dense, &parts->dense_bytes) &&
            tort_add_size(parts->dense_bytes, parts->values.bytes, &parts->cost) &&
@@ -87,14 +87,14 @@ static tort_status scatter(tort_loader *loader, const sparse_parts *parts, const
     return TORT_OK;
 }
 
-/* Reads both parts and puts the values into their places; the two blocks are the caller's. */
+/* Reads values and indices into the caller's two blocks, and scatters the values into the dense tensor. */
 static tort_status expand(tort_loader *loader, const sparse_parts *parts, void *values, void *indices) {
     tort_status status = tort_tensor_contents(loader, parts->proto->values, &parts->values, values);
     if (!status) status = tort_tensor_contents(loader, parts->proto->indices, &parts->indices, indices);
     return status ? status : scatter(loader, parts, values, indices);
 }
 
-/* Adds the dense weight. */
+/* Adds the expanded tensor as a weight. */
 static tort_status load_new(tort_loader *loader, sparse_parts *parts, int32_t *weight) {
     tort_status status = load_parts(loader, parts);
     if (status) return status;
@@ -109,7 +109,7 @@ static tort_status load_new(tort_loader *loader, sparse_parts *parts, int32_t *w
     return status;
 }
 
-/* Which weight it became is noted with its values. */
+/* Loads a sparse tensor once: the index of its weight is recorded in the message of its values. */
 tort_status tort_load_sparse(tort_loader *loader, const TortOnnx__SparseTensorProto *proto, int32_t *weight) {
     *weight = -1;
     if (proto->values && proto->values->has_weight) {

@@ -1,12 +1,12 @@
-/* tensors.c - TensorProto -> weight. A weight is noted where it is in its file wherever its bytes there are one
- * stretch that tort_weight_acquire can read; strings, and what is in several stretches, are decoded here. */
+/* tensors.c - TensorProto -> weight. If the bytes of a weight are contiguous in their file, only their location is
+ * recorded, for tort_weight_acquire to read; strings, and data in several pieces, are decoded here. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "loader/loader.h"
 #include "runtime/graph/varints.h"
 
-/* The number of the field that holds the data, 0: none; and the note of where it is. */
+/* Number of the field that holds the data, 0 if there is none; *note: the location that wire.c recorded. */
 static uint32_t data_of(const TortOnnx__TensorProto *proto, tort_data_note *note) {
     *note = (tort_data_note){0};
     if (proto->data_case && proto->raw_data.len == sizeof *note) memcpy(note, proto->raw_data.data, sizeof *note);
@@ -17,7 +17,7 @@ static const char *field_name(uint32_t number) {
     return protobuf_c_message_descriptor_get_field(&tort_onnx__tensor_proto__descriptor, number)->name;
 }
 
-/* The typed field that ONNX has for a type, beside raw_data. */
+/* The typed field that ONNX defines for a type, as an alternative to raw_data. */
 static uint32_t typed_field(tort_type type) {
     switch (type) {
     case TORT_FLOAT:
@@ -158,7 +158,7 @@ tort_status tort_tensor_facts(tort_loader *loader, const TortOnnx__TensorProto *
 
 /* ---- contents --------------------------------------------------------------------------------------------------- */
 
-/* check_length has held the bytes to come against what `at` has room for. */
+/* Copies a piece of data; check_length has checked that the pieces together fit. */
 static tort_status copy_part(void *ud, const uint8_t *bytes, size_t size, tort_error *error) {
     (void)error;
     uint8_t **at = ud;
@@ -201,10 +201,10 @@ tort_status tort_tensor_contents(tort_loader *loader, const TortOnnx__TensorProt
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
-/* The model's copies of texts that are the proto's. */
+/* Copies the bytes of strings, which belong to the proto, into the model. */
 static tort_status keep_strings(tort_loader *loader, tort_string *strings, size_t count) {
     size_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += strings[i].length; /* of parts of one file: no overflow */
+    for (size_t i = 0; i < count; i++) bytes += strings[i].length; /* parts of one file: cannot overflow */
     char *text = tort_arena_alloc(&loader->model->arena, bytes);
     if (!text) return tort_no_memory(loader);
     for (size_t i = 0; i < count; i++) {
@@ -225,7 +225,7 @@ static tort_status add_decoded(tort_loader *loader, const TortOnnx__TensorProto 
     return keep_strings(loader, tensor.data, facts->bytes / sizeof(tort_string));
 }
 
-/* Whether tort_weight_acquire can read it later: it must be one stretch of a file. */
+/* True if tort_weight_acquire can read the data later: one contiguous piece of a file. */
 static bool can_stay_in_file(const TortOnnx__TensorProto *proto, const tort_weight *facts) {
     tort_data_note note;
     data_of(proto, &note);

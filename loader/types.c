@@ -28,8 +28,8 @@ static tort_status element_type(tort_loader *loader, int32_t number, tort_type *
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* A number; a name, which may be an expression and is taken as a symbol; or unknown: nothing, "?", a negative number.
- */
+/* Loads a dimension: a number; a name, which may be an expression and is taken as a symbol; or unknown, if it is
+ * absent, "?" or a negative number. */
 static tort_dim load_dim(tort_loader *loader, const TortOnnx__TensorShapeProto__Dimension *dim, bool symbolic) {
     const bool numbered = dim->value_case == TORT_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
     if (numbered && dim->dim_value >= 0) return dim->dim_value;
@@ -50,7 +50,7 @@ static tort_status load_shape(tort_loader *loader, const TortOnnx__TensorShapePr
 
 /* ---- what is not a tensor ---------------------------------------------------------------------------------------- */
 
-/* What a sequence, optional or map holds. */
+/* Loads the type of the elements of a sequence, optional or map. */
 static tort_status load_element(tort_loader *loader, const TortOnnx__TypeProto *proto, tort_value_type *element) {
     if (proto) return tort_load_value_type(loader, proto, element);
     return tort_fail(loader->error, TORT_E_MODEL, "a composite type does not say what it holds");

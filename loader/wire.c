@@ -1,4 +1,5 @@
-/* wire.c - see wire.h: a reader with a window, a writer of the slim copy, the pass, and data that lies scattered. */
+/* wire.c - see wire.h: a reader with a window, a writer of the slim copy, the pass over the file, and the reading of
+ * data in several pieces. */
 #include "loader/wire.h"
 
 #include <string.h>
@@ -8,13 +9,13 @@
 
 #define WINDOW_SIZE ((size_t)1 << 16)
 #define MIN_WINDOW ((size_t)1 << 12)
-#define MAX_SLIM ((size_t)1 << 30) /* so that its lengths and the counts of its fields fit into 31 bits */
+#define MAX_SLIM ((size_t)1 << 30) /* lengths in it, and counts of its fields, must fit into 31 bits */
 
 enum {
-    MAX_DEPTH = 100,   /* of messages within each other, as protobuf's own parsers */
-    MAX_NAMED = 20,    /* fields within each other that an error names */
-    MAX_FIELDS = 32,   /* of a message of onnx.proto */
-    OWN_FIELDS = 1000, /* the first number that is no file's */
+    MAX_DEPTH = 100,   /* of nested messages, as in protobuf's own parsers */
+    MAX_NAMED = 20,    /* nested fields that an error names */
+    MAX_FIELDS = 32,   /* at most, of a message in onnx.proto */
+    OWN_FIELDS = 1000, /* fields from here on are ours: they are skipped in files */
     SIZE_FIELD = 1000
 };
 
@@ -28,14 +29,14 @@ typedef struct wire_pass {
     uint64_t window_start;
     size_t window_size;
     uint8_t *storage;                        /* WINDOW_SIZE bytes that the window uses, unless the model is in memory */
-    const ProtobufCFieldDescriptor *missing; /* required, and not in a message that was walked; NULL: none */
-    uint64_t missing_at;                     /* the end of that message */
+    const ProtobufCFieldDescriptor *missing; /* a required field that a message lacks; NULL: none */
+    uint64_t missing_at;                     /* end of that message */
 } wire_pass;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Behind a weight that was passed over little is read, for the next one may follow; who reads on gets more each time.
- */
+/* Size of the next window: small after a jump over a weight, since another one may follow; doubled while reading goes
+ * on. */
 static size_t next_window(const wire_pass *pass) {
     const uint64_t rest = tort_source_size(pass->source) - pass->position;
     size_t size = MIN_WINDOW;
@@ -44,7 +45,8 @@ static size_t next_window(const wire_pass *pass) {
     return rest < size ? (size_t)rest : size;
 }
 
-/* Makes the byte at `position`, which must be in the file, part of the window; returns how many follow in it. */
+/* Brings the byte at `position`, which must be in the file, into the window; *available: bytes in the window from there
+ * on. */
 static tort_status look(wire_pass *pass, size_t *available) {
     if (pass->position < pass->window_start || pass->position - pass->window_start >= pass->window_size) {
         pass->window_size = next_window(pass);
@@ -82,7 +84,7 @@ static tort_status read_varint(wire_pass *pass, uint64_t end, uint64_t *value) {
                      (unsigned long long)pass->position);
 }
 
-/* The length of what follows, which must end within the enclosing message. */
+/* Reads a length; so many bytes must be left in the enclosing message. */
 static tort_status read_length(wire_pass *pass, uint64_t end, uint64_t *length) {
     tort_status status = read_varint(pass, end, length);
     if (status) return status;
@@ -97,7 +99,8 @@ static tort_status read_length(wire_pass *pass, uint64_t end, uint64_t *length) 
                      (unsigned long long)pass->position, (unsigned long long)*length, (unsigned long long)left);
 }
 
-/* How many bytes a field's contents take, whose tag has been read: of a varint itself, else of what follows here. */
+/* Finds the size of the contents of a field whose tag has been read: of a varint the varint itself, which is not
+ * passed; of other fields the bytes after their length. */
 static tort_status read_extent(wire_pass *pass, ProtobufCWireType type, uint64_t end, uint64_t *length) {
     if (type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) return read_length(pass, end, length);
     if (type == PROTOBUF_C_WIRE_TYPE_VARINT) {
@@ -183,7 +186,7 @@ static tort_status copy(wire_pass *pass, uint64_t length) {
 
 /* ---- data of tensors --------------------------------------------------------------------------------------------- */
 
-/* What has been seen of a tensor's data. */
+/* Pieces of a tensor's data that have been passed. */
 typedef struct seen_data {
     const ProtobufCFieldDescriptor *field; /* NULL: nothing yet */
     uint64_t tag, start, end;              /* of the first element the tag and the bytes; behind the last one */
@@ -191,13 +194,13 @@ typedef struct seen_data {
     bool scattered;
 } seen_data;
 
-/* The field as ONNX declares it where it holds data of a tensor, else NULL. */
+/* The descriptor of the field if it holds data of a tensor; otherwise NULL. */
 static const ProtobufCFieldDescriptor *data_field(const ProtobufCMessageDescriptor *message, uint32_t number) {
     if (message != &tort_onnx__tensor_proto__descriptor) return NULL;
     return protobuf_c_message_descriptor_get_field(&tort_onnx__tensor_proto__data__descriptor, number);
 }
 
-/* Passes over one piece of data, whose tag at `tag` has been read. */
+/* Skips a piece of data whose tag, at `tag`, has been read, and records where it is. */
 static tort_status pass_data(wire_pass *pass, const ProtobufCFieldDescriptor *field, ProtobufCWireType type,
                              uint64_t tag, uint64_t end, seen_data *seen) {
     uint64_t length;
@@ -213,7 +216,7 @@ static tort_status pass_data(wire_pass *pass, const ProtobufCFieldDescriptor *fi
         seen->scattered = true;
     else
         *seen = (seen_data){.field = field, .tag = tag, .start = start};
-    seen->length += length; /* of parts of one file: no overflow */
+    seen->length += length; /* parts of one file: cannot overflow */
     seen->end = pass->position;
     return TORT_OK;
 }
@@ -234,8 +237,8 @@ typedef struct wire_message {
     const ProtobufCMessageDescriptor *descriptor;
     uint64_t end;
     int depth;
-    uint32_t seen[MAX_FIELDS]; /* how often each field was there */
-    uint32_t given;            /* a bit for each field: the last one is not empty */
+    uint32_t seen[MAX_FIELDS]; /* number of occurrences of each field */
+    uint32_t given;            /* a bit per field: its last occurrence was not empty */
     seen_data data;
 } wire_message;
 
@@ -253,13 +256,13 @@ static ProtobufCWireType wire_type_of(const ProtobufCFieldDescriptor *field) {
     }
 }
 
-/* Repeated numbers come packed or one by one. */
+/* True if the wire type fits the field; repeated numbers are packed or single. */
 static bool type_fits(const ProtobufCFieldDescriptor *field, ProtobufCWireType type) {
     return type == wire_type_of(field) ||
            (type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED && field->label == PROTOBUF_C_LABEL_REPEATED);
 }
 
-/* The length stands before what it counts, so it is filled in afterwards: in five bytes, whatever it is. */
+/* Copies a nested message. Its length precedes it, so it is filled in afterwards, always in five bytes. */
 static tort_status slim_submessage(wire_pass *pass, const ProtobufCFieldDescriptor *field, uint64_t length, int depth) {
     enum { LENGTH_SIZE = 5 };
     if (depth >= MAX_DEPTH)
@@ -274,7 +277,7 @@ static tort_status slim_submessage(wire_pass *pass, const ProtobufCFieldDescript
     return status;
 }
 
-/* What a text may not have; NULL: nothing of the kind. */
+/* Error for a text that is not UTF-8 or contains NUL; NULL if it is valid. */
 static const char *wrong_in_text(const uint8_t *bytes, size_t size) {
     uint32_t code;
     for (size_t at = 0, length; at < size; at += length) {
@@ -285,7 +288,8 @@ static const char *wrong_in_text(const uint8_t *bytes, size_t size) {
     return NULL;
 }
 
-/* No number may go on behind the end of its list, or take more than 10 bytes. */
+/* Error for a packed list whose last number is incomplete, or with a number of more than 10 bytes; NULL if it is valid.
+ */
 static const char *wrong_in_list(const ProtobufCFieldDescriptor *field, const uint8_t *bytes, size_t size) {
     static const char message[] = "a packed list does not end with a number";
     if (field->type == PROTOBUF_C_TYPE_FLOAT) return size % sizeof(float) ? message : NULL;
@@ -297,7 +301,7 @@ static const char *wrong_in_list(const ProtobufCFieldDescriptor *field, const ui
     return length ? message : NULL;
 }
 
-/* Text, bytes and packed numbers. */
+/* Copies text, bytes or packed numbers, with their length. */
 static tort_status slim_bytes(wire_pass *pass, const ProtobufCFieldDescriptor *field, uint64_t length) {
     const uint64_t at = pass->position;
     tort_status status = write_varint(pass, length);
@@ -314,7 +318,7 @@ static tort_status slim_bytes(wire_pass *pass, const ProtobufCFieldDescriptor *f
     return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: %s", (unsigned long long)at, wrong);
 }
 
-/* A field whose tag has been read; not data of a tensor. *empty: it has no bytes. */
+/* Copies a field whose tag has been read, unless it is data of a tensor. *empty: it has no bytes. */
 static tort_status slim_field(wire_pass *pass, const ProtobufCFieldDescriptor *field, ProtobufCWireType type,
                               const wire_message *message, bool *empty) {
     uint64_t value;
@@ -339,7 +343,7 @@ static tort_status skip_field(wire_pass *pass, ProtobufCWireType type, uint64_t 
     return status;
 }
 
-/* Which field is wrong; of messages that are nested deep the outer ones alone, else they fill the message. */
+/* Prefixes the error with the field that is wrong. */
 static void name_field(const wire_pass *pass, const ProtobufCFieldDescriptor *field, uint32_t index) {
     if (field->label == PROTOBUF_C_LABEL_REPEATED)
         tort_error_prefix(pass->error, "%s %u", field->name, index);
@@ -373,8 +377,8 @@ static tort_status refuse_missing(const wire_pass *pass) {
                      (unsigned long long)pass->missing_at, name, name);
 }
 
-/* A field of the message, whose tag at `at` has been read. An element of a list that lacks something is refused at
- * once: an empty one takes two bytes of the file, and of the parser 100 to 300. */
+/* Handles a field of the message, whose tag at `at` has been read. A list's element that lacks a required field is
+ * refused at once, because an empty one takes two bytes of the file but 100 to 300 of the parser's memory. */
 static tort_status walk_field(wire_pass *pass, wire_message *message, const ProtobufCFieldDescriptor *field,
                               ProtobufCWireType type, uint64_t at) {
     const size_t i = (size_t)(field - message->descriptor->fields);
@@ -401,7 +405,7 @@ static void check_required(wire_pass *pass, const wire_message *message) {
     }
 }
 
-/* Notes the size of what has been written of the message where onnx.proto has a field for it. */
+/* Appends the size of the message as written, if onnx.proto has a field for it. */
 static tort_status write_size(wire_pass *pass, const ProtobufCMessageDescriptor *descriptor, size_t start) {
     if (!protobuf_c_message_descriptor_get_field(descriptor, SIZE_FIELD)) return TORT_OK;
     const size_t size = pass->slim->size - start;
@@ -476,7 +480,8 @@ static tort_status sink_bytes(wire_pass *pass, uint64_t length, tort_data_sink s
     return TORT_OK;
 }
 
-/* Walks the fields again, as slim_message did; `left` guards against a file that has changed since. */
+/* Reads data in several pieces by walking the fields as slim_message did; `left` guards against a file that has
+ * changed. */
 static tort_status sink_scattered(wire_pass *pass, uint32_t number, const tort_data_note *note, tort_data_sink sink,
                                   void *ud) {
     uint64_t end = note->offset + note->span, left = note->length;

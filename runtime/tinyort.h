@@ -1,17 +1,17 @@
-/* tinyort.h - all that an application includes.
+/* tinyort.h - the interface for applications.
  *
  * Three objects, three life times:
- *   model    a checked graph and where its weights are; immutable, shared by sessions
+ *   model    a checked graph and the location of its weights; immutable, shared by sessions
  *   session  a provider chain, the placement of every node with its reason, prepared weights
  *   context  one run at a time: its arena, scratch and outputs; many contexts of one session run side by side
  *
  * Every function that can fail returns a status and fills the caller's error (which may be NULL).
  * The library never prints, exits, reads the environment or owns a global. Not ABI-stable until 1.0.
  * Structs grow at their end, and a program that was compiled with a shorter one goes on working:
- *   those with struct_size   the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and
+ *   with struct_size         the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and
  *                            fills no more than that
  *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
- *   the others               are as they are for good: tort_tensor, tort_string, tort_value_type, tort_error ...
+ *   all others               never change: tort_tensor, tort_string, tort_value_type, tort_error ...
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
  * `caller frees`. Read next: cli/run.c for a whole program, then provider.h, tinyort_plan.h, tinyort_profile.h. */
 #ifndef TINYORT_H
@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define TORT_VERSION "0.1.0"
-#define TORT_INTERFACE 1 /* one more with each release that adds a function or a member to this header */
+#define TORT_INTERFACE 1 /* incremented by each release that adds a function or a member to this header */
 #define TORT_MAX_RANK 8
 
 #ifndef TORT_API
@@ -38,10 +38,10 @@ extern "C" {
 typedef enum tort_status {
     TORT_OK = 0,
     TORT_E_INTERNAL = 1,     /* a bug of tinyort or of a provider */
-    TORT_E_USAGE = 2,        /* a wrong argument of the caller: an unknown option, provider or name */
+    TORT_E_USAGE = 2,        /* wrong argument of the caller: an unknown option, provider or name */
     TORT_E_MODEL = 3,        /* the model file is not valid, or asks for more than stated limits allow */
     TORT_E_INPUT = 4,        /* an input tensor does not fit what the model declares */
-    TORT_E_PLACEMENT = 5,    /* a node that no provider of the chain takes, or --require/--strict was not met */
+    TORT_E_PLACEMENT = 5,    /* no provider of the chain takes a node, or --require/--strict was not met */
     TORT_E_RUN = 6,          /* failed while running: a value out of range, a kernel that failed */
     TORT_E_MEMORY = 7,       /* an allocation failed, or a stated limit is too small; the message says how much */
     TORT_E_IO = 8,           /* a file could not be opened or read */
@@ -50,22 +50,22 @@ typedef enum tort_status {
     TORT_E_CANCELLED = 11    /* tort_context_cancel ended the run */
 } tort_status;
 
-/* The caller's. `node` is the index of the node in the graph, -1 where no node is at fault. */
+/* Owned by the caller. `node` is the index of the node in the graph, -1 if no node is at fault. */
 typedef struct tort_error {
     tort_status code;
     int32_t node;
-    const char *provider; /* a static string, NULL where no provider is at fault */
+    const char *provider; /* static; NULL if no provider is at fault */
     char msg[512];
 } tort_error;
 
 TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
-/* Of the library that runs: TORT_VERSION and TORT_INTERFACE when it was built. */
+/* Version of the linked library: TORT_VERSION and TORT_INTERFACE at the time of its build. */
 TORT_API const char *tort_version(void);
 TORT_API int32_t tort_interface(void);
 
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
-/* The numbers of ONNX's TensorProto.DataType (onnx 1.23). */
+/* Element types, with the numbers of ONNX's TensorProto.DataType (onnx 1.23). */
 typedef enum tort_type {
     TORT_UNDEFINED = 0,
     TORT_FLOAT = 1,
@@ -99,8 +99,8 @@ typedef enum tort_type {
     TORT_TYPE_COUNT = 29
 } tort_type;
 
-TORT_API const char *tort_type_name(tort_type type); /* ONNX's own: "float16", "float8e4m3fn", "int4"; never NULL */
-TORT_API int tort_type_bits(tort_type type);         /* bits an element takes in memory; 0 for UNDEFINED */
+TORT_API const char *tort_type_name(tort_type type); /* as in ONNX: "float16", "float8e4m3fn", "int4"; never NULL */
+TORT_API int tort_type_bits(tort_type type);         /* bits per element in memory; 0 for UNDEFINED */
 
 /* An element of a TORT_STRING tensor. Bytes may contain NUL and need no terminator. */
 typedef struct tort_string {
@@ -108,9 +108,9 @@ typedef struct tort_string {
     size_t length;
 } tort_string;
 
-/* A dense row-major tensor in host memory, or in that of the provider which its input or output is bound to. A struct
- * that is passed around by value; it borrows `data`. Types below 8 bits are packed exactly as ONNX's raw_data. Rank 0
- * is a scalar. */
+/* A dense row-major tensor in host memory, or in the memory of the provider to which its input or output is bound.
+ * Passed by value; it borrows `data`. Types below 8 bits are packed exactly as in ONNX's raw_data. Rank 0 is a scalar.
+ */
 typedef struct tort_tensor {
     tort_type type;
     int32_t rank;
@@ -118,36 +118,36 @@ typedef struct tort_tensor {
     void *data;
 } tort_tensor;
 
-/* Elements (product of dims) and bytes of a tensor; false when a dim is negative or the product overflows. */
+/* Number of elements (product of dims) and bytes of a tensor; false if a dim is negative or the product overflows. */
 TORT_API bool tort_tensor_count(const tort_tensor *tensor, int64_t *count);
 TORT_API bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes);
 
 typedef enum tort_kind { TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP } tort_kind;
 
-#define TORT_MAX_NESTING 3 /* kinds around a tensor: optional(seq(map(int64,tensor(float)))) */
+#define TORT_MAX_NESTING 3 /* nesting around a tensor: optional(seq(map(int64,tensor(float)))) */
 
-/* The type of a value: what it is from the outside in, and the elements of the tensors inside. Two types are one where
- * both members are. The functions below make and read `nest`. */
+/* The type of a value: its kinds from the outside in, and the element type of the tensors inside. Two types are equal
+ * if both members are. The functions below make and read `nest`. */
 typedef struct tort_value_type {
-    tort_type type; /* UNDEFINED: not known, as of an empty sequence that a file has */
+    tort_type type; /* UNDEFINED: unknown, as of an empty sequence in a file */
     uint32_t nest;
 } tort_value_type;
 
 TORT_API tort_value_type tort_tensor_type(tort_type type);
-/* Types around others. More than TORT_MAX_NESTING of them give a type that no value has: its kind is SPARSE, its
+/* Types of containers. More than TORT_MAX_NESTING levels give a type that no value has: its kind is SPARSE, its
  * elements are UNDEFINED. */
 TORT_API tort_value_type tort_sequence_type(tort_value_type element);
 TORT_API tort_value_type tort_optional_type(tort_value_type element);
 TORT_API tort_value_type tort_map_type(tort_type key, tort_value_type element);
 TORT_API tort_kind tort_type_kind(tort_value_type type);
-TORT_API tort_type tort_type_key(tort_value_type type);           /* of a map; UNDEFINED */
-TORT_API tort_value_type tort_type_element(tort_value_type type); /* what it holds; of a tensor itself */
-/* Writes "seq(tensor(float))", as ONNX does, cut short where `size` bytes do not hold it. Returns `text`. */
+TORT_API tort_type tort_type_key(tort_value_type type);           /* of a map; otherwise UNDEFINED */
+TORT_API tort_value_type tort_type_element(tort_value_type type); /* of its elements; of a tensor itself */
+/* Writes a type as ONNX does, "seq(tensor(float))", truncated to `size` bytes. Returns `text`. */
 TORT_API const char *tort_type_text(tort_value_type type, char *text, size_t size);
 
 /* ---- environment ------------------------------------------------------------------------------------------------- */
 
-/* What the library asks of its surroundings. NULL members take the default: the C library's allocator and a pool of
+/* Services of the application for the library. NULL members select the default: the C library's allocator and a pool of
  * `threads` threads that belongs to the session. */
 typedef struct tort_env {
     size_t struct_size; /* sizeof(tort_env) */
@@ -161,38 +161,37 @@ typedef struct tort_env {
     void *parallel_ud;
 } tort_env;
 
-/* Lets env allocate inside this block of `bytes` bytes, which begins at a multiple of 16: the whole need of a model, a
- * session or a context in memory that the caller has set aside. Where nothing fits any more, functions fail with
- * TORT_E_MEMORY. env->struct_size is set by the caller; a block serves several environments of one kind, from several
- * threads. It is the caller's again when all that was made in it has been freed. */
+/* Makes env allocate from this block of `bytes` bytes, which must be aligned to 16: a model, a session or a context
+ * then lives in memory that the caller has set aside. If the block is full, functions fail with TORT_E_MEMORY. The
+ * caller sets env->struct_size; a block serves several environments of one kind, from several threads. The caller may
+ * reuse the block when everything made in it has been freed. */
 TORT_API tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error);
-/* The most bytes of its block that were needed at once: in a block of as many the same happens again; in a smaller one
- * something does not fit. 0: env is in no block. */
+/* Peak use of env's block in bytes: a block of this size serves the same calls again; a smaller one is too small. 0 if
+ * env is in no block. */
 TORT_API size_t tort_block_max(const tort_env *env);
 
 /* ---- values: what a run carries beside tensors ------------------------------------------------------------------- */
 
-/* A tensor, sequence, optional or map in host memory. It is counted: whoever made or retained it releases it, and it
- * goes with its last reference; counting is thread-safe. It never changes while more than one reference is held. The
- * allocator that it was made with must outlive it. Functions that make one return NULL where memory runs out, or where
- * what they were given does not fit together. */
+/* A tensor, sequence, optional or map in host memory, with a thread-safe reference count: whoever made or retained it
+ * releases it; the last release frees it. It never changes while more than one reference is held. Its allocator must
+ * outlive it. Functions that make one return NULL if memory runs out or their arguments do not fit together. */
 typedef struct tort_value tort_value;
 
 /* Copies elements and the text of strings. env may be NULL, here and below. */
 TORT_API tort_value *tort_value_tensor(const tort_env *env, const tort_tensor *tensor);
-/* Borrows the data of the tensor until the value goes; then calls release(ud, tensor) (NULL: nothing is to be done).
- * Where NULL is returned, release is not called. */
+/* Borrows the tensor's data until the value is freed, then calls release(ud, tensor), unless release is NULL. If this
+ * returns NULL, release is not called. */
 TORT_API tort_value *tort_value_borrow(const tort_env *env, const tort_tensor *tensor,
                                        void (*release)(void *ud, tort_tensor *tensor), void *ud);
-TORT_API tort_value *tort_value_sequence(const tort_env *env, tort_value_type element); /* an empty one */
-/* Holds `element` with a reference of its own, or nothing where that is NULL. */
+TORT_API tort_value *tort_value_sequence(const tort_env *env, tort_value_type element); /* empty */
+/* An optional that retains `element`; empty if that is NULL. */
 TORT_API tort_value *tort_value_optional(const tort_env *env, tort_value_type type, const tort_value *element);
-/* `keys`: rank 1, int64 or string, copied; values[i] belongs to key i and is held with a reference of its own. */
+/* `keys`: rank 1, int64 or string, copied; values[i] belongs to key i and is retained. */
 TORT_API tort_value *tort_value_map(const tort_env *env, const tort_tensor *keys, tort_value_type type,
                                     const tort_value *const *values);
-/* Adds `element` at the end of a sequence that has one reference, and holds it with one of its own. False: memory ran
- * out, the types differ, or others hold the sequence too; it is as before. A sequence of elements of UNDEFINED type
- * takes over that of the first. */
+/* Appends `element`, which is retained, to a sequence that has one reference. False if memory ran out, the types
+ * differ, or the sequence has other references; it is unchanged then. A sequence of UNDEFINED element type takes the
+ * type of its first element. */
 TORT_API bool tort_value_append(tort_value *sequence, const tort_value *element);
 
 TORT_API tort_value *tort_value_retain(const tort_value *value); /* the same value; NULL is allowed */
@@ -200,10 +199,10 @@ TORT_API void tort_value_release(const tort_value *value);       /* NULL is allo
 
 TORT_API tort_value_type tort_value_type_of(const tort_value *value);
 TORT_API tort_kind tort_value_kind(const tort_value *value);
-/* Elements of a sequence or map; 1 or 0 of an optional; 0 of a tensor. */
+/* Number of elements of a sequence or map; 1 or 0 of an optional; 0 of a tensor. */
 TORT_API int32_t tort_value_count(const tort_value *value);
-TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index); /* borrowed; NULL: none is there */
-/* The tensor that it is, NULL if it is none; keys of a map, rank 1. Both borrowed; nobody writes what they hold. */
+TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index); /* borrowed; NULL: no such element */
+/* The tensor of a tensor value, otherwise NULL; keys of a map, rank 1. Both are borrowed and read-only. */
 TORT_API const tort_tensor *tort_value_view(const tort_value *value);
 TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
@@ -211,18 +210,18 @@ TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
 struct tort_provider; /* provider.h */
 
-/* A provider of the library. Filled as far as struct_size says; strings are the library's. */
+/* A provider of the library. Filled as far as struct_size says; strings belong to the library. */
 typedef struct tort_provider_info {
     size_t struct_size;             /* sizeof(tort_provider_info), set by the caller */
     const char *name;               /* as in a chain */
     const char *summary;            /* one line */
-    bool present;                   /* false: it is in a shared object that is not there; a probe says more */
+    bool present;                   /* false: its shared object is missing; a probe says more */
     const char *built_for;          /* "sm_80 sm_90 PTX-75"; NULL: any device */
-    const char *const *option_keys; /* that it takes in a chain; ends with NULL */
+    const char *const *option_keys; /* options in a chain; ends with NULL */
 } tort_provider_info;
 
 TORT_API int32_t tort_provider_count(void);
-/* Opens no device. TORT_E_USAGE for an index that is not there. */
+/* Describes a provider without opening a device. TORT_E_USAGE for an index out of range. */
 TORT_API tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error *error);
 
 typedef struct tort_probe_options {
@@ -231,13 +230,13 @@ typedef struct tort_probe_options {
     const char *disabled; /* these three as in tort_session_options */
     const char *require;
     const struct tort_provider *const *providers;
-    bool libraries; /* ask for the libraries that its kernels may use, which opens them */
+    bool libraries; /* also open the libraries that its kernels may use */
 } tort_probe_options;
 
 typedef struct tort_probe_library {
     const char *name; /* "cuBLAS" */
     bool found;
-    const char *message, *cure; /* found: its version; else the file names that were tried */
+    const char *message, *cure; /* found: its version; otherwise the file names tried */
 } tort_probe_library;
 
 typedef struct tort_probe_provider {
@@ -247,8 +246,8 @@ typedef struct tort_probe_provider {
     bool ready;
     const char *code;           /* "READY", "NO_DRIVER", "DISABLED" ... */
     const char *description;    /* "NVIDIA H100, sm_90, driver 580"; "" where it is not ready */
-    const char *message, *cure; /* why it did not open, and what to do; "" where it is ready */
-    const char *note;           /* said also of one that is ready; may be "" */
+    const char *message, *cure; /* cause and cure if it did not open; "" if it is ready */
+    const char *note;           /* remark, also if it is ready; may be "" */
     const tort_probe_library *const *libraries;
     int32_t library_count;
 } tort_probe_provider;
@@ -258,9 +257,9 @@ typedef struct tort_probe {
     int32_t provider_count;
 } tort_probe;
 
-/* Opens every provider of a chain, tells what came of it, and closes it: what a session would find, without a model.
- * One that does not open is no error, but for `require`: TORT_E_PLACEMENT, with the probe all the same. The caller
- * frees it. env and options may be NULL. */
+/* Opens every provider of a chain, records the result, and closes it: the state that a session would find, without a
+ * model. A provider that does not open is an error only for `require`: TORT_E_PLACEMENT, with the probe all the same.
+ * The caller frees it. env and options may be NULL. */
 TORT_API tort_status tort_probe_providers(const tort_env *env, const tort_probe_options *options, tort_probe **probe,
                                           tort_error *error);
 TORT_API void tort_probe_free(tort_probe *probe); /* NULL is allowed */
@@ -275,16 +274,17 @@ typedef struct tort_load_options {
     bool allow_links;  /* external data may be a symbolic link or a file with several links */
     bool map_external; /* map external data that is aligned to 64 bytes instead of reading it */
     int assume_opset;  /* treat a newer opset of the main domain as this one; 0: refuse it */
-    /* For a model in a buffer or behind a reader: returns 0 after it filled dst with `length` bytes at `offset` of
-     * external file `location`; NULL: external data is an error. */
+    /* For a model in a buffer or behind a reader: fills dst with `length` bytes at `offset` of external file
+     * `location`; 0: success. NULL: a model with external data is an error. */
     int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
     void *external_ud;
-    /* Operators of the application: tables of rows as op.h has them, each ends with a row without a name, the list with
-     * NULL. They go before those of the build, behind functions in the file, and run by kernels of the application's
-     * providers, or by their plain loops. Borrowed until tort_model_free. A malformed row is TORT_E_USAGE. */
+    /* Operators of the application: tables of rows (op.h), each ending with a row without a name, the list with NULL.
+     * They take precedence over operators of the build, but not over functions in the file, and run by kernels of the
+     * application's providers, or by their plain loops. Borrowed until tort_model_free. A malformed row is
+     * TORT_E_USAGE. */
     const struct tort_op *const *operators;
-    uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the rows were compiled */
-    /* Names, then NULL, of inputs that are given in each run although an initializer is their default. Borrowed. */
+    uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h) of the rows' compilation */
+    /* NULL-terminated names of inputs that each run gives although an initializer is their default. Borrowed. */
     const char *const *open_inputs;
 } tort_load_options;
 
@@ -292,26 +292,26 @@ typedef struct tort_load_options {
  * tort_model_free after every session that uses it. env and options may be NULL. */
 TORT_API tort_status tort_model_load(const tort_env *env, const char *path, const tort_load_options *options,
                                      tort_model **model, tort_error *error);
-/* The same from memory; borrows `bytes` until tort_model_free. */
+/* tort_model_load from memory; borrows `bytes` until tort_model_free. */
 TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
                                             const tort_load_options *options, tort_model **model, tort_error *error);
 
-/* The bytes of a model that the application reads itself: out of an archive, a flash memory, an encrypted file. */
+/* A model that the application reads itself: from an archive, flash memory, an encrypted file. */
 typedef struct tort_reader {
     size_t struct_size;
     uint64_t size; /* bytes of the model */
-    /* Fills dst with `length` bytes at `offset`, within size; 0: it did. From every thread that uses a session. */
+    /* Fills dst with `length` bytes at `offset`, within size; 0: success. On every thread that uses a session. */
     int (*read)(void *ud, uint64_t offset, uint64_t length, void *dst);
     void *ud;
 } tort_reader;
 
-/* The same through a reader, of which a copy is kept; `ud` must stay until tort_model_free. */
+/* tort_model_load through a reader, which is copied; `ud` must stay until tort_model_free. */
 TORT_API tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader,
                                             const tort_load_options *options, tort_model **model, tort_error *error);
 TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 
-/* An input or output of the model's main graph. An input that has an initializer is not counted, unless it is opened
- * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
+/* An input or output of the model's main graph. An input with an initializer is not counted, unless it is opened (old
+ * files list every weight as an input). A symbolic dim is -1; dim_names[i] is then its name or "". */
 typedef struct tort_port {
     size_t struct_size; /* sizeof(tort_port), set by the caller */
     const char *name;
@@ -319,21 +319,21 @@ typedef struct tort_port {
     int32_t rank;   /* -1: unknown */
     int64_t dims[TORT_MAX_RANK];
     const char *dim_names[TORT_MAX_RANK];
-    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
+    tort_value_type value_type; /* the whole type; values other than tensors have no rank */
 } tort_port;
 
 TORT_API int32_t tort_model_input_count(const tort_model *model);
 TORT_API int32_t tort_model_output_count(const tort_model *model);
-/* Strings are borrowed from the model. An index that is not there is TORT_E_USAGE, and an empty port: name "", type
+/* Strings are borrowed from the model. An index out of range is TORT_E_USAGE, and gives an empty port: name "", type
  * UNDEFINED, rank -1. */
 TORT_API tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error);
 TORT_API tort_status tort_model_output(const tort_model *model, int32_t index, tort_port *port, tort_error *error);
 
-/* The index of an input or output by its name; -1: there is none of that name. */
+/* Index of an input or output by its name; -1 if there is none. */
 TORT_API int32_t tort_model_input_index(const tort_model *model, const char *name);
 TORT_API int32_t tort_model_output_index(const tort_model *model, const char *name);
 
-/* What the file says of itself; strings are borrowed from the model, "" where the file has none. */
+/* Metadata of the file; strings are borrowed from the model, "" if the file has none. */
 typedef struct tort_metadata {
     const char *key, *value;
 } tort_metadata;
@@ -342,34 +342,34 @@ TORT_API const char *tort_model_graph_name(const tort_model *model);
 TORT_API const char *tort_model_producer(const tort_model *model);
 TORT_API const char *tort_model_producer_version(const tort_model *model);
 TORT_API int64_t tort_model_ir_version(const tort_model *model);
-/* The version of a domain that the model imports; NULL, "" and "ai.onnx": the main domain. 0: it does not import it. */
+/* The imported version of a domain; NULL, "" and "ai.onnx" mean the main domain. 0 if it is not imported. */
 TORT_API int64_t tort_model_opset(const tort_model *model, const char *domain);
-/* The domains that it imports, in the order of the file: "" is the main one. NULL: there is none of this index. */
+/* The imported domains, in the order of the file; "" is the main one. NULL for an index out of range. */
 TORT_API int32_t tort_model_opset_count(const tort_model *model);
 TORT_API const char *tort_model_opset_domain(const tort_model *model, int32_t index);
 TORT_API int32_t tort_model_metadata_count(const tort_model *model);
-/* Both strings are "" where there is none of this index. */
+/* Both strings are "" for an index out of range. */
 TORT_API tort_metadata tort_model_metadata(const tort_model *model, int32_t index);
 
 /* ---- session ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_session tort_session;
 
-/* A shape that is fixed before planning, by input name. */
+/* A shape of an input, fixed before planning. */
 typedef struct tort_input_shape {
     const char *name;
     int32_t rank;
     int64_t dims[TORT_MAX_RANK];
 } tort_input_shape;
 
-/* A size of a symbolic dimension, by its name in the model: {"batch", 1}. */
+/* The size of a symbolic dimension, by its name in the model: {"batch", 1}. */
 typedef struct tort_symbol_size {
     const char *name;
     int64_t size;
 } tort_symbol_size;
 
 typedef struct tort_session_options {
-    size_t struct_size;      /* sizeof(tort_session_options); 0 is TORT_E_USAGE, so that no option is lost unseen */
+    size_t struct_size;      /* sizeof(tort_session_options); 0 is TORT_E_USAGE, so that no option is lost silently */
     const char *chain;       /* "cuda:device=1:mem_limit=2G,cpu:threads=2"; NULL: "cpu". Nothing is ever added to it. */
     const char *target;      /* "cuda:sm_87": plan for that device without opening it; such a session cannot run */
     const char *disabled;    /* providers switched off, "cuda,..."; the command line passes TINYORT_DISABLE here */
@@ -382,47 +382,47 @@ typedef struct tort_session_options {
     int32_t shape_count;
     const tort_symbol_size *symbols; /* fixed in every input that has the symbol */
     int32_t symbol_count;
-    const struct tort_provider *const *providers; /* own ones, before those of the build; ends with NULL; borrowed */
+    const struct tort_provider *const *providers; /* the application's, before the build's; ends with NULL; borrowed */
     bool plan_only;                               /* weights are not prepared; such a session cannot run */
-    const char *fusions_off; /* not wanted: "*" for all, or a list, "gelu_erf,bias" (tinyort ops --fusions has them) */
-    bool unfolded;           /* no folding and no fusion: every node runs, but in segments as ever (compare uses it) */
-    bool wait_steps;         /* wait for the device after every step: slow, but an error names its node for certain */
-    uint64_t fold_limit;     /* bytes of folded constants; 0: 64 MiB, or as many as the weights if that is more */
-    uint64_t dynamic_limit;  /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
+    const char *fusions_off; /* disabled fusions: "*" for all, or a list, "gelu_erf,bias" (see tinyort ops --fusions) */
+    bool unfolded;           /* no folding and no fusion: every node runs, though segments still form (for compare) */
+    bool wait_steps;         /* wait for the device after every step: slow, but an error is sure to name its node */
+    uint64_t fold_limit;     /* bytes of folded constants; 0: 64 MiB, or the size of the weights if larger */
+    uint64_t dynamic_limit;  /* bytes per context for values whose shape depends on data; 0: 1 GiB */
     uint64_t trip_limit;     /* trips of one loop in one run; 0: 2^31 */
-    /* Inputs and outputs that stay in the memory of a provider, "NAME=cuda", or "*=cuda" for all of them; a later one
-     * replaces an earlier one. What is not named is in host memory, and the plan copies. */
+    /* Inputs and outputs that stay in a provider's memory, "NAME=cuda", or "*=cuda" for all; a later entry replaces an
+     * earlier one. All others are in host memory, and the plan copies them. */
     const char *const *bindings;
     int32_t binding_count;
-    /* The outputs that are wanted, by name, in the order in which a run then takes and gives them; what only others
-     * need does not run, and need not be placed. output_count 0: all of the model's. Inputs stay as they are. */
+    /* Names of the requested outputs, in the order of a run's outputs; nodes that only other outputs need do not run,
+     * and need not be placed. output_count 0: all of the model's outputs. Inputs are not affected. */
     const char *const *outputs;
     int32_t output_count;
-    /* Upper bounds of dimensions, and of inputs (-1: none here); with one, all that is open needs one. A context takes
-     * the memory for the largest shapes once; runs of smaller ones allocate nothing, but for bodies of control flow,
-     * shapes that depend on data, and what is made for a shape (cuDNN, segments); larger ones are TORT_E_INPUT. */
+    /* Upper bounds of dimensions and input shapes (-1: no bound here); given one, every open dimension needs one. A
+     * context allocates for the largest shapes once; smaller runs allocate nothing, except for bodies of control flow,
+     * shapes that depend on data, and objects made for a shape (cuDNN, segments); larger ones are TORT_E_INPUT. */
     const tort_symbol_size *max_symbols;
     const tort_input_shape *max_shapes;
     int32_t max_symbol_count, max_shape_count;
 } tort_session_options;
 
-/* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
- * TORT_E_PLACEMENT, and on TORT_E_MEMORY where a device is too small, the session is returned all the same, for its
- * report; it cannot run. The caller frees it, before the model, which it borrows; options are copied. */
+/* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. After
+ * TORT_E_PLACEMENT, and TORT_E_MEMORY of a device that is too small, the session is returned for its report, but cannot
+ * run. The caller frees it before the model, which it borrows; options are copied. */
 TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *model,
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
 
-/* The bytes of a block (tort_env_in_block) in which such a session and so many contexts of it fit exactly: makes and
- * frees them in memory of env, which takes as long, and up to three times as much memory. Weights that kernels read as
- * they are in the file are the model's and not counted; where shapes are unknown, runs will need more. */
+/* Size of a block (tort_env_in_block) in which such a session and so many contexts fit exactly: makes and frees them in
+ * memory of env, which takes as long, and up to three times as much memory. Weights that kernels read directly from the
+ * file belong to the model and are not counted; if shapes are unknown, runs will need more. */
 TORT_API tort_status tort_session_bytes(const tort_env *env, const tort_model *model,
                                         const tort_session_options *options, int32_t contexts, size_t *bytes,
                                         tort_error *error);
 
-/* Plans ahead of time for concrete shapes, in the order of the model's inputs (of tensors alone they are read). With
- * upper bounds nothing of it is kept: it tells whether such shapes can be run. */
+/* Plans for concrete shapes before the first run, in the order of the model's inputs (only shapes of tensors are read).
+ * With upper bounds nothing is kept: it only tells whether such shapes can run. */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
                                        tort_error *error);
 
@@ -433,79 +433,79 @@ typedef struct tort_context tort_context;
 TORT_API tort_status tort_context_create(tort_session *session, tort_context **context, tort_error *error);
 TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
-/* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call; a symbolic dimension must have
- * one size wherever it stands. outputs[i].data NULL: filled with memory of the context, valid until its next run or
- * free, which may be an input of another context, not of this one (TORT_E_INPUT); not NULL: the caller's buffer of
- * matching type and exact shape (but see tort_context_output_capacity), written by the node that makes the output. One
- * that shares bytes with an input is filled by a copy at the end instead; two outputs that share bytes are
- * TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a bound input or output is memory
- * of that provider: an input must be complete when the call is made (wait for your own stream first); outputs are
- * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
+/* Runs the model. `inputs` are in the order of the model's inputs and borrowed for the call; a symbolic dimension must
+ * have one size throughout. outputs[i].data NULL: filled with memory of the context, valid until its next run or free,
+ * which may be an input of another context, but not of this one (TORT_E_INPUT); not NULL: the caller's buffer of
+ * matching type and exact shape (but see tort_context_output_capacity), written directly by a node. If it shares bytes
+ * with an input, it is filled by a copy at the end; two outputs that share bytes are TORT_E_INPUT. Data is aligned to
+ * its elements, on a device to 16 bytes. Data of a bound input or output is memory of its provider: an input must be
+ * complete before the call (wait for your own stream first); outputs are complete when it returns. A pointer into other
+ * memory is TORT_E_INPUT if the provider can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 
-/* Runs any model, also one whose inputs or outputs are sequences, optionals or maps, which tort_context_run refuses.
- * `inputs` as there: a tensor value for a tensor; NULL for an optional that is absent. outputs[i] is a new reference,
- * NULL after a failure; the caller releases it, also after context and session are freed: it is of the application's
- * allocator, which must outlive it. An output may be or hold what an input is or holds: data that tort_value_borrow
- * borrowed stays until both are released. Tensor outputs are copied. A session with bindings is TORT_E_USAGE. */
+/* Runs any model, also with inputs or outputs that are sequences, optionals or maps, which tort_context_run refuses.
+ * `inputs` as there: a tensor value for a tensor; NULL for an absent optional. outputs[i] is a new reference, NULL
+ * after a failure; the caller releases it, even after context and session are freed, but before the application's
+ * allocator goes. An output may be or contain an input or its elements: data of tort_value_borrow must stay until both
+ * are released. Tensor outputs are copied. With bindings, TORT_E_USAGE. */
 TORT_API tort_status tort_context_run_values(tort_context *context, const tort_value *const *inputs,
                                              int32_t input_count, tort_value **outputs, int32_t output_count,
                                              tort_error *error);
-/* From now on the caller's buffer for this output has `bytes` bytes, which may be more than the output takes: for
- * outputs whose shape is not known before. outputs[i].data is the buffer; its type and shape are not looked at, and
- * come back as they are, also with the TORT_E_INPUT of a buffer that is too small, where they tell what it must hold.
- * TORT_NO_CAPACITY: the buffer has the exact shape again. */
+/* Declares that the caller's buffer for this output has `bytes` bytes, possibly more than it needs: for outputs of
+ * unknown shape. outputs[i].data is the buffer; its type and shape are ignored on entry and set on return, even with
+ * the TORT_E_INPUT of a buffer that is too small, where they tell the required size. TORT_NO_CAPACITY: the buffer has
+ * the exact shape again. */
 #define TORT_NO_CAPACITY SIZE_MAX
 TORT_API tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes,
                                                   tort_error *error);
 
-/* Ends the run of the context that is under way before its next step, else its next run before the first, with
+/* Ends the context's current run before its next step, or else its next run before the first step, with
  * TORT_E_CANCELLED and the node at which it ended. The context can be used again at once. The only function that may be
  * called while another thread runs the context. */
 TORT_API void tort_context_cancel(tort_context *context);
 
-/* Memory of a provider for bound inputs and outputs, for an application that does not speak to the device itself; one
- * that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */
+/* Memory of a provider for bound inputs and outputs, for applications that do not use the device's own interface;
+ * others may allocate their own (cudaMalloc on the same device). The caller frees it, before the session. */
 TORT_API tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,
                                        tort_error *error);
 TORT_API void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes);
 
-/* The provider whose memory an input of the model, or output of the session, is bound to; NULL: host memory. */
+/* The provider to whose memory an input of the model, or output of the session, is bound; NULL: host memory. */
 TORT_API const char *tort_session_input_memory(const tort_session *session, int32_t index);
 TORT_API const char *tort_session_output_memory(const tort_session *session, int32_t index);
-/* Of an output at the upper bounds, for a buffer that serves all runs; 0: there are none, or data has a say in it. */
+/* Bytes of an output at the upper bounds, enough for all runs; 0: no bounds, or its shape depends on data. */
 TORT_API size_t tort_session_output_bytes(const tort_session *session, int32_t index);
 
-/* Copies between host memory and that of a provider, or inside the latter; returns when the bytes have arrived. */
+/* Copies between host memory and a provider's memory, or within the latter; returns when the copy is complete. */
 typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tort_direction;
 TORT_API tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from,
                                       size_t bytes, tort_direction direction, tort_error *error);
 
-/* Called after every step with each value it made, by name and the node that makes it, in host memory (copied there
- * where it is not); valid for the call. For debugging: it slows the run down and allocates. NULL stops it. */
+/* Called after every step for each value written, with its name and the node that writes it, in host memory (copied if
+ * need be); valid for the call. For debugging: it slows the run and allocates. NULL stops it. */
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
 
 /* ---- report: where everything runs, and why ---------------------------------------------------------------------- */
 
-/* The closed list of answers of a provider to a node. */
+/* The complete list of answers of a provider to a node. */
 typedef enum tort_verdict_code {
     TORT_YES,
     TORT_NO_OP,         /* no kernel for this operator */
-    TORT_NO_OPSET,      /* kernels for other versions of it */
+    TORT_NO_OPSET,      /* kernels only for other versions of it */
     TORT_NO_TYPE,       /* not for these element types */
     TORT_NO_KIND,       /* not for sequences, optionals, maps */
     TORT_NO_ATTR,       /* not with this attribute value */
     TORT_NO_SHAPE,      /* not for these shapes */
     TORT_NO_DYNAMIC,    /* not where a shape is unknown while planning */
     TORT_NO_CAPABILITY, /* compute capability or instruction set */
-    TORT_NO_LIBRARY,    /* a library it needs is missing */
-    TORT_NO_MEMORY,     /* this node alone cannot fit */
+    TORT_NO_LIBRARY,    /* a required library is missing */
+    TORT_NO_MEMORY,     /* the node does not fit, even alone */
     TORT_PROVIDER_DOWN, /* the provider did not open */
     TORT_DISABLED,      /* switched off by an option */
     TORT_PINNED,        /* the user pinned the node elsewhere */
-    TORT_UPSTREAM,      /* an input has no type because of the node that is named */
+    TORT_UPSTREAM,      /* an input has no type because of the node named by `root` */
     TORT_VERDICT_COUNT
 } tort_verdict_code;
 
@@ -513,29 +513,29 @@ TORT_API const char *tort_verdict_name(tort_verdict_code code); /* "NO_ATTR"; ne
 
 typedef struct tort_report_verdict {
     const char *provider;
-    const char *kernel; /* the row that got furthest, "" if none */
+    const char *kernel; /* the row that came closest, "" if none */
     tort_verdict_code code;
     const char *message, *cure;
-    const char *fusion; /* that it refused; NULL: the node itself */
-    int32_t root;       /* UPSTREAM: index of the node that is the cause of it all; else -1 */
-    bool segment;       /* said of the node as a part of a segment: why it is in none */
+    const char *fusion; /* name of the refused fusion; NULL: the node itself was refused */
+    int32_t root;       /* UPSTREAM: index of the node that caused the chain of failures; else -1 */
+    bool segment;       /* why the node is in no segment */
 } tort_report_verdict;
 
 typedef struct tort_report_node {
-    /* Its number among the model's nodes, bodies behind the main graph, in the order in which they run: what "#12"
-     * means in a pin, which is of that node alone. Of one made of several: that of the last. They ascend. */
+    /* Number of the node among the model's nodes in execution order, those of bodies after the main graph: "#12" in a
+     * pin means exactly that node. A node made of several has the number of the last. Ascending. */
     int32_t index;
-    int32_t file_index; /* in its graph in the file; nodes of one expanded function share it */
+    int32_t file_index; /* index in its graph in the file; nodes of one expanded function share it */
     const char *path;   /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
     const char *name, *op, *domain;
     int32_t since; /* version of the operator */
-    /* Where it runs: a provider of the chain, "host" (a step of the executor), "folded", or NULL: nowhere. */
+    /* Where it runs: a provider of the chain, "host" (a step of the executor), "folded", or NULL: unplaced. */
     const char *provider, *kernel;
     bool pinned;    /* by an option */
-    bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
-    const tort_report_verdict *const *verdicts; /* better rows that refused, and providers before the one that serves */
+    bool fell_back; /* a provider before the serving one refused it, and it was not pinned away */
+    const tort_report_verdict *const *verdicts; /* refusals of better rows, and of providers before the serving one */
     int32_t verdict_count;
-    const char *const *from;     /* paths of the model's nodes that a fusion or segment is made of */
+    const char *const *from;     /* paths of the model's nodes that a fusion or segment joined */
     const char *const *from_ops; /* and their operators */
     int32_t from_count;
 } tort_report_node;
@@ -546,32 +546,32 @@ typedef struct tort_report_provider {
     const char *code;        /* "READY", "NO_DRIVER" ... */
     const char *description; /* "NVIDIA H100, sm_90, driver 580": what opened; "" when down */
     const char *message, *cure;
-    int32_t threads; /* that its kernels really run on; 0: not threads of this process, or the application's */
+    int32_t threads; /* that its kernels really run on; 0: none of this process, or the application's */
     int32_t nodes;
-    int64_t weight_bytes;            /* in its memory, packed where its kernels pack */
-    int64_t peak_bytes, naive_bytes; /* of a context's values and scratch; -1: not known while a shape is unknown */
+    int64_t weight_bytes;            /* in its memory; packed if its kernels pack */
+    int64_t peak_bytes, naive_bytes; /* of a context's values and scratch; -1 while a shape is unknown */
     int32_t copies_in;
-    const char *shares; /* memory with this provider before it in the chain, which states its bytes; NULL: its own */
+    const char *shares; /* earlier provider of the chain whose memory it shares, and which states the bytes; NULL */
 } tort_report_provider;
 
 typedef struct tort_report_copy {
     const char *value, *from, *to;
     int64_t bytes;        /* -1: not known before the run */
-    const char *before;   /* path of the node that needs it; "": an output, at the end */
+    const char *before;   /* path of the node that needs it; "": a copy of an output, at the end */
     int32_t node;         /* its index; -1: an output */
-    const char *provider; /* of a conversion: whose layout it is; NULL: a copy */
+    const char *provider; /* provider whose layout it is, of a conversion; NULL: a copy */
 } tort_report_copy;
 
-/* Bytes of host memory, as an allocator counts them, from the end of tort_context_create on; what loading and preparing
- * take for a moment is not in here, nor are values whose shape depends on data (dynamic_limit bounds those). */
+/* Bytes of host memory, as an allocator counts them, from the end of tort_context_create on; excludes temporary memory
+ * of loading and preparing, and values whose shape depends on data (bounded by dynamic_limit). */
 typedef struct tort_report_memory {
     int64_t model;   /* the graph: nodes, names, shapes */
-    int64_t weights; /* as nodes read them: packed, or as they are in the file */
+    int64_t weights; /* packed, or as they are in the file */
     int64_t session; /* placement, verdicts, the newest plan */
     int64_t context; /* tables of one context; -1 while a shape is unknown */
     int64_t arena;   /* values and scratch of one context; -1 while a shape is unknown */
-    int64_t total;   /* all of it, with one context; -1 while a shape is unknown */
-    bool grows;      /* what depends on data comes on top while it runs, up to the session's dynamic_limit */
+    int64_t total;   /* the sum, with one context; -1 while a shape is unknown */
+    bool grows;      /* values that depend on data come on top during a run, up to the session's dynamic_limit */
 } tort_report_memory;
 
 typedef struct tort_report {
@@ -580,17 +580,17 @@ typedef struct tort_report {
     const tort_report_node *const *nodes;
     const tort_report_copy *const *copies;
     int32_t node_count, copy_count;
-    int32_t folded, host, unplaced, fallen_back, pinned, fused; /* counts; `fused` are parts of nodes of this report */
+    int32_t folded, host, unplaced, fallen_back, pinned, fused; /* counts; `fused`: nodes joined into others */
     const tort_report_memory *memory;
-    const tort_symbol_size *bounds; /* upper bounds, at which all bytes are told: {"past", 512}, {"image[2]", 224} */
+    const tort_symbol_size *bounds; /* upper bounds, for which bytes are computed: {"past", 512}, {"image[2]", 224} */
     int32_t bound_count, conversion_count;
-    const char *bounds_note;                    /* what may be larger below the bounds, and what that costs; "" */
+    const char *bounds_note;                    /* values that may be larger below the bounds, and their cost; "" */
     const tort_report_copy *const *conversions; /* `from` and `to` are layouts, such as "plain" */
-    int32_t recording, recording_node; /* a tort_recording (tinyort_profile.h), and the node in the way of it; -1 */
-    const char *recording_note;        /* why the provider does not record what it could; "" */
+    int32_t recording, recording_node; /* a tort_recording (tinyort_profile.h), and the node that prevents it; -1 */
+    const char *recording_note;        /* why the provider does not record, although it could; "" */
 } tort_report;
 
-/* A snapshot that describes the plan used last. The caller frees it, before the session, which owns its strings. */
+/* A snapshot of the plan used last. The caller frees it before the session, which owns its strings. */
 TORT_API tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error);
 TORT_API void tort_report_free(tort_report *report); /* NULL is allowed */
 

@@ -1,5 +1,5 @@
-/* tinyort_plan.h - saved plans: for an application that keeps a cache of sessions, so that a program that starts again
- * neither reads a model nor plans it. Stands beside tinyort.h, and goes by its rules. */
+/* tinyort_plan.h - saved plans: for an application that keeps a cache of sessions, so that a restarted program neither
+ * reads a model nor plans it. Complements tinyort.h, with the same rules. */
 #ifndef TINYORT_PLAN_H
 #define TINYORT_PLAN_H
 
@@ -9,24 +9,24 @@
 extern "C" {
 #endif
 
-/* Takes the bytes of a saved plan, one part after the other; 0: it did. */
+/* Receives the bytes of a saved plan, part by part; 0: success. */
 typedef struct tort_writer {
     size_t struct_size; /* sizeof(tort_writer) */
     int (*write)(void *ud, const void *bytes, size_t size);
     void *ud;
 } tort_writer;
 
-/* Writes what a session that can run decided, with its weights as kernels packed them: a session out of it needs
- * neither the model's file nor planning, and computes the same bits. The file is for this build, this chain and a
+/* Writes the decisions of a session that can run, with its weights as kernels packed them: a session loaded from it
+ * needs neither the model's file nor planning, and computes the same bits. The file is for this build, this chain and a
  * machine of the same kind. It is written as "PATH.part" first. Contexts may run meanwhile. */
 TORT_API tort_status tort_session_save(tort_session *session, const char *path, tort_error *error);
 TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
 
-/* Chain, pins, fusions, bindings, outputs and upper bounds are those of the saved session. Limits too, where none is
- * given here: that of plans from strangers should be. */
+/* Options of loading. Chain, pins, fusions, bindings, outputs and upper bounds are those of the saved session. So are
+ * limits that are not given here: give them for plans from untrusted sources. */
 typedef struct tort_plan_options {
     size_t struct_size; /* sizeof(tort_plan_options) */
-    /* Use weights where the file is mapped, without holding them against their checksum: it must not change then. */
+    /* Use weights in the mapped file, without verifying their checksum: the file must not change then. */
     bool map;
     const char *disabled; /* these three as in tort_session_options and tort_load_options */
     const struct tort_provider *const *providers;
@@ -37,17 +37,17 @@ typedef struct tort_plan_options {
     uint64_t trip_limit;
 } tort_plan_options;
 
-/* A session out of a saved plan. Its bytes are not trusted. TORT_E_MODEL: it is damaged or no plan; TORT_E_UNSUPPORTED:
- * another build of tinyort made it; TORT_E_PLACEMENT: another machine did, where other providers opened. All of these
- * say how to make it again. The caller frees the session; env and options may be NULL. */
+/* Loads a session from a saved plan, whose bytes are not trusted. TORT_E_MODEL: it is damaged or not a plan;
+ * TORT_E_UNSUPPORTED: made by another build of tinyort; TORT_E_PLACEMENT: made on a machine where other providers
+ * opened. The messages say how to make it again. The caller frees the session; env and options may be NULL. */
 TORT_API tort_status tort_session_load(const tort_env *env, const char *path, const tort_plan_options *options,
                                        tort_session **session, tort_error *error);
-/* The same from memory; borrows `bytes` until tort_session_free. */
+/* tort_session_load from memory; borrows `bytes` until tort_session_free. */
 TORT_API tort_status tort_session_load_buffer(const tort_env *env, const void *bytes, size_t size,
                                               const tort_plan_options *options, tort_session **session,
                                               tort_error *error);
 
-/* The model that a session runs; of a saved plan, whose session owns it, what is left of it. */
+/* The model of a session; of a saved plan, whose session owns it, the part that was saved. */
 TORT_API const tort_model *tort_session_model(const tort_session *session);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* extra.c - the operators of libtinyort_extra in this build: the Makefile says whose libraries are there. */
+/* extra.c - the operators of libtinyort_extra in this build: the Makefile defines which libraries are available. */
 #include "ops/extra/tinyort_extra.h"
 #include "runtime/op.h"
 

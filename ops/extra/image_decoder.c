@@ -1,8 +1,8 @@
-/* image_decoder.c - ImageDecoder: the bytes of a picture become [height, width, channels].
+/* image_decoder.c - ImageDecoder: decodes the bytes of a picture into [height, width, channels].
  *
- * Its shape is known when it is decoded: so it is decoded twice, once by infer for its size. What cannot be decoded is
- * an empty picture, as the text has it; one that is too large is an error. Grey is what Pillow makes of RGB. Source:
- * ONNX operator ImageDecoder-20. */
+ * The shape is only known after decoding, so a picture is decoded twice, first by infer for its size. If it cannot be
+ * decoded, the output is an empty picture, as the specification says; one that is too large is an error. Grey is
+ * computed from RGB as in Pillow. Source: ONNX operator ImageDecoder-20. */
 #include "ops/extra/picture.h"
 #include "runtime/base/error.h"
 #include "runtime/op.h"
@@ -23,7 +23,7 @@ static tort_status read_format(const tort_node_view *node, pixel_format *format,
     return tort_fail(error, TORT_E_MODEL, "pixel_format \"%.40s\" is not RGB, BGR or Grayscale", name);
 }
 
-/* Of what cannot be decoded the size is 0. */
+/* Decodes a picture. Bytes that cannot be decoded give a size of 0; a picture that is too large is an error. */
 static tort_status decode(const void *bytes, int64_t size, tort_picture *picture, tort_error *error) {
     if (size == 0 || !tort_picture_read(bytes, (size_t)size, picture)) {
         if (size && picture->too_large)
@@ -82,7 +82,7 @@ static tort_status decoder_reference(const tort_call *call) {
     if (status) return status;
     if ((int64_t)picture.height == output->dims[0] && (int64_t)picture.width == output->dims[1])
         put_pixels(&picture, params->format, output->data);
-    else /* it could be decoded a moment ago */
+    else /* infer could decode it */
         status = tort_fail(call->error, TORT_E_MEMORY, "the picture could not be decoded a second time");
     free(picture.pixels);
     return status;

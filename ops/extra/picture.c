@@ -1,4 +1,4 @@
-/* picture.c - what a picture is, its first bytes say. */
+/* picture.c - selects the reader of a picture by its first bytes. */
 #include "ops/extra/picture.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 static const struct {
     const char *begins;
-    size_t length, at; /* `at` bytes behind the start of the file */
+    size_t length, at; /* offset in the file */
     bool (*read)(const uint8_t *bytes, size_t size, tort_picture *out);
 } kinds[] = {
     {"BM", 2, 0, tort_read_bmp},

@@ -1,4 +1,4 @@
-/* picture.h - pictures in files of many kinds, as 8-bit RGB. */
+/* picture.h - decodes pictures of many file formats into 8-bit RGB. */
 #ifndef TORT_OPS_EXTRA_PICTURE_H
 #define TORT_OPS_EXTRA_PICTURE_H
 
@@ -8,22 +8,22 @@
 
 typedef struct tort_picture {
     size_t width, height;
-    uint8_t *pixels; /* [height][width][3], rows from the top; of malloc */
-    bool too_large;  /* more pixels than are read, TORT_MAX_PIXELS; then only the size is known */
+    uint8_t *pixels; /* [height][width][3], rows from the top; by malloc */
+    bool too_large;  /* more pixels than TORT_MAX_PIXELS: only the size is known */
 } tort_picture;
 
 #define TORT_MAX_PIXELS ((size_t)1 << 27)
 
-/* Reads a picture. False: it is broken, of no known kind, too large, or memory is out; then it holds no pixels. The
- * caller frees them. Transparency is left out; more than 8 bits a level become 8. */
+/* Reads a picture. The caller frees its pixels. False, with pixels NULL, if it is broken, of unknown format or too
+ * large, or memory runs out. Transparency is ignored; levels of more than 8 bits are reduced to 8. */
 bool tort_picture_read(const uint8_t *bytes, size_t size, tort_picture *out);
 
-/* For the readers: takes memory for this size, zeroed; false: not this large. */
+/* For the readers: allocates zeroed pixels of this size; false if it is 0 or too large, or memory runs out. */
 bool tort_picture_new(tort_picture *picture, size_t width, size_t height);
-/* The level of a number of 0..most. */
+/* Scales a number of 0..max to a level of 0..255. */
 uint8_t tort_picture_level(uint32_t value, uint32_t max);
 
-/* The readers, a file each. What they leave of a picture that is broken is freed by tort_picture_read. */
+/* The readers, one per file. After a failure tort_picture_read frees the pixels. */
 bool tort_read_bmp(const uint8_t *bytes, size_t size, tort_picture *out);
 bool tort_read_pnm(const uint8_t *bytes, size_t size, tort_picture *out);
 bool tort_read_png(const uint8_t *bytes, size_t size, tort_picture *out);

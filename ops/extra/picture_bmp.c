@@ -1,4 +1,4 @@
-/* picture_bmp.c - BMP of Windows and OS/2: 1, 4, 8, 16, 24 and 32 bits a pixel, palettes, masks, and run lengths. */
+/* picture_bmp.c - BMP of Windows and OS/2: 1, 4, 8, 16, 24 and 32 bits per pixel, palettes, masks, and run lengths. */
 #include "ops/extra/picture.h"
 
 enum { PLAIN, RUNS_OF_8, RUNS_OF_4, MASKS, ALPHA_MASKS = 6 }; /* compression */
@@ -116,7 +116,8 @@ static bool read_rows(const bmp *b) {
 
 /* ---- run lengths ------------------------------------------------------------------------------------------------- */
 
-/* `count` pixels of the colours that stand at `at`: of a run one byte, which is two colours in turns with 4 bits. */
+/* Writes `count` pixels from the colours at `at`: one byte for all of a run (with 4 bits: two alternating colours),
+ * otherwise one colour per pixel. */
 static void put_run(const bmp *b, size_t *x, size_t y, size_t count, const uint8_t *at, bool run) {
     for (size_t i = 0; i < count && *x < b->width; i++, ++*x) {
         const size_t byte = run ? 0 : b->bits == 8 ? i : i / 2;
@@ -127,7 +128,7 @@ static void put_run(const bmp *b, size_t *x, size_t y, size_t count, const uint8
 
 static bool read_runs(const bmp *b) {
     size_t x = 0, y = 0, at = b->pixels_at;
-    /* A byte makes at most so many pixels, or ends a row: a short file makes no large picture. */
+    /* A byte of the file gives at most 256 pixels, or ends a row: a short file must not allocate a large picture. */
     if (b->height > b->size || b->width > 256 * b->size) return false;
     if (!tort_picture_new(b->out, b->width, b->height)) return false;
     while (y < b->height && at <= b->size && b->size - at >= 2) {
@@ -158,6 +159,6 @@ static bool read_runs(const bmp *b) {
 bool tort_read_bmp(const uint8_t *bytes, size_t size, tort_picture *out) {
     bmp b = {.bytes = bytes, .size = size, .out = out};
     if (size < FILE_HEADER + CORE_HEADER || !read_header(&b)) return false;
-    if (b.height > TORT_MAX_PIXELS / b.width) return tort_picture_new(out, b.width, b.height); /* says so */
+    if (b.height > TORT_MAX_PIXELS / b.width) return tort_picture_new(out, b.width, b.height); /* sets too_large */
     return b.compression == RUNS_OF_8 || b.compression == RUNS_OF_4 ? read_runs(&b) : read_rows(&b);
 }

@@ -1,4 +1,4 @@
-/* picture_jpeg.c - JPEG by libjpeg; of four inks too. One that ends too early is broken. */
+/* picture_jpeg.c - JPEG by libjpeg, also with four inks (CMYK). A truncated file counts as broken. */
 #include "ops/extra/picture.h"
 
 #include <setjmp.h>
@@ -9,9 +9,9 @@
 
 #include <jerror.h>
 
-enum { MAX_SCANS = 500 }; /* of a progressive picture: each is a walk over all of it */
+enum { MAX_SCANS = 500 }; /* of a progressive picture: each scan is a pass over the whole picture */
 
-/* What must outlive a jump out of the decoder; the library gives back pointers to its first members. */
+/* State that must survive the longjmp out of the decoder. libjpeg passes back pointers to the first members. */
 typedef struct jpeg_guard {
     struct jpeg_error_mgr manager;
     jmp_buf escape;
@@ -54,7 +54,7 @@ static void put_line(jpeg_job *job, size_t y) {
         }
 }
 
-/* Jumps out where the picture is broken. */
+/* Decodes a picture; libjpeg leaves by longjmp if it is broken. */
 static bool decode(jpeg_job *job, const uint8_t *bytes, size_t size) {
     struct jpeg_decompress_struct *info = &job->info;
     jpeg_create_decompress(info);

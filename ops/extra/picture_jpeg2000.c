@@ -44,7 +44,7 @@ static opj_stream_t *open_bytes(j2k_bytes *file) {
     return stream;
 }
 
-/* A component at a pixel of the whole, of 0..255; a coarser one is repeated. */
+/* Level 0..255 of a component at a pixel of the picture; a component of lower resolution is repeated. */
 static int32_t level_at(const opj_image_t *image, OPJ_UINT32 c, size_t x, size_t y) {
     const opj_image_comp_t *comp = &image->comps[c];
     const size_t column = x / comp->dx < comp->w ? x / comp->dx : comp->w - 1;

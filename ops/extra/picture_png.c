@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What must outlive a jump out of the decoder. */
+/* State that must survive the longjmp out of the decoder. */
 typedef struct png_job {
     png_structp png;
     png_infop info;
@@ -33,7 +33,7 @@ static void silence(png_structp png, png_const_charp message) {
     (void)png, (void)message;
 }
 
-/* Jumps out where the picture is broken. */
+/* Decodes a picture; libpng leaves by longjmp if it is broken. */
 static bool decode(png_job *job) {
     png_read_info(job->png, job->info);
     const size_t width = png_get_image_width(job->png, job->info), height = png_get_image_height(job->png, job->info);
@@ -55,7 +55,7 @@ static bool decode(png_job *job) {
 static bool guarded_decode(png_job *job) {
     if (setjmp(png_jmpbuf(job->png))) return false;
     png_set_read_fn(job->png, job, give_bytes);
-    png_set_user_limits(job->png, 0x7fffffff, 0x7fffffff); /* tort_picture_new has a limit of its own */
+    png_set_user_limits(job->png, 0x7fffffff, 0x7fffffff); /* tort_picture_new limits the size */
     return decode(job);
 }
 

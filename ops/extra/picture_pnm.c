@@ -3,7 +3,7 @@
 
 typedef struct pnm {
     const uint8_t *at, *end;
-    uint32_t max; /* of a level */
+    uint32_t max; /* largest level */
     bool text, bits;
 } pnm;
 
@@ -19,7 +19,7 @@ static void skip_space(pnm *p) {
     }
 }
 
-/* A number of text; false: there is none, or it is too large for a picture. */
+/* Reads a decimal number; false if there is none, or it is too large for a picture. */
 static bool read_number(pnm *p, uint32_t *out) {
     uint32_t value = 0;
     skip_space(p);
@@ -30,7 +30,7 @@ static bool read_number(pnm *p, uint32_t *out) {
     return p->at > first && value < (1u << 27);
 }
 
-/* The next level; bits of a row stand in bytes, and 1 is black. */
+/* Reads the next level. Bits of a row are packed into bytes; 1 is black. */
 static bool read_level(pnm *p, size_t x, uint8_t *out) {
     uint32_t value;
     if (p->text && p->bits) {
@@ -75,7 +75,7 @@ bool tort_read_pnm(const uint8_t *bytes, size_t size, tort_picture *out) {
     if (!read_number(&p, &width) || !read_number(&p, &height)) return false;
     if (!p.bits && (!read_number(&p, &p.max) || p.max < 1 || p.max > 65535)) return false;
     if (!p.text && p.at < p.end) p.at++; /* one byte of white space */
-    /* A pixel takes a bit at least: a short file makes no large picture. */
+    /* A pixel takes at least one bit of the file: a short file must not allocate a large picture. */
     if ((uint64_t)width * height / 8 > size && (uint64_t)width * height <= TORT_MAX_PIXELS) return false;
     if (!tort_picture_new(out, width, height)) return false;
     for (size_t y = 0; y < height; y++)

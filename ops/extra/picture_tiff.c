@@ -1,4 +1,4 @@
-/* picture_tiff.c - TIFF by libtiff: its first picture. Handlers are of one file, never of the process. */
+/* picture_tiff.c - TIFF by libtiff: the first picture. Error handlers are set per file, not for the whole process. */
 #include "ops/extra/picture.h"
 
 #include <stdio.h>

@@ -11,13 +11,13 @@ extern "C" {
 
 typedef struct tort_regex tort_regex;
 
-/* NULL: the pattern is wrong, and `message` says why. The caller closes it. */
+/* Compiles a pattern; the caller closes it. NULL if it is malformed; `message` says why. */
 tort_regex *tort_regex_open(const char *pattern, size_t length, char *message, size_t size);
 void tort_regex_close(tort_regex *regex);
-/* Is all of the text a match? From any thread. */
+/* True if the pattern matches the whole text. Thread-safe. */
 bool tort_regex_matches(const tort_regex *regex, const char *text, size_t length);
-/* The first match from byte `from` on, there the longest: its place and length in bytes. False: there is none that is
- * not empty. From any thread. */
+/* Finds the first match from byte `from` on, the longest at its place: offset and length in bytes. Skips empty matches;
+ * false if there is no other. Thread-safe. */
 bool tort_regex_find(const tort_regex *regex, const char *text, size_t length, size_t from, size_t *at, size_t *found);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* regex_full_match.c - RegexFullMatch: which strings are a match of a pattern from end to end.
+/* regex_full_match.c - RegexFullMatch: tests which strings a pattern matches from end to end.
  *
- * The pattern is compiled when a model is loaded, to check it, and in each run, since params hold no pointers. Source:
- * ONNX operator RegexFullMatch-20. */
+ * The pattern is compiled when a model is loaded, to check it, and again in each run, since params hold no pointers.
+ * Source: ONNX operator RegexFullMatch-20. */
 #include "ops/extra/regex.h"
 #include "runtime/base/error.h"
 #include "runtime/op.h"
@@ -22,7 +22,7 @@ static tort_status open_pattern(const char *pattern, size_t length, tort_regex *
     return tort_fail(error, TORT_E_MODEL, "pattern \"%.100s\": %s (syntax of RE2)", pattern, message);
 }
 
-/* No pattern is an empty one. */
+/* Checks the pattern; an absent one is empty. */
 static tort_status match_infer(tort_infer *infer) {
     const tort_attribute *pattern = tort_attr(infer->node, "pattern");
     tort_regex *regex;

@@ -1,4 +1,4 @@
-/* regex_re2.cpp - regex.h by RE2, which is C++: the one file of the kind. */
+/* regex_re2.cpp - implements regex.h by RE2, a C++ library: the only C++ file of the operators. */
 #include "ops/extra/regex.h"
 
 #include <new>

@@ -1,7 +1,7 @@
-/* tokenizer.c - Tokenizer: what a pattern matches in a text, or what is between separators.
+/* tokenizer.c - Tokenizer: splits texts into the matches of a pattern, or into the parts between separators.
  *
- * How many tokens there are depends on data: infer counts them. Marks are the characters 2 and 3 around the tokens.
- * Patterns are compiled when a model is loaded and in each run, since params hold no pointers. */
+ * The number of tokens depends on data: infer counts them. Marks are the characters 2 and 3 around the tokens. Patterns
+ * are compiled when a model is loaded and again in each run, since params hold no pointers. */
 #include "ops/extra/regex.h"
 #include "runtime/base/error.h"
 #include "runtime/op.h"
@@ -12,16 +12,16 @@
 enum { MAX_SEPARATORS = 64 };
 
 typedef struct tokenizer_params {
-    tort_list separators; /* strings; none: `token` is the pattern of what is taken */
+    tort_list separators; /* strings; empty: `token` is the pattern of the tokens */
     tort_list token, pad;
-    int64_t min; /* characters of a token */
+    int64_t min; /* least number of characters of a token */
     bool mark;
 } tokenizer_params;
 
-/* How to split. It owns the patterns: close_splitter, also where open_splitter fails. */
+/* A compiled tokenizer. Owns the patterns: close_splitter is called also after open_splitter fails. */
 typedef struct splitter {
-    tort_regex *patterns[MAX_SEPARATORS]; /* of the separators, or of the token alone */
-    int32_t separators;                   /* 0: the pattern is that of a token */
+    tort_regex *patterns[MAX_SEPARATORS]; /* of the separators, or one of the tokens */
+    int32_t separators;                   /* 0: patterns[0] matches tokens */
     bool characters;                      /* every character is a token */
     int64_t min;
 } splitter;
@@ -61,7 +61,7 @@ static void close_splitter(splitter *split) {
         if (split->patterns[i]) tort_regex_close(split->patterns[i]);
 }
 
-/* `texts` are the separators; where there are none, one, the pattern of a token. */
+/* Compiles the separators in `texts` or, if there are none, the pattern of a token in texts[0]. */
 static tort_status open_splitter(splitter *split, const tort_string *texts, int32_t separators, tort_error *error) {
     const tort_string first = texts[0];
     split->separators = separators;
@@ -78,21 +78,21 @@ static tort_status open_splitter(splitter *split, const tort_string *texts, int3
 
 /* ---- splitting --------------------------------------------------------------------------------------------------- */
 
-/* The tokens of a text as they are found. */
+/* Collects the tokens of a text. */
 typedef struct tokens {
     const splitter *split;
-    tort_string *out; /* NULL: they are only counted */
+    tort_string *out; /* NULL: tokens are only counted */
     int64_t count;
 } tokens;
 
-/* Bytes of the first character of a text that is not empty, in UTF-8: up to the next byte that begins one. */
+/* Bytes of the first UTF-8 character of a text that is not empty: up to the next byte that begins a character. */
 static size_t character_length(const char *data, size_t length) {
     size_t at = 1;
     while (at < length && ((unsigned char)data[at] & 0xC0) == 0x80) at++;
     return at;
 }
 
-/* False: it has too few characters. */
+/* Adds a token; false if it has too few characters. */
 static bool put_token(tokens *t, const char *data, size_t length) {
     int64_t characters = 0;
     for (size_t at = 0; at < length; characters++) at += character_length(data + at, length - at);
@@ -109,7 +109,7 @@ static void split_characters(tokens *t, tort_string text) {
     }
 }
 
-/* Behind the first character of what is too short there may be more. */
+/* Adds the matches of the pattern. After a match that is too short, the search goes on at its second character. */
 static void split_matches(tokens *t, tort_string text) {
     size_t at, length;
     for (size_t from = 0; tort_regex_find(t->split->patterns[0], text.data, text.length, from, &at, &length);
@@ -117,7 +117,7 @@ static void split_matches(tokens *t, tort_string text) {
         if (!put_token(t, text.data + at, length)) length = character_length(text.data + at, length);
 }
 
-/* What is between two separators is split by those that follow in the list: no deeper than MAX_SEPARATORS. */
+/* Splits by one separator, and the parts recursively by those after it in the list: at most MAX_SEPARATORS deep. */
 static void split_between(tokens *t, tort_string text, int32_t separator) {
     const splitter *split = t->split;
     size_t at, length, from = 0;
@@ -161,7 +161,7 @@ static tort_status open_node(const tort_infer *infer, splitter *split) {
     return open_splitter(split, separators ? list->u.strings : &token->u.s, separators, infer->error);
 }
 
-/* [C, tokens] or [N, C, tokens] */
+/* Infers the shape [C, tokens] or [N, C, tokens]. */
 static tort_status infer_tokens(tort_infer *infer, const splitter *split) {
     const tort_info *x = &infer->node->inputs[0];
     if (x->rank < 0) return TORT_OK;
@@ -211,7 +211,7 @@ static tort_status open_params(const tort_call *call, splitter *split) {
     return open_splitter(split, texts, separators, call->error);
 }
 
-/* Tokens are bytes of X. */
+/* Writes the tokens, which borrow bytes of X, marks and padding. */
 static void write_tokens(const tort_call *call, const splitter *split, tort_string pad) {
     const tokenizer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
@@ -227,7 +227,7 @@ static void write_tokens(const tort_call *call, const splitter *split, tort_stri
     }
 }
 
-/* Outputs outlive params, so that the padding is a copy. */
+/* Copies the padding, since outputs outlive params. */
 static tort_status tokenizer_reference(const tort_call *call) {
     const tokenizer_params *params = call->params;
     const size_t pad_length = (size_t)params->pad.count;

@@ -1,7 +1,7 @@
-/* features.c - Binarizer, Imputer, Normalizer, Scaler: what is done to features one by one, or to a row of them.
+/* features.c - Binarizer, Imputer, Normalizer, Scaler: map features one by one, or by rows.
  *
- * Features lie along the last axis. Lists that have one number for all of them, or one for each, are checked as soon as
- * their number is known. */
+ * Features lie along the last axis. Lists with one number for all features, or one for each, are checked as soon as the
+ * number of features is known. */
 #include "ops/extent.h"
 #include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
@@ -10,7 +10,7 @@
 
 #define NUMBERS "float|double|int64|int32"
 
-/* How often the elements of a block of `step` numbers come back: features where there is one number for each. */
+/* Checks that a list has one number, or one per feature if their number is known. */
 static tort_status check_list(const tort_infer *infer, const char *name, int64_t count) {
     const tort_info *x = &infer->node->inputs[0];
     const tort_dim features = x->rank > 0 ? x->dims[x->rank - 1] : 1;
@@ -56,7 +56,7 @@ static tort_status binarizer_reference(const tort_call *call) {
 /* ---- Scaler ------------------------------------------------------------------------------------------------------ */
 
 typedef struct scaler_params {
-    tort_list offset, scale; /* of one length; none: 0 and 1 */
+    tort_list offset, scale; /* of one length; empty: 0 and 1 */
 } scaler_params;
 
 static tort_status scaler_infer(tort_infer *infer) {
@@ -114,7 +114,7 @@ static const char *imputed_name(tort_type type) {
     return tort_type_is_float(type) ? "imputed_value_floats" : "imputed_value_int64s";
 }
 
-/* In the type of X. */
+/* Checks that the imputed values fit the type of X. */
 static tort_status check_integers(const tort_infer *infer) {
     int32_t count = 0;
     const int64_t *list = tort_attr_ints(infer->node, "imputed_value_int64s", &count);
@@ -218,7 +218,7 @@ static tort_status normalizer_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* What the elements of a row are divided by; 0: they stay. NaN is no maximum, but it is in every sum. */
+/* Divisor of a row's elements; 0: they stay. fmax ignores NaN, sums do not. */
 static double row_norm(norm_kind norm, const tort_tensor *x, int64_t first, int64_t count) {
     double block[TORT_BLOCK], max = -INFINITY, sum = 0;
     for (int64_t at = 0; at < count; at += TORT_BLOCK) {

@@ -1,7 +1,7 @@
 /* linear.c - LinearClassifier and LinearRegressor: products of rows of features and coefficients.
  *
- * The text leaves open what a classifier with one score does; it is what ONNX Runtime does: the score is that of the
- * second class, and the first one gets a score too. */
+ * The specification does not define a classifier with one score. As in ONNX Runtime, it is the score of the second
+ * class, and the first class gets a score derived from it. */
 #include "ops/ml/labels.h"
 #include "ops/ml/lists.h"
 #include "ops/ml/post_transform.h"
@@ -11,7 +11,7 @@
 typedef struct linear_params {
     int64_t targets, features;
     tort_list coefficients; /* [targets, features] */
-    tort_list intercepts;   /* one for each target, or none */
+    tort_list intercepts;   /* one per target, or none */
     tort_post_transform transform;
     tort_labels labels; /* of a classifier */
 } linear_params;
@@ -84,7 +84,7 @@ static tort_status regressor_reference(const tort_call *call) {
 
 /* ---- LinearClassifier -------------------------------------------------------------------------------------------- */
 
-/* Without intercepts, which are then 0, there is a score for each label. */
+/* Number of scores: of the intercepts or, without them (they are then 0), of the labels. */
 static int64_t class_scores(const tort_node_view *node, int64_t labels) {
     const int64_t intercepts = tort_attr_count(node, "intercepts");
     if (intercepts) return intercepts;
@@ -128,7 +128,7 @@ typedef struct classifier_job {
     const void *labels;
 } classifier_job;
 
-/* Row with one score: of two classes, or of one that is there or not. */
+/* Classifies a row with one score: two classes, or presence of one. */
 static void classify_by_one(const classifier_job *job, int64_t row, float score) {
     static const int64_t yes_and_no[] = {0, 1};
     const linear_params *params = job->call->params;

@@ -1,10 +1,10 @@
-/* lists.h - the lengths of lists of attributes. */
+/* lists.h - the length of a list attribute. */
 #ifndef TORT_OPS_ML_LISTS_H
 #define TORT_OPS_ML_LISTS_H
 
 #include "runtime/op.h"
 
-/* Elements of a list; 0 where the node does not have it. */
+/* Number of elements of a list attribute; 0 if the node does not have it. */
 static inline int64_t tort_attr_count(const tort_node_view *node, const char *name) {
     const tort_attribute *list = tort_attr(node, name);
     return list ? list->count : 0;

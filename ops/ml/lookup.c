@@ -18,14 +18,14 @@ size_t tort_lookup_bytes(int64_t count) {
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-/* A number as bits that are equal where numbers are. */
+/* The bits of a number, equal exactly for equal numbers: NaN has one pattern, -0 becomes 0. */
 static uint64_t code_of(tort_type type, const void *data, int64_t i) {
     uint64_t code = 0;
     if (tort_type_is_float(type)) {
         double number;
         tort_load_doubles(type, data, i, 1, &number);
         if (isnan(number)) number = (double)NAN;
-        number += 0.0; /* -0 becomes 0 */
+        number += 0.0; /* -0 becomes +0 */
         memcpy(&code, &number, sizeof code);
     } else {
         int64_t number;
@@ -52,7 +52,7 @@ static bool same_text(tort_string a, tort_string b) {
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-/* The slot where a key is, or would be. */
+/* The slot of a key, or the free slot for it. */
 static uint64_t slot_of_code(const tort_lookup *lookup, uint64_t code) {
     const void *keys = tort_list_at(lookup->params, lookup->keys);
     uint64_t slot = hash_code(code) & lookup->mask;

@@ -1,7 +1,7 @@
-/* mapping.c - LabelEncoder and CategoryMapper: each element becomes the value that belongs to a key, or the default.
+/* mapping.c - LabelEncoder and CategoryMapper: map each element to the value of its key, or to the default.
  *
- * A mapping is two lists and a default, whatever attributes they come from; LabelEncoder-1 has one list, whose other
- * side is the index. */
+ * A mapping is two lists and a default, from whichever attributes; LabelEncoder-1 has one list, and maps to or from
+ * indices into it. */
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
 #include "ops/numeric.h"
@@ -19,16 +19,16 @@ typedef struct mapping_params {
     mapping_kind kind;
     tort_type key_type, value_type;
     tort_list keys, values;
-    tort_list text;          /* the default where values are strings */
-    unsigned char number[8]; /* the default where they are numbers, one of their type */
-    bool first;              /* of equal keys the first one counts */
+    tort_list text;          /* default if values are strings */
+    unsigned char number[8]; /* default if values are numbers, one element of their type */
+    bool first;              /* of equal keys the first wins */
 } mapping_params;
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-/* A list of keys or of values, or a tensor of them. */
+/* The keys or the values of a node: a list or a tensor. */
 typedef struct side {
-    const tort_attribute *attribute; /* NULL: none is there */
+    const tort_attribute *attribute; /* NULL: absent */
     tort_type type;
     int64_t count;
     bool several;
@@ -66,7 +66,7 @@ static tort_status check_side(const tort_infer *infer, const side *s, const char
 
 /* ---- LabelEncoder, from version 2 on ----------------------------------------------------------------------------- */
 
-/* The default must be one element of the type of the values; NULL: there is no tensor for it. */
+/* Checks that default_tensor, if present, is one element of the values' type. */
 static tort_status check_default(const tort_infer *infer, const side *values) {
     const tort_attribute *given = tort_attr(infer->node, "default_tensor");
     if (!given) return TORT_OK;
@@ -119,7 +119,7 @@ static tort_status resolve_default(tort_resolve *resolve, mapping_params *params
     return TORT_OK;
 }
 
-/* Versions 2 and 3 say nothing of keys that are there twice: ONNX Runtime takes the first. */
+/* Versions 2 and 3 do not define duplicate keys: as in ONNX Runtime, the first wins. */
 static tort_status resolve_encoder(tort_resolve *resolve) {
     mapping_params *params = resolve->params;
     const side keys = side_of(resolve->node, true), values = side_of(resolve->node, false);
@@ -195,7 +195,7 @@ typedef struct mapping_job {
     tort_lookup lookup;
 } mapping_job;
 
-/* The index of the key that element i is, -1. */
+/* Index of the key that equals element i; -1: none. */
 static int64_t find(const mapping_job *job, int64_t i) {
     const mapping_params *params = job->call->params;
     const void *x = job->call->inputs[0].data;
@@ -218,7 +218,7 @@ static void map_to_numbers(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Params may go before the output does: its strings are copies. */
+/* Maps to strings, which are copied: outputs outlive params. */
 static tort_status map_to_strings(const mapping_job *job) {
     const tort_call *call = job->call;
     const mapping_params *params = call->params;

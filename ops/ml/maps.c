@@ -1,6 +1,6 @@
-/* maps.c - CastMap and DictVectorizer: a map becomes a row of a matrix, [1, C].
+/* maps.c - CastMap and DictVectorizer: turn a map into a row of a matrix, [1, C].
  *
- * The text of DictVectorizer says 1-D; files are written for the row that ONNX Runtime gives. */
+ * The specification of DictVectorizer says 1-D; existing models expect the row that ONNX Runtime returns. */
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
 #include "ops/number_text.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The one element that belongs to key i. NULL: it is another tensor; the call fails. */
+/* The only element of the tensor at key i; NULL, with an error, if the tensor has another number of elements. */
 static const void *element_at(const tort_call *call, int32_t i) {
     const tort_tensor *tensor = tort_value_view(tort_value_at(tort_call_value(call, 0), i));
     if (tort_count(tensor) == 1) return tensor->data;
@@ -21,7 +21,7 @@ static const void *element_at(const tort_call *call, int32_t i) {
     return NULL;
 }
 
-/* A new row as the output; its strings are not its own yet. */
+/* Sets the output to a new row, whose strings are still borrowed. */
 static tort_status give_row(const tort_call *call, tort_type type, int64_t count, tort_value **row) {
     const tort_tensor shape = {.type = type, .rank = 2, .dims = {1, count}};
     *row = tort_value_new(call->env, &shape);
@@ -64,14 +64,14 @@ static tort_status vectorizer_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Where a word is found that is in the vocabulary at i: there, or where it is once more. */
+/* The index at which lookups find the word at i: that of its last occurrence. */
 static int64_t place_of(const vectorizer_params *params, const tort_lookup *lookup, int64_t i) {
     if (params->key_type == TORT_STRING)
         return tort_lookup_text(lookup, tort_list_string(params, params->vocabulary, i));
     return tort_lookup_integer(lookup, ((const int64_t *)tort_list_at(params, params->vocabulary))[i]);
 }
 
-/* Keys without a place are passed over; places without a key hold 0, or nothing of a string. */
+/* Skips keys that are not in the vocabulary; words without a key become 0, or empty strings. */
 static tort_status vectorizer_reference(const tort_call *call) {
     const vectorizer_params *params = call->params;
     const tort_value *map = tort_call_value(call, 0);
@@ -99,7 +99,7 @@ static tort_status vectorizer_reference(const tort_call *call) {
 /* ---- CastMap ----------------------------------------------------------------------------------------------------- */
 
 typedef struct cast_params {
-    bool sparse; /* a key is the place of its value; else values stand in the order of their keys */
+    bool sparse; /* true: keys are the indices of values; false: values are in the order of their keys */
     int64_t length;
     tort_type type;
 } cast_params;
@@ -137,7 +137,7 @@ static tort_status cast_resolve(tort_resolve *resolve) {
     return read_cast(resolve->node, resolve->params, resolve->error);
 }
 
-/* Six digits behind the point, as ONNX Runtime writes them, under every locale. */
+/* Formats a float with six decimals and a '.', as ONNX Runtime does, under every locale. */
 static tort_status float_to_string(const tort_call *call, float number, tort_string *out) {
     char text[64];
     size_t length = (size_t)snprintf(text, sizeof text, "%f", (double)number);
@@ -184,7 +184,7 @@ static tort_status cast_element(const tort_call *call, tort_type from, const voi
     return TORT_OK;
 }
 
-/* Element i of the map becomes element `at` of the row. */
+/* Casts element i of the map into element `at` of the row. */
 static tort_status cast_to_place(const tort_call *call, tort_value *row, int32_t i, int64_t at) {
     const cast_params *params = call->params;
     const tort_value *map = tort_call_value(call, 0);
@@ -195,7 +195,7 @@ static tort_status cast_to_place(const tort_call *call, tort_value *row, int32_t
 }
 
 static tort_status cast_sparse(const tort_call *call, tort_value *row) {
-    static const tort_string nothing = {"0.f", 3}; /* ONNX Runtime's */
+    static const tort_string nothing = {"0.f", 3}; /* as in ONNX Runtime */
     const cast_params *params = call->params;
     const tort_value *map = tort_call_value(call, 0);
     const int64_t *keys = tort_value_keys(map)->data;

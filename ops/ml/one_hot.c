@@ -1,4 +1,4 @@
-/* one_hot.c - OneHotEncoder: a new last axis with a 1 at the place of each element's category. */
+/* one_hot.c - OneHotEncoder: appends an axis with a 1 at the index of each element's category. */
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
 #include "ops/numeric.h"
@@ -9,7 +9,7 @@
 typedef struct encoder_params {
     tort_list categories;
     tort_type type; /* of the categories: INT64 or STRING */
-    bool zeros;     /* is what has no category all 0, or an error? */
+    bool zeros;     /* true: an element without category becomes zeros; false: an error */
 } encoder_params;
 
 static tort_status encoder_infer(tort_infer *infer) {
@@ -43,7 +43,7 @@ static tort_status encoder_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* The category of element i, -1. Floats are truncated; NaN and what no integer holds have none. */
+/* Index of the category of element i; -1: none. Floats are truncated; NaN and values out of range have no category. */
 static int64_t category_of(const tort_lookup *lookup, const tort_tensor *x, int64_t i) {
     if (x->type == TORT_STRING) return tort_lookup_element(lookup, x->data, i);
     int64_t integer;

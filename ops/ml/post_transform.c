@@ -1,8 +1,8 @@
 /* post_transform.c - NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO and PROBIT of one row of scores, see post_transform.h.
  *
- * The text of ai.onnx.ml names them and says no more: they are what ONNX Runtime computes, PROBIT's approximation
- * (three digits) and what SOFTMAX_ZERO leaves out of its sum included. Computed in double; each score is rounded once.
- */
+ * The specification of ai.onnx.ml only names them; they compute what ONNX Runtime computes, including PROBIT's
+ * approximation (three digits) and the scores that SOFTMAX_ZERO leaves out of its sum. Computed in double; each score
+ * is rounded once. */
 #include "ops/ml/post_transform.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static double logistic(double x) {
     return x < 0 ? 1 - v : v;
 }
 
-/* Winitzki's approximation of the inverse of the error function, at 2 x - 1. */
+/* Winitzki's approximation of the inverse error function, at 2 x - 1, times sqrt(2). */
 static double probit(double x) {
     const double y = 2 * x - 1, factor = 0.147, pi = 3.14159265358979323846;
     const double logarithm = log((1 - y) * (1 + y));
@@ -53,7 +53,7 @@ static double transformed(tort_post_transform transform, double score, double ma
     return score;
 }
 
-/* The largest score and the sum are those of the whole row, and are not needed where scores stand alone. */
+/* Maximum and sum are over the whole row, and only needed by transforms that relate scores. */
 #define TRANSFORM(NUMBER, NAME)                                                                                        \
     void tort_post_transform_##NAME(tort_post_transform transform, NUMBER *scores, int64_t count) {                    \
         const bool shared = transform == TORT_POST_SOFTMAX || transform == TORT_POST_SOFTMAX_ZERO;                     \

@@ -32,14 +32,14 @@ int64_t tort_row_features(const tort_tensor *x) {
     return x->dims[x->rank - 1];
 }
 
-/* Up to TORT_BLOCK elements as floats: where they are, or converted into `block`. */
+/* Up to TORT_BLOCK elements as floats: in place, or converted into `block`. */
 static const float *row_block(const tort_tensor *x, int64_t first, int64_t count, float *block) {
     if (x->type == TORT_FLOAT) return (const float *)x->data + first;
     tort_load_floats(x->type, x->data, first, count, block);
     return block;
 }
 
-/* The sum of products, or of squared differences, in four sums side by side so that the compiler can use vectors. */
+/* Sum of products, or of squared differences, in four partial sums so that the compiler can vectorize. */
 static double block_sum(const float *a, const float *b, int64_t count, bool distance) {
     double sums[4] = {0};
     int64_t i = 0;

@@ -1,20 +1,21 @@
-/* rows.h - inputs that are rows of features: a matrix [N, C], or [C], which is one row. */
+/* rows.h - inputs of rows of features: a matrix [N, C], or [C], a single row. */
 #ifndef TORT_OPS_ML_ROWS_H
 #define TORT_OPS_ML_ROWS_H
 
 #include "runtime/op.h"
 
-/* Rows and features of input i, unknown ones where its rank or dims are. TORT_E_MODEL: it is neither [N, C] nor [C]. */
+/* Rows and features of input i, unknown if its rank or dims are. TORT_E_MODEL if it is neither [N, C] nor [C]. */
 tort_status tort_infer_rows(const tort_infer *infer, int32_t i, tort_dim *rows, tort_dim *features);
-/* TORT_E_MODEL where the features are known and not as many as `what` ("coefficients") is for. */
+/* Checks the number of features, if known: TORT_E_MODEL if it is not `wanted`, the number of `what` ("coefficients").
+ */
 tort_status tort_check_features(tort_error *error, tort_dim features, int64_t wanted, const char *what);
 
 int64_t tort_row_count(const tort_tensor *x);
 int64_t tort_row_features(const tort_tensor *x);
 
-/* The sum of products of x's elements first .. first+count-1, rounded to float, and the weights. */
+/* Dot product of x's elements first .. first+count-1, rounded to float, and the weights. */
 double tort_row_dot(const tort_tensor *x, int64_t first, const float *weights, int64_t count);
-/* The square of the distance between these elements and a point. */
+/* Squared Euclidean distance between these elements and a point. */
 double tort_row_distance(const tort_tensor *x, int64_t first, const float *point, int64_t count);
 
 #endif

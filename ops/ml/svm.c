@@ -61,7 +61,7 @@ tort_status tort_svm_scratch(const tort_svm *svm, tort_error *error, size_t *byt
 typedef struct kernel_job {
     const tort_call *call;
     const tort_svm *svm;
-    int64_t first; /* row */
+    int64_t first; /* index of the first row */
     double *values;
 } kernel_job;
 
@@ -76,7 +76,7 @@ static double kernel_value(const tort_svm *svm, const tort_tensor *x, int64_t ro
     }
 }
 
-/* Item i is vector i % vectors of row i / vectors. */
+/* Computes kernel values; item i is vector i % vectors of row i / vectors. */
 static void fill_kernels(void *arg, int64_t begin, int64_t end) {
     const kernel_job *job = arg;
     const tort_svm *svm = job->svm;

@@ -1,8 +1,8 @@
-/* svm_classifier.c - SVMClassifier: support vectors decide between each pair of classes, and the classes that they
- * choose get votes; or, without support vectors, one linear model a class.
+/* svm_classifier.c - SVMClassifier: support vectors decide between each pair of classes, and the classes that win get
+ * votes; or, without support vectors, one linear model per class.
  *
- * The text names attributes and says no more. What is computed, and which label a tie or a single score gives, is what
- * libsvm and ONNX Runtime do. */
+ * The specification only names the attributes. The computation, and the label of a tie or of a single score, follow
+ * libsvm and ONNX Runtime. */
 #include "ops/ml/labels.h"
 #include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
@@ -18,8 +18,8 @@ typedef struct classifier_params {
     tort_svm svm;
     int64_t classes;
     tort_list coefficients; /* [classes - 1, vectors]; of linear models [classes, features] */
-    tort_list per_class;    /* support vectors; those of a class lie together */
-    tort_list rho;          /* one for each pair; of linear models one for all */
+    tort_list per_class;    /* number of support vectors per class, which are stored class by class */
+    tort_list rho;          /* one per pair; of linear models one for all */
     tort_list prob_a, prob_b;
     tort_labels labels;
     tort_post_transform transform;
@@ -52,7 +52,7 @@ static tort_status check_count(const tort_infer *infer, const char *name, int64_
                      (long long)wanted);
 }
 
-/* Of pairs of classes. */
+/* Checks the lists of a model of pairs of classes. */
 static tort_status check_pairs(const tort_infer *infer, int64_t classes, int64_t vectors) {
     int64_t coefficients;
     if (__builtin_mul_overflow(classes - 1, vectors, &coefficients)) coefficients = INT64_MAX;
@@ -78,7 +78,7 @@ static tort_status check_linear(const tort_infer *infer, int64_t classes) {
     return check_count(infer, "rho", 1);
 }
 
-/* Scores of a row: of each class, or where there are no probabilities of each pair, but two of two classes. */
+/* Number of scores of a row: one per class or, without probabilities, one per pair, but two for two classes. */
 static int64_t score_count(const tort_node_view *node, int64_t classes, int64_t vectors) {
     if (vectors == 0 || tort_attr_count(node, "prob_a")) return classes;
     return classes > 2 ? pairs_of(classes) : 2;
@@ -108,7 +108,7 @@ static tort_status classifier_infer(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* Scores of pairs, where support vectors decide between them. */
+/* Number of scores of pairs in scratch: 0 without support vectors. */
 static int64_t pair_scores(const classifier_params *params) {
     return params->svm.vectors ? pairs_of(params->classes) : 0;
 }
@@ -117,8 +117,8 @@ static bool has_probabilities(const classifier_params *params) {
     return params->svm.vectors && params->prob_a.count;
 }
 
-/* Of a row: scores of pairs, a vote or sum for each class; of probabilities two matrices and two vectors. There are no
- * more than MAX_CLASSES. */
+/* Scratch of a row: scores of pairs, a vote or sum per class, and for probabilities two matrices and two vectors.
+ * Cannot overflow, as there are at most MAX_CLASSES. */
 static size_t row_scratch(const classifier_params *params) {
     const size_t classes = (size_t)params->classes;
     size_t numbers = (size_t)pair_scores(params) + classes;
@@ -152,7 +152,7 @@ static tort_status classifier_resolve(tort_resolve *resolve) {
 
 /* ---- probabilities ----------------------------------------------------------------------------------------------- */
 
-/* Room for a row. */
+/* Scratch of a row. */
 typedef struct row_room {
     double *scores; /* of pairs */
     double *votes;
@@ -165,7 +165,7 @@ static double sigmoid_probability(double score, double a, double b) {
     return x < 0 ? v : 1 - v;
 }
 
-/* r[i][j]: how probable class i is where it is one of i and j. */
+/* r[i][j]: probability of class i, given that it is i or j. */
 static void fill_pairwise(const classifier_params *params, const row_room *room) {
     const float *a = tort_list_at(params, params->prob_a), *b = tort_list_at(params, params->prob_b);
     const int64_t n = params->classes;
@@ -179,7 +179,8 @@ static void fill_pairwise(const classifier_params *params, const row_room *room)
         }
 }
 
-/* Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling", algorithm 2. */
+/* Matrix Q of Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling", algorithm
+ * 2. */
 static void fill_quadratic(int64_t n, const row_room *room) {
     const double *r = room->r;
     for (int64_t i = 0; i < n; i++) {
@@ -194,7 +195,7 @@ static void fill_quadratic(int64_t n, const row_room *room) {
     }
 }
 
-/* p Q p, and Q p beside it. */
+/* Returns p Q p, and leaves Q p in room->qp. */
 static double quadratic_form(int64_t n, const row_room *room) {
     double form = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -205,7 +206,8 @@ static double quadratic_form(int64_t n, const row_room *room) {
     return form;
 }
 
-/* NaN is near enough too: then no class is more probable than another one. */
+/* True if the iteration has converged. NaN counts as converged, since fmax ignores it: no class is then more probable
+ * than another. */
 static bool near_enough(int64_t n, const row_room *room, double form) {
     double max = 0;
     for (int64_t i = 0; i < n; i++) max = fmax(max, fabs(room->qp[i] - form));
@@ -231,7 +233,7 @@ static void couple(int64_t n, const row_room *room) {
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
-/* The part of a pair's sum that the vectors of class i bring; theirs of row `other` are the coefficients. */
+/* Contribution of the vectors of class i to a pair's sum, with the coefficients of row `other`. */
 static double part_of(const classifier_params *params, const double *kernels, int64_t start, int64_t i, int64_t other) {
     const int64_t *per_class = tort_list_at(params, params->per_class);
     const float *coefficients = (const float *)tort_list_at(params, params->coefficients) + other * params->svm.vectors;
@@ -240,7 +242,8 @@ static double part_of(const classifier_params *params, const double *kernels, in
     return sum;
 }
 
-/* Scores and votes of all pairs. The coefficients of a class have no row for the class itself. */
+/* Computes scores and votes of all pairs. A class has no row of coefficients against itself, so row j - 1 is against j
+ * > i. */
 static void vote(const classifier_params *params, const double *kernels, const row_room *room) {
     const int64_t *per_class = tort_list_at(params, params->per_class);
     const float *rho = tort_list_at(params, params->rho);
@@ -271,7 +274,7 @@ static void put_scores(const classifier_params *params, const row_room *room, fl
         fill_pairwise(params, room);
         couple(params->classes, room);
     }
-    if (!probable && count == 0) scores[0] = scores[1] = 0; /* one class alone */
+    if (!probable && count == 0) scores[0] = scores[1] = 0; /* a single class */
     if (!probable && count == 1) tort_two_scores(params->transform, true, (float)room->scores[0], scores);
     if (!probable && count < 2) return;
     for (int64_t i = 0; i < count; i++) scores[i] = (float)(probable ? room->p[i] : room->scores[i]);
@@ -294,7 +297,8 @@ static void put_row(const classifier_job *job, int64_t row, const double *kernel
 
 /* ---- linear models ----------------------------------------------------------------------------------------------- */
 
-/* Of two classes without probabilities, the second is chosen where the larger score says so by itself. */
+/* Label of a linear model: the class of the largest score; of two classes without probabilities, the second also if the
+ * largest score is above a threshold. */
 static int64_t linear_choice(const classifier_params *params, const double *scores) {
     const float *coefficients = tort_list_at(params, params->coefficients);
     const int64_t which = largest(scores, params->classes);

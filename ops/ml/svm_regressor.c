@@ -1,4 +1,4 @@
-/* svm_regressor.c - SVMRegressor: one score a row, or with one_class whether the row belongs (1) or not (-1). */
+/* svm_regressor.c - SVMRegressor: one score per row; with one_class 1 if the row belongs to the class, else -1. */
 #include "ops/ml/lists.h"
 #include "ops/ml/post_transform.h"
 #include "ops/ml/rows.h"
@@ -6,7 +6,7 @@
 
 typedef struct regressor_params {
     tort_svm svm;
-    tort_list coefficients; /* of the support vectors; without these, of the features */
+    tort_list coefficients; /* of the support vectors or, without any, of the features */
     double rho;
     bool one_class;
     tort_post_transform transform;

@@ -1,9 +1,9 @@
-/* trees.c - TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble: rows and the plain loop, row by row, tree
- * by tree, node by node.
+/* trees.c - TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble: rows and the plain loop over rows, trees
+ * and nodes.
  *
- * Votes are summed in the order of the trees, in float where neither X nor a number of the trees is double, so that
- * sums and the choice between close classes are those of ONNX Runtime at one thread. A missing value (NaN) goes where
- * the node says, whatever its mode. Read next: trees_scores.c. */
+ * Votes are summed in the order of the trees, in float if neither X nor a number of the trees is double, so that sums,
+ * and the choice between close classes, are those of ONNX Runtime at one thread. A missing value (NaN) takes the branch
+ * that the node states, whatever its mode. Read next: trees_scores.c. */
 #include "ops/extent.h"
 #include "ops/ml/trees.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of X; scores are [rows, columns], labels [rows]. */
+/* Number of rows of X; scores are [rows, columns], labels [rows]. */
 static tort_status infer_rows(const tort_infer *infer, tort_dim *rows) {
     const tort_info *x = &infer->node->inputs[0];
     if (x->rank > 2 || x->rank == 0)
@@ -97,7 +97,7 @@ static bool goes_to_yes(const tort_trees_params *p, const tort_tree_node *node, 
     return false;
 }
 
-/* The leaf that a row of X, its first element is number `at`, comes to. */
+/* The leaf that a row of X reaches; the row's first element has index `at`. */
 static const tort_tree_node *find_leaf(const tort_call *call, int32_t root, int64_t at, bool wide) {
     const tort_trees_params *p = call->params;
     const tort_tree_node *nodes = tort_list_at(p, p->nodes), *node = &nodes[root];
@@ -154,7 +154,7 @@ static tort_status trees(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Version 5 deprecates the classifier and the regressor of version 3. */
+/* Version 5 of the domain deprecates classifier and regressor of version 3, but still has them. */
 
 #define NODES                                                                                                          \
     "nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats nodes_missing_value_tracks_true:ints "        \

@@ -1,8 +1,8 @@
-/* trees_decode.c - the attributes of versions 1 and 3 as tort_trees_params: nodes and votes that name each other by the
- * number of their tree and a number of their own. trees_lists.c has what all versions share.
+/* trees_decode.c - decodes the attributes of versions 1 and 3 into tort_trees_params: nodes and votes refer to each
+ * other by the id of a tree and an id within it. trees_lists.c has what all versions share.
  *
- * The first node of a tree that is listed is its root. Votes for nodes that branch are passed over: old converters
- * write them. Nothing in the lists is trusted. Read next: trees_lists.c. */
+ * The first listed node of a tree is its root. Votes for branching nodes are ignored: old converters write them.
+ * Nothing in the lists is trusted. Read next: trees_lists.c. */
 #include "ops/ml/trees_lists.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 static const char *const mode_names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
                                          "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
 
-/* The lists of a node, as the file has them; `votes` are named "class" or "target". */
+/* The lists of the operator in the file; `votes` are named "class" or "target". */
 typedef struct tree_attributes {
     const tort_resolve *resolve;
     const int64_t *trees, *ids, *features, *yes, *no, *missing;
@@ -23,7 +23,8 @@ typedef struct tree_attributes {
 
 /* ---- finding nodes ----------------------------------------------------------------------------------------------- */
 
-/* Nodes by tree and number, or trees by their first node: open addressing, -1 is free. */
+/* Hash table with open addressing, -1: free. Finds nodes by tree and id or, for whole_trees, the first node of a tree.
+ */
 typedef struct node_map {
     const tree_attributes *of;
     bool whole_trees;
@@ -31,7 +32,7 @@ typedef struct node_map {
     size_t capacity; /* a power of two */
 } node_map;
 
-/* The slot that holds the node, or that is free for it. */
+/* The slot of the node, or the free slot for it. */
 static int32_t *find_slot(const node_map *map, int64_t tree, int64_t id) {
     const tree_attributes *a = map->of;
     uint64_t hash = (uint64_t)tree * 0x9e3779b97f4a7c15u + (map->whole_trees ? 0 : (uint64_t)id);
@@ -137,7 +138,8 @@ static tort_status read_node(const node_map *map, int32_t i, tort_tree_node *nod
     return status ? status : find_child(map, i, "nodes_falsenodeids", a->no[i], &node->no);
 }
 
-/* The leaves' lists of votes, each in the order of the file: first how long they are, then where, then what. */
+/* Builds the leaves' lists of votes, each in the order of the file: counts them, assigns their places, then fills them
+ * in. */
 static tort_status read_votes(const node_map *map, tort_trees_params *p) {
     const tree_attributes *a = map->of;
     tort_tree_node *nodes = tort_trees_room(p, p->nodes);
@@ -177,7 +179,7 @@ static tort_status read_nodes(const tree_attributes *a, tort_trees_params *p) {
     return status;
 }
 
-/* The trees in the order in which they begin. */
+/* Finds the roots, in the order in which their trees begin. */
 static tort_status read_roots(const tree_attributes *a, tort_trees_params *p) {
     int32_t *roots = tort_trees_room(p, p->roots);
     node_map map;
@@ -207,7 +209,7 @@ static tort_status read_all(const tree_attributes *a, tort_trees_params *p) {
     return status ? status : tort_trees_check_walks(a->resolve, p);
 }
 
-/* The struct is in the params, or on the stack while they are only measured. */
+/* Decodes into *p, which is the params, or a struct on the stack while only their size is computed. */
 static tort_status resolve_trees(tort_resolve *resolve, const char *kind, tort_trees_params *p) {
     tree_attributes a = {.resolve = resolve};
     tort_status status = open_attributes(&a, kind);

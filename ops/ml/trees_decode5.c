@@ -1,8 +1,8 @@
-/* trees_decode5.c - the attributes of TreeEnsemble-5 as tort_trees_params: nodes that branch and leaves are lists of
- * their own, and name each other by their places. A leaf becomes a node behind those that branch, with one vote.
+/* trees_decode5.c - decodes the attributes of TreeEnsemble-5 into tort_trees_params: branching nodes and leaves are
+ * separate lists, and refer to each other by index. A leaf becomes a node after all branching ones, with one vote.
  *
- * The sets of BRANCH_MEMBER come in the order of their nodes, NaN behind each (behind the last it may be missing).
- * Nothing in the lists is trusted. Read next: trees_lists.c. */
+ * The sets of BRANCH_MEMBER are in the order of their nodes, each ended by NaN (optional after the last). Nothing in
+ * the lists is trusted. Read next: trees_lists.c. */
 #include "ops/ml/trees_lists.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static void close_ensemble(ensemble_attributes *a) {
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) tort_numbers_close(a->resolve, opened[i]);
 }
 
-/* A place in a list of so many. */
+/* Checks an index into a list of `count` elements. */
 static tort_status place(const ensemble_attributes *a, const char *list, int32_t i, int64_t at, int32_t count,
                          int32_t *found) {
     *found = (int32_t)at;
@@ -80,7 +80,7 @@ static tort_status read_branch(const ensemble_attributes *a, int32_t i, tort_tre
     return status ? status : read_child(a, "nodes_falsenodeids", i, a->no[i], a->no_leafs[i], &node->no);
 }
 
-/* A node learns where its set begins. */
+/* Sets the value of each BRANCH_MEMBER node to the start of its set. */
 static tort_status read_members(const ensemble_attributes *a, tort_trees_params *p) {
     tort_tree_node *nodes = tort_trees_room(p, p->nodes);
     double *members = tort_trees_room(p, p->members);

@@ -1,4 +1,4 @@
-/* trees_lists.c - see trees_lists.h. Nothing here knows how a version names its attributes. */
+/* trees_lists.c - see trees_lists.h. Independent of the attribute names of a version. */
 #include "ops/ml/trees_lists.h"
 
 #include "ops/numeric.h"
@@ -75,7 +75,7 @@ tort_status tort_trees_ints(const tort_resolve *resolve, const char *name, const
     return tort_trees_same(resolve, name, count, like, expected);
 }
 
-/* The next part of the params, of `count` elements. */
+/* Appends a part of `count` elements to the params' layout; false on overflow. */
 static bool take(size_t *end, int32_t count, size_t size, tort_list *list) {
     size_t bytes;
     *list = (tort_list){*end, count};
@@ -83,7 +83,7 @@ static bool take(size_t *end, int32_t count, size_t size, tort_list *list) {
            tort_align_size(*end, 8, end);
 }
 
-/* As tort_list_string reads them. */
+/* Appends the names in the form that tort_list_string reads. */
 static bool take_names(const tort_attribute *names, tort_trees_params *p, bool write, size_t *end) {
     bool fits = take(end, names->count, sizeof(tort_list), &p->names);
     for (int32_t i = 0; fits && i < names->count; i++) {
@@ -136,7 +136,7 @@ tort_status tort_trees_targets(const tort_resolve *resolve, tort_trees_params *p
     return TORT_OK;
 }
 
-/* Converters write one base value for two classes of which only one gets votes. */
+/* Checks the number of base values. Converters write one for two classes of which only one gets votes. */
 tort_status tort_trees_check_bases(const tort_resolve *resolve, bool classifies, int32_t count, int32_t targets) {
     if (!count || count == targets || (classifies && count == 1 && targets == 2)) return TORT_OK;
     return tort_fail(resolve->error, TORT_E_MODEL, "base_values has %d elements; expected none, or %d, one for each %s",
@@ -189,12 +189,12 @@ enum { WALK_NEW, WALK_OPEN, WALK_DONE };
 
 typedef struct tree_walk {
     tort_trees_params *p;
-    uint8_t *state; /* one a node */
-    int32_t *stack; /* nodes from the root to where the walk is, and what is still to be seen beside them */
+    uint8_t *state; /* per node */
+    int32_t *stack; /* the path from the root to the current node, and siblings still to be visited */
 } tree_walk;
 
-/* Looks at all nodes below a root, each once; a node is open while the nodes below it are looked at. The node that a
- * walk would come to again; -1: none. */
+/* Depth-first search of all nodes below a root, each once; a node is OPEN while its descendants are visited. Returns a
+ * node that is its own descendant; -1: none. */
 static int32_t find_cycle(const tree_walk *walk, int32_t root) {
     const tort_tree_node *nodes = tort_list_at(walk->p, walk->p->nodes);
     int64_t depth = 0;
@@ -220,7 +220,7 @@ static int32_t find_cycle(const tree_walk *walk, int32_t root) {
     return -1;
 }
 
-/* What is known of X while loading; a run looks again. */
+/* Checks the number of features if it is known when loading; otherwise a run checks it. */
 static tort_status check_features(const tort_resolve *resolve, const tort_trees_params *p) {
     const tort_info *x = &resolve->node->inputs[0];
     const tort_dim columns = x->rank > 0 ? x->dims[x->rank - 1] : p->features;

@@ -1,8 +1,8 @@
-/* trees_scores.c - from the votes of one row to its scores and its label.
+/* trees_scores.c - computes scores and label of one row from its votes.
  *
- * The text gives every class its sum of votes and its base value, and chooses the first of the largest. It says nothing
- * of two classes of which only one gets votes, as converters write them: there one number speaks for both classes, as
- * it does in ONNX Runtime (ops/README.md lists it). */
+ * By the specification, a class's score is its sum of votes and its base value, and the first of the largest is chosen.
+ * It does not define two classes of which only one gets votes, as converters write them: as in ONNX Runtime, one number
+ * then stands for both classes (listed in ops/README.md). */
 #include "ops/ml/trees.h"
 #include "ops/numeric.h"
 
@@ -12,7 +12,7 @@ static double rounded(double x, bool wide) {
     return wide ? x : (double)(float)x;
 }
 
-/* The mean, and base values. */
+/* Completes the scores: divides for AVERAGE, adds base values. */
 static void settle(const tort_trees_params *p, bool wide, double *scores) {
     const double *bases = tort_list_at(p, p->bases);
     for (int32_t t = 0; t < p->targets; t++) {
@@ -21,7 +21,7 @@ static void settle(const tort_trees_params *p, bool wide, double *scores) {
     }
 }
 
-/* The first of the largest among the classes that have a score; 0: none has. */
+/* The first class of the largest score, among classes with votes or base values; 0 if there are none. */
 static int32_t best_class(const tort_trees_params *p, const double *scores, const uint8_t *voted) {
     int32_t best = -1;
     for (int32_t c = 0; c < p->targets; c++)
@@ -29,8 +29,8 @@ static int32_t best_class(const tort_trees_params *p, const double *scores, cons
     return best < 0 ? 0 : best;
 }
 
-/* Two columns of one score: of a probability, where all votes are positive, else of a margin. A transform of both but
- * LOGISTIC is left out, and PROBIT has one column. */
+/* Fills two columns from one score: a probability if all votes are positive, otherwise a margin. Only LOGISTIC
+ * transforms both; PROBIT transforms only the first column. */
 static void split_score(const tort_trees_params *p, double *scores) {
     const double score = scores[0];
     scores[1] = 0;
@@ -44,7 +44,7 @@ static void split_score(const tort_trees_params *p, double *scores) {
     if (logistic) tort_post_transform_doubles(p->transform, scores, 2);
 }
 
-/* The class, where one number speaks for the only class or for both. */
+/* The class if one number stands for the only class, or for both. */
 static int32_t class_of_one(const tort_trees_params *p, double score) {
     return score > (p->targets == 2 && p->all_positive ? 0.5 : 0);
 }
@@ -76,7 +76,8 @@ tort_status tort_trees_names(const tort_call *call, tort_string *names) {
     return TORT_OK;
 }
 
-/* A single class is there (1) or not (0), whatever number its label is; a name has no other. */
+/* Writes the label. A single class with integer labels is present (1) or absent (0), whatever its label is; a name is
+ * written in either case. */
 static void put_label(const tort_call *call, int64_t row, int32_t best, const tort_string *names) {
     const tort_trees_params *p = call->params;
     const tort_tensor *output = tort_call_output(call, 0);

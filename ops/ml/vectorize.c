@@ -1,5 +1,4 @@
-/* vectorize.c - ArrayFeatureExtractor takes columns out, FeatureVectorizer puts features of several inputs side by
- * side.
+/* vectorize.c - ArrayFeatureExtractor selects columns; FeatureVectorizer concatenates the features of several inputs.
  */
 #include "ops/extent.h"
 #include "ops/shapes.h"
@@ -8,7 +7,7 @@
 
 /* ---- ArrayFeatureExtractor --------------------------------------------------------------------------------------- */
 
-/* TORT_E_MODEL where constants are wrong, TORT_E_RUN where it shows only then. */
+/* Checks the indices; status is TORT_E_MODEL for constants, TORT_E_RUN for indices known only in a run. */
 static tort_status check_indices(tort_error *error, tort_status status, const int64_t *indices, int64_t count,
                                  int64_t features) {
     for (int64_t i = 0; i < count; i++)
@@ -18,7 +17,7 @@ static tort_status check_indices(tort_error *error, tort_status status, const in
     return TORT_OK;
 }
 
-/* Indices of a single row [C] give [1, indices], as ONNX's own shape inference has it. */
+/* Infers the shape; for a single row [C] it is [1, indices], as in ONNX's own shape inference. */
 static tort_status extractor_infer(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *y = &infer->node->inputs[1];
     tort_dim dims[TORT_MAX_RANK];
@@ -54,10 +53,10 @@ static tort_status extractor_reference(const tort_call *call) {
 /* ---- FeatureVectorizer ------------------------------------------------------------------------------------------- */
 
 typedef struct vectorizer_params {
-    tort_list widths; /* of each input in the output */
+    tort_list widths; /* columns of each input in the output */
 } vectorizer_params;
 
-/* Rows of input i: what is behind its first axis is one row; [C] is one row. */
+/* Number of rows of an input: its first axis; [C] is one row. */
 static tort_dim input_rows(const tort_info *x) {
     return x->rank == 1 ? 1 : x->dims[0];
 }
@@ -81,7 +80,7 @@ static tort_status vectorizer_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     int32_t count = 0;
     tort_dim dims[2] = {0, 0};
-    bool ranked = false; /* an input of known rank has told the rows */
+    bool ranked = false; /* true once an input of known rank has given the number of rows */
     const int64_t *widths = tort_attr_ints(node, "inputdimensions", &count);
     tort_status status = check_widths(infer, widths, count, &dims[1]);
     for (int32_t i = 0; i < node->input_count && !status; i++) {
@@ -105,7 +104,7 @@ static tort_status vectorizer_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* What a row has too few of is 0, what it has too many of is left out. */
+/* Pads a row that has too few features with 0, and truncates one that has too many. */
 static tort_status vectorizer_reference(const tort_call *call) {
     const vectorizer_params *params = call->params;
     const tort_tensor *y = &call->outputs[0];

@@ -1,4 +1,4 @@
-/* zip_map.c - ZipMap: each row of scores becomes a map from the labels of the classes. All maps share their keys. */
+/* zip_map.c - ZipMap: turns each row of scores into a map from the labels of the classes. All maps share their keys. */
 #include "ops/ml/labels.h"
 #include "ops/ml/lookup.h"
 #include "ops/ml/rows.h"
@@ -24,7 +24,7 @@ static tort_status zip_infer(tort_infer *infer) {
     return status;
 }
 
-/* Scratch holds the table of keys; the strings; the columns that are taken; the elements of a map. */
+/* Computes the scratch: the strings, the selected columns, the elements of a map, the hash table of the keys. */
 static tort_status zip_resolve(tort_resolve *resolve) {
     zip_params *params = resolve->params;
     tort_resolve_labels(resolve, "classlabels_int64s", "classlabels_strings", &params->labels);
@@ -39,11 +39,11 @@ static tort_status zip_resolve(tort_resolve *resolve) {
 typedef struct zip_job {
     const tort_call *call;
     tort_value *keys;
-    int64_t *columns; /* of X, one for each key */
+    int64_t *columns; /* columns of X, one per key */
     tort_value **elements;
 } zip_job;
 
-/* Of a key that is there twice, the last column counts. */
+/* Selects the column of each key; of duplicate keys the last one. Returns the number of keys. */
 static int64_t choose_columns(const tort_call *call, int64_t *columns, tort_string *texts, void *table) {
     const zip_params *params = call->params;
     const tort_labels *labels = &params->labels;
@@ -95,7 +95,7 @@ static bool append_map(const zip_job *job, const float *row, tort_value *sequenc
     return ok;
 }
 
-/* A node that makes no tensor is not inferred again when the shape of X is known at last. */
+/* Checks the shape of X in a run: nodes that output no tensor are not inferred again when shapes become known. */
 static tort_status check_columns(const tort_call *call, const tort_tensor *x, int64_t labels) {
     if (x->rank != 1 && x->rank != 2)
         return tort_fail(call->error, TORT_E_RUN, "X has rank %d; expected rows of features, [N, C], or one row, [C]",

@@ -1,9 +1,9 @@
-/* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or at
- * random (seed 0). What is measured is tort_context_run alone, which copies inputs to a device and outputs back unless
- * --bind leaves them there; or tort_context_run_values, where the model takes or makes sequences, optionals or maps.
- * With --profile each run has an observed one beside it (profile.h). What it says of the device and of threads is what
- * the report says, not what was typed. Ctrl-C ends the measuring, not the program: what there is is told, and the exit
- * status is 130. */
+/* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or random
+ * inputs (seed 0 by default). Only tort_context_run is timed; it copies inputs to a device and outputs back unless
+ * --bind keeps them there. A model with sequences, optionals or maps is timed through tort_context_run_values. With
+ * --profile each run is followed by an observed one (profile.h), until enough steps are recorded. Devices and threads
+ * are those of the session's report, not those of the command line. Ctrl-C ends the measuring, not the program: the
+ * runs so far are reported, and the exit status is 130. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,11 +24,11 @@
 typedef struct measurement {
     double *milliseconds; /* sorted */
     int32_t runs;
-    double peak_bytes;       /* the most memory that was held */
-    double load_ms;          /* model and session, weights prepared */
-    cli_profile *profile;    /* NULL: not asked for */
-    double *profiled;        /* milliseconds of the profiled runs, sorted, as many */
-    tort_device_calls calls; /* of the last run that was measured, and not profiled */
+    double peak_bytes;       /* peak resident memory of the process */
+    double load_ms;          /* loading the model, planning, preparing weights */
+    cli_profile *profile;    /* NULL without --profile */
+    double *profiled;        /* milliseconds of the profile->run_count profiled runs, sorted */
+    tort_device_calls calls; /* device calls of the last run without profiler */
 } measurement;
 
 static int by_size(const void *a, const void *b) {
@@ -50,7 +50,7 @@ static double mean(const measurement *m) {
 
 /* ---- inputs that stay in a provider's memory --------------------------------------------------------------------- */
 
-/* Moves the bound ones there: tensors[i].data is then that memory. */
+/* Copies bound inputs into their provider's memory: tensors[i].data then points there. */
 static tort_status move_inputs(tort_session *session, tort_context *context, const cli_inputs *inputs,
                                tort_tensor *tensors, tort_error *error) {
     tort_status status = TORT_OK;
@@ -83,15 +83,15 @@ static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number) {
     interrupted = 1;
-    signal(number, SIG_DFL); /* a second one ends the program, in the middle of a run too */
+    signal(number, SIG_DFL); /* a second Ctrl-C ends the program, even during a run */
 }
 
-/* One run after the other on the same inputs. */
+/* Arguments of every run: all runs have the same inputs. */
 typedef struct runs {
     tort_context *context;
     const tort_tensor *inputs;
     tort_tensor *outputs;
-    tort_value **values, **made; /* NULL: the model has tensors alone */
+    tort_value **values, **made; /* values: NULL if the model has only tensors */
     int32_t input_count, output_count;
 } runs;
 
@@ -117,7 +117,7 @@ static tort_status warm_up(const cli_options *options, const runs *r, tort_error
     return status;
 }
 
-/* The profile with the bytes and FLOPs of a run. */
+/* Creates the profile and makes one run that collects bytes and FLOPs. */
 static tort_status begin_profile(tort_session *session, const runs *r, measurement *m, tort_error *error) {
     double taken;
     m->profile = cli_profile_new(session);
@@ -135,7 +135,8 @@ static tort_status run_profiled(const runs *r, measurement *m, tort_error *error
     return status;
 }
 
-/* Profiled runs stand between the others, so that whatever else the machine does meets both. */
+/* Alternates plain and profiled runs, so that other load on the machine slows both alike, and their ratio is the
+ * profiler's overhead. */
 static tort_status measure_runs(const cli_options *options, const runs *r, measurement *m, tort_error *error) {
     const double seconds = options->seconds > 0 ? options->seconds : 3, begin = cli_seconds();
     const int32_t max = options->repeat ? options->repeat : MAX_RUNS;
@@ -160,8 +161,8 @@ static void sort_runs(measurement *m) {
     m->profile->overhead = percentile(&profiled, 0.5) / percentile(m, 0.5);
 }
 
-/* The most memory that this process ever held. The kernel's own count starts with what the shell held before it became
- * this program, so the one of its memory map is better where there is one; both are in units of 1024 bytes. */
+/* Peak resident memory of this process. ru_maxrss survives exec, so it may be the peak of the shell that started us;
+ * VmHWM belongs to the new memory map and is preferred where it exists. Both are in units of 1024 bytes. */
 static double peak_resident_bytes(void) {
     char line[200];
     double kilobytes = 0;
@@ -184,7 +185,7 @@ static tort_status measure(const cli_options *options, tort_session *session, co
     if (!status) status = measure_runs(options, r, m, error);
     cli_progress_end();
     sort_runs(m);
-    m->peak_bytes = peak_resident_bytes(); /* before blocks that no cache holds */
+    m->peak_bytes = peak_resident_bytes(); /* read before cli_profile_finish allocates blocks larger than any cache */
     if (!status && m->profile) cli_profile_finish(m->profile, session);
     if (!status && !m->runs) status = tort_fail(error, TORT_E_RUN, "interrupted before a run was measured");
     return status;
@@ -209,7 +210,7 @@ static tort_status measure_bound(const cli_options *options, const tort_model *m
     return status;
 }
 
-/* A model; or a session, which has one. */
+/* Opens the model, or with --plan the session, which owns its model. */
 static tort_status open_model(const cli_options *options, tort_model **loaded, tort_session **session,
                               const tort_model **model, tort_error *error) {
     tort_status status = options->plan ? cli_open_plan(options, session, error)
@@ -246,7 +247,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-/* Threads that the nodes ran on: of the provider with the most of them; 0: not threads of this process. */
+/* Largest thread count of the providers that run nodes; 0 if none runs on threads of this process. */
 static int32_t threads_of(const tort_report *report) {
     int32_t threads = 0;
     for (int32_t i = 0; i < report->provider_count; i++)
@@ -255,7 +256,7 @@ static int32_t threads_of(const tort_report *report) {
     return threads;
 }
 
-/* What ran, and where: as they were typed, or a saved plan and its providers. The caller frees it. */
+/* The chain as typed, or the providers of a saved plan. The caller frees it. */
 static char *chain_text(const cli_options *options, const tort_report *report) {
     const char *typed = options->chain_count ? options->chains[0] : "cpu";
     char *text = cli_copy_text(options->plan ? "" : typed, options->plan ? 0 : strlen(typed));
@@ -272,7 +273,7 @@ static void fill_calls(const tort_device_calls *calls, cJSON *root) {
     cJSON_AddNumberToObject(told, "allocations", (double)calls->allocations);
 }
 
-/* Nothing where no device had anything to do. */
+/* Prints nothing if the run made no device calls. */
 static void print_calls(const tort_device_calls *calls) {
     if (!calls->launches && !calls->copies && !calls->waits && !calls->allocations) return;
     cli_print(stdout, "  a run asks of devices: launches %llu, copies %llu, waits %llu, allocations %llu\n",

@@ -1,9 +1,10 @@
-/* cli.h - what the subcommands share: their entries, small texts, memory. How they open things is in opening.h, how
- * they end in ending.h.
+/* cli.h - shared by all subcommands: entry points, text helpers, memory. opening.h opens models and sessions, ending.h
+ * ends a command.
  *
- * The command line is an application of tinyort.h like any other; what shows more than that tells (inspect, ops,
- * providers, the opsets of a plan) or asks the graph what was meant (names, index inputs) looks at the core's private
- * headers. Every helper returns a status and fills an error; the subcommand's end tells it once. */
+ * The command line is an application of tinyort.h like any other. Only commands that show more than the public API
+ * offers (inspect, ops, providers, the opsets of a plan) and code that looks up names and index inputs in the graph
+ * include private headers of the core. Every helper returns a status and fills an error; the end of the subcommand
+ * prints it once. */
 #ifndef TORT_CLI_CLI_H
 #define TORT_CLI_CLI_H
 
@@ -26,19 +27,19 @@ int cli_bench(cli_options *options);
 int cli_version(cli_options *options);
 int cli_schema(cli_options *options);
 
-double cli_seconds(void); /* of a clock that only goes forward */
+double cli_seconds(void); /* seconds of a monotonic clock */
 
-/* "1x3x224x224", "?x3", "batch x 3"; "scalar" for rank 0. Into buffer, which is returned. */
+/* A shape as text: "1x3x224x224", "?x3", "batch x 3"; "scalar" for rank 0. Returned in buffer. */
 const char *cli_shape_text(int32_t rank, const int64_t *dims, const char *const *dim_names, char *buffer, size_t size);
 const char *cli_count_text(double count, char *buffer, size_t size); /* "12.4 M", "640" */
 const char *cli_bytes_text(double bytes, char *buffer, size_t size); /* "12.4 MB"; "?" for a negative number */
 
-/* Memory of the command line itself: ends the program when there is none. */
-void *cli_check_memory(void *ptr);          /* itself; NULL ends the program */
+/* Memory of the command line itself: ends the program if there is none left. */
+void *cli_check_memory(void *ptr);          /* returns ptr; NULL ends the program */
 void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_realloc(void *ptr, size_t count, size_t size);
 char *cli_copy_text(const char *text, size_t length);
-/* Texts as they are, for paths and for messages that are put together; print.h escapes what is shown. */
+/* Formats without escaping, for paths and for building messages; print.h escapes what is printed. */
 char *cli_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));

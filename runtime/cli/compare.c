@@ -1,10 +1,10 @@
-/* compare.c - `tinyort compare`: runs a model on two chains, without folding or fusion, and holds every value that the
- * nodes make against each other (--outputs-only: the outputs of the model as it runs otherwise, folded and fused): all
- * tensors, and outputs of the model that are sequences, optionals or maps. What matters is the first node that differs:
- * later ones inherit its error.
+/* compare.c - `tinyort compare`: runs a model on two chains, without folding or fusion, and compares every tensor that
+ * a node writes, and model outputs that are sequences, optionals or maps. --outputs-only compares the outputs of the
+ * model as it normally runs, folded and fused. The result is the first node that differs: later nodes inherit its
+ * error.
  *
- * Exit 5 where values differ, or one run made a value that the other did not. Two different chains that came to the
- * same placement (a device is down) have compared a device with itself: exit 4. */
+ * Exit status 5 if values differ, or only one run computed a value, or an output is NaN everywhere in both. Exit status
+ * 4 if two different chains led to the same placement (a device is down), which compares a device with itself. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "runtime/graph/graph.h"
 #include "runtime/op.h"
 
-/* A value of the first run, kept until the second has made it too. */
+/* A value of the first run, kept until the second run computes it. */
 typedef struct kept {
     char *name;
     int32_t node;
@@ -28,7 +28,7 @@ typedef struct kept {
 
 enum { BUCKETS = 4096, MAX_MISSING = 3 };
 
-/* How one value differs. */
+/* A differing value: its node, its name, and the difference in words. */
 typedef struct difference {
     int32_t node; /* -1: none */
     char *value, *text;
@@ -39,13 +39,13 @@ typedef struct comparison {
     tort_model *model;
     cli_inputs inputs;
     tort_session *sessions[2];
-    tort_report *opened[2];  /* before they run */
-    tort_value **outputs[2]; /* of the model; NULL those that are tensors, which are compared as they are made */
-    kept *buckets[BUCKETS];  /* by node, in the order in which values were made */
+    tort_report *opened[2];  /* taken before the runs */
+    tort_value **outputs[2]; /* of the model; NULL for tensors, which are compared when observed */
+    kept *buckets[BUCKETS];  /* hash table by node; each list is in the order of computation */
     int32_t compared, different, missing;
     char *missing_names[MAX_MISSING];
-    int32_t outputs_different; /* of the model's own outputs */
-    int32_t outputs_nan;       /* of these, without a number in either run, so that they are equal and say nothing */
+    int32_t outputs_different; /* model outputs that differ or are missing */
+    int32_t outputs_nan;       /* model outputs that are NaN everywhere in both runs: equal, but meaningless */
     double worst;
     difference first;
     bool same_placement;
@@ -91,13 +91,13 @@ static bool is_output(const tort_model *model, const char *value) {
     return false;
 }
 
-/* Is the node part of a segment? Values inside of one are nowhere. */
+/* True if the node is inside a segment, whose inner values are never observed. */
 static bool is_inside(const tort_report *report, int32_t node) {
     const int32_t place = cli_place_of(report, node);
     return place < 0 || report->nodes[place]->from_count > 0;
 }
 
-/* A value that only one of the runs made is a difference. */
+/* Counts a value that only one run computed, unless a segment hides it in the other. which: the run without it. */
 static void count_missing(comparison *c, int32_t which, int32_t node, const char *value) {
     if (is_inside(c->opened[which], node)) return;
     if (c->missing < MAX_MISSING) c->missing_names[c->missing] = cli_copy_text(value, strlen(value));
@@ -105,7 +105,7 @@ static void count_missing(comparison *c, int32_t which, int32_t node, const char
     c->outputs_different += is_output(c->model, value);
 }
 
-/* One value more, and how it differs, which is taken over; NULL: it does not. */
+/* Counts a compared value. text: its difference, owned from here on; NULL if the values are equal. */
 static void count_compared(comparison *c, int32_t node, const char *value, char *text, double worst) {
     c->compared++;
     if (worst > c->worst) c->worst = worst;
@@ -138,7 +138,8 @@ static void compare_value(void *ud, int32_t node, const char *value, const tort_
     free_kept(k);
 }
 
-/* What is left in the buckets, the second run did not make. */
+/* Frees the values left in the buckets and, if both runs succeeded, counts them: the second run did not compute them.
+ */
 static void finish_comparing(comparison *c, bool ran) {
     for (int i = 0; i < BUCKETS; i++)
         for (kept *k = c->buckets[i], *next; k; k = next) {
@@ -148,7 +149,7 @@ static void finish_comparing(comparison *c, bool ran) {
         }
 }
 
-/* Outputs that an observer is not shown. */
+/* Compares the outputs that are not tensors, which observers do not see. */
 static void compare_outputs(comparison *c) {
     const tort_graph *graph = &c->model->graphs[0];
     for (int32_t i = 0; i < graph->output_count; i++) {
@@ -162,7 +163,7 @@ static void compare_outputs(comparison *c) {
 
 /* ---- the two runs ------------------------------------------------------------------------------------------------ */
 
-/* Is this the name of a provider of the chain? */
+/* True if the chain lists a provider of this name. */
 static bool names_provider(const char *chain, const char *name, size_t length) {
     for (bool begins = true; *chain; begins = *chain++ == ',') {
         if (begins && !strncmp(chain, name, length) && strchr(":,", chain[length])) return true;
@@ -171,7 +172,8 @@ static bool names_provider(const char *chain, const char *name, size_t length) {
     return false;
 }
 
-/* --require asks of each chain what it has; what neither has is asked of both, to be refused. The caller frees. */
+/* Names of --require that apply to a chain: those that it lists, and those that neither chain lists, so that opening
+ * refuses them. The caller frees. */
 static char *required_of(const cli_options *options, int32_t which) {
     char *list = cli_copy_text("", 0);
     for (const char *p = options->require ? options->require : ""; *p; p += strcspn(p, ","), p += *p == ',') {
@@ -182,7 +184,7 @@ static char *required_of(const cli_options *options, int32_t which) {
     return list;
 }
 
-/* Keeps the outputs that are no tensors; with --outputs-only the observer is shown those that are. */
+/* Runs once. Keeps the outputs that are not tensors; with --outputs-only, the observer gets those that are. */
 static tort_status run_on(comparison *c, tort_context *context, int32_t which, tort_observer observer,
                           tort_error *error) {
     const tort_graph *graph = &c->model->graphs[0];
@@ -231,7 +233,8 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Are the providers of the two chains the same, in the same order? Then whoever typed them wanted them so. */
+/* True if both chains list the same providers in the same order: then the user compares a provider with itself on
+ * purpose. */
 static bool same_chains(const tort_report *a, const tort_report *b) {
     bool same = a->provider_count == b->provider_count;
     for (int32_t i = 0; same && i < a->provider_count; i++)
@@ -258,7 +261,7 @@ static tort_status work(comparison *c, cli_options *options, tort_error *error) 
     return status;
 }
 
-/* Whether what was found is a failure. */
+/* Decides whether the findings are a failure. */
 static tort_status judge(const comparison *c, bool chains_alike, tort_error *error) {
     const int32_t different = c->different + c->missing;
     if (different)
@@ -284,7 +287,7 @@ static char *path_of(const tort_model *model, int32_t index) {
     return cli_format("%s%s%s", path, *path ? "/" : "", graph->nodes[index - graph->first].name);
 }
 
-/* The node of this number, or the segment that it is in; NULL: there is none. */
+/* The report's node of this index, or the segment that contains it; NULL if there is none. */
 static const tort_report_node *node_at(const comparison *c, const tort_report *report, int32_t index) {
     const int32_t place = cli_place_of(report, index);
     const tort_report_node *found = place >= 0 ? report->nodes[place] : NULL;
@@ -352,7 +355,7 @@ static void print_text(const comparison *c, const tort_report *report) {
               c->outputs_different, c->outputs_different == 1 ? "s" : "");
 }
 
-/* What a comparison that came to its end has to say. */
+/* Reports a finished comparison. */
 static void tell(comparison *c, cJSON *json, tort_error *error) {
     tort_report *a = cli_report(c->sessions[0]), *b = cli_report(c->sessions[1]);
     c->same_placement = same_placement(a, b);

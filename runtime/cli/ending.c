@@ -1,4 +1,4 @@
-/* ending.c - errors, the exit status, and the line that says where everything ran (ending.h). */
+/* ending.c - errors, exit statuses, and the placement line that ends every command (ending.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ char *cli_counts_text(const tort_report *report) {
     return text;
 }
 
-/* Does the line tell of this node under `kind`? */
+/* Groups of nodes that the placement line names. */
 typedef enum mention { FELL_BACK, WITHOUT_PROVIDER, PINNED } mention;
 
 static bool is_mentioned(const tort_report_node *node, mention kind) {
@@ -57,8 +57,8 @@ static bool is_mentioned(const tort_report_node *node, mention kind) {
     return node->pinned;
 }
 
-/* " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that left because their provider is down are not listed: the
- * provider is. Nor are those that only stand behind another. */
+/* Appends " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that fell back because their provider is down are left
+ * out, as the line names the provider. Unplaced nodes that only follow from another one are counted, not named. */
 static void append_nodes(char **line, const tort_report *report, mention kind, const char *text) {
     enum { MAX_NAMED = 3, LONGEST_NAME = 80 };
     int32_t count = 0, named = 0, behind = 0;
@@ -116,7 +116,7 @@ static char *placement_text(const tort_report *report) {
     return line;
 }
 
-/* chain: which of several this is; NULL: there is only one. */
+/* chain: names one of several sessions; NULL if there is only one. */
 static void print_placement(const tort_report *report, const char *chain) {
     char *line = placement_text(report);
     if (chain)

@@ -34,11 +34,11 @@ bool cli_is_all_nan(const tort_tensor *tensor) {
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
-/* What a comparison of all elements found. */
+/* Result of comparing all elements. */
 typedef struct tally {
-    int64_t differing, at; /* how many, and the worst of them */
-    double off;            /* how far that is off */
-    double worst;          /* the largest |a-b| of any element */
+    int64_t differing, at; /* number of differing elements; index of the worst of them */
+    double off;            /* |a-b| of that element */
+    double worst;          /* largest |a-b| of any element, within the tolerance or not */
 } tally;
 
 static void count_difference(tally *t, int64_t at, double off) {
@@ -53,7 +53,7 @@ static double distance(double found, double expected) {
     return isnan(d) ? (double)INFINITY : d;
 }
 
-/* Elements are doubles, two a complex number. */
+/* Compares elements as doubles; a complex number is one element of two doubles. */
 static void compare_numbers(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, tally *t) {
     bool complex = found->type == TORT_COMPLEX64 || found->type == TORT_COMPLEX128;
     tort_type type = !complex ? found->type : found->type == TORT_COMPLEX64 ? TORT_FLOAT : TORT_DOUBLE;
@@ -69,13 +69,13 @@ static void compare_numbers(const tort_tensor *found, const tort_tensor *expecte
             if (d == 0 || (isfinite(d) && d <= tolerance.atol + tolerance.rtol * fabs(y[i]))) continue;
             int64_t at = (first + i) / parts;
             count_difference(t, at, d);
-            if (at == last) t->differing--; /* the other part of the same number */
+            if (at == last) t->differing--; /* counted already for the real part */
             last = at;
         }
     }
 }
 
-/* int64 and uint64 do not fit in a double: their bytes are compared. */
+/* Compares strings and 64-bit integers exactly: a double has only 53 bits for the latter. */
 static void compare_exactly(const tort_tensor *found, const tort_tensor *expected, tally *t) {
     int64_t count = tort_count(found);
     const int64_t *x = found->data, *y = expected->data;
@@ -93,7 +93,7 @@ static void compare_exactly(const tort_tensor *found, const tort_tensor *expecte
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
 
-/* "[1, 0, 3]" of a flat index. */
+/* The multi-index of a flat index, as "[1, 0, 3]". */
 static const char *index_text(const tort_tensor *tensor, int64_t flat, char *buffer, size_t size) {
     int64_t index[TORT_MAX_RANK] = {0};
     for (int32_t i = tensor->rank - 1; i >= 0; i--) {
@@ -133,7 +133,7 @@ static const char *one_element(const tort_tensor *tensor, int64_t index, char *b
     return cli_elements_text(&one, 1, buffer, size);
 }
 
-/* "1e-4", "2.5e-3", "0". */
+/* A tolerance as text: "1e-4", "2.5e-3", "0". */
 static const char *small_number(double value, char *buffer, size_t size) {
     if (value == 0 || value >= 1) {
         snprintf(buffer, size, "%g", value);
@@ -179,7 +179,7 @@ char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* The type of a value as a whole: elements of UNDEFINED type may be any. */
+/* Compares types and element counts of two values; an UNDEFINED element type matches any. NULL if they match. */
 static char *type_difference(const tort_value *found, const tort_value *expected) {
     const tort_value_type a = tort_value_type_of(found), b = tort_value_type_of(expected);
     char x[80], y[80];
@@ -190,7 +190,7 @@ static char *type_difference(const tort_value *found, const tort_value *expected
     return NULL;
 }
 
-/* Puts words before what differs, which is taken over; NULL stays NULL. */
+/* Prefixes a difference with the part of the value that it is in; frees `text`. NULL stays NULL. */
 static char *within(char *text, const char *what, int32_t i) {
     if (!text) return NULL;
     char *longer = i < 0 ? cli_format("%s: %s", what, text) : cli_format("%s %d: %s", what, i, text);

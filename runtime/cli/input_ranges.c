@@ -1,8 +1,7 @@
 /* input_ranges.c - traces an input of integers to the nodes that use it as an index, a length or a size, so that a
  * first run with random values does not fail on the first embedding.
  *
- * Here operators are known by name, as in inspect.c: it is a convenience of the command line, not a part of any plan.
- */
+ * Operators are matched by name: this is a convenience of the command line, and no plan depends on it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,19 +10,19 @@
 #include "runtime/cli/input_ranges.h"
 #include "runtime/graph/graph.h"
 
-/* What a node does with the values of one of its inputs. */
+/* Use of an input's values by a node. */
 typedef enum use {
-    AXIS_INDEX,     /* they count along `axis` of input 0 */
-    POSITION_INDEX, /* the same along the first axes of input 0 */
-    CLASS_INDEX,    /* they count along axis 1 of input 0 */
-    DEPTH_INDEX,    /* they count up to the value of input 1 */
-    TIME_LENGTH,    /* they count the entries of axis 0 of input 0, 1 at least */
-    ROW_INDEX,      /* they count along axis 0 of input 1 */
+    AXIS_INDEX,     /* indices along axis `axis` of input 0 */
+    POSITION_INDEX, /* index tuples into the leading axes of input 0 */
+    CLASS_INDEX,    /* indices along axis 1 of input 0 */
+    DEPTH_INDEX,    /* indices below the value of input 1 */
+    TIME_LENGTH,    /* lengths of at least 1 along `time_axis` (default 0) of input 0 */
+    ROW_INDEX,      /* indices along axis 0 of input 1 */
     RESHAPE_TARGET,
-    SIZE,    /* something is made as large: 1 */
-    ORIGIN,  /* a start, an axis, a padding: 0 */
-    DIVISOR, /* all but 0 */
-    CHOICE,  /* compared with a constant: that */
+    SIZE,    /* an extent of the output: 1 always fits */
+    ORIGIN,  /* a start, an axis, a padding: 0 always fits */
+    DIVISOR, /* anything but 0 */
+    CHOICE,  /* compared with a constant: the constant's value */
 } use;
 
 static const struct {
@@ -72,7 +71,7 @@ static const struct {
     {"Equal", 1, CHOICE},
 };
 
-/* What only moves values: the input from which, or -1 for any of them. */
+/* Operators whose outputs hold only elements of this input (-1: of any input). */
 static const struct {
     const char *op;
     int32_t input;
@@ -85,7 +84,7 @@ static const struct {
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* The weight that a value is, or that its Constant node has; -1: neither. */
+/* Weight index of an initializer or a Constant node's output; -1 for other values. */
 static int32_t weight_of(const tort_graph *graph, int32_t value) {
     if (graph->values[value].weight >= 0) return graph->values[value].weight;
     const int32_t producer = graph->values[value].producer;
@@ -96,7 +95,7 @@ static int32_t weight_of(const tort_graph *graph, int32_t value) {
     return -1;
 }
 
-/* The largest element of an input that is a small constant of integers. */
+/* Finds the largest element of an input; false unless it is an integer constant of at most 64 elements. */
 static bool largest_of(const tort_model *model, const tort_node *node, int32_t input, int64_t *largest) {
     const int32_t at =
         input < node->input_count && node->inputs[input] >= 0 ? weight_of(&model->graphs[0], node->inputs[input]) : -1;
@@ -128,7 +127,7 @@ static const tort_info *info_of(const tort_graph *graph, const tort_node *node, 
     return input < node->input_count && node->inputs[input] >= 0 ? &graph->values[node->inputs[input]].info : NULL;
 }
 
-/* Entries of an axis; one that is open may turn out to have a single one. */
+/* Length of an axis; 1 if it is unknown, so that index 0 is the only one. */
 static int64_t entries(const tort_info *info, int64_t axis) {
     if (!info || info->rank < 0) return 1;
     if (axis < 0) axis += info->rank;
@@ -136,7 +135,8 @@ static int64_t entries(const tort_info *info, int64_t axis) {
     return info->dims[axis];
 }
 
-/* The fewest entries of the axes that the last axis of the indices counts. */
+/* Smallest length of the axes that an index tuple of GatherND or ScatterND addresses: the last axis of the indices
+ * holds the tuples. */
 static int64_t position_entries(const tort_graph *graph, const tort_node *node) {
     const tort_info *data = info_of(graph, node, 0), *indices = info_of(graph, node, 1);
     const int64_t batches = attribute(node, "batch_dims");
@@ -174,16 +174,16 @@ static cli_range range_of_use(const tort_model *model, const tort_node *node, in
 
 /* ---- following a value ------------------------------------------------------------------------------------------- */
 
-/* What the uses of an input ask for. */
+/* Requirements of all uses of an input. */
 typedef struct wanted {
     bool found, reshape_target;
     cli_range range;
 } wanted;
 
-/* What is known of the values of the graph while an input is followed. */
+/* State of following an input through the values of the graph. */
 typedef struct trace {
     const tort_model *model;
-    bool *carries;   /* of a value: it holds values of the input ... */
+    bool *carries;   /* per value: holds elements of the input ... */
     double *shifted; /* ... plus this at most, where a constant is added to positions */
     wanted wanted;
 } trace;
@@ -215,7 +215,7 @@ static void carry_on(trace *t, const tort_node *node, double shift) {
     }
 }
 
-/* Positions that an embedding has moved on: a constant is added to them before they are looked up. */
+/* True for the sum of an input and a constant: some models offset positions before the embedding looks them up. */
 static bool adds_constant(const trace *t, const tort_node *node, int32_t input, int64_t *max) {
     return !strcmp(node->op_type, "Add") && node->input_count == 2 && largest_of(t->model, node, 1 - input, max);
 }

@@ -1,7 +1,7 @@
-/* inputs.c - which file goes to which input, and what is in it.
+/* inputs.c - assigns files to inputs, and reads them.
  *
- * "NAME=FILE" is an input's name only if the model has such an input; otherwise the whole text is a file, which goes to
- * the next input that has none. Types must match exactly: nothing is converted unseen. */
+ * "NAME=FILE" names an input only if the model has it; otherwise the whole text is a path, as paths may contain '=',
+ * and goes to the next input without a value. Types must match exactly: nothing is converted silently. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,7 +27,7 @@ typedef struct reader {
     const cli_options *options;
     const tort_model *model;
     cli_inputs *inputs;
-    int32_t pictures; /* files of them */
+    int32_t pictures; /* number of --input options that are pictures */
     tort_error *error;
 } reader;
 
@@ -44,7 +44,7 @@ static bool wants_tensor(const tort_port *port) {
     return tort_type_kind(port->value_type) == TORT_TENSOR;
 }
 
-/* "seq(tensor(float))", but "float" of a tensor. */
+/* The type of a port as text: "seq(tensor(float))", but "float" for a tensor. */
 static const char *type_text(const tort_port *port, char *buffer, size_t size) {
     return wants_tensor(port) ? tort_type_name(port->type) : tort_type_text(port->value_type, buffer, size);
 }
@@ -84,7 +84,7 @@ static bool is_given(const reader *r, int32_t index) {
     return r->inputs->tensors[index].type != TORT_UNDEFINED || r->inputs->values[index];
 }
 
-/* Splits "NAME=FILE": *index is -1 where the text is a file alone. */
+/* Splits "NAME=FILE"; *index is -1 if the text is only a path. */
 static tort_status split(const reader *r, const char *text, int32_t *index, const char **file) {
     *index = -1;
     *file = text;
@@ -117,7 +117,7 @@ static bool fits_port(const tort_port *port, const tort_tensor *tensor) {
     return fits;
 }
 
-/* Would it fit if its channels, which are last, came second? The shape that it had then, in words, or "". */
+/* A hint if the tensor would fit with its last axis (channels) moved to axis 1; otherwise "". */
 static const char *channels_first_hint(const tort_port *port, const tort_tensor *tensor, char *buffer, size_t size) {
     tort_tensor moved = *tensor;
     char shape[200];
@@ -131,8 +131,8 @@ static const char *channels_first_hint(const tort_port *port, const tort_tensor 
     return buffer;
 }
 
-/* Takes an array whose numbers are the bits of elements, as --save writes types that NumPy does not have, for a tensor
- * of that type. Packing in place is safe: element i is written at or before byte i, which has been read by then. */
+/* Retypes an array of unsigned integers that hold the bits of the port's type, as --save writes types that NumPy lacks.
+ * Packing in place is safe: element i is written at or before byte i, which has been read by then. */
 static void take_bits(const tort_port *port, tort_tensor *tensor) {
     const int bits = tort_type_bits(port->type);
     uint8_t *bytes = tensor->data;
@@ -162,7 +162,7 @@ static tort_status check_tensor(const reader *r, const char *file, const tort_po
                      port_shape(port, wanted, sizeof wanted), channels_first_hint(port, tensor, hint, sizeof hint));
 }
 
-/* Complete dims of a port, for what has no shape of its own. */
+/* Shapes a tensor like a port without open dimensions, for data that has no shape of its own (.raw, --random). */
 static tort_status full_shape(const reader *r, const tort_port *port, const char *what, tort_tensor *tensor) {
     *tensor = (tort_tensor){.type = port->type, .rank = port->rank < 0 ? 0 : port->rank};
     memcpy(tensor->dims, port->dims, sizeof tensor->dims);
@@ -177,14 +177,14 @@ static tort_status full_shape(const reader *r, const tort_port *port, const char
                      port->rank < 0 ? "1x3x224x224" : cli_shape_text(port->rank, dims, NULL, example, sizeof example));
 }
 
-/* The size of a symbol in a tensor that was given for the input that `port` describes; -1: it does not say. */
+/* Size of a symbolic dimension in the tensor given for `port`; -1 if the port does not have it. */
 static int64_t size_in_tensor(const tort_port *port, const char *symbol, const tort_tensor *tensor) {
     for (int32_t i = 0; i < port->rank && i < tensor->rank; i++)
         if (is_open(port, i) && !strcmp(port->dim_names[i], symbol)) return tensor->dims[i];
     return -1;
 }
 
-/* Symbols that inputs given as files have settled. */
+/* Sets the symbolic dimensions of a port that inputs with a value have already settled. */
 static void settle_symbols(const reader *r, tort_port *port) {
     for (int32_t i = 0; i < port->rank; i++)
         for (int32_t k = 0; is_open(port, i) && k < r->inputs->count; k++) {
@@ -193,7 +193,7 @@ static void settle_symbols(const reader *r, tort_port *port) {
         }
 }
 
-/* Sizes that the model leaves open are made up, and that will be said. */
+/* Shapes a tensor like a port, chooses sizes for open dimensions, and notes them for cli_inputs_tell. */
 static tort_tensor *make_sizes_up(const reader *r, int32_t index, const tort_port *port, tort_tensor *tensor) {
     char declared[200], taken[200];
     bool open = false;
@@ -237,7 +237,7 @@ static tort_status read_raw(const reader *r, const char *file, const tort_port *
     return status;
 }
 
-/* What the value is, the input says: the file does not. */
+/* Reads a value of the port's type, since a .pb file does not state its own. */
 static tort_status read_value(const reader *r, const char *file, int32_t index, const tort_port *port) {
     char type[80];
     if (has_ending(file, ".pb"))
@@ -284,14 +284,15 @@ static tort_status take_array(const reader *r, const char *file, cli_npz_array *
     return TORT_OK;
 }
 
-/* A single array goes to the input that was named, or is next; of several, each goes to the input of its name. */
+/* Assigns each array to the input of its name; a single array whose name is no input goes to input `index`, or to the
+ * next. */
 static tort_status read_archive(const reader *r, const char *file, int32_t index) {
     cli_npz npz;
     tort_status status = cli_npz_read(file, &npz, r->error);
     if (!status && npz.count == 0) status = tort_fail(r->error, TORT_E_INPUT, "%s has no arrays", file);
     if (!status && npz.count == 1 && find_input(r, npz.arrays[0].name, strlen(npz.arrays[0].name)) < 0) {
         const char *name = npz.arrays[0].name;
-        const bool named = index >= 0 || !strcmp(name, "arr_0"); /* which is what NumPy calls one without a name */
+        const bool named = index >= 0 || !strcmp(name, "arr_0"); /* NumPy's name for an unnamed array */
         if (index < 0) index = next_input(r);
         status = index < 0 ? tort_fail(r->error, TORT_E_USAGE, "%s: the model has no further input", file)
                            : take_array(r, file, &npz.arrays[0], index);
@@ -332,7 +333,7 @@ static tort_status read_random(const reader *r, int32_t index) {
     return status;
 }
 
-/* --random where there is nothing to fill, and ranges of inputs that are not filled. */
+/* Refuses --random if every input has a value, and ranges of inputs that do not exist or have one. */
 static tort_status check_random(const reader *r) {
     const cli_options *options = r->options;
     int32_t filled = 0;
@@ -364,7 +365,7 @@ static tort_status missing_input(const reader *r, const tort_port *port) {
                      port->name, tort_type_name(port->type), port_shape(port, shape, sizeof shape), port->name);
 }
 
-/* One that no --input names. */
+/* Fills an input without --input: leaves an optional empty, fills a tensor at random. */
 static tort_status fill_input(const reader *r, int32_t index) {
     tort_port port = cli_input_port(r->options, r->model, index);
     if (tort_type_kind(port.value_type) == TORT_OPTIONAL) {
@@ -376,7 +377,7 @@ static tort_status fill_input(const reader *r, int32_t index) {
     return r->options->random ? read_random(r, index) : missing_input(r, &port);
 }
 
-/* One --input. */
+/* Reads the files of one --input. */
 static tort_status read_given(reader *r, const char *text) {
     int32_t index;
     const char *file;

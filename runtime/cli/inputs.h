@@ -1,16 +1,16 @@
-/* inputs.h - the values that a run starts with: from files, pictures, archives, or a random generator. */
+/* inputs.h - input values of a run: from files, pictures, archives, or a random generator. */
 #ifndef TORT_CLI_INPUTS_H
 #define TORT_CLI_INPUTS_H
 
 #include "runtime/cli/options.h"
 
-/* What is given to each input of the model, in its order. */
+/* Values of the model's inputs, in the model's order. */
 typedef struct cli_inputs {
-    tort_tensor *tensors; /* of type UNDEFINED where the input is no tensor */
-    tort_value **values;  /* of those; an optional that is not given is NULL. Owned */
+    tort_tensor *tensors; /* of type UNDEFINED if the input is not a tensor */
+    tort_value **values;  /* inputs that are not tensors, owned; NULL for an optional without a value */
     bool *random;         /* filled at random */
-    char **notes;         /* what was assumed of each; "" */
-    char *shapes;         /* the --shape options that say the sizes that were made up; "" */
+    char **notes;         /* assumptions made for each input; "" */
+    char *shapes;         /* --shape options that would give the chosen sizes; "" */
     int32_t count;
 } cli_inputs;
 
@@ -19,10 +19,11 @@ typedef struct cli_inputs {
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs, tort_error *error);
 void cli_inputs_free(cli_inputs *inputs);
 
-/* What was assumed, on stderr: once it is certain that there will be a run. */
+/* Prints the assumptions on stderr. Called once it is certain that there will be a run. */
 void cli_inputs_tell(const cli_inputs *inputs);
 
-/* After a run that failed: where integers were random, they may be why, and the message says how to give others. */
+/* After a failed run: appends to the message how to set an integer input that was random, as its values may be the
+ * cause. */
 void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error);
 
 #endif

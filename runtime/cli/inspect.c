@@ -1,8 +1,8 @@
-/* inspect.c - `tinyort inspect`: what a model is, wherever it may run.
+/* inspect.c - `tinyort inspect`: describes a model, whatever providers there are.
  *
- * Shapes are those that a session on the plain loops finds, since it knows more than the file: what depends on
- * constants alone, and sizes of --shape. Where none opens, they are the file's. FLOPs are those of convolutions and
- * matrix products, two a multiply-add, by the table of ops/flops.c; how often a body runs is not known. */
+ * Shapes come from planning a session on the cpu provider, which knows more than the file: values computed from
+ * constants, and sizes of --shape. If no session opens, shapes are those of the file. FLOPs are counted by ops/flops.c,
+ * two per multiply-add; nodes in bodies are left out, as their number of trips is unknown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@
 typedef struct facts {
     const tort_model *model;
     const tort_dims *dims;
-    const tort_info *infos; /* a value */
-    tort_session *session;  /* whose they are; owned; NULL: the model's, in `copy` */
+    const tort_info *infos; /* per value of the main graph */
+    tort_session *session;  /* owner of infos, owned; NULL if they are the file's, in `copy` */
     tort_info *copy;
 } facts;
 
@@ -46,7 +46,8 @@ static void forget(facts *k) {
     free(k->copy);
 }
 
-/* Sizes that have a name or a formula; an unknown that inference made up is "?". The caller frees. */
+/* A shape as text: sizes, symbols and formulas, but "?" for an unknown that shape inference introduced. The caller
+ * frees. */
 static char *value_shape(const facts *k, const tort_info *info) {
     if (info->kind != TORT_TENSOR) return cli_format("%s", "");
     if (info->rank <= 0) return cli_format(info->rank < 0 ? "of any rank" : "scalar");
@@ -68,14 +69,14 @@ static char *value_shape(const facts *k, const tort_info *info) {
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 typedef struct op_count {
-    const tort_node *node;        /* the first of its kind */
-    int32_t nodes, unknown_flops; /* nodes in bodies are among them */
+    const tort_node *node;        /* first node of this operator */
+    int32_t nodes, unknown_flops; /* both include nodes in bodies */
     double flops;
 } op_count;
 
 typedef struct summary {
     op_count *ops;
-    int32_t op_kinds, nodes, unknown_flops, in_bodies; /* of the unknown ones */
+    int32_t op_kinds, nodes, unknown_flops, in_bodies; /* in_bodies: part of unknown_flops */
     double flops, parameters, parameter_bytes;
 } summary;
 
@@ -98,7 +99,7 @@ static bool all_known(const facts *k, const int32_t *values, int32_t count, tort
     return all;
 }
 
-/* FLOPs of a node of the main graph; 0 for one that is not counted, negative where its shapes are not known. */
+/* FLOPs of a node of the main graph; 0 if its operator is not counted, negative if its shapes are unknown. */
 static double node_flops(const facts *k, const tort_node *node) {
     tort_info *infos = cli_alloc((size_t)node->input_count + (size_t)node->output_count, sizeof *infos);
     tort_info *outputs = infos + node->input_count;
@@ -159,7 +160,7 @@ static void count_operators(summary *s, const facts *k) {
     for (int32_t i = 0; i < s->op_kinds; i++) s->flops += s->ops[i].flops;
 }
 
-/* Initializers, and tensors of attributes: some exporters have all weights in Constant nodes. */
+/* Counts initializers and tensors in attributes: some exporters put all weights into Constant nodes. */
 static void count_parameters(summary *s, const tort_model *model) {
     for (int32_t i = 0; i < model->weight_count; i++) {
         const tort_weight *weight = &model->weights[i];
@@ -172,7 +173,7 @@ static void count_parameters(summary *s, const tort_model *model) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* A tensor goes by the type of its elements, "seq(tensor(float))" by all of it. */
+/* The type of a value as text: the element type of a tensor, "seq(tensor(float))" of other values. */
 static const char *type_text(const tort_info *info, char *buffer, size_t size) {
     if (info->kind != TORT_TENSOR) return tort_type_text(tort_info_type(info), buffer, size);
     snprintf(buffer, size, "%s", tort_type_name(info->type));
@@ -244,12 +245,12 @@ static void print_operators(const tort_model *model, const summary *s, int width
     cli_table_print(table, stdout, width);
 }
 
-/* Files of IR 3 and older list every weight as an input. */
+/* True if the input may be omitted. Files of IR 3 and older list every weight as an input with a default. */
 static bool is_optional_input(const tort_model *model, const tort_graph_value *value) {
     return value->has_default && model->ir_version >= 4;
 }
 
-/* Values of inputs that need not be given; the caller frees. */
+/* Value indices of inputs with a default; the caller frees. */
 static int32_t *optional_inputs(const tort_model *model, int32_t *count) {
     const tort_graph *graph = &model->graphs[0];
     int32_t *values = cli_alloc((size_t)graph->value_count, sizeof *values);

@@ -1,4 +1,4 @@
-/* json.c - prints JSON that any parser takes and that does nothing to a terminal (json.h). */
+/* json.c - prints JSON that any parser accepts and that cannot control a terminal (json.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ cJSON *cli_json_new(const char *command) {
     return root;
 }
 
-/* Outside of strings a document is ASCII, and so are cJSON's own escapes: what is left to replace is inside of one. */
+/* Escapes unsafe characters wherever they stand: outside of strings a document is ASCII, so all of them are inside of
+ * strings. */
 static void print_safely(FILE *file, const char *text) {
     const char *end = text + strlen(text);
     for (const char *from = text; from < end;) {

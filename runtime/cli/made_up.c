@@ -6,10 +6,10 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
 
-/* Strides of networks and their multiples, and what audio and pictures come in. */
+/* Candidate sizes: multiples of the usual strides of networks, and usual sizes of audio frames and pictures. */
 static const int64_t sizes[] = {2,   4,   8,   16,  32,  48,  64,  80,  96,  128, 160, 192,
                                 224, 256, 288, 320, 384, 416, 448, 512, 576, 640, 1024};
-enum { SIZES = sizeof sizes / sizeof *sizes, MAX_ALONE = 8 /* dimensions that are tried alone */ };
+enum { SIZES = sizeof sizes / sizeof *sizes, MAX_ALONE = 8 /* with more open dimensions, none is tried alone */ };
 
 static bool has_name(const tort_port *port, int32_t axis, const char *name) {
     return *name && port->dims[axis] < 0 && port->dim_names[axis] && !strcmp(port->dim_names[axis], name);
@@ -19,7 +19,7 @@ static const char *name_of(const tort_port *port, int32_t axis) {
     return port->dim_names[axis] ? port->dim_names[axis] : "";
 }
 
-/* Does the name stand in an input before this place, or anywhere as its first axis? */
+/* True if an earlier input, or an earlier axis of this one, has an open dimension of this name. */
 static bool stands_before(const cli_options *options, const tort_model *model, const char *name, int32_t input,
                           int32_t axis) {
     for (int32_t i = 0; i <= input; i++) {
@@ -39,8 +39,8 @@ static bool is_batch(const cli_options *options, const tort_model *model, const 
     return false;
 }
 
-/* Counts the dimensions that are made up, but for batches; those of one name are one. *number is that of the axis in
- * question, -1: a batch. */
+/* Counts the open dimensions without batches; dimensions of one name count once. *number is the position of the given
+ * axis among them; -1 for a batch. */
 static int32_t number_of(const cli_options *options, const tort_model *model, int32_t input, int32_t axis,
                          int32_t *number) {
     int32_t count = 0;
@@ -59,7 +59,7 @@ static int32_t number_of(const cli_options *options, const tort_model *model, in
     return count;
 }
 
-/* Attempts at one size: all dimensions together, then each alone where they are few. */
+/* Attempts per size: all dimensions together, then each alone if they are few. */
 static int32_t rounds_of(int32_t count) {
     return count > 1 && count <= MAX_ALONE ? 1 + count : 1;
 }
@@ -73,21 +73,21 @@ int64_t cli_made_up_size(const cli_options *options, const tort_model *model, in
 
 /* ---- attempts ---------------------------------------------------------------------------------------------------- */
 
-/* Has this attempt sizes with which a run costs little? */
+/* True if a run with the sizes of this attempt costs little. */
 static bool sizes_are_small(const cli_options *options, const tort_model *model) {
     int32_t number;
     const int32_t rounds = rounds_of(number_of(options, model, 0, 0, &number));
     return options->attempt < 1 || sizes[(options->attempt - 1) / rounds] < 64;
 }
 
-/* Goes on to the next attempt; false: there is none. */
+/* Advances to the next attempt; false after the last. */
 static bool next_sizes(cli_options *options, const tort_model *model) {
     int32_t number;
     const int32_t count = tort_model_input_count(model) ? number_of(options, model, 0, 0, &number) : 0;
     return count > 0 && options->attempt++ < SIZES * rounds_of(count);
 }
 
-/* Nothing came out of the model: a picture of 4 pixels has no room for a window of 5. */
+/* True if all outputs are empty tensors: a picture of 4 pixels has no room for a window of 5. */
 static bool are_empty(tort_value *const *outputs, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         const tort_tensor *tensor = tort_value_view(outputs[i]);
@@ -103,7 +103,7 @@ typedef struct trial {
     tort_context *context;
     cli_inputs *inputs;
     tort_error *error;
-    bool empty; /* it ran, and nothing came out */
+    bool empty; /* the run succeeded with empty outputs */
 } trial;
 
 static tort_status run_trial(trial *t) {
@@ -121,7 +121,8 @@ static tort_status read_again(trial *t) {
     return cli_inputs_read(t->options, t->model, t->inputs, t->error);
 }
 
-/* Where nothing comes out of small sizes, values may be why: the first that ran is as good. */
+/* If outputs are still empty at all small sizes, values rather than sizes may be the cause: settles for the first
+ * attempt that ran. */
 tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort_context *context, cli_inputs *inputs,
                              tort_error *error) {
     trial t = {.options = options, .model = model, .context = context, .inputs = inputs, .error = error};

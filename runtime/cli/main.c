@@ -1,6 +1,6 @@
-/* main.c - the command line's entry: finds the subcommand, reads its options, and hands over.
+/* main.c - entry of the command line: finds the subcommand, reads its options, and calls it.
  *
- * runtime/cli is the only code that prints, exits, reads the environment or decodes images. Read next: run.c. */
+ * runtime/cli is the only code that prints, exits or reads the environment. Read next: run.c. */
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -68,7 +68,7 @@ static int unknown_command(const char *word) {
     return CLI_USAGE;
 }
 
-/* What could not be written is a failure, but for a pipe that nobody reads any more. */
+/* A failed write to stdout is a failure of the command, unless the reader of a pipe has closed it. */
 static int check_output(const cli_command *command, int result) {
     bool reader_gone;
     if (cli_flush(&reader_gone)) return result;

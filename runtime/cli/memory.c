@@ -1,4 +1,4 @@
-/* memory.c - memory and small texts of the command line: who has none left can only end. */
+/* memory.c - memory and text building of the command line; the program ends if memory runs out. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 void *cli_check_memory(void *ptr) {
     if (ptr) return ptr;
-    fputs("tinyort: out of memory\n", stderr); /* cli_print would ask for memory */
+    fputs("tinyort: out of memory\n", stderr); /* cli_print would allocate */
     exit(CLI_INTERNAL);
 }
 

@@ -1,4 +1,4 @@
-/* opening.c - opens models and sessions, and holds what was typed against the model's names (opening.h). */
+/* opening.c - opens models and sessions, and checks names that the user typed against the model (opening.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ tort_port cli_output(const tort_model *model, int32_t index) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* A list of names that grows; it borrows them. */
+/* Growing list of borrowed names. */
 typedef struct name_list {
     const char **names;
     size_t count, capacity;
@@ -49,7 +49,7 @@ static bool has_name(const name_list *list, const char *name) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* The symbolic dimensions of the model's inputs. */
+/* Names of the symbolic dimensions of the model's inputs. */
 static name_list symbols_of(const tort_model *model) {
     name_list symbols = {0};
     for (int32_t i = 0; i < tort_model_input_count(model); i++) {
@@ -61,7 +61,7 @@ static name_list symbols_of(const tort_model *model) {
     return symbols;
 }
 
-/* Nothing of that name: asks back, or lists the dimensions. */
+/* Error for an unknown name, with the nearest one or a list of the dimensions. */
 static tort_status unknown_shape(const tort_model *model, const char *option, const name_list *symbols,
                                  const char *name, tort_error *error) {
     name_list all = {0};
@@ -98,7 +98,7 @@ static tort_status given_twice(const cli_shapes *all, const char *name, tort_err
     return found ? tort_fail(error, TORT_E_USAGE, "--%s: '%s' is given twice", all->option, name) : TORT_OK;
 }
 
-/* One --shape or --max: an input's, or the size of a dimension; an input wins. */
+/* Sorts one --shape or --max: the shape of an input or, if no input has the name, the size of a symbolic dimension. */
 static tort_status sort_shape(cli_shapes *all, const tort_model *model, const name_list *symbols,
                               const tort_input_shape *shape, tort_error *error) {
     const int32_t input = tort_model_input_index(model, shape->name);
@@ -120,7 +120,7 @@ static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_e
     name_list symbols = symbols_of(model);
     const int32_t count = all->shape_count;
     tort_status status = TORT_OK;
-    all->shape_count = 0; /* filled again, from the same array: never ahead of the reading */
+    all->shape_count = 0; /* refilled in place: the write index never passes the read index */
     for (int32_t i = 0; i < count; i++) {
         const tort_input_shape shape = all->shapes[i];
         const int32_t kept = all->shape_count + all->symbol_count;
@@ -133,7 +133,7 @@ static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_e
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-/* Every operator of this build and of the model; a table of 200 names and one of a model are searched linearly. */
+/* Operator names of this build, and those of the model that it lacks. The lists are short enough for linear search. */
 static name_list operators_of(const tort_model *model) {
     name_list list = {0};
     for (const tort_op *const *family = tort_op_families; *family; family++)
@@ -164,7 +164,7 @@ static tort_status check_allow(const cli_options *options, const name_list *oper
     return status;
 }
 
-/* Has a node of the model this word in its name? Of a path into a body the last name counts. */
+/* True if a node's name contains the word; of a path into a body only the last part counts. */
 static bool is_part_of_a_name(const tort_model *model, const char *word) {
     const char *last = strrchr(word, '/') && strrchr(word, '/')[1] ? strrchr(word, '/') + 1 : word;
     for (int32_t g = 0; model && g < model->graph_count; g++)
@@ -218,8 +218,8 @@ tort_status cli_check_environment(tort_error *error) {
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* Names of inputs in --input, --random and --shape: an input with a default that is named there is given by the user,
- * so it must be loaded as an input. The caller frees the list, which ends with NULL, and its names. */
+/* Input names in --input, --random and --shape: an input with a default that the user names must be loaded as an input.
+ * The caller frees the list, which ends with NULL, and its names. */
 static char **named_inputs(const cli_options *options) {
     size_t count = (size_t)options->range_count + (size_t)options->fixed.shape_count, used = 0;
     for (int32_t i = 0; i < options->input_count; i++)
@@ -306,14 +306,14 @@ tort_status cli_open_plan(const cli_options *options, tort_session **session, to
 
 /* ---- inputs as --shape has them ---------------------------------------------------------------------------------- */
 
-/* The size of a symbol in a shape of the input that `port` describes; -1: it does not say. */
+/* Size of a symbolic dimension in the shape given for `port`; -1 if the port does not have it. */
 static int64_t size_of_symbol(const tort_port *port, const char *symbol, const tort_input_shape *shape) {
     for (int32_t i = 0; i < port->rank && i < shape->rank; i++)
         if (port->dims[i] < 0 && !strcmp(port->dim_names[i], symbol)) return shape->dims[i];
     return -1;
 }
 
-/* What --shape says of a symbol: by its own name, or of whichever input that has it. */
+/* Size that --shape gives a symbolic dimension, by its name or through the shape of an input; -1 if none. */
 static int64_t given_size(const cli_options *options, const tort_model *model, const char *symbol) {
     for (int32_t i = 0; i < options->fixed.symbol_count; i++)
         if (!strcmp(options->fixed.symbols[i].name, symbol)) return options->fixed.symbols[i].size;

@@ -49,7 +49,7 @@ static tort_status add_provider(cli_ops_rows *ops, const char *name, tort_error 
     return TORT_OK;
 }
 
-/* Those of the chain. It is read as ever, by a probe that opens none of them. */
+/* Finds the providers of a chain: a probe with every provider disabled parses it without opening any. */
 static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *error) {
     char *all = cli_copy_text("", 0);
     for (const tort_provider *const *row = tort_providers; *row; row++)
@@ -64,7 +64,8 @@ static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *
     return status;
 }
 
-/* Without a chain, those that are in the program itself: a simulation of one of them has nothing of its own. */
+/* Finds the chain's providers; without a chain, those built into the program. A simulated device is not among them, as
+ * it has the kernels of the device that it simulates. */
 static tort_status find_providers(cli_ops_rows *ops, const cli_options *options, tort_error *error) {
     if (options->chain_count) return find_chain(ops, options->chains[0], error);
     for (const tort_provider *const *row = tort_providers; *row; row++)
@@ -74,7 +75,7 @@ static tort_status find_providers(cli_ops_rows *ops, const cli_options *options,
 
 /* ---- one operator ------------------------------------------------------------------------------------------------ */
 
-/* TORT_OK: it is not one that is refused. */
+/* Error for an operator that this build refuses by decision; TORT_OK for any other. */
 static tort_status refused_operator(const char *word, tort_error *error) {
     for (const tort_refusal *row = tort_refusals; row->domain; row++) {
         const size_t length = strlen(row->domain);

@@ -1,5 +1,5 @@
-/* ops_json.c - `tinyort ops --json`: everything that a row states, its named sets of types written out, so that a test
- * can hold it against ONNX's own schemas. */
+/* ops_json.c - `tinyort ops --json`: all data of the rows, with named sets of types written out, so that a test can
+ * compare it with ONNX's own schemas. */
 #include <stdlib.h>
 
 #include "runtime/cli/ops.h"
@@ -20,7 +20,7 @@ static void add_types(cJSON *list, uint32_t nest, uint64_t elements) {
     }
 }
 
-/* null where the row is malformed. */
+/* A list of types; null if the row is malformed. */
 static cJSON *types_json(const tort_formal *formal, const char *types) {
     tort_type_set set;
     if (!tort_formal_types(formal, types, &set)) return cJSON_CreateNull();
@@ -63,7 +63,7 @@ static cJSON *attributes_json(const char *attributes) {
     return list;
 }
 
-/* What each provider has for it: {"cpu": {"kernels": [{"name", "library"}], "plain": true}}. */
+/* Kernels of each provider for an operator: {"cpu": {"kernels": [{"name", "library"}], "plain": true}}. */
 static cJSON *services_json(const cli_ops_rows *ops, const cli_operator *op) {
     cJSON *all = cJSON_CreateObject();
     for (int32_t p = 0; p < ops->provider_count; p++) {
@@ -89,7 +89,7 @@ static cJSON *row_json(const tort_op *op) {
     cJSON_AddStringToObject(item, "name", op->name);
     cJSON_AddNumberToObject(item, "since", op->since);
     cJSON_AddNumberToObject(item, "until", op->until);
-    if (op->flags & TORT_OP_EARLY) cJSON_AddTrueToObject(item, "early"); /* older files have it too */
+    if (op->flags & TORT_OP_EARLY) cJSON_AddTrueToObject(item, "early"); /* valid in files of older opsets, too */
     cJSON_AddItemToObject(item, "inputs", formals_json(op->inputs, op->types));
     cJSON_AddItemToObject(item, "outputs", formals_json(op->outputs, op->types));
     cJSON_AddItemToObject(item, "attributes", attributes_json(op->attributes));

@@ -5,7 +5,7 @@
 #include "runtime/cli/ops.h"
 #include "runtime/cli/table.h"
 
-/* All of them, where they are tensors, else what they are in short. */
+/* A list of all types in a set of tensors; a set with sequences, maps or optionals is given in words. */
 static char *types_list(const tort_type_set *set) {
     if (set->count) return cli_types_text(set);
     char *text = cli_copy_text("", 0);
@@ -30,7 +30,7 @@ static void add_formals(cli_table *table, const char *what, const char *formals)
     }
 }
 
-/* The constraints of a row, "T=floats Tind=int32|int64": below the operands that are of these types. */
+/* Prints the type constraints of a row, "T=floats Tind=int32|int64", below the operands that use them. */
 static void print_types(const char *types, int width) {
     cli_table *table = cli_table_new("||", 2);
     const char *what = "types";
@@ -74,7 +74,7 @@ static void print_version(const tort_op *row, int width) {
     print_types(row->types, width);
 }
 
-/* "conv_cudnn (cuDNN), conv_direct, else the plain loop" */
+/* Kernels of a provider for an operator: "conv_cudnn (cuDNN), conv_direct, else the plain loop". */
 static char *kernels_text(const tort_provider *provider, const cli_operator *op) {
     const cli_service service = cli_service_of(provider, op);
     char *text = cli_copy_text("", 0);

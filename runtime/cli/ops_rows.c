@@ -68,7 +68,7 @@ const tort_kernel *cli_kernel_next(const tort_provider *provider, const cli_oper
     return NULL;
 }
 
-/* A row for any operator that has no code of its own runs the plain loop. */
+/* The kernel row "*" of a provider without code of its own runs the plain loop of any operator that has one. */
 bool cli_has_loop(const tort_provider *provider, const cli_operator *op) {
     bool loop = false;
     for (const tort_kernel *const *table = provider->kernels; table && *table; table++)
@@ -96,7 +96,7 @@ cli_service cli_service_of(const tort_provider *provider, const cli_operator *op
 #define FLOAT8 (BIT(FLOAT8E4M3FN) | BIT(FLOAT8E4M3FNUZ) | BIT(FLOAT8E5M2) | BIT(FLOAT8E5M2FNUZ))
 #define ALL (((1ull << TORT_TYPE_COUNT) - 1) & ~1ull)
 
-/* The largest first. */
+/* Named groups of types, the largest first, as name_types takes them greedily. */
 static const struct {
     const char *name;
     uint64_t types;
@@ -118,7 +118,7 @@ const char cli_types_legend[] =
     "numbers: integers and floats (bfloat16, float16, float, double); any: numbers, bool, string, complex; all: any, and "
     "the types of 8 bits and less";
 
-/* As few words as there are groups and single types; returns how many. */
+/* Names types by groups, then the rest one by one; returns the number of words. */
 static int name_types(uint64_t types, char **text) {
     int words = 0;
     *text = cli_copy_text("", 0);
@@ -132,7 +132,7 @@ static int name_types(uint64_t types, char **text) {
     return words;
 }
 
-/* Whole, or as what a group has but for a few: what takes fewer words. */
+/* Names types, or says "GROUP but ..." where that takes fewer words. */
 static char *tensor_types_text(uint64_t types) {
     char *best;
     int fewest = name_types(types, &best);
@@ -151,7 +151,7 @@ static char *tensor_types_text(uint64_t types) {
     return best;
 }
 
-/* What holds tensors, of a kind, and of which elements. */
+/* Appends `name` if the set has containers of this kind; returns their element types. */
 static uint64_t add_kind(char **text, const tort_type_set *set, tort_kind kind, const char *name) {
     uint64_t elements = 0;
     for (int32_t i = 0; i < set->count; i++)

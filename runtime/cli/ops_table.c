@@ -9,7 +9,7 @@ typedef struct counts {
     int32_t operators, services[CLI_MAX_PROVIDERS][CLI_SERVICE_FOLDED + 1];
 } counts;
 
-/* How far the rows of a domain reach: that of the main one is the newest opset. */
+/* The newest opset that a row of the domain covers. */
 static int32_t newest_of(const cli_ops_rows *ops, const char *domain) {
     int32_t newest = 0;
     for (int32_t i = 0; i < ops->table.count; i++)
@@ -18,9 +18,9 @@ static int32_t newest_of(const cli_ops_rows *ops, const char *domain) {
     return newest;
 }
 
-enum { WIDE = 100 }; /* columns from which on every version is told */
+enum { WIDE = 100 }; /* columns of a table that lists every version */
 
-/* "1 6 13", and "1 7 (to 8)" where the domain goes on without it; "1…13" where the table is narrow. */
+/* Versions of an operator: "1 6 13"; "1 7 (to 8)" if newer opsets have dropped it; "1…13" in a narrow table. */
 static char *versions_text(const cli_ops_rows *ops, const cli_operator *op, int width) {
     const tort_op *first = op->rows[0], *last = op->rows[op->count - 1];
     if (width && width < WIDE && op->count > 1) return cli_format("%d…%d", first->since, last->since);
@@ -34,7 +34,7 @@ static bool is_single(const tort_type_set *set) {
     return !set->count && !(set->tensor & (set->tensor - 1));
 }
 
-/* What the first operand may be that may be of several types; else the first. */
+/* Types of the first operand that takes several; of the first operand if none does. */
 static char *types_text(const tort_op *row) {
     const char *formals[] = {row->inputs, row->outputs};
     tort_type_set found = {0};
@@ -65,7 +65,7 @@ static void add_operator(cli_table *table, const cli_ops_rows *ops, const cli_op
     free(types);
 }
 
-/* True: no provider has anything for it. */
+/* Adds an operator to the sums; true if no provider serves it. */
 static bool count(const cli_ops_rows *ops, const cli_operator *op, counts *sums) {
     bool served = false;
     sums->operators++;
@@ -121,10 +121,10 @@ static bool for_one_reason(const tort_refusal *a, const tort_refusal *b) {
     return !strcmp(a->domain, b->domain) && !strcmp(a->why, b->why);
 }
 
-/* What files have and this build has not, by decision: once a reason, so that all of it fits on a screen. */
+/* Prints the operators that this build refuses by decision, grouped by reason so that the list fits on a screen. */
 static void print_refusals(const cli_ops_rows *ops, int width) {
     cli_table *table = cli_table_new("refused|", 0);
-    const char *domain = NULL; /* is told once */
+    const char *domain = NULL; /* printed once */
     for (const tort_refusal *row = NULL; (row = cli_refusal_next(ops, row));) {
         const tort_refusal *first = cli_refusal_next(ops, NULL);
         while (!for_one_reason(first, row)) first = cli_refusal_next(ops, first);

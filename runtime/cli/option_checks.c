@@ -1,6 +1,6 @@
-/* option_checks.c - options that would do nothing are refused, with what leads to where the user meant to go.
+/* option_checks.c - refuses options that would have no effect, and says what to do instead.
  *
- * Here is what the command line alone tells; what only the model can tell is checked by inputs.c and opening.c. */
+ * These checks need no model; inputs.c and opening.c check what only the model can tell. */
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -33,7 +33,7 @@ static const struct {
     {OPTION_SAVE_PLAN, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
 };
 
-/* A saved plan has settled them. */
+/* Options that are fixed once a plan is saved. */
 static const cli_option settled[] = {OPTION_EP,          OPTION_REQUIRE,   OPTION_STRICT, OPTION_ALLOW,
                                      OPTION_PIN,         OPTION_NO_FUSION, OPTION_BIND,   OPTION_ASSUME_OPSET,
                                      OPTION_ALLOW_LINKS, OPTION_MAX};
@@ -89,7 +89,7 @@ static tort_status check_operands(const cli_command *command, const cli_options 
     return TORT_OK;
 }
 
-/* A list without a name asks for nothing. */
+/* Refuses a list such as "," that has no name. */
 static tort_status check_lists(const cli_options *options, tort_error *error) {
     const struct {
         cli_option option;

@@ -99,7 +99,7 @@ static const struct {
     {"And", OPTION_FUSIONS, OPTION_HELP},
 };
 
-/* What the options of providers mean; shown where the build's providers have them. */
+/* Help for the options of providers; printed only if a provider of the build has the key. */
 static const struct {
     const char *provider, *key, *text;
 } provider_options[] = {
@@ -122,7 +122,7 @@ static bool has_key(const char *provider, const char *key) {
     return false;
 }
 
-/* On one line: "cuda: device= mem_limit=; cpu: threads=". */
+/* Prints the providers' options on one line: "cuda: device= mem_limit=; cpu: threads=". */
 static void print_provider_keys(void) {
     const char *before = "";
     cli_print(stdout, "Providers:");

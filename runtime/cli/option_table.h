@@ -1,4 +1,4 @@
-/* option_table.h - the options by number, for the files that read them. */
+/* option_table.h - numbers of the options, and readers of their values. */
 #ifndef TORT_CLI_OPTION_TABLE_H
 #define TORT_CLI_OPTION_TABLE_H
 
@@ -59,21 +59,21 @@ _Static_assert(OPTION_COUNT <= 64, "cli_options.given has a bit for each");
 
 typedef struct cli_option_row {
     const char *name;
-    const char *value; /* what the argument is called; NULL: there is none */
+    const char *value; /* name of the argument in the help; NULL if there is none */
     uint32_t commands;
     const char *help;
 } cli_option_row;
 
 extern const cli_option_row cli_option_table[OPTION_COUNT];
-/* "[=NAME,...]": the option does without, and a value must follow a '='. */
+/* True for an argument such as "[=NAME,...]", which may be left out and otherwise must follow a '='. */
 bool cli_value_is_optional(const cli_option_row *row);
 
-/* Was it typed? */
+/* True if the option is on the command line. */
 static inline bool cli_is_given(const cli_options *options, cli_option id) {
     return options->given >> id & 1;
 }
 
-/* Values (option_values.c): each reads the text of an option, or says what it wants instead. */
+/* Readers of values (option_values.c): each parses the text of an option, or fails with what it expects. */
 tort_status cli_read_integer(cli_option id, const char *text, int64_t min, int64_t max, int64_t *out,
                              tort_error *error);
 tort_status cli_read_int32(cli_option id, const char *text, int32_t min, int32_t *out, tort_error *error);
@@ -82,11 +82,11 @@ tort_status cli_read_bytes(cli_option id, const char *text, uint64_t *out, tort_
 tort_status cli_read_word(cli_option id, const char *text, const char *const *words, size_t count, size_t *chosen,
                           tort_error *error);
 tort_status cli_read_shape(cli_option id, const char *text, tort_input_shape *shape,
-                           tort_error *error); /* name: owned */
+                           tort_error *error); /* shape->name: the caller frees */
 tort_status cli_read_range(const char *text, cli_random_range *range, tort_error *error);
 tort_status cli_read_picture(cli_option id, const char *value, cli_image_options *image, tort_error *error);
 
-/* What goes together, and how many operands there are (option_checks.c). */
+/* Checks combinations of options, and the number of operands (option_checks.c). */
 tort_status cli_options_check(const cli_command *command, const cli_options *options, tort_error *error);
 
 #endif

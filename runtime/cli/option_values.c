@@ -1,4 +1,5 @@
-/* option_values.c - the values of options: numbers, sizes, shapes, ranges, words. Each says what it wants instead. */
+/* option_values.c - parses the values of options: numbers, sizes, shapes, ranges, words. Errors say what is expected.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ tort_status cli_read_word(cli_option id, const char *text, const char *const *wo
 
 /* ---- shapes and ranges ------------------------------------------------------------------------------------------- */
 
-/* "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied: argv is not ours to cut. */
+/* Parses "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied, so that argv stays as it is. */
 tort_status cli_read_shape(cli_option id, const char *text, tort_input_shape *shape, tort_error *error) {
     static const char wanted[] = "NAME=1x3x224x224, or the size of a dimension as in batch=1";
     const char *equals = strrchr(text, '=');
@@ -81,13 +82,13 @@ tort_status cli_read_shape(cli_option id, const char *text, tort_input_shape *sh
     return TORT_OK;
 }
 
-/* "NAME=LOW..HIGH", "NAME=ONE". */
+/* Parses "NAME=LOW..HIGH" or "NAME=ONE". */
 tort_status cli_read_range(const char *text, cli_random_range *range, tort_error *error) {
     const char *equals = strrchr(text, '='), *dots = strstr(equals, "..");
     char *end = NULL;
     range->low = range->high = strtod(equals + 1, &end);
     bool good = equals != text && end != equals + 1 && isfinite(range->low);
-    /* "0..9" is not the number "0." */
+    /* strtod reads "0." of "0..9": the number ends before the dots */
     if (good && dots && end > dots) end = (char *)(uintptr_t)dots;
     if (good && dots && end == dots) {
         range->high = strtod(dots + 2, &end);
@@ -100,7 +101,7 @@ tort_status cli_read_range(const char *text, cli_random_range *range, tort_error
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
-/* "WxH", or "N" where height stays 0. */
+/* Parses "WxH", or "N" with a height of 0. */
 static tort_status read_extent(cli_option id, const char *text, int32_t *width, int32_t *height, tort_error *error) {
     enum { MAX = 1 << 16 };
     char *end;

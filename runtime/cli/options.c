@@ -1,6 +1,6 @@
 /* options.c - reads the command line through getopt_long into cli_options.
  *
- * The table of options is in option_table.c, what their values look like in option_values.c. */
+ * option_table.c has the table of options, option_values.c parses their values. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* A seed, or a range of one input. */
+/* Applies --random: a seed, or the range of one input. */
 static tort_status apply_random(cli_options *o, const char *value, tort_error *error) {
     int64_t seed = 0;
     o->random = true;
@@ -100,7 +100,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* "--re could be --repeat or --require". */
+/* Error for an abbreviation of several options, such as --re; TORT_OK if the word abbreviates none. */
 static tort_status ambiguous_option(const cli_command *command, const char *word, tort_error *error) {
     char list[200] = "";
     size_t length = strlen(word), used = 0;
@@ -113,7 +113,7 @@ static tort_status ambiguous_option(const cli_command *command, const char *word
     return tort_fail(error, TORT_E_USAGE, "--%s is short for several options: %s", word, list);
 }
 
-/* What other tools call an option. NULL: none of theirs. */
+/* The option that other tools give this name; NULL if none. */
 static const char *option_elsewhere(const char *word) {
     static const struct {
         const char *word, *option;
@@ -159,7 +159,7 @@ static tort_status unknown_option(const cli_command *command, const char *text, 
     return tort_fail(error, TORT_E_USAGE, "there is no option --%s%s", word, hint);
 }
 
-/* The options of this subcommand for getopt_long, whose `val` is their id behind the range of characters. */
+/* The options of this subcommand for getopt_long; `val` is 256 + id, beyond all characters. */
 static void long_options(const cli_command *command, struct option *out) {
     for (int id = 0; id < OPTION_COUNT; id++) {
         const cli_option_row *row = &cli_option_table[id];
@@ -226,7 +226,7 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
     options->max.bounds = true;
     options->ranges = cli_alloc(max, sizeof *options->ranges);
     options->only = cli_alloc(max, sizeof *options->only);
-    /* A document is owed also where the arguments could not be read to their end. */
+    /* --json promises a document even if reading the arguments fails before it. */
     bool json = false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) json = json || !strcmp(argv[i], "--json");
     tort_status status = read_arguments(command, argc, argv, options, error);

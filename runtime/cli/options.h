@@ -1,11 +1,11 @@
-/* options.h - everything that can be typed after `tinyort`, and what it means. The table of options is in
- * option_table.c, the reading of values in option_values.c, what goes together in option_checks.c. */
+/* options.h - the options of the command line. The table of options is in option_table.c, the reading of values in
+ * option_values.c, checks of combinations in option_checks.c. */
 #ifndef TORT_CLI_OPTIONS_H
 #define TORT_CLI_OPTIONS_H
 
 #include "runtime/base/error.h"
 
-/* One bit a subcommand: the table of options says with them which takes what. */
+/* A bit per subcommand: each row of the option table has the set of subcommands that take the option. */
 enum {
     CLI_CMD_RUN = 1u << 0,
     CLI_CMD_PLAN = 1u << 1,
@@ -21,14 +21,14 @@ enum {
 
 typedef enum cli_image_layout { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC } cli_image_layout;
 
-/* How a picture becomes a tensor. Widths and heights in pixels, 0: not asked for. */
+/* Conversion of a picture into a tensor. Widths and heights are in pixels, 0 if not given. */
 typedef struct cli_image_options {
-    const char *first;                   /* of these options that was given, for messages; NULL: none */
+    const char *first;                   /* the first of these options that was given, for messages; NULL: none */
     int32_t resize_width, resize_height; /* height 0: the shorter side becomes resize_width */
     int32_t crop_width, crop_height;
-    float mean[4], std[4]; /* of a channel, after scaling */
+    float mean[4], std[4]; /* per channel, applied after scaling */
     int32_t mean_count, std_count;
-    float scale; /* what a level of 0..255 is multiplied by */
+    float scale; /* factor for the levels 0..255 */
     bool levels; /* --scale was given */
     cli_image_layout layout;
     bool bgr;
@@ -40,10 +40,11 @@ typedef struct cli_random_range {
     double low, high;
 } cli_random_range;
 
-/* Every --shape, or every --max: of inputs, and sizes of dimensions; cli_check_names sorts out which is which. */
+/* All --shape or all --max options. They are parsed into `shapes`; cli_check_names moves those of dimensions to
+ * `symbols`. */
 typedef struct cli_shapes {
     const char *option;
-    bool bounds; /* they are upper bounds */
+    bool bounds; /* true for --max */
     tort_input_shape *shapes;
     int32_t shape_count;
     tort_symbol_size *symbols;
@@ -68,13 +69,13 @@ typedef struct cli_options {
     const char **inputs;   /* every --input, unread */
     int32_t input_count;
     bool random;
-    int32_t attempt; /* at sizes that are made up (made_up.h) */
+    int32_t attempt; /* number of the attempt to choose open sizes (made_up.h) */
     uint64_t seed;
     cli_random_range *ranges;
     int32_t range_count;
     cli_image_options image;
     const char *save, *save_plan;
-    const char *plan; /* NULL: a model is an operand */
+    const char *plan; /* path of a saved plan; NULL if the model is an operand */
     bool save_pb;
     int32_t top;
     const char *labels;
@@ -92,10 +93,10 @@ typedef struct cli_options {
     uint64_t dynamic_limit;
     int64_t trip_limit;
     bool json, help;
-    bool json_lines; /* a document is one line of several */
+    bool json_lines; /* each JSON document is on a line of its own */
 } cli_options;
 
-/* A subcommand as the help shows it. */
+/* A subcommand and its help. */
 typedef struct cli_command {
     const char *name;
     uint32_t bit;
@@ -104,12 +105,12 @@ typedef struct cli_command {
     int (*run)(cli_options *options);
 } cli_command;
 
-/* Reads the arguments behind the subcommand's name. The options borrow from argv. */
+/* Reads the arguments after the subcommand's name. The options borrow from argv. */
 tort_status cli_options_read(const cli_command *command, int argc, char **argv, cli_options *options,
                              tort_error *error);
 void cli_options_free(cli_options *options);
 
-/* The usage of a subcommand with the options that it takes, on stdout. */
+/* Prints the usage of a subcommand with its options on stdout. */
 void cli_print_usage(const cli_command *command);
 
 #endif

@@ -9,7 +9,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 
-/* The writer speaks of the file's passing name. */
+/* Replaces the temporary path in the writer's message by the final one. */
 static void name_file(const cli_new_file *file, tort_error *error) {
     const char *cause = strstr(error->msg, "\": ");
     char *text = cli_copy_text(cause ? cause + 3 : error->msg, strlen(cause ? cause + 3 : error->msg));
@@ -28,7 +28,7 @@ tort_status cli_check_save(const cli_options *options, const tort_model *model, 
     return TORT_OK;
 }
 
-/* A .npy of a type that NumPy does not have is not what it seems. */
+/* Tells the user that a .npy holds only the bits of elements if NumPy lacks their type. */
 static void tell_bits(const cli_options *options, const char *name, const tort_value *output) {
     const tort_tensor *tensor = tort_value_view(output);
     const tort_type bits = tensor && !options->save_pb ? tort_npy_bits_type(tensor->type) : TORT_UNDEFINED;

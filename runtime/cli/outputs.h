@@ -1,4 +1,4 @@
-/* outputs.h - what is told of tensors and other values: statistics, the largest entries, files. */
+/* outputs.h - shows tensors and other values: statistics, the largest entries, files. */
 #ifndef TORT_CLI_OUTPUTS_H
 #define TORT_CLI_OUTPUTS_H
 
@@ -6,7 +6,7 @@
 
 #include "runtime/cli/options.h"
 
-/* Over the finite elements; of booleans as 0 and 1. count is of all elements. */
+/* Statistics of the finite elements, booleans counted as 0 and 1; `count` is of all elements. */
 typedef struct cli_statistics {
     bool numeric; /* false for strings and complex numbers: nothing else is set then but count */
     int64_t count, nan, infinite;
@@ -15,21 +15,21 @@ typedef struct cli_statistics {
 
 cli_statistics cli_statistics_of(const tort_tensor *tensor);
 
-/* "1, 2.5, nan" - the first `most` elements as text, "..." where there are more. Into buffer, which is returned. */
+/* The first `max` elements as text, "..." if there are more: "1, 2.5, nan". Returned in buffer. */
 const char *cli_elements_text(const tort_tensor *tensor, int64_t max, char *buffer, size_t size);
 
-/* A table of all outputs with the first elements of what is no tensor, or all of that as JSON. */
+/* Prints a table of all outputs, of sequences and maps only the first elements; the JSON has all elements. */
 void cli_print_outputs(const tort_model *model, tort_value *const *outputs, int32_t count, int width);
 cJSON *cli_outputs_json(const tort_model *model, tort_value *const *outputs, int32_t count);
 
-/* One of the `k` largest entries of a row of the last axis. */
+/* An entry among the `k` largest of a row of the last axis. */
 typedef struct cli_top {
     int64_t row, index;
     double value;
     const char *label; /* borrowed from the labels; "" if there is none */
 } cli_top;
 
-/* The names of a file, one a line. The caller frees with cli_labels_free, also after a failure. */
+/* Names from a file, one per line. The caller frees them with cli_labels_free, also after a failure. */
 typedef struct cli_labels {
     char *text;
     const char **lines;
@@ -39,14 +39,15 @@ typedef struct cli_labels {
 tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *error);
 void cli_labels_free(cli_labels *labels);
 
-/* The k largest of each row, largest first. *tops is the caller's to free. TORT_E_USAGE for what has no order. */
+/* Finds the k largest elements of each row, the largest first, ignoring NaN. The caller frees *tops. TORT_E_USAGE for
+ * values without an order, and for too few labels. */
 tort_status cli_top_of(const tort_value *output, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
                        tort_error *error);
 
-/* Can the outputs be saved in the format that was asked for? */
+/* Checks that the outputs can be saved in the format that --format asks for. */
 tort_status cli_check_save(const cli_options *options, const tort_model *model, tort_error *error);
-/* Writes outputs as output_0.npy ... (or .pb) into a folder, which is made if need be; each is there whole or not at
- * all. */
+/* Writes outputs as output_0.npy ... (or .pb) into a folder, which is created if need be. A file appears whole or not
+ * at all. */
 tort_status cli_save_outputs(const cli_options *options, const tort_model *model, tort_value *const *outputs,
                              int32_t count, tort_error *error);
 

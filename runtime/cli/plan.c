@@ -59,7 +59,7 @@ static void print_providers(const tort_report *report, int width) {
     cli_table_print(table, stdout, width);
 }
 
-/* Whether a device gets runs as one, and what is in the way of it. */
+/* Says whether runs are recorded as a whole for the device and, if not, why. */
 static void print_recording(const tort_report *report, int width) {
     static const char *const reasons[] = {
         [TORT_RECORDING_UNKNOWN] = "whether they are recorded depends on input shapes that are not known yet",
@@ -81,7 +81,7 @@ static void print_recording(const tort_report *report, int width) {
     free(path);
 }
 
-/* What depends on shapes is not known while one is open. */
+/* Prints the host memory, without parts that depend on unknown shapes. */
 static void print_memory(const tort_report *report, int width) {
     const tort_report_memory *memory = report->memory;
     const struct {
@@ -111,7 +111,7 @@ static void print_memory(const tort_report *report, int width) {
     free(text);
 }
 
-/* Between layouts; what is converted, and for whom, stands with the nodes. */
+/* Prints the sum of the layout conversions; the table of nodes lists each of them. */
 static void print_conversions(const tort_report *report, int width) {
     char buffer[32];
     double bytes = 0;
@@ -144,7 +144,7 @@ static void place_cell(cli_table *table, const tort_report_node *node, const cha
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
-/* Nodes that nothing refused but kernels of the provider that serves, which were made for other nodes. */
+/* Counts nodes that were refused only by kernels of their own provider that are made for other nodes. */
 static int32_t count_unmeant(const tort_report *report) {
     int32_t count = 0;
     for (int32_t i = 0; i < report->node_count; i++)
@@ -152,7 +152,7 @@ static int32_t count_unmeant(const tort_report *report) {
     return count;
 }
 
-/* The losses, one row an operator and reason: the summary of what the nodes say one by one. */
+/* Prints the refusals in one row per operator and reason: a summary of the table of nodes. */
 static void print_reasons(const cli_options *options, const tort_report *report, int width) {
     const cli_detail detail = options->full ? CLI_ALL : CLI_LOSSES;
     cli_reasons reasons = cli_reasons_of(report, detail);
@@ -179,14 +179,14 @@ static void print_reasons(const cli_options *options, const tort_report *report,
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* The copies and conversions of a report in the order of the nodes that need them; those of outputs last. */
+/* Copies and conversions of a report in the order of the nodes that need them; those of outputs last. */
 typedef struct copy_list {
     const tort_report_copy **sorted;
     int32_t count, next;
 } copy_list;
 
 static uint32_t place_of(const tort_report_copy *copy) {
-    return (uint32_t)copy->node; /* -1 is the largest */
+    return (uint32_t)copy->node; /* -1 (the outputs) becomes the largest */
 }
 
 static int by_node(const void *a, const void *b) {
@@ -204,15 +204,15 @@ static copy_list sorted_copies(const tort_report *report) {
     return copies;
 }
 
-/* How the table of nodes is set. */
+/* Layout of the table of nodes. */
 typedef struct layout {
-    const char *first; /* provider of the chain */
-    const char *name;  /* of a node */
-    size_t prefix;     /* characters of it that every name begins with, said once */
-    int width;         /* of the terminal; 0: any */
+    const char *first; /* first provider of the chain */
+    const char *name;  /* name of a node, from which the prefix is printed */
+    size_t prefix;     /* length of the prefix of all names, which is printed once */
+    int width;         /* of the terminal; 0: no limit */
 } layout;
 
-/* "copy 256 B of 'image' cpu->cuda"; behind another one the verb only where it is not the same. */
+/* Appends "copy 256 B of 'image' cpu->cuda"; the verb is left out if it is the same as before. */
 static void append_copy(char **text, const tort_report_copy *copy, const tort_report_copy *before, int name_width) {
     char buffer[32], *name = cli_short_name(copy->value, name_width);
     const char *verb = before && !before->provider == !copy->provider ? "" : copy->provider ? "convert " : "copy ";
@@ -221,7 +221,7 @@ static void append_copy(char **text, const tort_report_copy *copy, const tort_re
     free(name);
 }
 
-/* What stands before a node (-1: at the end) in one row, the first of them by name. */
+/* Prints the copies and conversions before a node (-1: at the end) in one row, only the first of them by name. */
 static void print_copies(copy_list *copies, int32_t node, bool shown, const layout *l, cli_table *table) {
     const int32_t max_named = l->width ? 1 : 3;
     int32_t named = 0, left_out = 0;
@@ -250,14 +250,15 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, const layo
     free(text);
 }
 
-/* Is it of this operator, or was one of the nodes that it is made of? */
+/* True if the node, or a node that was joined into it, is of this operator. */
 static bool is_of(const tort_report_node *node, const char *op) {
     bool is = !strcmp(op, node->op);
     for (int32_t i = 0; i < node->from_count; i++) is = is || !strcmp(op, node->from_ops[i]);
     return is;
 }
 
-/* Is it "#12", or has the word in its name, or one of the nodes that it is made of? */
+/* True if the word is the node's number, "#12", or part of its name or of the name of a node that was joined into it.
+ */
 static bool is_named(const tort_report_node *node, const char *word) {
     if (*word == '#') return atoi(word + 1) == node->index;
     bool is = strstr(node->path, word) != NULL;
@@ -265,7 +266,7 @@ static bool is_named(const tort_report_node *node, const char *word) {
     return is;
 }
 
-/* Does --only ask for a node? Everything is told of one that it asks for by name or number. */
+/* Answer of --only for a node. A node that is selected by name or number is shown with all details. */
 typedef enum asked { NOT_ASKED, ASKED, ASKED_BY_NAME } asked;
 
 static asked is_asked_for(const cli_options *options, const tort_report_node *node) {
@@ -296,9 +297,9 @@ static void print_node(const tort_report_node *node, const layout *l, cli_detail
     free(why);
 }
 
-/* What a fusion or a segment made the node of, behind it. */
+/* Prints the nodes that a fusion or segment joined into this one, in a row below it. */
 static void print_from(const tort_report_node *node, const layout *l, cli_table *table) {
-    enum { BEFORE = 16 }; /* columns, of what stands before a name */
+    enum { BEFORE = 16 }; /* columns before the name */
     if (!node->from_count) return;
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < node->from_count; i++) {
@@ -312,7 +313,7 @@ static void print_from(const tort_report_node *node, const layout *l, cli_table 
     free(text);
 }
 
-/* Nodes that could not be understood because of `node` are one row behind it. */
+/* Prints the number of nodes that could not be placed because of `node`, in a row below it. */
 static void print_behind(int32_t behind, const tort_report_node *node, cli_table *table) {
     if (!behind) return;
     cli_cell(table, CLI_PLAIN, "%s", "");
@@ -324,7 +325,8 @@ static bool is_listed(const tort_report_node *node) {
     return !node->provider || strcmp(node->provider, "folded") != 0;
 }
 
-/* Length of what all names begin with, up to a '/'; 0 where it is short or there is one node. Sets a name of them. */
+/* Length of the prefix up to a '/' that all names share; 0 if it is short or there is only one node. Sets *name to one
+ * of the names. */
 static size_t common_prefix(const tort_report *report, const char **name) {
     enum { WORTH_A_LINE = 4 };
     const char *first = "";
@@ -375,7 +377,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, c
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* A model and its placement; or the session of a saved plan, which has both. */
+/* Loads and places a model, or loads a saved plan, whose session owns its model. */
 static tort_status open_session(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
     if (options->plan) {
         tort_status status = cli_open_plan(options, session, error);
@@ -403,7 +405,7 @@ static void print_summary(const cli_options *options, const tort_report *report,
     print_reasons(options, report, width);
 }
 
-/* What matters stands where one looks: before a short list of nodes, behind one that scrolls away. */
+/* Prints the summary where the user looks: before a short list of nodes, after one that scrolls away. */
 static void tell(const cli_options *options, const tort_report *report, int width) {
     enum { A_SCREEN = 40 };
     const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only_count;

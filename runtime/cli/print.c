@@ -12,7 +12,7 @@
 
 /* ---- formatting -------------------------------------------------------------------------------------------------- */
 
-/* A text that grows. */
+/* Growing text, 0-terminated. */
 typedef struct text {
     char *bytes;
     size_t used, capacity;
@@ -32,12 +32,12 @@ static void put_blanks(text *t, int count) {
     while (count-- > 0) put(t, " ", 1);
 }
 
-/* One conversion of a format, `%-8.3lld`; what a '*' stands for is read already. */
+/* A parsed conversion of a format, `%-8.3lld`; numbers given by '*' are already fetched. */
 typedef struct conversion {
     bool left;
     char flags[8];
     int width, precision; /* precision -1: none */
-    int longs;            /* 'l's; 'z' and 'j' count as 2, as size_t and intmax_t are that long here */
+    int longs; /* number of 'l's; 'z' and 'j' count as 2, since size_t and intmax_t are as long as long long */
     char kind;
 } conversion;
 

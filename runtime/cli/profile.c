@@ -1,4 +1,4 @@
-/* profile.c - collects what a profiler is told of runs into the cost of units (profile.h). */
+/* profile.c - adds up the profiler's events of runs into the costs of units (profile.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { KINDS = 3, ENOUGH_EVENTS = 1 << 18 };
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-/* The end of the run comes first, then nodes by index. */
+/* Index into unit_of of a kind and node; node -1, the end of the run, comes first. */
 static size_t place_of(const cli_profile *profile, tort_profiled what, int32_t node) {
     return (size_t)what * (size_t)profile->places + (size_t)(node + 1);
 }
@@ -43,7 +43,7 @@ static const char *path_of_node(const cli_profile *profile, int32_t node) {
     return unit < 0 ? "" : profile->units[unit].path;
 }
 
-/* Copies and conversions get a unit when the first is told. */
+/* The unit of a step; copies and conversions get theirs at their first event. */
 static int32_t unit_of(cli_profile *profile, const tort_profile_step *step) {
     const int32_t known = profile->unit_of[place_of(profile, step->what, step->node)];
     if (known >= 0) return known;
@@ -79,10 +79,9 @@ void cli_profile_free(cli_profile *profile) {
     free(profile);
 }
 
-/* ---- costs --------------------------------------------------------------------------------------------------------
- */
+/* ---- costs ------------------------------------------------------------------------------------------------------- */
 
-/* What is not known of a part is not known of the sum. */
+/* Sum of two amounts; unknown (negative) if one of them is. */
 static double sum_of(double a, double b) {
     return a < 0 || b < 0 ? -1 : a + b;
 }
@@ -111,7 +110,7 @@ double cli_profile_share(const cli_profile *profile, double seconds) {
     return profile->seconds > 0 ? 100 * seconds / profile->seconds : 0;
 }
 
-/* A second of `work` in a run; 0: not known. */
+/* Rate per second of `work`, which is an amount per run; 0 if unknown. */
 static double rate(const cli_profile *profile, const cli_cost *cost, double work) {
     return work > 0 && cost->seconds > 0 ? work * profile->counted / cost->seconds : 0;
 }

@@ -1,10 +1,9 @@
-/* profile.h - `tinyort bench --profile`: what runs spend their time on, by unit and by operator, and what this machine
- * could do.
+/* profile.h - `tinyort bench --profile`: time of runs by unit and by operator, and the peak rates of this machine.
  *
- * A unit is a node of the report that runs, a fusion as one; the copies and conversions before a node are one more.
- * Runs with and without a profiler alternate, so that what observing costs is measured too. The faster half of them
- * counts: what else the machine does is in the others. Bytes and FLOPs come from a run of their own. profile.c
- * collects, profile_tables.c and profile_json.c tell. */
+ * A unit is a node of the report that runs, where a fusion is one node; the copies before a node are a unit, and so are
+ * the conversions. Runs with and without a profiler alternate, so that its overhead is measured too. Only the faster
+ * half of the profiled runs is counted: the slower half contains other work of the machine. Bytes and FLOPs come from a
+ * run of their own. profile.c collects; profile_tables.c and profile_json.c print. */
 #ifndef TORT_CLI_PROFILE_H
 #define TORT_CLI_PROFILE_H
 
@@ -13,14 +12,14 @@
 #include "runtime/tinyort_profile.h"
 
 typedef struct cli_cost {
-    double seconds;          /* of the runs that count; without those of bodies, which have units of their own */
-    int64_t calls;           /* of these runs */
-    double bytes, flops;     /* of one run; negative: not known of all of it */
-    double multiply_seconds; /* a run, if its provider did its FLOPs as fast as it can; 0: not known */
-    double memory_seconds;   /* a run, if it read and wrote its bytes as fast as it can; 0: not known */
+    double seconds;          /* of the counted runs, without nodes in bodies, which are units of their own */
+    int64_t calls;           /* of the counted runs */
+    double bytes, flops;     /* per run; negative if a part of it is unknown */
+    double multiply_seconds; /* per run, if all FLOPs ran at the provider's peak rate; 0: unknown */
+    double memory_seconds;   /* per run, if all bytes moved at the peak bandwidth; 0: unknown */
 } cli_cost;
 
-/* A second; percent of what can be done. 0: not known. */
+/* Rates per second, and percent of the peak; 0 if unknown. */
 typedef struct cli_speed {
     double flops, bytes, flops_percent, bytes_percent;
 } cli_speed;
@@ -38,7 +37,7 @@ typedef struct cli_profile_operator {
     cli_cost cost;
 } cli_profile_operator;
 
-/* A step of a profiled run; nanoseconds as it was told. */
+/* A step of a profiled run; times in nanoseconds. */
 typedef struct cli_profile_event {
     int64_t begin, end, inside;
     int32_t unit;
@@ -46,43 +45,43 @@ typedef struct cli_profile_event {
 
 typedef struct cli_profile_run {
     double seconds;
-    size_t first, count; /* events */
+    size_t first, count; /* range of `events` */
 } cli_profile_run;
 
 typedef struct cli_profile {
-    tort_report *report; /* owned; has the texts of units */
+    tort_report *report; /* owned; units borrow its texts */
     cli_profile_unit *units;
     int32_t unit_count, unit_capacity;
-    int32_t *unit_of; /* by what and node, see profile.c */
+    int32_t *unit_of; /* unit by kind and node, -1: none (place_of in profile.c) */
     int32_t places;
     tort_peak *peaks; /* of the report's providers */
     bool finding_work;
     cli_profile_run *runs;
     int32_t run_count, run_capacity;
-    cli_profile_event *events; /* of all runs, one behind another */
+    cli_profile_event *events; /* of all runs, one run after the other */
     size_t event_count, event_capacity;
-    int32_t counted; /* runs of which `units` has the cost: the faster half */
-    double seconds;  /* that these took */
-    double overhead; /* median of the profiled runs over that of the others */
+    int32_t counted; /* number of runs summed up in `units`: the faster half */
+    double seconds;  /* time of the counted runs */
+    double overhead; /* median of the profiled runs / median of the others */
 } cli_profile;
 
-/* Of a session that has run, or will run as it was planned. */
+/* Creates a profile with a unit for each node of the session's report. */
 cli_profile *cli_profile_new(tort_session *session);
 void cli_profile_free(cli_profile *profile); /* NULL is allowed */
-/* Observes the next run of the context: for its work, or for its times. */
+/* Observes the next run of the context: its bytes and FLOPs if `work`, otherwise its times. */
 void cli_profile_begin(cli_profile *profile, tort_context *context, bool work);
-/* The run is over, and took so long; not to be called after one that failed. */
+/* Ends the observed run, which took `seconds`. Not called after a run that failed. */
 void cli_profile_end(cli_profile *profile, tort_context *context, double seconds);
-/* There are as many events as are kept: no further run is to be observed. */
+/* True if enough events are kept: no further run is to be observed. */
 bool cli_profile_is_full(const cli_profile *profile);
-/* Behind the last run: sums up, and measures what the session's providers can do. */
+/* Called after the last run: sums up, and measures the peak rates of the session's providers. */
 void cli_profile_finish(cli_profile *profile, tort_session *session);
 
-/* All units, of which those whose bytes or FLOPs are not known count as 0. */
+/* Sum of all units; unknown bytes and FLOPs count as 0. */
 cli_cost cli_profile_total(const cli_profile *profile);
-double cli_profile_share(const cli_profile *profile, double seconds); /* of the runs that count, in percent */
+double cli_profile_share(const cli_profile *profile, double seconds); /* percent of the counted runs */
 cli_speed cli_profile_speed(const cli_profile *profile, const cli_cost *cost);
-/* The units, and their sums by operator, the dearest first; the caller frees the array. */
+/* The units, and their sums by operator, the most expensive first; the caller frees the array. */
 const cli_profile_unit **cli_profile_order(const cli_profile *profile);
 cli_profile_operator *cli_profile_operators(const cli_profile *profile, int32_t *count);
 

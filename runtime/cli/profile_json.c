@@ -1,4 +1,4 @@
-/* profile_json.c - a profile for programs: an object in the document of bench, and a trace in a file of its own, which
+/* profile_json.c - a profile as JSON: an object in the document of bench, and a trace in a file of its own, which
  * chrome://tracing and ui.perfetto.dev show (profile.h). */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ void cli_profile_json(const cli_profile *profile, cJSON *root) {
 
 enum { PROCESS = 1 };
 
-/* A row of the picture: the executor, or a provider. */
+/* Row of a provider in the trace: its place in the chain from 1 on; "host" follows the last. */
 static int32_t row_of(const cli_profile *profile, const char *provider) {
     int32_t row = 0;
     while (row < profile->report->provider_count && strcmp(profile->report->providers[row]->name, provider) != 0) row++;
@@ -113,7 +113,7 @@ static cJSON *row_json(const char *name, int32_t row) {
     return item;
 }
 
-/* Microseconds from the first event on. */
+/* A step as an event of the trace; times are microseconds after the first event. */
 static cJSON *step_json(const cli_profile *profile, const cli_profile_event *event, int64_t origin) {
     const cli_profile_unit *unit = &profile->units[event->unit];
     cJSON *item = event_json("X", unit->path, row_of(profile, unit->provider));
@@ -134,7 +134,7 @@ static int64_t first_begin(const cli_profile *profile) {
     return first;
 }
 
-/* An event a line, so that the document is never in memory as a whole. */
+/* Writes one event per line, so that the document is never in memory as a whole. */
 static bool write_trace(const cli_profile *profile, FILE *file) {
     const tort_report *report = profile->report;
     const int64_t origin = first_begin(profile);

@@ -1,4 +1,4 @@
-/* profile_tables.c - a profile as tables: the dearest units, all of them by operator, and what is left (profile.h). */
+/* profile_tables.c - a profile as tables: the most expensive units, all units by operator, and the sum (profile.h). */
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
@@ -23,7 +23,7 @@ static void percent_cell(cli_table *table, double percent) {
         cli_cell(table, CLI_PLAIN, percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
 }
 
-/* Milliseconds of a run, and their share of it. */
+/* Milliseconds per run, and their share of it. */
 static void time_cells(cli_table *table, const cli_profile *profile, double seconds) {
     const double milliseconds = 1e3 * seconds / profile->counted;
     cli_cell(table, CLI_BOLD, milliseconds < 0.01 ? "%.4f" : "%.3f", milliseconds);
@@ -40,7 +40,7 @@ static void speed_cells(cli_table *table, const cli_profile *profile, const cli_
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-/* Where there is one, units need not say that they are on it. */
+/* Number of providers with nodes: if there is only one, units need not name it. */
 static int32_t providers_with_nodes(const tort_report *report) {
     int32_t count = 0;
     for (int32_t i = 0; i < report->provider_count; i++) count += report->providers[i]->nodes > 0;
@@ -65,7 +65,7 @@ static void unit_row(cli_table *table, const cli_profile *profile, const cli_pro
     speed_cells(table, profile, &unit->cost);
 }
 
-/* What the table leaves out. */
+/* Prints the sum of the units that the table leaves out. */
 static void print_rest(const cli_profile *profile, const cli_profile_unit **order, int32_t shown) {
     double seconds = 0;
     for (int32_t i = shown; i < profile->unit_count; i++) seconds += order[i]->cost.seconds;

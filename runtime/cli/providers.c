@@ -1,4 +1,4 @@
-/* providers.c - `tinyort providers`: opens every provider of the build and tells what came of it. */
+/* providers.c - `tinyort providers`: opens every provider of the build and shows the result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ static void tell(const tort_probe *probe, const cli_options *options, cJSON *jso
     }
 }
 
-/* What could be opened is told also where --require was not met. */
+/* Shows the providers also if --require fails. */
 int cli_providers(cli_options *options) {
     tort_error error = {0};
     tort_probe *probe = NULL;

@@ -1,4 +1,4 @@
-/* random.c - random values for inputs that are not given (random.h). */
+/* random.c - random values for inputs without a value (random.h). */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -17,7 +17,7 @@ bool cli_can_be_random(tort_type type) {
     return tort_type_is_float(type) || tort_type_is_integer(type) || type == TORT_BOOL;
 }
 
-/* splitmix64: the same numbers everywhere for a seed. */
+/* splitmix64: a seed gives the same numbers on every platform. */
 static uint64_t next_random(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -53,7 +53,7 @@ static void fill_target(tort_tensor *tensor) {
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
-/* What an integer type holds, as far as doubles count exactly. */
+/* Range of an integer type, limited to the integers that doubles hold exactly. */
 static cli_range range_of_type(tort_type type) {
     const int bits = type == TORT_BOOL ? 1 : tort_type_bits(type), digits = bits - tort_type_is_signed(type);
     const double max = ldexp(1, digits < 53 ? digits : 53);

@@ -1,4 +1,4 @@
-/* reasons.c - groups the nodes of a report by what refused them (reasons.h). Linear in the nodes. */
+/* reasons.c - groups the nodes of a report by their refusals (reasons.h). Time is linear in the number of nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,13 +56,13 @@ int32_t *cli_behind(const tort_report *report) {
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
 
-/* Has a kernel refused that would serve this very node in another build, on another device or with other options? */
+/* True if the kernel that refused would serve this node in another build, on another device or with other options. */
 static bool is_better_kernel(const tort_report_verdict *verdict) {
     return verdict->code >= TORT_NO_CAPABILITY && !verdict->fusion && !verdict->segment;
 }
 
-/* Is this worth a word? A YES is not, and a provider that is down has its own line. A fusion that was refused costs a
- * little speed: --json tells it. */
+/* True if a verdict is shown. YES is not; nor is a refused fusion, which only costs a little speed (--json has it). A
+ * provider that is down is shown in a line of its own, and here only if nothing else refused an unplaced node. */
 static bool counts(const tort_report_node *node, const tort_report_verdict *verdict, cli_detail detail) {
     if (verdict->fusion || verdict->code == TORT_YES) return false;
     if (cli_is_down(verdict)) return !node->provider && cli_only_down(node);
@@ -76,14 +76,14 @@ bool cli_is_loss(const tort_report_node *node) {
     return loss;
 }
 
-/* Do two providers say the very same, as the core makes them of an operator that no build has? */
+/* True if two providers give the same refusal, as for an operator that no build has: it is shown once for both. */
 static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
     const tort_report_verdict *a = node->verdicts[i], *b = node->verdicts[k];
     return counts(node, b, CLI_ALL) && a->code == b->code && !strcmp(a->message, b->message) &&
            !strcmp(a->cure, b->cure) && strcmp(a->provider, b->provider) != 0;
 }
 
-/* Who says it: a kernel of the provider that serves, or another provider. */
+/* Source of a verdict: the kernel if its provider serves the node, otherwise the provider. */
 static const char *speaker(const tort_report_node *node, const tort_report_verdict *verdict) {
     return node->provider && !strcmp(verdict->provider, node->provider) ? verdict->kernel : verdict->provider;
 }
@@ -154,7 +154,7 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* The same but for their numbers. */
+/* True if the texts are equal apart from their numbers; sets *varies if numbers differ. */
 static bool alike_text(const char *a, const char *b, bool *varies) {
     if (a == b) return true;
     for (; a && b; a++, b++) {
@@ -201,7 +201,8 @@ static int by_rank(const void *a, const void *b) {
     return x->examples[0]->index - y->examples[0]->index;
 }
 
-/* An open hash table of indices into reasons->list, twice as large as the nodes. */
+/* Finds or adds the group of a node. table: open-addressing hash table of indices into reasons->list, with at least
+ * twice as many slots as there are nodes. */
 static cli_reason *reason_of(cli_reasons *reasons, int32_t *table, size_t mask, const tort_report_node *node) {
     size_t at = (size_t)hash_of(node) & mask;
     bool varies = false;

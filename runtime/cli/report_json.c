@@ -1,4 +1,4 @@
-/* report_json.c - a report as JSON (report_json.h). Scripts hold on to these keys: they are only ever added to. */
+/* report_json.c - a report as JSON (report_json.h). Scripts rely on the keys: they are added, never changed. */
 #include <string.h>
 
 #include "runtime/cli/reasons.h"
@@ -39,7 +39,7 @@ static void add_summary(cJSON *object, const tort_report *report) {
     cli_json_number(summary, "fallen_back", report->fallen_back);
 }
 
-/* The refusal that sent a node on is that of the earliest provider that did open, else of the earliest one. */
+/* Reports the refusal of the earliest provider that did open, else of the earliest one. */
 static cJSON *fallback_json(const tort_report_node *node) {
     const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
     cJSON *item = cJSON_CreateObject();
@@ -54,7 +54,7 @@ static cJSON *fallback_json(const tort_report_node *node) {
     return item;
 }
 
-/* The sum of many reports lists no nodes: each of them has its own. */
+/* Skipped for a sum of reports, which lists no nodes: each report has its own. */
 static void add_fallbacks(cJSON *object, const tort_report *report) {
     if (!report->nodes) return;
     cJSON *fallbacks = cJSON_AddArrayToObject(object, "fallbacks");
@@ -151,7 +151,7 @@ static void add_memory(cJSON *object, const tort_report *report) {
     cJSON_AddBoolToObject(host, "grows", report->memory->grows);
 }
 
-/* The upper bounds, at which the memory is told. */
+/* Upper bounds of dimensions, for which the memory is computed. */
 static void add_bounds(cJSON *object, const tort_report *report) {
     cJSON *bounds = cJSON_AddObjectToObject(object, "bounds");
     for (int32_t i = 0; i < report->bound_count; i++)
@@ -206,7 +206,7 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* What helps against a failure that has no cure of its own. */
+/* Advice for a failure that has no cure of its own. */
 static const char *general_cure(tort_status status) {
     switch (status) {
     case TORT_OK: break;
@@ -226,7 +226,7 @@ static const char *general_cure(tort_status status) {
     return "";
 }
 
-/* What the user can do about it: what the report says of the provider that is at fault, else of the node. */
+/* Advice for an error: the report's cure for the provider at fault, else for the node, else a general one. */
 static const char *cure_of(const tort_error *error, const tort_report *report) {
     for (int32_t i = 0; report && error->provider && i < report->provider_count; i++)
         if (!strcmp(report->providers[i]->name, error->provider) && !report->providers[i]->ready)

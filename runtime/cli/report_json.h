@@ -1,20 +1,20 @@
-/* report_json.h - what the JSON of every command that opens providers has in common, written in one place. */
+/* report_json.h - the JSON that all commands which open providers have in common. */
 #ifndef TORT_CLI_REPORT_JSON_H
 #define TORT_CLI_REPORT_JSON_H
 
 #include "runtime/cli/json.h"
 #include "runtime/tinyort_profile.h"
 
-/* "model": the file, and what it says of itself. */
+/* Adds "model": path, IR version and opsets. */
 void cli_json_model(cJSON *object, const tort_model *model, const char *path);
-/* "chain": names; "providers": what opened, and why not; "summary": nodes of each, of host, folded, unplaced, and how
- * many fell back; "fallbacks": each of these, with the refusal that sent it on. */
+/* Adds "chain": names; "providers": state, and cause and cure if down; "summary": node counts of each provider, host,
+ * folded, fused, unplaced, fallen back; "fallbacks": each node that fell back, with the refusal that caused it. */
 void cli_json_placement(cJSON *object, const tort_report *report);
-/* The same and the rest of a plan: "nodes", "copies", "folded", "memory", "host_memory", "recording". */
+/* cli_json_placement, and the rest of a plan: "nodes", "copies", "folded", "memory", "host_memory", "recording". */
 void cli_json_plan(cJSON *object, const tort_report *report);
-/* The node that is in the way of recording; NULL: none. */
+/* The node that prevents recording; NULL: none. */
 const tort_report_node *cli_recording_node(const tort_report *report);
-/* "error": how a command failed, with its exit status. report: NULL where there is none. */
+/* Adds "error": how a command failed, with its exit status. report may be NULL. */
 void cli_json_error(cJSON *object, const tort_error *error, int exit_status, const tort_report *report);
 
 #endif

@@ -12,10 +12,10 @@
 #include "runtime/cli/values.h"
 #include "runtime/tinyort_plan.h"
 
-/* What a run produced; freed in one place whatever failed. */
+/* Everything that a run owns, freed in one place whatever failed. */
 typedef struct job {
-    tort_model *loaded;      /* NULL: the session has it */
-    const tort_model *model; /* that is run */
+    tort_model *loaded;      /* NULL if the session owns the model */
+    const tort_model *model; /* to run */
     tort_session *session;
     tort_context *context;
     cli_inputs inputs;
@@ -36,7 +36,7 @@ static void job_free(job *j) {
     tort_model_free(j->loaded);
 }
 
-/* A model; or a session, which has one. */
+/* Opens the model, or with --plan the session, which owns its model. */
 static tort_status open_model(job *j, const cli_options *options, tort_error *error) {
     tort_status status = options->plan ? cli_open_plan(options, &j->session, error)
                                        : cli_open_model(options, options->operands[0], &j->loaded, error);
@@ -44,7 +44,7 @@ static tort_status open_model(job *j, const cli_options *options, tort_error *er
     return status;
 }
 
-/* Everything that the user could have mistyped, before anything takes long. */
+/* Checks everything that the user could have mistyped, before slow steps begin. */
 static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     if (!status && options->save) status = cli_check_folder("--save", options->save, error);

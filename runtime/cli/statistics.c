@@ -16,7 +16,7 @@ static bool is_numeric(tort_type type) {
     return tort_type_is_float(type) || tort_type_is_integer(type) || type == TORT_BOOL;
 }
 
-/* Mean and deviation by Welford's update, which does not lose the small differences of large numbers. */
+/* Mean and deviation by Welford's update, which keeps the small differences of large numbers. */
 cli_statistics cli_statistics_of(const tort_tensor *tensor) {
     cli_statistics s = {.numeric = is_numeric(tensor->type), .count = tort_count(tensor)};
     if (!s.numeric) return s;
@@ -52,7 +52,7 @@ static int print_element(const tort_tensor *tensor, int64_t index, char *buffer,
     if (tensor->type == TORT_STRING) {
         const tort_string *s = (const tort_string *)tensor->data + index;
         const bool cut = s->length > 40;
-        char *shown = cli_escape(s->data, cut ? 40 : s->length); /* with its NULs */
+        char *shown = cli_escape(s->data, cut ? 40 : s->length); /* by length, as it may contain NUL */
         int length = snprintf(buffer, size, "\"%s\"%s", shown, cut ? "..." : "");
         free(shown);
         return length;
@@ -130,7 +130,7 @@ static tort_tensor key_of(const tort_value *map, int32_t i) {
     return key;
 }
 
-/* "boxes[3]", or the key of a map in the brackets. The caller frees. */
+/* Name of an element: "boxes[3]", or "scores[key]" in a map. The caller frees. */
 static char *element_name(const char *name, const tort_value *value, int32_t i) {
     char text[200];
     if (!tort_value_keys(value)) return cli_format("%s[%d]", name, i);
@@ -138,7 +138,7 @@ static char *element_name(const char *name, const tort_value *value, int32_t i) 
     return cli_format("%s[%s]", name, cli_elements_text(&key, 1, text, sizeof text));
 }
 
-/* A map with a single element for each key, as classifiers give: it fits into one row. */
+/* True for a map of single elements, as classifiers return: it fits into one row. */
 static bool is_plain_map(const tort_value *value) {
     bool plain = tort_value_keys(value) != NULL;
     for (int32_t i = 0; plain && i < tort_value_count(value); i++) {
@@ -148,7 +148,7 @@ static bool is_plain_map(const tort_value *value) {
     return plain;
 }
 
-/* "cat": 0.9, "dog": 0.1 */
+/* The first entries of a map as text: "cat": 0.9, "dog": 0.1 */
 static const char *map_text(const tort_value *map, char *text, size_t size) {
     char key_text[200], element[200];
     size_t used = 0;
@@ -163,7 +163,7 @@ static const char *map_text(const tort_value *map, char *text, size_t size) {
     return text;
 }
 
-/* What is no tensor has a row that counts, and one for each of its first elements. */
+/* Adds the rows of a value. A sequence or map has a row with its number of elements, then one for each of the first. */
 static void add_value(cli_table *table, const char *name, const tort_value *value) {
     const tort_tensor *tensor = tort_value_view(value);
     const int32_t count = tort_value_count(value);
@@ -211,7 +211,7 @@ static void fill_tensor_json(cJSON *item, const tort_tensor *t) {
     cJSON_AddNumberToObject(item, "inf", (double)s.infinite);
 }
 
-/* Keys are texts, since a number of JSON is no int64. */
+/* Adds the keys as strings, since a number of JSON (a double) does not hold every int64. */
 static void fill_keys_json(cJSON *item, const tort_tensor *keys) {
     cJSON *list = cJSON_AddArrayToObject(item, "keys");
     const tort_string *strings = keys->data;
@@ -224,7 +224,8 @@ static void fill_keys_json(cJSON *item, const tort_tensor *keys) {
     }
 }
 
-/* A number, or a text of what no number of JSON holds. */
+/* A single element: floats as numbers (null if not finite); integers as strings, since a number does not hold all of
+ * them. */
 static cJSON *element_json(const tort_tensor *tensor) {
     char text[64];
     double number;

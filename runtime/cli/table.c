@@ -16,11 +16,11 @@ typedef struct cell {
     char *text; /* escaped */
     int columns;
     cli_colour colour;
-    bool wide; /* takes the rest of the row */
+    bool wide; /* spans the remaining columns */
 } cell;
 
 struct cli_table {
-    int columns, indent, lines; /* of the last column, at most; 0: any */
+    int columns, indent, lines; /* lines: limit for a cell of the last column; 0: none */
     bool right[MAX_COLUMNS], shrinks[MAX_COLUMNS];
     cell *cells; /* row by row, the titles first */
     size_t count, capacity;
@@ -72,7 +72,7 @@ void cli_table_cut(cli_table *table, int lines) {
 
 /* ---- widths ------------------------------------------------------------------------------------------------------ */
 
-/* Of each column; 0 for one without content, whose title is not shown either. */
+/* Width of each column; 0 hides one without content, with its title. */
 static void natural_widths(const cli_table *table, int *widths) {
     size_t columns = (size_t)table->columns;
     for (size_t i = columns; i < table->count; i++)
@@ -91,7 +91,7 @@ static int total_width(const cli_table *table, const int *widths) {
     return total + (shown > 1 ? (shown - 1) * GAP : 0);
 }
 
-/* Takes columns from the widest name until the table fits, or every name is as short as it may be. */
+/* Narrows the widest shrinkable column until the table fits or all of them have their least width. */
 static void shrink_names(const cli_table *table, int *widths, int too_wide) {
     while (too_wide > 0) {
         int widest = -1;
@@ -103,7 +103,7 @@ static void shrink_names(const cli_table *table, int *widths, int too_wide) {
     }
 }
 
-/* The last column can be broken into lines: names come first, it gets what they leave, but for a least width. */
+/* Fits the table into `width`: names first; the last column, which can wrap, gets the rest, but at least MIN_LAST. */
 static void fit_widths(const cli_table *table, int *widths, int width) {
     int last = table->columns - 1, natural = widths[last];
     if (!width || total_width(table, widths) <= width) return;
@@ -122,7 +122,7 @@ static void print_cell(FILE *file, bool colours, const cell *c, const char *text
         cli_print(file, "%.*s", (int)length, text);
 }
 
-/* The last cell of a row, broken into lines under its own beginning, the last of `max` (0: any) cut. */
+/* Prints the last cell of a row, wrapped below its own beginning, and cut after `max` lines (0: no limit). */
 static void print_last(FILE *file, bool colours, const cell *c, int begin, int width, int max) {
     const char *text = c->text;
     for (int line = 1; line == 1 || *text; line++) {
@@ -137,7 +137,7 @@ static void print_last(FILE *file, bool colours, const cell *c, int begin, int w
     }
 }
 
-/* width: of the whole table; 0: any. */
+/* width: of the whole table; 0: no limit. */
 static void print_row(const cli_table *table, size_t first, const int *widths, FILE *file, bool colours, int width) {
     int last = table->columns - 1, at = table->indent;
     while (last > 0 && !*table->cells[first + (size_t)last].text) last--;

@@ -6,18 +6,19 @@
 
 typedef struct cli_table cli_table;
 
-/* Columns by their titles, separated by '|'. A title that ends with '>' is flushed right, with '~' its cells are
- * shortened in their middle where the table would be too wide; the last column is broken into lines at blanks.
- * Indented by `indent`. */
+/* Creates a table with columns by their titles, separated by '|'. A title that ends with '>' aligns its column right;
+ * with '~', cells are shortened in the middle if the table is too wide. The last column wraps at blanks. The table is
+ * indented by `indent`. */
 cli_table *cli_table_new(const char *titles, int indent);
-/* Fills the next cell, as cli_print prints; cells go row by row. */
+/* Fills the next cell, row by row; formats like cli_print. */
 void cli_cell(cli_table *table, cli_colour colour, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void cli_row_end(cli_table *table); /* the rest of the row stays empty */
-/* Ends the row: its last cell takes the room of all columns that are left, and is broken into lines at blanks. */
+void cli_row_end(cli_table *table); /* leaves the rest of the row empty */
+/* Ends the row: its last cell spans the remaining columns, and wraps at blanks. */
 void cli_row_widen(cli_table *table);
-/* Cells of the last column are cut after so many lines; 0, as at first: they are not. */
+/* Limits cells of the last column to so many lines; 0, the default: no limit. */
 void cli_table_cut(cli_table *table, int lines);
-/* Prints, in lines of at most `width` columns (0: no limit), and frees. A column without any content is left out. */
+/* Prints the table in lines of at most `width` columns (0: no limit), and frees it. Leaves out columns without content.
+ */
 void cli_table_print(cli_table *table, FILE *file, int width);
 
 #endif

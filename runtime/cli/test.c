@@ -1,10 +1,10 @@
 /* test.c - `tinyort test`: runs ONNX test directories, DIR/model.onnx with DIR/test_data_set_N/input_K.pb, output_K.pb.
  *
- * A case passes if every output of every data set is equal (equality.h): to the tolerance of a single node, or of a
- * whole model where there are several. It is skipped, and the reason is named by its code, if a provider refuses a node
- * or this build cannot hold a value. Everything else is a failure; so is a run in which nothing passed. Lines come out
- * as cases end, so that a crash belongs to the case after the last line. With --json each case is a document on a line
- * of its own, and the last line is the sum. */
+ * A case passes if every output of every data set is equal (equality.h), within the tolerance of a single node, or of a
+ * whole model if it has several. A case is skipped, with a code as reason, if a provider refuses a node or this build
+ * cannot hold a value. Everything else is a failure; so is a run in which nothing passed. Each line is printed when its
+ * case ends, so that a crash belongs to the case after the last line. With --json each case is a document on a line of
+ * its own, and the last line is the sum. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,10 @@ typedef enum outcome { PASS, FAIL, SKIP } outcome;
 
 static const char *const outcome_names[] = {"PASS", "FAIL", "SKIP"};
 
-/* How a case ended; the strings are owned. */
+/* Result of a case. */
 typedef struct verdict {
     outcome outcome;
-    const char *code; /* of a skip: NO_OP ... */
+    const char *code; /* static; of a skip: NO_OP ... */
     char *reason;
     tort_error error; /* of a failure */
 } verdict;
@@ -42,7 +42,7 @@ static verdict pass(void) {
     return (verdict){.outcome = PASS, .code = ""};
 }
 
-/* Takes the reason over. */
+/* A failure, which takes ownership of the reason. */
 static verdict fail_with(char *reason, tort_status code) {
     verdict v = {.outcome = FAIL, .code = "", .reason = reason};
     tort_fail(&v.error, code, "%s", reason);
@@ -61,7 +61,7 @@ static verdict from_error(const char *where, const tort_error *error) {
 
 /* ---- values of a data set ---------------------------------------------------------------------------------------- */
 
-/* SET/WHAT_0.pb ... WHAT_count-1.pb, of the kinds that the ports have; an absent one is NULL. */
+/* Reads SET/WHAT_0.pb ... WHAT_count-1.pb as values of the ports' kinds; a missing file leaves NULL. */
 static tort_status read_values(const char *set, const char *what, tort_port (*port)(const tort_model *, int32_t),
                                const tort_model *model, int32_t count, tort_value **values, tort_error *error) {
     tort_status status = TORT_OK;
@@ -69,14 +69,14 @@ static tort_status read_values(const char *set, const char *what, tort_port (*po
         char *path = cli_format("%s/%s_%d.pb", set, what, i);
         tort_value_type type = port(model, i).value_type;
         struct stat facts;
-        if (tort_type_kind(type) == TORT_TENSOR) type = tort_tensor_type(TORT_UNDEFINED); /* the run says it better */
+        if (tort_type_kind(type) == TORT_TENSOR) type = tort_tensor_type(TORT_UNDEFINED); /* the run reports it */
         if (stat(path, &facts) == 0) status = tort_value_file_read(NULL, path, type, &values[i], error);
         free(path);
     }
     return status;
 }
 
-/* A file that nobody would read: the case tests another model than this one. */
+/* Refuses a data set with more files than the model has inputs or outputs: it belongs to another model. */
 static tort_status check_excess(const char *set, const char *what, int32_t count, tort_error *error) {
     char *path = cli_format("%s/%s_%d.pb", set, what, count);
     struct stat facts;
@@ -87,7 +87,7 @@ static tort_status check_excess(const char *set, const char *what, int32_t count
                      (int)count, what, count == 1 ? "" : "s", *what == 'i' ? " that no initializer gives" : "");
 }
 
-/* What rounding may make of a single node, or of a model of several. */
+/* Default tolerance for rounding in a single node, or in a model of several. */
 static cli_tolerance usual_tolerance(const tort_model *model) {
     int32_t nodes = 0;
     for (int32_t g = 0; g < model->graph_count; g++) nodes += model->graphs[g].node_count;
@@ -135,7 +135,7 @@ static verdict run_set(test *t, const char *set) {
 
 /* ---- a case ------------------------------------------------------------------------------------------------------ */
 
-/* A node that nobody takes is a skip; --strict, which was asked for, a failure. */
+/* A node that no provider takes is a skip; a placement that --strict refuses is a failure. */
 static verdict from_placement(tort_session *session, const tort_error *error) {
     tort_report *report = cli_report(session);
     verdict v = from_error("placing", error);
@@ -166,7 +166,7 @@ static verdict run_sets(test *t) {
     return sets ? pass() : fail_with(cli_format("there is no test_data_set_0"), TORT_E_IO);
 }
 
-/* The folder above the cases, given in their place? */
+/* True if the folder contains folders with a model.onnx: the user gave the parent of the cases. */
 static bool holds_cases(const char *folder) {
     DIR *dir = opendir(folder);
     bool found = false;
@@ -207,7 +207,7 @@ static verdict run_model(test *t) {
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-/* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE", "its type is ..."] ...]. */
+/* Provider of each node and, if it is not the first one, why: [["Conv", "cpu", "NO_TYPE", "its type is ..."] ...]. */
 static cJSON *nodes_json(const tort_report *report) {
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; report && i < report->node_count; i++) {
@@ -249,9 +249,9 @@ static void print_case(const char *folder, const verdict *v, const tort_report *
 
 /* ---- the sum ----------------------------------------------------------------------------------------------------- */
 
-/* Of all cases: outcomes, and their placements as one report that lists no nodes. */
+/* Sum over all cases: outcomes, and the placements as one report that lists no nodes. */
 typedef struct sum {
-    int32_t counts[3], refused; /* of the failures: those that --strict made */
+    int32_t counts[3], refused; /* failures by --strict */
     tort_report placement;
     tort_report_provider **providers;
 } sum;
@@ -260,7 +260,7 @@ static const char *owned(const char *text) {
     return cli_copy_text(text, strlen(text));
 }
 
-/* A copy without nodes; the original and its strings belong to a session that is about to go. */
+/* Copies a provider with a node count of 0; the original and its strings go with their session. */
 static tort_report_provider *owned_provider(const tort_report_provider *provider) {
     tort_report_provider *copy = cli_alloc(1, sizeof *copy);
     *copy = *provider;
@@ -328,7 +328,7 @@ static void judge(const sum *s, int32_t cases, tort_error *error) {
         tort_fail(error, TORT_E_RUN, "no case passed: %s skipped", cases == 1 ? "the only one was" : "all were");
 }
 
-/* Before the first case runs: a word that is no folder was meant otherwise. */
+/* Checks before the first case runs that each operand is a folder. */
 static tort_status check_folders(const cli_options *options, tort_error *error) {
     for (int32_t i = 0; i < options->operand_count; i++) {
         struct stat facts;

@@ -19,8 +19,8 @@ typedef struct range {
     uint32_t first, last;
 } range;
 
-/* Unicode's controls, formats, line and paragraph separators, variation selectors, fillers, and what is no character.
- */
+/* Unsafe characters: Unicode's controls, formats, line and paragraph separators, variation selectors, fillers,
+ * noncharacters. */
 static const range unsafe[] = {
     {0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x0600, 0x0605},
     {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},   {0x0890, 0x0891},   {0x08e2, 0x08e2},
@@ -30,14 +30,14 @@ static const range unsafe[] = {
     {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 };
 
-/* Wide: two columns. */
+/* Characters that take two columns. */
 static const range wide[] = {
     {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
     {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x18cff},
     {0x1b000, 0x1b2ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
 };
 
-/* Accents that stand on the character before: no column. */
+/* Combining marks, which take no column. */
 static const range narrow[] = {
     {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a}, {0x064b, 0x065f}, {0x0e34, 0x0e3a},
     {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x20d0, 0x20f0}, {0x302a, 0x302d}, {0xfe20, 0xfe2f},
@@ -115,7 +115,7 @@ int cli_columns(const char *text) {
     return cli_columns_of(text, strlen(text));
 }
 
-/* Bytes of the longest beginning that fits in so many columns. */
+/* Length in bytes of the longest prefix that fits in so many columns. */
 static size_t beginning_of(const char *text, const char *end, int columns) {
     const char *p = text;
     for (uint32_t c; p < end;) {
@@ -128,7 +128,7 @@ static size_t beginning_of(const char *text, const char *end, int columns) {
     return (size_t)(p - text);
 }
 
-/* The ending of a text that fits in so many columns. */
+/* The longest suffix of a text that fits in so many columns. */
 static const char *ending_of(const char *text, const char *end, int columns) {
     int left_out = cli_columns_of(text, (size_t)(end - text)) - columns;
     uint32_t c;
@@ -145,13 +145,13 @@ static const char *ending_of(const char *text, const char *end, int columns) {
     return text;
 }
 
-/* A name that is no path, or whose last part alone is too long. */
+/* Shortens a name that is no path, or whose last part alone is too long. */
 static char *shorten_word(const char *text, const char *end, int kept) {
     const char *tail = ending_of(text, end, kept - kept * 2 / 5);
     return cli_format("%.*s…%s", (int)beginning_of(text, end, kept - cli_columns(tail)), text, tail);
 }
 
-/* The end of the part behind `from`, which is at a separator or at the beginning of a text. */
+/* End of the part after `from`, which points to a separator or to the beginning of a text. */
 static const char *next_part(const char *from, const char *end, char separator) {
     const char *found = from < end ? memchr(from + 1, separator, (size_t)(end - from - 1)) : NULL;
     return found ? found : end;
@@ -168,7 +168,7 @@ char *cli_shorten(const char *text, int columns) {
     const int kept = columns > 3 ? columns - 1 : 2;
     const char *tail = previous_part(text, end, separator), *head = text;
     if (tail == text || cli_columns(tail) > kept * 3 / 4) return shorten_word(text, end, kept);
-    /* The first two parts tell the model and the layer; then as many of the last as there is room for. */
+    /* Keeps the first two parts, which name the model and the layer, then as many of the last as there is room for. */
     int left = kept - cli_columns(tail) - 1; /* a separator stands before the "…" too */
     for (int parts = 0; parts < 2; parts++) {
         const char *longer = next_part(head, tail, separator);

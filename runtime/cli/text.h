@@ -1,7 +1,7 @@
-/* text.h - what people may be shown of a text that a file brought along.
+/* text.h - makes text from a file safe to show on a terminal.
  *
- * Names, messages, labels, string tensors: every byte of them may be hostile. print.c and json.c are the two borders
- * at which they are made harmless, by what is here; nothing else of the command line writes to a stream. */
+ * Names, messages, labels, string tensors: every byte of them may be hostile. print.c and json.c, which write all
+ * output of the command line, escape them by these functions. */
 #ifndef TORT_CLI_TEXT_H
 #define TORT_CLI_TEXT_H
 
@@ -9,31 +9,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the character of UTF-8 at *text, which is before `end`, and moves behind it. False: what stands there is no
- * UTF-8; *c is then that one byte. */
+/* Decodes the UTF-8 character at *text, which is before `end`, and moves past it. False if the bytes there are not
+ * UTF-8; then *c is the first of them, which alone is passed. */
 bool cli_next_character(const char **text, const char *end, uint32_t *c);
 
-/* Can a character do more on a terminal than be seen: controls, reordering of text, separators of lines, everything
- * that is invisible? */
+/* True if a character can do more on a terminal than be seen: controls, reordering of text, separators of lines,
+ * everything invisible. */
 bool cli_is_unsafe(uint32_t c);
 
-/* The text with each unsafe character as \n, \t, \r, \x1b or \u{202e}, and each byte that is no UTF-8 as \xff; else as
- * it is, a backslash too, so that what is escaped once may be escaped again. The caller frees. */
+/* Escapes each unsafe character as \n, \t, \r, \x1b or \u{202e}, and each byte that is not UTF-8 as \xff. All else
+ * stays, backslashes too, so that escaping twice does no harm. The caller frees. */
 char *cli_escape(const char *text, size_t length);
 
-/* Columns that a terminal takes for an escaped text: two for the wide characters of East Asia, none for accents. */
+/* Columns of an escaped text on a terminal: two for the wide characters of East Asia, none for combining marks. */
 int cli_columns(const char *text);
-/* The same for the first `length` bytes. */
+/* cli_columns of the first `length` bytes. */
 int cli_columns_of(const char *text, size_t length);
 
-/* The text if it fits in so many columns, else its beginning and its end around "…", of a path whole parts of it:
+/* Shortens a text to so many columns: keeps its beginning and its end around "…", in a path whole parts of it:
  * "/model/layers.11/…/Conv". The caller frees. */
 char *cli_shorten(const char *text, int columns);
-/* The same of a name as a file has it, escaped first. The caller frees. */
+/* cli_shorten of a name as it is in a file: escapes it first. The caller frees. */
 char *cli_short_name(const char *name, int columns);
 
-/* The longest beginning of a text that fits in so many columns and ends before a blank; a word that is longer than all
- * of them is cut. *next is where the rest begins, behind the blanks. */
+/* Length of the longest prefix that fits in so many columns and ends before a blank; a longer word is cut. *next is set
+ * to the rest, after the blanks. */
 size_t cli_line_of(const char *text, int columns, const char **next);
 
 #endif

@@ -31,7 +31,7 @@ void cli_values_free(tort_value **values, int32_t count) {
     free(values);
 }
 
-/* What is not given is of no type, which the run refuses. */
+/* Runs a model of tensors. A missing input has type UNDEFINED, which the run refuses. */
 static tort_status run_tensors(tort_context *context, tort_value *const *inputs, int32_t input_count,
                                tort_value **outputs, int32_t output_count, tort_error *error) {
     tort_tensor *tensors = cli_alloc((size_t)input_count, sizeof *tensors);

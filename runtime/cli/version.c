@@ -1,6 +1,6 @@
-/* version.c - `tinyort version`: what this build is, for reports of bugs and for scripts.
+/* version.c - `tinyort version`: describes this build, for bug reports and for scripts.
  *
- * TORT_COMMIT is given by the Makefile to this file alone, so that a commit compiles nothing else again. */
+ * The Makefile defines TORT_COMMIT for this file alone, so that a commit recompiles nothing else. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@
 #define ARCHITECTURE "unknown"
 #endif
 
-/* What a provider of this build has code for; NULL: it is not in this build. */
+/* Devices that a provider's code is built for; NULL if the provider is not in this build. */
 static const char *built_for(const tort_provider_info *info) {
     if (!info->present) return NULL;
     return info->built_for ? info->built_for : "any device that it simulates";
@@ -65,7 +65,7 @@ static void find_libraries(library *libraries, char *jpeg, size_t size) {
 
 /* ---- opsets ------------------------------------------------------------------------------------------------------ */
 
-/* The versions of a domain that rows of this build hold for. */
+/* Range of opsets of a domain that the rows of this build cover. */
 typedef struct domain {
     const char *name;
     int32_t oldest, newest;

@@ -1,7 +1,7 @@
-/* images.c - decodes pictures and makes tensors of them, in the steps that training pipelines use: decode to 8-bit RGB,
- * resize (triangle filter, wide enough not to alias when shrinking, rounded to 8 bits a pass), crop the middle, scale,
- * subtract the mean, divide by the deviation, order the channels. A grey input gets 0.299 R + 0.587 G + 0.114 B.
- * A picture's own orientation tag is not applied. */
+/* images.c - decodes pictures and turns them into tensors by the steps of training pipelines: decode to 8-bit RGB,
+ * rotate by the Exif orientation of a JPEG, resize (triangle filter, widened against aliasing when shrinking, rounded
+ * to 8 bits per pass), crop the middle, scale, subtract the mean, divide by the deviation, order the channels. For an
+ * input of one channel, grey is 0.299 R + 0.587 G + 0.114 B. Other formats' orientation tags are not applied. */
 #include <errno.h>
 #include <math.h>
 #include <png.h>
@@ -63,7 +63,7 @@ static tort_status read_png(const char *path, picture *out, tort_error *error) {
 /* ---- JPEG -------------------------------------------------------------------------------------------------------- */
 
 typedef struct jpeg_guard {
-    struct jpeg_error_mgr manager; /* first: the library gives back this pointer */
+    struct jpeg_error_mgr manager; /* first member: libjpeg passes a pointer to it, which is cast back */
     jmp_buf escape;
     char message[JMSG_LENGTH_MAX];
 } jpeg_guard;
@@ -87,16 +87,16 @@ static void read_jpeg_lines(struct jpeg_decompress_struct *info, float *levels, 
     }
 }
 
-/* ---- how a camera was held: tag 0x112 of Exif ---- */
+/* ---- orientation of the camera: tag 0x112 of Exif ---- */
 
-/* A number of 2 or 4 bytes of a TIFF file, which says itself in which order they stand. */
+/* A number of 2 or 4 bytes of a TIFF file, whose header states the byte order. */
 static uint32_t tiff_number(const uint8_t *at, int bytes, bool big_end_first) {
     uint32_t number = 0;
     for (int i = 0; i < bytes; i++) number |= (uint32_t)at[big_end_first ? bytes - 1 - i : i] << 8 * i;
     return number;
 }
 
-/* 1 to 8, as Exif counts them; 1 where nothing says it, or not in a way that can be understood. */
+/* Orientation 1 to 8 of Exif data; 1 (upright) if there is none, or it is malformed. */
 static int orientation_of(const uint8_t *data, size_t length) {
     enum { HEADER = 6, ENTRY = 12, ORIENTATION = 0x112, SHORT = 3 };
     if (length < HEADER + 8 || memcmp(data, "Exif\0", HEADER) != 0) return 1;
@@ -115,7 +115,7 @@ static int orientation_of(const uint8_t *data, size_t length) {
     return 1;
 }
 
-/* The picture as it was seen. */
+/* Rotates and mirrors a picture as its Exif orientation asks. */
 static void turn(picture *p, int orientation) {
     if (orientation == 1) return;
     const bool swapped = orientation >= 5;
@@ -135,7 +135,7 @@ static void turn(picture *p, int orientation) {
     *p = (picture){width, height, p->channels, levels};
 }
 
-/* What must outlive a jump out of the decoder. */
+/* State that must survive the longjmp out of the decoder: locals changed after setjmp would be indeterminate. */
 typedef struct jpeg_job {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
@@ -190,7 +190,7 @@ static tort_status read_jpeg(const char *path, picture *out, tort_error *error) 
     return status;
 }
 
-/* What a file is, its first bytes say: its name may be wrong. */
+/* Decodes a picture by its first bytes, as the file's name may be wrong. */
 static tort_status read_picture(const char *path, picture *out, tort_error *error) {
     static const uint8_t png[] = {0x89, 'P', 'N', 'G'}, jpeg[] = {0xff, 0xd8, 0xff};
     uint8_t begin[4] = {0};
@@ -212,7 +212,7 @@ static float round_level(float level) {
     return rounded < 0 ? 0 : rounded > 255 ? 255 : rounded;
 }
 
-/* Resamples lines of `in_count` pixels, `step` floats apart, to `out_count` pixels; `lines` of them `line_step` apart.
+/* Resampling of `lines` lines from in_count to out_count pixels; steps between pixels and between lines are in floats.
  */
 typedef struct axis {
     int32_t in_count, out_count, lines;
@@ -309,7 +309,7 @@ static void make_grey(picture *p) {
 
 /* ---- the tensor -------------------------------------------------------------------------------------------------- */
 
-/* Where the dims of a port of this rank and layout stand; -1: there is no such dim. */
+/* Axes of an input that takes a picture; -1: it has no such axis. */
 typedef struct placing {
     int32_t rank, batch, channel, row, column;
 } placing;
@@ -394,7 +394,7 @@ bool cli_is_image(const char *path) {
     return dot && (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
 }
 
-/* The picture as `port` wants it, before it becomes numbers. */
+/* Resizes, crops and reduces the picture to the size and channels of `port`. */
 static tort_status prepare(const char *path, const tort_port *port, const cli_image_options *options, const placing *at,
                            picture *p, tort_error *error) {
     int64_t channels = at->channel < 0 ? 1 : port->rank < 0 ? 3 : port->dims[at->channel];

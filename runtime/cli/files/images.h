@@ -4,9 +4,9 @@
 
 #include "runtime/cli/options.h"
 
-bool cli_is_image(const char *path); /* by its ending */
-/* Decodes, resizes, crops, scales and lays out a picture as `port` wants it, batch 1. tensor->data comes from
- * tort_alloc_aligned of the default environment; the caller frees it. */
+bool cli_is_image(const char *path); /* true for .png, .jpg and .jpeg */
+/* Decodes, resizes, crops, scales and lays out a picture as `port` wants it, with batch 1. The caller frees the tensor
+ * with tort_tensor_file_free and the default environment. */
 tort_status cli_image_read(const char *path, const tort_port *port, const cli_image_options *options,
                            tort_tensor *tensor, tort_error *error);
 

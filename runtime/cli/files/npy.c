@@ -1,8 +1,7 @@
 /* npy.c - NumPy's .npy format, versions 1 to 3: a Python dictionary with type, order and shape, then the elements.
  *
- * Read: bool, integers, floats and complex numbers of either byte order, either storage order, bytes and Unicode text.
- * Written: little-endian and row-major; types that NumPy does not have as the unsigned integers that hold their bits.
- */
+ * Reads bool, integers, floats and complex numbers of either byte order, either storage order, bytes and Unicode text.
+ * Writes little-endian and row-major; types that NumPy lacks as the unsigned integers that hold their bits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +11,11 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_SIZE 6
-#define HEADER_SIZE 10 /* magic, version, length of a version 1 header */
+#define HEADER_SIZE 10 /* magic number, version, 16-bit length of a header of version 1 */
 
 typedef struct npy_header {
     char kind;    /* 'f', 'i', 'u', 'b', 'c', 'S', 'U' */
-    size_t width; /* of an element: bytes, or characters of 'U' */
+    size_t width; /* of an element, in bytes; of 'U' in characters */
     bool swapped; /* big-endian */
     bool fortran; /* the first axis runs fastest */
     int32_t rank;
@@ -41,7 +40,7 @@ static tort_status bad_header(tort_error *error, const char *what) {
     return tort_fail(error, TORT_E_INPUT, "not a readable .npy file: %s", what);
 }
 
-/* The text behind 'key': in the dictionary; NULL if it is not there. `text` is terminated. */
+/* The text after 'key': in the dictionary; NULL if the key is missing. `text` is 0-terminated. */
 static const char *value_of(const char *text, const char *key) {
     const char *at = strstr(text, key);
     if (!at) return NULL;
@@ -131,7 +130,7 @@ static tort_type type_of(const npy_header *header) {
     return TORT_UNDEFINED;
 }
 
-/* The place in the file of element i in row-major order. */
+/* Position in the file of the element that is number i in row-major order. */
 static int64_t place_of(const npy_header *header, int64_t i) {
     if (!header->fortran) return i;
     int64_t place = 0, total = 1;
@@ -188,7 +187,7 @@ static uint32_t character(const npy_header *header, const uint8_t *at) {
     return code > 0x10ffff ? 0xfffd : code;
 }
 
-/* Text is padded with NUL up to the width; bytes are kept as they are, Unicode becomes UTF-8. */
+/* Copies a text without its NUL padding: bytes as they are, Unicode as UTF-8. Returns the length. */
 static size_t copy_text(const npy_header *header, const uint8_t *from, char *to) {
     size_t step = header->kind == 'U' ? 4 : 1, length = header->width, out = 0;
     while (length > 0 && character(header, from + (length - 1) * step) == 0) length--;
@@ -232,7 +231,7 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
         return tort_fail(error, TORT_E_INPUT, "the .npy file has %zu bytes of elements; its shape asks for more",
                          size - header.data);
     bool is_text = found.type == TORT_STRING;
-    if (is_text && width == 0 && (uint64_t)count > size) /* strings of no bytes are not in the file, but in memory */
+    if (is_text && width == 0 && (uint64_t)count > size) /* empty strings take memory, but no bytes of the file */
         return tort_fail(error, TORT_E_INPUT, "a file of %zu bytes with %lld empty strings", size, (long long)count);
     status = tort_tensor_file_alloc(&complete, &found, is_text ? need : 0, error);
     if (status) return status;
@@ -247,7 +246,7 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
 
 /* ---- write ------------------------------------------------------------------------------------------------------ */
 
-/* Characters of the longest string, at least one, as NumPy has it; false if one is not UTF-8. */
+/* Finds the length in characters of the longest string, at least 1, as NumPy does; false if a string is not UTF-8. */
 static bool longest_text(const tort_string *strings, int64_t count, size_t *longest) {
     *longest = 1;
     for (int64_t i = 0; i < count; i++) {
@@ -294,7 +293,7 @@ static bool write_header(FILE *file, const tort_tensor *tensor, const npy_header
     return fwrite(start, 1, sizeof start, file) == sizeof start && fwrite(text, 1, padded, file) == padded;
 }
 
-/* Elements below 8 bits, a byte each. */
+/* Writes elements of less than 8 bits, one per byte. */
 static bool write_unpacked(FILE *file, const uint8_t *data, int64_t count, unsigned bits) {
     for (int64_t i = 0; i < count; i++) {
         int value = 0;

@@ -1,7 +1,7 @@
 /* npz.c - reads a zip archive through its directory at the end: stored and deflated entries, each an .npy.
  *
- * Untrusted: every offset and size is checked against the file before it is used. Archives beyond 4 GB (zip64) are
- * refused by name. */
+ * The file is untrusted: every offset and size is checked against its length before it is used. Archives beyond 4 GB
+ * (zip64) are refused with a message that says so. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -20,7 +20,7 @@ static uint32_t number(const uint8_t *p, int bytes) {
     return value;
 }
 
-/* What the directory says of an entry. */
+/* An entry of the archive's directory. */
 typedef struct entry {
     uint32_t method, packed, size, offset;
     const char *name;
@@ -45,7 +45,7 @@ static bool read_entry(const uint8_t *bytes, size_t size, size_t *at, entry *out
     return true;
 }
 
-/* The packed bytes of an entry lie behind a header of their own, whose lengths may differ from the directory's. */
+/* The packed bytes of an entry. A local header precedes them, whose lengths may differ from the directory's. */
 static const uint8_t *entry_bytes(const uint8_t *bytes, size_t size, const entry *e) {
     if (e->offset > size || size - e->offset < LOCAL_SIZE || number(bytes + e->offset, 4) != 0x04034b50) return NULL;
     size_t start = e->offset + LOCAL_SIZE + number(bytes + e->offset + 26, 2) + number(bytes + e->offset + 28, 2);
@@ -61,7 +61,7 @@ static bool inflate_entry(const uint8_t *packed, const entry *e, uint8_t *out) {
     return result == Z_STREAM_END && stream.total_out == e->size;
 }
 
-/* The bytes of an entry; *owned is what the caller frees of them. */
+/* Unpacks an entry; *owned is memory that the caller frees, NULL if the entry is stored. */
 static tort_status unpack_entry(const uint8_t *bytes, size_t size, const entry *e, const uint8_t **data,
                                 uint8_t **owned, tort_error *error) {
     *owned = NULL;
@@ -70,7 +70,7 @@ static tort_status unpack_entry(const uint8_t *bytes, size_t size, const entry *
     *data = entry_bytes(bytes, size, e);
     if (!*data) return tort_fail(error, TORT_E_INPUT, "lies outside the file");
     if (e->method == 0 && e->packed == e->size) return TORT_OK;
-    /* deflate cannot shrink more than about 1032 times: a larger claim is a lie that would cost memory */
+    /* deflate shrinks by a factor of 1032 at most: a larger size is a lie that would cost memory */
     if (e->method != 8 || e->size / 1040 > e->packed)
         return tort_fail(error, TORT_E_INPUT, "is not packed as NumPy does");
     *owned = cli_alloc(e->size, 1);

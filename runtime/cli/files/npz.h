@@ -5,7 +5,7 @@
 #include "runtime/base/error.h"
 
 typedef struct cli_npz_array {
-    char *name;         /* without the .npy; owned */
+    char *name;         /* without ".npy"; owned */
     tort_tensor tensor; /* owned, as from tort_tensor_npy_decode */
 } cli_npz_array;
 

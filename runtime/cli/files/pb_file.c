@@ -1,4 +1,4 @@
-/* pb_file.c - see pb_file.h: opening, and errors of files. Read next: pb_write.c. */
+/* pb_file.c - see pb_file.h: opening files, and their errors. Read next: pb_write.c. */
 #include "runtime/cli/files/pb_file.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@ bool tort_path_ends(const char *path, const char *ending) {
     return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
-/* Parses within the limit for the file's size, which is not that of what is read then. */
+/* Parses a message within a memory limit by the file's size; what `read` allocates afterwards does not count. */
 static tort_status parse_limited(tort_loader *loader, const ProtobufCMessageDescriptor *root,
                                  tort_status (*read)(tort_loader *loader, const void *proto, void *ud), void *ud) {
     tort_account account;

@@ -1,7 +1,7 @@
-/* pb_write.c - writes tensors and other values as ONNX's messages.
+/* pb_write.c - writes tensors and other values as ONNX messages.
  *
- * The structs of a message borrow names and data; protobuf-c writes them to the file piece by piece, so nothing that is
- * large is copied. */
+ * The structs of a message borrow names and data, and protobuf-c writes them to the file piece by piece, so that no
+ * large data is copied. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes) {
     if (buffer->ok && size) buffer->ok = fwrite(bytes, 1, size, buffer->file) == size;
 }
 
-/* Lengths within a message have 31 bits. */
+/* Writes a message; false with EFBIG if it is larger than 2 GiB, as lengths in a message have 31 bits. */
 static bool write_message(FILE *file, const ProtobufCMessage *message) {
     file_buffer buffer = {.base = {.append = append}, .file = file, .ok = true};
     errno = message ? EFBIG : ENOMEM;
@@ -32,7 +32,7 @@ static bool write_message(FILE *file, const ProtobufCMessage *message) {
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* NULL: out of memory. */
+/* Strings as protobuf-c's structs, which borrow their bytes; NULL: out of memory. */
 static ProtobufCBinaryData *make_strings(tort_arena *arena, const tort_string *strings, size_t count) {
     ProtobufCBinaryData *made = tort_arena_array(arena, count, sizeof *made);
     for (size_t i = 0; made && i < count; i++)
@@ -63,7 +63,7 @@ static void *make_tensor(tort_arena *arena, const tort_tensor *tensor, const cha
 
 static void *make_value(tort_arena *arena, const tort_value *value, const char *name);
 
-/* The elements of a sequence or map, or that of an optional. */
+/* The elements of a sequence, map or optional as a message. */
 static TortOnnx__SequenceProto *make_elements(tort_arena *arena, const tort_value *value, const char *name) {
     const tort_kind kind = tort_type_kind(tort_type_element(tort_value_type_of(value)));
     const size_t count = (size_t)tort_value_count(value);
@@ -82,7 +82,7 @@ static TortOnnx__SequenceProto *make_elements(tort_arena *arena, const tort_valu
       : kind == TORT_SEQUENCE ? &proto->n_sequence_values
       : kind == TORT_OPTIONAL ? &proto->n_optional_values
                               : &proto->n_map_values) = count;
-    proto->tensor_values = (TortOnnx__TensorProto **)elements; /* the count says which list it is */
+    proto->tensor_values = (TortOnnx__TensorProto **)elements; /* only the list with a count is written */
     proto->sequence_values = proto->optional_values = (TortOnnx__SequenceProto **)elements;
     proto->map_values = (TortOnnx__MapProto **)elements;
     return proto;
@@ -119,7 +119,7 @@ static void *make_value(tort_arena *arena, const tort_value *value, const char *
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* An empty name is none. */
+/* NULL for an empty name, so that the field is left out. */
 static const char *given(const char *name) {
     return name && *name ? name : NULL;
 }

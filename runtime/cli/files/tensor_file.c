@@ -1,5 +1,5 @@
-/* tensor_file.c - single tensors in files: the choice by the path's ending, and reading .pb. See npy.c for the other
- * side, pb_write.c for writing, value_file.c for what is no tensor. */
+/* tensor_file.c - single tensors in files: chooses the format by the path's ending, and reads .pb. npy.c reads .npy,
+ * pb_write.c writes .pb, value_file.c handles values that are not tensors. */
 #include "runtime/cli/files/tensor_file.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Strings that are borrowed move behind the elements. */
+/* Copies borrowed strings into the space behind the elements. */
 static void own_strings(tort_string *strings, size_t count) {
     char *text = (char *)(strings + count);
     for (size_t i = 0; i < count; i++) {

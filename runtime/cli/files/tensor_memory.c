@@ -5,7 +5,8 @@
 
 #include "runtime/base/memory.h"
 
-/* A block is its size, up to the next aligned address; the elements; the bytes of strings. */
+/* Layout of a block: its size, padded to TORT_HOST_ALIGN so that the elements are aligned; the elements; bytes of
+ * strings. */
 tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error) {
     size_t size;
     if (!tort_tensor_bytes(tensor, &size) || !tort_add_size(size, text, &size) ||

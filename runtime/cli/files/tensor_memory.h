@@ -1,13 +1,13 @@
-/* tensor_memory.h - memory of a tensor that comes from a file: one block, with the bytes of its strings. */
+/* tensor_memory.h - memory of a tensor from a file: one block, with the bytes of its strings. */
 #ifndef TORT_CLI_FILES_TENSOR_MEMORY_H
 #define TORT_CLI_FILES_TENSOR_MEMORY_H
 
 #include "runtime/base/error.h"
 
-/* Memory for a tensor whose type and shape are set, and `text` more bytes for its strings. Freed like one that was
- * read. */
+/* Allocates memory for a tensor whose type and shape are set, and `text` more bytes for its strings. Freed by
+ * tort_tensor_file_free. */
 tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error);
-/* Frees data, and strings, of a tensor that was read. */
+/* Frees the data and strings of a tensor from tort_tensor_file_alloc; no effect if data is NULL. */
 void tort_tensor_file_free(const tort_env *env, tort_tensor *tensor);
 
 #endif

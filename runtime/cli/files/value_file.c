@@ -1,5 +1,4 @@
-/* value_file.c - see value_file.h. Reading goes as deep as the type that is asked for, and every value must be of it.
- */
+/* value_file.c - see value_file.h. The expected type bounds the depth of the recursion; every value must match it. */
 #include "runtime/cli/files/value_file.h"
 
 #include <string.h>
@@ -52,8 +51,8 @@ static const void *value_at(const TortOnnx__SequenceProto *proto, tort_kind kind
     return NULL;
 }
 
-/* Every value in a container must be of the kind that is wanted. What elem_type says of one without values counts for
- * nothing: writers do not know better. */
+/* Checks that every value in a container is of the wanted kind. elem_type is ignored if there are no values, since
+ * writers do not set it reliably then. */
 static tort_status check_kinds(tort_loader *loader, const TortOnnx__SequenceProto *proto, tort_kind wanted) {
     static const tort_kind kinds[] = {TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP};
     const tort_container_facts facts = tort_container_of(wanted);
@@ -104,7 +103,7 @@ static tort_status read_optional(tort_loader *loader, const TortOnnx__SequencePr
 
 /* ---- maps -------------------------------------------------------------------------------------------------------- */
 
-/* The keys as a tensor value. */
+/* Reads the keys of a map as a tensor value. */
 static tort_status read_keys(tort_loader *loader, const TortOnnx__MapProto *proto, tort_type type, tort_value **keys) {
     const size_t count = type == TORT_STRING ? proto->n_string_keys : proto->n_keys;
     const tort_tensor shape = {.type = type, .rank = 1, .dims = {(int64_t)count}};
@@ -158,7 +157,7 @@ static tort_status read_map(tort_loader *loader, const TortOnnx__MapProto *proto
 
 /* ---- any value --------------------------------------------------------------------------------------------------- */
 
-/* *value may be set after a failure too: it is to be released. */
+/* Reads a value. *value may be set after a failure too: the caller releases it. */
 static tort_status read_value(tort_loader *loader, const void *proto, tort_value_type type, tort_value **value) {
     switch (tort_type_kind(type)) {
     case TORT_TENSOR: return read_tensor(loader, proto, type.type, value);

@@ -1,4 +1,5 @@
-/* whole_file.c - reads whole files, asks back when a name is misspelt, and leaves no half of a file behind. */
+/* whole_file.c - reads whole files, suggests names for misspelt ones, and writes files that are never left half done.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The nearest name to path's last part in its folder, as a question; "" if there is none. */
+/* The name in the folder that is nearest to the path's last part, as a question; "" if there is none. */
 static void nearest_file(const char *path, char *hint, size_t size) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *folder = slash ? cli_copy_text(path, (size_t)(slash - path) + 1) : cli_copy_text("./", 2);
@@ -82,7 +83,7 @@ tort_status cli_check_folder(const char *option, const char *folder, tort_error 
     struct stat facts;
     char *there = cli_copy_text(folder, strlen(folder));
     size_t length = strlen(there);
-    while (length && stat(there, &facts) != 0 && errno == ENOENT) { /* up to what exists */
+    while (length && stat(there, &facts) != 0 && errno == ENOENT) { /* cut back to the part of the path that exists */
         while (length && there[length - 1] == '/') there[--length] = 0;
         while (length && there[length - 1] != '/') there[--length] = 0;
     }
@@ -116,7 +117,7 @@ tort_status cli_make_folder(const char *option, const char *folder, tort_error *
 
 /* ---- new files --------------------------------------------------------------------------------------------------- */
 
-/* What a signal has to remove; at most one file is being written. */
+/* File that a signal handler removes; at most one is being written. */
 static const char *volatile unfinished_path;
 
 static void remove_unfinished(int number) {
@@ -128,7 +129,7 @@ static void remove_unfinished(int number) {
 static void on_interruption(void (*action)(int)) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (signal(numbers[i], action) == SIG_IGN) signal(numbers[i], SIG_IGN); /* as under nohup */
+        if (signal(numbers[i], action) == SIG_IGN) signal(numbers[i], SIG_IGN); /* stays ignored, as under nohup */
 }
 
 cli_new_file cli_new_file_begin(const char *folder, const char *name) {
