@@ -28,7 +28,7 @@ typedef struct tort_fused_attention_params {
     bool nan_to_zero; /* a probability that is NaN counts as 0 */
 } tort_fused_attention_params;
 
-/* tort_kernel.restride of its kernels: of Q, K or V. */
+/* tort_kernel.strides.restride of its kernels: of Q, K or V. */
 void tort_attention_restride(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
 
 /* Element offset of row 0 of matrix number i of outer * inner. */

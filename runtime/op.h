@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 13u
+#define TORT_PROVIDER_ABI 14u
 
 #ifdef __cplusplus
 extern "C" {
@@ -148,7 +148,7 @@ typedef struct tort_call {
     void *fitted;                     /* result of the kernel's fit */
     const struct tort_kernel *kernel; /* the kernel's row */
     void *device;                     /* result of the provider's open */
-    void *stream;                     /* result of the provider's stream_open */
+    void *stream;                     /* result of the provider's stream.open */
     const tort_env *env;              /* env->parallel_for is set */
     int32_t node;                     /* index in the graph; for a device that reports a bad value later */
     struct tort_text *text;           /* for new strings, see tort_call_text */

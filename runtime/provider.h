@@ -102,13 +102,13 @@ typedef struct tort_condition {
 
 /* Arguments and results of prepare. */
 typedef struct tort_prepare {
-    /* inputs[i].data is set for constants, except large ones of tort_kernel.read_in_parts; params as for claims */
+    /* inputs[i].data is set for constants, except large ones of tort_kernel.pack.in_parts; params as for claims */
     const tort_node_view *node;
     const tort_target *target;
     void *device;
     const tort_env *env;
     void *packed;   /* to fill: pack_size bytes in the provider's memory (zeroed if that is host memory, unless the row
-                       writes_all_packed); NULL: none */
+                       pack.writes_all); NULL: none */
     void *prepared; /* to fill: other data for run and release */
     const struct tort_in_file *in_file; /* for tort_prepare_read */
     tort_error *error;
@@ -142,57 +142,70 @@ typedef enum tort_in_segment {
     TORT_SEGMENT_ONLY /* not alone: the row has a claim and nothing else */
 } tort_in_segment;
 
-/* tort_kernel.layout of an elementwise row, which runs in any layout of its provider. */
+/* tort_kernel.layout.id of an elementwise row, which runs in any layout of its provider. */
 enum { TORT_ANY_LAYOUT = -1 };
 
-/* A kernel. An operator can have several rows: the first one of the table that claims a node serves it. */
+/* A kernel. An operator can have several rows: the first one of the table that claims a node serves it. A small
+ * provider writes domain, op, name, claim and run; everything else is 0 or NULL where it is not wanted. */
 typedef struct tort_kernel {
     const char *domain, *op; /* op "*": any operator */
     const char *name;        /* shown in reports: "conv_implicit_gemm_tf32", "reference" */
-    uint32_t host_inputs;    /* inputs whose VALUES it reads in host memory */
-    tort_library needs;
     tort_verdict (*claim)(const tort_target *target, const tort_node_view *node); /* pure; NULL: yes */
-    /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
-    tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
-    /* Pure: bytes of packed weights that prepare will write, so that a plan knows them before a weight is read; bit i
-     * of *consumed: input i is packed, and run never reads it. NULL: nothing is packed. Packed bytes hold no addresses:
-     * a saved plan contains them, and a session loaded from it gets them without calling prepare, which must make
-     * nothing else for a node that it packs. */
-    tort_status (*pack_size)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
-                             tort_error *error);
-    /* Bit i: prepare accepts constant input i without data, and reads it in parts. */
-    uint32_t read_in_parts;
-    bool writes_all_packed;                        /* prepare writes every byte of packed: no need to zero it */
-    tort_status (*prepare)(tort_prepare *prepare); /* NULL: nothing to prepare */
-    tort_status (*run)(const tort_call *call);     /* NULL: the operator's reference */
-    int32_t variant;                               /* for a run shared by rows, which reads call->kernel->variant */
-    void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
-    tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
-    void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */
-    tort_in_segment segment;
+    tort_status (*run)(const tort_call *call);                                    /* NULL: the operator's reference */
+    int32_t variant;      /* for functions shared by rows, which read call->kernel->variant or node->kernel->variant */
+    uint32_t host_inputs; /* inputs whose VALUES run reads in host memory */
+    tort_library needs;
     /* Bit i: run may write output 0 in place over input i if both have one shape and one element size: it reads an
      * element before it writes the one at its place, and never after. A plan decides whether it does. */
     uint32_t in_place;
-    /* Bit i: run addresses the elements of input i by strides in params. Then a plan need not run the Transpose, Split,
-     * Slice or Gather that would only make the input contiguous: restride changes params, which resolve made for these
-     * shapes in row-major order, so that neighbours along axis k of the input are strides[k] elements apart. size must
-     * not depend on strides. */
-    uint32_t strided;
-    void (*restride)(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
-    /* Layout (number from 1 on of a row of tort_provider.layouts) in which the kernel reads input i if bit i of
-     * layout_inputs is set, and writes output i if bit i of layout_outputs is set; everything else is plain, and so is
-     * all with layout 0. Tensors have the shapes of the node: only the order of their bytes differs. A layout pays if
-     * values stay in it between such kernels: a node without such a neighbour goes to the provider's next row with a
-     * run that claims it, if there is one, unless layout_alone says otherwise.
-     * TORT_ANY_LAYOUT: plain, or the layout of a neighbour. The inputs and outputs above must then be of one shape; an
-     * input of one element stays plain. In a layout, such a kernel sees lists (rank 1) of all elements of the layout,
-     * padding included. It has a run, and neither size, pack_size nor fit. */
-    int32_t layout;
-    uint32_t layout_inputs, layout_outputs;
-    bool layout_follows; /* pays only beside a kernel of this layout that does not follow */
-    /* Pure: true if the node is faster in this layout than by the next row even if all its operands are converted: then
-     * it needs no neighbour. NULL: no. */
-    bool (*layout_alone)(const tort_node_view *node);
+    tort_in_segment segment;
+    /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
+    tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
+
+    /* Once a session: prepare, which release undoes. Once a plan: fit, which unfit undoes. NULL: nothing to do. */
+    tort_status (*prepare)(tort_prepare *prepare);
+    void (*release)(void *device, const tort_env *env, void *prepared);
+    tort_status (*fit)(tort_fit *fit);
+    void (*unfit)(void *device, const tort_env *env, void *fitted);
+
+    /* Weights in the order in which run reads them, written by prepare. */
+    struct {
+        /* Pure: bytes of packed weights that prepare will write, so that a plan knows them before a weight is read;
+         * bit i of *consumed: input i is packed, and run never reads it. NULL: nothing is packed. Packed bytes hold no
+         * addresses: a saved plan contains them, and a session loaded from it gets them without calling prepare, which
+         * must make nothing else for a node that it packs. */
+        tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                            tort_error *error);
+        uint32_t in_parts; /* bit i: prepare accepts constant input i without data, and reads it in parts */
+        bool writes_all;   /* prepare writes every byte of packed: no need to zero it */
+    } pack;
+
+    /* Inputs that run addresses by strides in params. Then a plan need not run the Transpose, Split, Slice or Gather
+     * that would only make them contiguous. size must not depend on strides. */
+    struct {
+        uint32_t inputs; /* bit i: input i */
+        /* Changes params, which resolve made for these shapes in row-major order, so that neighbours along axis k of
+         * the input are strides[k] elements apart. */
+        void (*restride)(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
+    } strides;
+
+    /* The layout of the operands in the two masks; everything else is plain. Tensors have the shapes of the node: only
+     * the order of their bytes differs. A layout pays if values stay in it between such kernels: a node without such a
+     * neighbour goes to the provider's next row with a run that claims it, if there is one, unless `alone` says
+     * otherwise. */
+    struct {
+        /* Number from 1 on of a row of tort_provider.layouts; 0: all is plain. TORT_ANY_LAYOUT: plain, or the layout of
+         * a neighbour. The inputs and outputs of the masks must then be of one shape; an input of one element stays
+         * plain. In a layout, such a kernel sees lists (rank 1) of all elements of the layout, padding included. It has
+         * a run, and neither size, pack.size nor fit. */
+        int32_t id;
+        uint32_t inputs, outputs; /* bit i: the kernel reads input i, or writes output i, in the layout */
+        bool follows;             /* pays only beside a kernel of this layout that does not follow */
+        /* Pure: true if the node is faster in this layout than by the next row even if all its operands are converted:
+         * then it needs no neighbour. NULL: no. */
+        bool (*alone)(const tort_node_view *node);
+    } layout;
+
     /* Set by the core, see tort_provider.widening: the row that this one runs for other types; NULL: none. */
     const struct tort_kernel *of;
 } tort_kernel;
@@ -247,19 +260,22 @@ typedef struct tort_segment_view {
 /* Processors that can access a pointer. */
 enum { TORT_REACH_HOST = 1u << 0, TORT_REACH_DEVICE = 1u << 1 };
 
+/* A provider whose kernels read and write host memory needs abi, name, summary, kernels, host_memory and open; the rest
+ * is for devices with memory of their own, and for what a provider offers beyond kernels. */
 typedef struct tort_provider {
     uint32_t abi;          /* TORT_PROVIDER_ABI */
     const char *name;      /* as in a chain */
     const char *summary;   /* one line for `tinyort providers` */
     const char *built_for; /* targets of this build's code: "sm_80 sm_90 PTX-75", "x86-64-v2 v3 v4"; NULL: any */
+    /* The kernels: tables that end with a row whose op is NULL; the list ends with NULL. */
+    const tort_kernel *const *kernels;
+    const char *const *option_keys; /* known option keys; ends with NULL */
+    bool host_memory;               /* kernels access host memory: `memory` may be empty */
+    bool prepares_in_parallel;      /* kernels of different nodes may prepare at once, with a thread-safe allocator */
     /* Not NULL: this row is a placeholder for a provider in a shared object. load opens it when it is first named and
      * returns its vtable, or NULL with the condition filled; the rest of this row is then unused. */
     const struct tort_provider *(*load)(tort_condition *condition);
-    bool host_memory; /* kernels access host memory: alloc .. copy may be NULL */
-    /* The kernels: tables that end with a row whose op is NULL; the list ends with NULL. */
-    const tort_kernel *const *kernels;
-    /* Known option keys; ends with NULL. */
-    const char *const *option_keys;
+
     /* Describes the target named by text ("sm_87") without accessing a device. NULL: not possible. */
     tort_status (*describe)(const tort_provider_config *config, const char *text, tort_target *target,
                             tort_error *error);
@@ -270,43 +286,57 @@ typedef struct tort_provider {
      * true, fills message with its version ("13.1"), otherwise with the file names tried, and cure. */
     bool (*library)(void *device, tort_library library, char *message, size_t message_size, char *cure,
                     size_t cure_size);
-    void *(*alloc)(void *device, size_t bytes);          /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */
-    void (*free)(void *device, void *ptr, size_t bytes); /* bytes: as given to alloc */
     /* Bracket every call of tinyort.h that reaches the device, on the calling thread. The result of enter is passed to
      * leave: the thread's own current device, say, which is then restored. NULL: nothing to do. */
     int32_t (*enter)(void *device);
     void (*leave)(void *device, int32_t before);
-    /* Copies in the order of the stream; TO_HOST returns when the bytes have arrived. */
-    tort_status (*copy)(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
-                        tort_error *error);
-    /* A copy to the host that is complete only when sync has succeeded. NULL: copy is used. */
-    tort_status (*copy_late)(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_error *error);
-    /* Announces that between two syncs of the stream there are so many copies between host and device, of so many bytes
-     * in total: a chance to allocate memory from which they run asynchronously. Called again if a plan needs more; a
-     * failure only costs time. NULL: nothing to allocate. */
-    void (*stage)(void *device, void *stream, int32_t copies, size_t bytes);
-    /* Recording. Set also by a provider that can only describe a device. The runs of some plans consist only of work on
-     * the stream, the same each time but for the contents of host memory. begin and end bracket the steps of such a
-     * run; `same`: the last run was the same, at the same device addresses. begin returns true if the work is recorded
-     * already: then only steps that copy between host and device are executed, and end launches the recording.
-     * Otherwise all steps are executed, and begin may start recording them. end returns true if nothing of the work was
-     * executed, so that all must be requested again. recording_note: why it does not record, or "". */
-    bool records;
-    bool (*begin)(void *device, void *stream, bool same);
-    bool (*end)(void *device, void *stream, tort_status status);
-    void (*recording_note)(void *device, char *text, size_t size);
-    tort_status (*stream_open)(void *device, void **stream, tort_error *error); /* stream of a context; NULL: none */
-    void (*stream_close)(void *device, void *stream);
-    /* Waits for the stream; reports device errors since the last call. NULL: nothing to wait for. */
-    tort_status (*sync)(void *device, void *stream, tort_error *error);
-    /* Counts the requests to the device for this stream since it was opened; requests without a stream, such as
-     * allocations, count for all streams. NULL: not counted. */
-    void (*calls)(void *device, void *stream, struct tort_device_calls *calls);
-    /* Bytes free on the device now, for the report; 0: unknown. NULL: not known. */
-    uint64_t (*memory_free)(void *device);
-    /* TORT_REACH bits of a pointer, so that an application's pointer into the wrong memory is an error and not a crash.
-     * NULL: not known. */
-    uint32_t (*reach)(void *device, const void *pointer);
+    /* Measures the peak rates of its kernels, in some tenths of a second, on the threads of env; *peak is 0 on entry,
+     * and unknown rates stay 0. NULL: not measured. */
+    void (*peak)(void *device, const tort_env *env, struct tort_peak *peak);
+
+    struct {
+        void *(*alloc)(void *device, size_t bytes);          /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */
+        void (*free)(void *device, void *ptr, size_t bytes); /* bytes: as given to alloc */
+        /* Copies in the order of the stream; TO_HOST returns when the bytes have arrived. */
+        tort_status (*copy)(void *device, void *stream, void *dst, const void *src, size_t bytes,
+                            tort_direction direction, tort_error *error);
+        /* A copy to the host that is complete only when sync has succeeded. NULL: copy is used. */
+        tort_status (*copy_late)(void *device, void *stream, void *dst, const void *src, size_t bytes,
+                                 tort_error *error);
+        /* Announces that between two syncs of the stream there are so many copies between host and device, of so many
+         * bytes in total: a chance to allocate memory from which they run asynchronously. Called again if a plan needs
+         * more; a failure only costs time. NULL: nothing to allocate. */
+        void (*stage)(void *device, void *stream, int32_t copies, size_t bytes);
+        /* Bytes free on the device now, for the report; 0: unknown. NULL: not known. */
+        uint64_t (*bytes_free)(void *device);
+        /* TORT_REACH bits of a pointer, so that an application's pointer into the wrong memory is an error and not a
+         * crash. NULL: not known. */
+        uint32_t (*reach)(void *device, const void *pointer);
+    } memory;
+
+    struct {
+        tort_status (*open)(void *device, void **stream, tort_error *error); /* stream of a context; NULL: none */
+        void (*close)(void *device, void *stream);
+        /* Waits for the stream; reports device errors since the last call. NULL: nothing to wait for. */
+        tort_status (*sync)(void *device, void *stream, tort_error *error);
+        /* Counts the requests to the device for this stream since it was opened; requests without a stream, such as
+         * allocations, count for all streams. NULL: not counted. */
+        void (*calls)(void *device, void *stream, struct tort_device_calls *calls);
+    } stream;
+
+    /* The runs of some plans consist only of work on the stream, the same each time but for the contents of host
+     * memory: such work is recorded once, and launched as a whole. */
+    struct {
+        bool can; /* set also by a provider that can only describe a device */
+        /* begin and end bracket the steps of such a run; `same`: the last run was the same, at the same device
+         * addresses. begin returns true if the work is recorded already: then only steps that copy between host and
+         * device are executed, and end launches the recording. Otherwise all steps are executed, and begin may start
+         * recording them. end returns true if nothing of the work was executed, so that all must be requested again. */
+        bool (*begin)(void *device, void *stream, bool same);
+        bool (*end)(void *device, void *stream, tort_status status);
+        void (*note)(void *device, char *text, size_t size); /* why it does not record, or "" */
+    } recording;
+
     /* Not NULL: compiles nodes whose rows allow it (tort_in_segment) together. A kernel as any other, except for its
      * view: node->segment is set, params are those of its nodes. `claim` may refuse; `fit` compiles for the shapes of
      * one plan, with which the result is kept; `run` runs the result (call->fitted); `unfit` frees it. domain and op
@@ -319,11 +349,6 @@ typedef struct tort_provider {
     const tort_kernel *widening;
     /* Layouts of its kernels beside plain; ends with a row whose name is NULL. NULL: none. */
     const tort_layout *layouts;
-    /* Measures the peak rates of its kernels, in some tenths of a second, on the threads of env; *peak is 0 on entry,
-     * and unknown rates stay 0. NULL: not measured. */
-    void (*peak)(void *device, const tort_env *env, struct tort_peak *peak);
-    /* Kernels may prepare on several threads at once, for different nodes, with a thread-safe allocator. */
-    bool prepares_in_parallel;
 } tort_provider;
 
 /* True if the row runs the operator's plain loop. False for the memory of a device, even if the row of a described

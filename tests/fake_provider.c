@@ -68,9 +68,9 @@ static const tort_provider fake = {.abi = TORT_PROVIDER_ABI,
                                    .summary = "for tests",
                                    .kernels = tables,
                                    .open = fake_open,
-                                   .alloc = fake_alloc,
-                                   .free = fake_free,
-                                   .copy = fake_copy};
+                                   .memory.alloc = fake_alloc,
+                                   .memory.free = fake_free,
+                                   .memory.copy = fake_copy};
 
 /* A second fake is one more vtable and one more line here. */
 const tort_provider *const fake_providers[] = {&fake, NULL};

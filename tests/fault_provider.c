@@ -205,9 +205,9 @@ static const tort_provider fault = {.abi = TORT_PROVIDER_ABI,
                                     .open = fault_open,
                                     .close = fault_close,
                                     .library = fault_library,
-                                    .alloc = fault_alloc,
-                                    .free = fault_free,
-                                    .copy = fault_copy,
-                                    .sync = fault_sync};
+                                    .memory.alloc = fault_alloc,
+                                    .memory.free = fault_free,
+                                    .memory.copy = fault_copy,
+                                    .stream.sync = fault_sync};
 
 const tort_provider *const fault_providers[] = {&fault, NULL};

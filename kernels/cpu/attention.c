@@ -165,7 +165,7 @@ static tort_status run_attention(const tort_call *call) {
 
 const tort_kernel tort_cpu_attention[] = {
     {"tinyort", "FusedAttention", "attention_blocks", .claim = claim_attention, .size = size_attention,
-     .run = run_attention, .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
-     .restride = tort_attention_restride},
+     .run = run_attention, .strides.inputs = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
+     .strides.restride = tort_attention_restride},
     {.op = NULL},
 };

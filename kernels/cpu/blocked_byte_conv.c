@@ -392,10 +392,10 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_blocked_byte_conv[] = {
-    {"", "QLinearConv", "qlinear_conv_blocked", .claim = claim_blocked, .size = size, .pack_size = pack_size,
-     .writes_all_packed = true, .prepare = prepare_weights, .run = run, .layout = TORT_BLOCKED, .layout_inputs = 1,
-     .layout_outputs = 1},
-    {"", "QLinearConv", "qlinear_conv_blocked_first", .claim = claim_plain, .size = size, .pack_size = pack_size,
-     .writes_all_packed = true, .prepare = prepare_weights, .run = run, .layout = TORT_BLOCKED, .layout_outputs = 1},
+    {"", "QLinearConv", "qlinear_conv_blocked", .claim = claim_blocked, .size = size, .pack.size = pack_size,
+     .pack.writes_all = true, .prepare = prepare_weights, .run = run,
+     .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1}},
+    {"", "QLinearConv", "qlinear_conv_blocked_first", .claim = claim_plain, .size = size, .pack.size = pack_size,
+     .pack.writes_all = true, .prepare = prepare_weights, .run = run, .layout = {TORT_BLOCKED, .outputs = 1}},
     {.op = NULL},
 };

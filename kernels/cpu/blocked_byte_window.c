@@ -312,9 +312,9 @@ static tort_status run_pool(const tort_call *call) {
 
 const tort_kernel tort_cpu_blocked_byte_window[] = {
     {"", "QLinearConv", "qlinear_conv_blocked_depthwise", .claim = claim_depthwise, .size = size_depthwise,
-     .pack_size = pack_size, .prepare = prepare_depthwise, .run = run_depthwise, .layout = TORT_BLOCKED,
-     .layout_inputs = 1, .layout_outputs = 1},
-    {"", "MaxPool", "max_pool_blocked_bytes", .claim = claim_pool, .run = run_pool, .layout = TORT_BLOCKED,
-     .layout_inputs = 1, .layout_outputs = 1},
+     .pack.size = pack_size, .prepare = prepare_depthwise, .run = run_depthwise,
+     .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1}},
+    {"", "MaxPool", "max_pool_blocked_bytes", .claim = claim_pool, .run = run_pool,
+     .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1}},
     {.op = NULL},
 };

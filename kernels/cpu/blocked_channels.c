@@ -347,26 +347,25 @@ static tort_status run_concat(const tort_call *call) {
 #define CHANNELS(op_, variant_)                                                                                        \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "channels_blocked", .claim = claim_channels, .size = size_channels,           \
-        .run = run_channels, .variant = variant_, .in_place = 3, .layout = TORT_BLOCKED, .layout_inputs = 3,           \
-        .layout_outputs = 1, .layout_follows = true                                                                    \
+        .run = run_channels, .variant = variant_, .in_place = 3, .layout.id = TORT_BLOCKED, .layout.inputs = 3,        \
+        .layout.outputs = 1, .layout.follows = true                                                                    \
     }
 #define AVERAGE(op_, name_, claim_, run_, outputs_)                                                                    \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = name_, .claim = claim_, .size = size_average, .run = run_,                    \
-        .layout = TORT_BLOCKED, .layout_inputs = 1, .layout_outputs = outputs_, .layout_follows = true                 \
+        .layout.id = TORT_BLOCKED, .layout.inputs = 1, .layout.outputs = outputs_, .layout.follows = true              \
     }
 
 const tort_kernel tort_cpu_blocked_channels[] = {
     {"", "BatchNormalization", "batch_norm_blocked", .claim = claim_batch_norm, .size = size_batch_norm,
-     .run = run_batch_norm, .in_place = 1, .layout = TORT_BLOCKED, .layout_inputs = 1, .layout_outputs = 1,
-     .layout_follows = true},
+     .run = run_batch_norm, .in_place = 1, .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1, .follows = true}},
     CHANNELS("Mul", CHANNEL_MUL),
     CHANNELS("Add", CHANNEL_ADD),
     CHANNELS("Sub", CHANNEL_SUB),
     AVERAGE("GlobalAveragePool", "global_average_pool_blocked", claim_average, run_kept_average, 1),
     AVERAGE("ReduceMean", "mean_blocked", claim_kept_mean, run_kept_average, 1),
     AVERAGE("ReduceMean", "mean_blocked_to_list", claim_dropped_mean, run_dropped_average, 0),
-    {"", "Concat", "concat_blocked", .claim = claim_concat, .run = run_concat, .layout = TORT_BLOCKED,
-     .layout_inputs = UINT32_MAX, .layout_outputs = 1, .layout_follows = true},
+    {"", "Concat", "concat_blocked", .claim = claim_concat, .run = run_concat,
+     .layout = {TORT_BLOCKED, .inputs = UINT32_MAX, .outputs = 1, .follows = true}},
     {.op = NULL},
 };

@@ -460,7 +460,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_blocked_transpose[] = {
-    {"", "ConvTranspose", "conv_transpose_blocked", .claim = claim, .size = size, .pack_size = pack_size,
-     .prepare = prepare, .run = run, .layout = TORT_BLOCKED, .layout_inputs = 1, .layout_outputs = 1},
+    {"", "ConvTranspose", "conv_transpose_blocked", .claim = claim, .size = size, .pack.size = pack_size,
+     .prepare = prepare, .run = run, .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1}},
     {.op = NULL},
 };

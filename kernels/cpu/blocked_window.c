@@ -235,13 +235,13 @@ static tort_status run_average_pool(const tort_call *call) {
 #define DEPTHWISE(domain_, op_, z_)                                                                                    \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_depthwise", .claim = claim_depthwise,                      \
-        .size = size_depthwise, .pack_size = pack_size, .prepare = prepare_depthwise, .run = run_depthwise,            \
-        .in_place = z_, .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1                         \
+        .size = size_depthwise, .pack.size = pack_size, .prepare = prepare_depthwise, .run = run_depthwise,            \
+        .in_place = z_, .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1                      \
     }
 #define POOL(op_, name_, claim_, run_)                                                                                 \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout = TORT_BLOCKED,                  \
-        .layout_inputs = 1, .layout_outputs = 1                                                                        \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout.id = TORT_BLOCKED,               \
+        .layout.inputs = 1, .layout.outputs = 1                                                                        \
     }
 
 const tort_kernel tort_cpu_blocked_window[] = {

@@ -365,7 +365,7 @@ static tort_status run_either(const tort_call *call) {
     return tort_either_conv_run(call, run);
 }
 
-#define PACKED .claim = claim, .pack_size = pack_size, .prepare = prepare_weights
+#define PACKED .claim = claim, .pack.size = pack_size, .prepare = prepare_weights
 
 const tort_kernel tort_cpu_byte_conv[] = {
     {"", "ConvInteger", "conv_integer_packed", PACKED, .variant = CONV_INTEGER, .size = size, .run = run},

@@ -52,7 +52,7 @@ static tort_status run_leaky_relu(const tort_call *call) {
 #define ROW(domain_, op_, claim_, run_)                                                                                \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "byte_table_vectors", .claim = claim_, .run = run_, .in_place = 1,       \
-        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                                             \
+        .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1, .layout.outputs = 1                                          \
     }
 
 const tort_kernel tort_cpu_byte_table[] = {

@@ -357,7 +357,7 @@ static tort_status run_nhwc_depthwise(const tort_call *call) {
 #define PACKED_GEMM(domain_, op_, size_, run_, in_place_)                                                              \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_,                  \
-        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_, .in_place = in_place_                       \
+        .pack.size = pack_size_conv, .prepare = prepare_conv, .run = run_, .in_place = in_place_                       \
     }
 
 const tort_kernel tort_cpu_conv[] = {

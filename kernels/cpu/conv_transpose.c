@@ -294,9 +294,9 @@ static tort_status run_dynamic_pads(const tort_call *call) {
 
 const tort_kernel tort_cpu_conv_transpose[] = {
     {"", "ConvTranspose", "conv_transpose_packed_gemm", .claim = claim_conv_transpose, .size = size_conv_transpose,
-     .pack_size = pack_size_conv_transpose, .prepare = prepare_conv_transpose, .run = run_conv_transpose},
+     .pack.size = pack_size_conv_transpose, .prepare = prepare_conv_transpose, .run = run_conv_transpose},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", .claim = claim_conv_transpose,
-     .size = size_conv_transpose, .pack_size = pack_size_conv_transpose, .prepare = prepare_conv_transpose,
+     .size = size_conv_transpose, .pack.size = pack_size_conv_transpose, .prepare = prepare_conv_transpose,
      .run = run_dynamic_pads},
     {.op = NULL},
 };

@@ -403,7 +403,7 @@ static tort_verdict claim_neg(const tort_target *target, const tort_node_view *n
 #define PAIR(op_, name_, variant_)                                                                                     \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_pair, .variant = variant_,   \
-        .in_place = 3, .layout = TORT_ANY_LAYOUT, .layout_inputs = 3, .layout_outputs = 1                              \
+        .in_place = 3, .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 3, .layout.outputs = 1                           \
     }
 #define ROW(op_, name_, claim_, run_, variant_)                                                                        \
     {                                                                                                                  \

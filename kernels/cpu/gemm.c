@@ -79,7 +79,7 @@ static tort_status run_gemm(const tort_call *call) {
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "gemm_packed", .claim = claim_gemm, .size = size_gemm,                   \
-        .pack_size = pack_size_gemm, .read_in_parts = 1u << 1, .writes_all_packed = true, .prepare = prepare_gemm,     \
+        .pack.size = pack_size_gemm, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_gemm,       \
         .run = run_gemm, .in_place = in_place_                                                                         \
     }
 

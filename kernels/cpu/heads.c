@@ -151,8 +151,8 @@ static tort_status run_projected(const tort_call *call) {
 
 const tort_kernel tort_cpu_heads[] = {
     {"com.microsoft", "Attention", "heads_projected", .claim = claim_projected, .size = size_projected,
-     .pack_size = pack_size_projected, .read_in_parts = 1u << 1, .writes_all_packed = true,
-     .prepare = prepare_projected, .run = run_projected},
+     .pack.size = pack_size_projected, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_projected,
+     .run = run_projected},
     ROW("GroupQueryAttention"),
     ROW("MultiHeadAttention"),
     ROW("DecoderMaskedMultiHeadAttention"),

@@ -89,7 +89,7 @@ static tort_status run_bias_gelu(const tort_call *call) {
 #define ROW(domain_, op_, name_, run_, variant_)                                                                       \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .variant = variant_,  \
-        .in_place = 1, .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                              \
+        .in_place = 1, .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1, .layout.outputs = 1                           \
     }
 #define BIAS_ROW(op_)                                                                                                  \
     {                                                                                                                  \

@@ -64,7 +64,7 @@ static tort_status run_matmul(const tort_call *call) {
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "matmul_packed", .claim = claim_matmul, .size = size_matmul,             \
-        .pack_size = pack_size_matmul, .read_in_parts = 1u << 1, .writes_all_packed = true, .prepare = prepare_matmul, \
+        .pack.size = pack_size_matmul, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_matmul,   \
         .run = run_matmul, .in_place = in_place_                                                                       \
     }
 

@@ -312,7 +312,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_matmul_nbits[] = {
-    {"com.microsoft", "MatMulNBits", "matmul_nbits_packed", .claim = claim, .size = size, .pack_size = pack_size,
+    {"com.microsoft", "MatMulNBits", "matmul_nbits_packed", .claim = claim, .size = size, .pack.size = pack_size,
      .prepare = prepare_nbits, .run = run},
     {.op = NULL},
 };

@@ -74,7 +74,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_point_transpose[] = {
-    {"", "ConvTranspose", "conv_transpose_point", .claim = claim, .size = size, .pack_size = pack_size,
-     .read_in_parts = 1u << 1, .writes_all_packed = true, .prepare = prepare, .run = run},
+    {"", "ConvTranspose", "conv_transpose_point", .claim = claim, .size = size, .pack.size = pack_size,
+     .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare, .run = run},
     {.op = NULL},
 };

@@ -68,7 +68,7 @@ static tort_status run(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_qgemm[] = {
-    {"com.microsoft", "QGemm", "qgemm_packed", .claim = claim, .size = size, .pack_size = pack_size,
-     .writes_all_packed = true, .prepare = prepare, .run = run},
+    {"com.microsoft", "QGemm", "qgemm_packed", .claim = claim, .size = size, .pack.size = pack_size,
+     .pack.writes_all = true, .prepare = prepare, .run = run},
     {.op = NULL},
 };

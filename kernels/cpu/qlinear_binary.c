@@ -177,13 +177,14 @@ static tort_status multiply_channels(const tort_call *call) {
 #define BLOCKED_ROW(op_, run_)                                                                                         \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "qlinear_channels_blocked", .claim = claim_channels,             \
-        .run = run_, .layout = TORT_BLOCKED, .layout_inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,             \
-        .layout_outputs = 1, .layout_follows = true                                                                    \
+        .run = run_, .layout.id = TORT_BLOCKED, .layout.inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,          \
+        .layout.outputs = 1, .layout.follows = true                                                                    \
     }
 #define ROW(op_, run_)                                                                                                 \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "qlinear_binary", .claim = claim, .run = run_,                   \
-        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B, .layout_outputs = 1   \
+        .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,                    \
+        .layout.outputs = 1                                                                                            \
     }
 
 const tort_kernel tort_cpu_qlinear_binary[] = {

@@ -130,8 +130,8 @@ static tort_status run(const tort_call *call) {
 
 #define ROW(domain_, op_, name_)                                                                                       \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = name_, .claim = claim, .size = size, .pack_size = pack_size,             \
-        .writes_all_packed = true, .prepare = prepare, .run = run                                                      \
+        .domain = domain_, .op = op_, .name = name_, .claim = claim, .size = size, .pack.size = pack_size,             \
+        .pack.writes_all = true, .prepare = prepare, .run = run                                                        \
     }
 
 const tort_kernel tort_cpu_qlinear_matmul[] = {

@@ -132,7 +132,7 @@ static tort_status run_dynamic(const tort_call *call) {
 }
 
 #define LINEAR .claim = claim, .run = run
-#define IN_ANY_ORDER .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1
+#define IN_ANY_ORDER .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1, .layout.outputs = 1
 
 const tort_kernel tort_cpu_quantize[] = {
     {"", "QuantizeLinear", "quantize_vectors", LINEAR, .variant = ONE_SCALE, IN_ANY_ORDER},

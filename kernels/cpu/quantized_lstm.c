@@ -286,6 +286,6 @@ static tort_status run(const tort_call *call) {
 
 const tort_kernel tort_cpu_quantized_lstm[] = {
     {"com.microsoft", "DynamicQuantizeLSTM", "quantized_lstm_packed", .claim = claim, .size = size,
-     .pack_size = pack_size, .prepare = prepare, .run = run},
+     .pack.size = pack_size, .prepare = prepare, .run = run},
     {.op = NULL},
 };

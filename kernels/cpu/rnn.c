@@ -481,7 +481,7 @@ static tort_status run_rnn(const tort_call *call) {
 #define ROW(op_)                                                                                                       \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "rnn_packed", .claim = claim_rnn, .size = size_rnn,                           \
-        .pack_size = pack_size_rnn, .prepare = prepare_rnn, .run = run_rnn                                             \
+        .pack.size = pack_size_rnn, .prepare = prepare_rnn, .run = run_rnn                                             \
     }
 
 const tort_kernel tort_cpu_rnn[] = {

@@ -66,7 +66,7 @@ static tort_status pack_of_row(const tort_target *target, const float_view *view
     const tort_kernel *row = view->node.kernel;
     *bytes = 0;
     *consumed = 0;
-    return row->pack_size ? row->pack_size(target, &view->node, bytes, consumed, error) : TORT_OK;
+    return row->pack.size ? row->pack.size(target, &view->node, bytes, consumed, error) : TORT_OK;
 }
 
 /* Returns the half constants that the row reads itself, not in its packed form. */
@@ -345,7 +345,7 @@ static tort_status run_widened(const tort_call *call) {
 const tort_kernel tort_cpu_widening = {.name = "widened",
                                        .claim = claim_widened,
                                        .size = size_widened,
-                                       .pack_size = pack_size_widened,
+                                       .pack.size = pack_size_widened,
                                        .prepare = prepare_widened,
                                        .run = run_widened,
                                        .fit = fit_widened,

@@ -10,13 +10,13 @@ typedef struct operands {
 /* True if all operands of the row, which it reads and writes element by element, have one shape or a single element. */
 static bool is_by_element(const tort_widened *w, const operands *given) {
     const tort_kernel *row = w->row;
-    bool same = row->layout == TORT_ANY_LAYOUT;
+    bool same = row->layout.id == TORT_ANY_LAYOUT;
     for (int32_t i = 0; same && i < w->input_count; i++)
         same = !tort_present(&given->inputs[i]) || tort_count(&given->inputs[i]) == 1 ||
-               (row->layout_inputs >> i & 1 && tort_same_shape(&given->inputs[i], &given->outputs[0]));
+               (row->layout.inputs >> i & 1 && tort_same_shape(&given->inputs[i], &given->outputs[0]));
     for (int32_t i = 0; same && i < w->output_count; i++)
         same = !tort_present(&given->outputs[i]) ||
-               (row->layout_outputs >> i & 1 && tort_same_shape(&given->outputs[i], &given->outputs[0]));
+               (row->layout.outputs >> i & 1 && tort_same_shape(&given->outputs[i], &given->outputs[0]));
     return same;
 }
 
@@ -24,8 +24,8 @@ static bool is_by_element(const tort_widened *w, const operands *given) {
 static bool count_elements(const tort_kernel *row, const tort_tensor *tensor, bool in_layout, int64_t *count) {
     size_t bytes;
     *count = tort_count(tensor);
-    if (row->layout <= 0 || !in_layout || !tort_is_half(tensor->type)) return true;
-    if (!tort_cpu_layouts[row->layout - 1].bytes(tensor, &bytes)) return false;
+    if (row->layout.id <= 0 || !in_layout || !tort_is_half(tensor->type)) return true;
+    if (!tort_cpu_layouts[row->layout.id - 1].bytes(tensor, &bytes)) return false;
     *count = (int64_t)(bytes / sizeof(uint16_t));
     return true;
 }
@@ -43,7 +43,7 @@ static bool put_in_scratch(tort_widened *w, tort_widened_operand *operand) {
 
 static bool put_input(tort_widened *w, const operands *given, int32_t i) {
     const tort_tensor *tensor = &given->inputs[i];
-    const bool listed = w->row->layout_inputs >> i & 1;
+    const bool listed = w->row->layout.inputs >> i & 1;
     tort_widened_operand *operand = &w->in[i];
     *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS};
     if (!tort_present(tensor)) return true;
@@ -74,7 +74,7 @@ static bool put_output(tort_widened *w, const operands *given, int32_t i) {
     tort_widened_operand *operand = &w->out[i];
     *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS, .tiled = w->tiles};
     if (!tort_present(tensor)) return true;
-    if (!count_elements(w->row, tensor, w->row->layout_outputs >> i & 1, &operand->count)) return false;
+    if (!count_elements(w->row, tensor, w->row->layout.outputs >> i & 1, &operand->count)) return false;
     if (!tort_is_half(tensor->type)) return true;
     return (i == 0 && take_over(w, given, operand)) || put_in_scratch(w, operand);
 }

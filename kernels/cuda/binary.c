@@ -156,8 +156,8 @@ static tort_status run_pow(const tort_call *call) {
 #define ROW(op_, claim_, prepare_, run_, variant_)                                                                     \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "binary", .claim = claim_, .prepare = CUDA_ONLY(prepare_),                    \
-        .run = CUDA_ONLY(run_), .variant = variant_, .in_place = 3, .layout = TORT_ANY_LAYOUT, .layout_inputs = 3,     \
-        .layout_outputs = 1                                                                                            \
+        .run = CUDA_ONLY(run_), .variant = variant_, .in_place = 3, .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 3,  \
+        .layout.outputs = 1                                                                                            \
     }
 
 const tort_kernel tort_cuda_binary_kernels[] = {

@@ -293,20 +293,20 @@ static tort_status run_depthwise(const tort_call *call) {
 #define NHWC(domain_, op_, row_, suffix, images)                                                                       \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = row_, .claim = tort_cuda_conv_nhwc_claim##suffix,                        \
-        .pack_size = tort_cuda_conv_nhwc_pack_size, .prepare = CUDA_ONLY(tort_cuda_conv_nhwc_prepare##suffix),         \
-        .run = CUDA_ONLY(tort_cuda_conv_nhwc_run##suffix), .layout = GPU_NHWC, .layout_inputs = images,                \
-        .layout_outputs = 1, NHWC_MORE##suffix                                                                         \
+        .pack.size = tort_cuda_conv_nhwc_pack_size, .prepare = CUDA_ONLY(tort_cuda_conv_nhwc_prepare##suffix),         \
+        .run = CUDA_ONLY(tort_cuda_conv_nhwc_run##suffix), .layout.id = GPU_NHWC, .layout.inputs = images,             \
+        .layout.outputs = 1, NHWC_MORE##suffix                                                                         \
     }
 #define NHWC_MORE                                                                                                      \
-    .layout_alone = tort_cuda_conv_nhwc_pays_alone, .size = tort_cuda_conv_nhwc_size,                                  \
+    .layout.alone = tort_cuda_conv_nhwc_pays_alone, .size = tort_cuda_conv_nhwc_size,                                  \
     .fit = CUDA_ONLY(tort_cuda_conv_nhwc_fit), .unfit = CUDA_ONLY(cuda_table_unfit)
-#define NHWC_MORE_depthwise .layout_follows = true
+#define NHWC_MORE_depthwise .layout.follows = true
 #define TO_NHWC(domain_, op_, images)                                                                                  \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_to_nhwc", .claim = claim_to_nhwc, .size = size_to_nhwc,            \
         .prepare = CUDA_ONLY(prepare_to_nhwc), .fit = CUDA_ONLY(fit_table), .unfit = CUDA_ONLY(cuda_table_unfit),      \
-        .run = CUDA_ONLY(run_to_nhwc), .layout = GPU_NHWC, .layout_inputs = images, .layout_outputs = 1,               \
-        .layout_follows = true                                                                                         \
+        .run = CUDA_ONLY(run_to_nhwc), .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1,            \
+        .layout.follows = true                                                                                         \
     }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
     {                                                                                                                  \

@@ -66,7 +66,8 @@ static tort_status run_attention(const tort_call *call) {
 
 const tort_kernel tort_cuda_fused_attention_kernels[] = {
     {"tinyort", "FusedAttention", "fused_attention", .claim = claim_attention, .size = size_attention,
-     .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
-     .restride = tort_attention_restride, .prepare = CUDA_ONLY(prepare_attention), .run = CUDA_ONLY(run_attention)},
+     .strides.inputs = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
+     .strides.restride = tort_attention_restride, .prepare = CUDA_ONLY(prepare_attention),
+     .run = CUDA_ONLY(run_attention)},
     {.op = NULL},
 };

@@ -97,11 +97,11 @@ static tort_status run_global_nhwc(const tort_call *call) {
     }
 
 /* Outputs of a global pool are in the plain layout: a single pixel is the same in both. */
-#define NHWC(op_name, row_name, function, outputs)                                                                     \
+#define NHWC(op_name, row_name, function, outputs_)                                                                    \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = row_name, .claim = claim_##function##_nhwc,                               \
-        .prepare = CUDA_ONLY(prepare_##function##_nhwc), .run = CUDA_ONLY(run_##function##_nhwc), .layout = GPU_NHWC,  \
-        .layout_inputs = 1, .layout_outputs = outputs, .layout_follows = true                                          \
+        .prepare = CUDA_ONLY(prepare_##function##_nhwc), .run = CUDA_ONLY(run_##function##_nhwc),                      \
+        .layout.id = GPU_NHWC, .layout.inputs = 1, .layout.outputs = outputs_, .layout.follows = true                  \
     }
 
 const tort_kernel tort_cuda_pool_kernels[] = {

@@ -70,8 +70,8 @@ static tort_verdict claim_no_bias(const tort_target *target, const tort_node_vie
 #define ROW(domain_, op_, claim_, run_, variant_)                                                                      \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "unary", .claim = claim_, .prepare = CUDA_ONLY(prepare),                 \
-        .run = CUDA_ONLY(run_), .variant = variant_, .in_place = 1, .layout = TORT_ANY_LAYOUT, .layout_inputs = 1,     \
-        .layout_outputs = 1                                                                                            \
+        .run = CUDA_ONLY(run_), .variant = variant_, .in_place = 1, .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1,  \
+        .layout.outputs = 1                                                                                            \
     }
 #define FLOATS(op_, variant_) ROW("", op_, tort_cuda_claim_real, run, variant_)
 #define NUMBERS(op_, variant_) ROW("", op_, tort_cuda_claim_number, run, variant_)

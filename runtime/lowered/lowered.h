@@ -113,7 +113,7 @@ typedef struct tort_unit {
     int32_t pin;  /* chain index */
     void *params; /* resolved with what is known at placement; in the session's arena; NULL: none */
     size_t scratch_bytes;
-    size_t packed_bytes; /* as kernel->pack_size says */
+    size_t packed_bytes; /* as kernel->pack.size says */
     uint32_t consumed;   /* inputs, bit i, that are in `packed`; run never reads them */
     void *packed;        /* in the session's block, or owned in a device's memory; NULL before pack.c */
     bool mapped;         /* packed points into a mapped saved plan: not owned */
@@ -121,8 +121,10 @@ typedef struct tort_unit {
     const int32_t *from; /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;
     const tort_segment *segment; /* the segment that the unit runs or is a part of; NULL */
-    int32_t layout; /* index into session->layouts, of the operands in the two masks; all other operands are plain */
-    uint32_t layout_inputs, layout_outputs; /* bit i: operand i, as in the kernel's row */
+    struct {
+        int32_t id;               /* index into session->layouts, of the operands in the masks; all others are plain */
+        uint32_t inputs, outputs; /* bit i: operand i, as in the kernel's row */
+    } layout;
 } tort_unit;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
@@ -269,10 +271,10 @@ static inline int32_t tort_unit_in_order(const tort_lowered *lowered, int32_t pl
 
 /* The layout in which a unit reads an input, or writes an output; 0: plain. */
 static inline int32_t tort_input_layout(const tort_unit *unit, int32_t input) {
-    return input < 32 && unit->layout_inputs >> input & 1 ? unit->layout : 0;
+    return input < 32 && unit->layout.inputs >> input & 1 ? unit->layout.id : 0;
 }
 static inline int32_t tort_output_layout(const tort_unit *unit, int32_t output) {
-    return output < 32 && unit->layout_outputs >> output & 1 ? unit->layout : 0;
+    return output < 32 && unit->layout.outputs >> output & 1 ? unit->layout.id : 0;
 }
 
 static inline bool tort_is_constant(const tort_lowered *lowered, int32_t value) {

@@ -9,7 +9,7 @@
  *
  * Example: Conv(nhwc) -> Relu -> Conv(nhwc): a plain Relu costs 2 conversions, one in nhwc none, so the three form a
  * set. A set with a single layout row, or with rows that only follow, does not pay: its unit takes the provider's next
- * row, unless layout_alone says that it pays. Saved plans contain the rows; the rest is decided as before. Values that
+ * row, unless layout.alone says that it pays. Saved plans contain the rows; the rest is decided as before. Values that
  * cross the border of a provider, of the graph or of the executor are plain. This file must not know operators,
  * providers or layouts by name. Read next: layouts.c, plan_steps.c. */
 #include <string.h>
@@ -60,34 +60,34 @@ static void follow_shape(const decider *d, int32_t index) {
     const tort_info *infos = d->lowered->infos;
     const tort_info *output = node->output_count && node->outputs[0] >= 0 ? &infos[node->outputs[0]] : NULL;
     bool same = output != NULL;
-    unit->layout_inputs = unit->layout_outputs = 0;
+    unit->layout.inputs = unit->layout.outputs = 0;
     for (int32_t i = 0; same && i < node->input_count && i < 32; i++) {
-        if (node->inputs[i] < 0 || !(unit->kernel->layout_inputs >> i & 1)) continue;
+        if (node->inputs[i] < 0 || !(unit->kernel->layout.inputs >> i & 1)) continue;
         same = tort_same_dims(&infos[node->inputs[i]], output);
-        if (same) unit->layout_inputs |= 1u << i;
+        if (same) unit->layout.inputs |= 1u << i;
         same = same || is_one_element(&infos[node->inputs[i]]);
     }
     for (int32_t i = 0; same && i < node->output_count && i < 32; i++) {
-        if (node->outputs[i] < 0 || !(unit->kernel->layout_outputs >> i & 1)) continue;
+        if (node->outputs[i] < 0 || !(unit->kernel->layout.outputs >> i & 1)) continue;
         same = tort_same_dims(&infos[node->outputs[i]], output);
-        unit->layout_outputs |= 1u << i;
+        unit->layout.outputs |= 1u << i;
     }
-    if (!same) unit->layout_inputs = unit->layout_outputs = 0;
+    if (!same) unit->layout.inputs = unit->layout.outputs = 0;
 }
 
 /* Takes over what the row itself says, independent of neighbours. */
 static void take_row(const decider *d, int32_t index) {
     tort_unit *unit = unit_at(d, index);
     const tort_kernel *kernel = unit->provider >= 0 && !unit->segment ? unit->kernel : NULL;
-    unit->layout = 0;
-    if (!kernel || !kernel->layout) return;
-    if (kernel->layout == TORT_ANY_LAYOUT) {
+    unit->layout.id = 0;
+    if (!kernel || !kernel->layout.id) return;
+    if (kernel->layout.id == TORT_ANY_LAYOUT) {
         follow_shape(d, index);
         return;
     }
-    unit->layout = d->session->chain[unit->provider].first_layout + kernel->layout - 1;
-    unit->layout_inputs = kernel->layout_inputs;
-    unit->layout_outputs = kernel->layout_outputs;
+    unit->layout.id = d->session->chain[unit->provider].first_layout + kernel->layout.id - 1;
+    unit->layout.inputs = kernel->layout.inputs;
+    unit->layout.outputs = kernel->layout.outputs;
 }
 
 /* ---- conversions ------------------------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static void note_made(const decider *d, int32_t index) {
 
 static void move_to(const decider *d, int32_t index, int32_t layout) {
     count_reads(d, index, -1);
-    unit_at(d, index)->layout = layout;
+    unit_at(d, index)->layout.id = layout;
     count_reads(d, index, 1);
     note_made(d, index);
 }
@@ -154,10 +154,10 @@ static bool can_be_in(const decider *d, int32_t index, int32_t layout) {
     const tort_node *node = tort_unit_node(d->lowered, index);
     bool fits = true;
     for (int32_t i = 0; fits && i < node->input_count && i < 32; i++)
-        if (node->inputs[i] >= 0 && unit->layout_inputs >> i & 1)
+        if (node->inputs[i] >= 0 && unit->layout.inputs >> i & 1)
             fits = tort_layout_fits(d->session, layout, &d->lowered->infos[node->inputs[i]]);
     for (int32_t i = 0; fits && i < node->output_count && i < 32; i++)
-        if (node->outputs[i] >= 0 && unit->layout_outputs >> i & 1)
+        if (node->outputs[i] >= 0 && unit->layout.outputs >> i & 1)
             fits = tort_layout_fits(d->session, layout, &d->lowered->infos[node->outputs[i]]);
     return fits;
 }
@@ -166,7 +166,7 @@ static bool can_be_in(const decider *d, int32_t index, int32_t layout) {
 static bool choose(const decider *d, int32_t index) {
     tort_unit *unit = unit_at(d, index);
     const tort_link *link = &d->session->chain[unit->provider];
-    const int32_t before = unit->layout;
+    const int32_t before = unit->layout.id;
     int32_t best = 0;
     move_to(d, index, 0);
     int32_t min = conversions_around(d, index);
@@ -183,7 +183,7 @@ static bool choose(const decider *d, int32_t index) {
 }
 
 static bool has_choice(const tort_unit *unit) {
-    return unit->provider >= 0 && !unit->segment && unit->kernel->layout == TORT_ANY_LAYOUT && unit->layout_inputs;
+    return unit->provider >= 0 && !unit->segment && unit->kernel->layout.id == TORT_ANY_LAYOUT && unit->layout.inputs;
 }
 
 static bool sweep(const decider *d, bool forwards) {
@@ -216,7 +216,7 @@ static void decide(const decider *d) {
 /* ---- units alone in their layout --------------------------------------------------------------------------------- */
 
 static bool asks(const tort_unit *unit) {
-    return unit->provider >= 0 && !unit->segment && unit->kernel->layout > 0;
+    return unit->provider >= 0 && !unit->segment && unit->kernel->layout.id > 0;
 }
 
 static int32_t set_of(const decider *d, int32_t index) {
@@ -238,7 +238,7 @@ static void find_sets(const decider *d) {
     for (int32_t i = 0; i < lowered->graph.node_count; i++) {
         const bool asking = asks(unit_at(d, i));
         d->asking[set_of(d, i)] += asking;
-        d->leading[set_of(d, i)] += asking && !unit_at(d, i)->kernel->layout_follows;
+        d->leading[set_of(d, i)] += asking && !unit_at(d, i)->kernel->layout.follows;
     }
 }
 
@@ -246,7 +246,7 @@ static tort_status move_on(decider *d, int32_t index, bool *moved) {
     tort_unit *unit = unit_at(d, index);
     const tort_verdict verdict = tort_no(
         TORT_NO_SHAPE, "", "no neighbour of it has layout %s, so that all it reads and writes would be converted",
-        d->session->layouts[unit->layout].layout->name);
+        d->session->layouts[unit->layout.id].layout->name);
     tort_node_view view = tort_pass_view(&d->pass, index);
     tort_candidate c = {.session = d->session,
                         .lowered = d->lowered,
@@ -256,7 +256,7 @@ static tort_status move_on(decider *d, int32_t index, bool *moved) {
                         .unit = unit};
     view.params = unit->params;
     tort_status status = tort_pass_acquire(&d->pass, index, d->error);
-    const bool pays = !status && unit->kernel->layout_alone && unit->kernel->layout_alone(&view);
+    const bool pays = !status && unit->kernel->layout.alone && unit->kernel->layout.alone(&view);
     if (!status && !pays) status = tort_candidate_move_on(&c, &verdict, moved, d->error);
     if (status) tort_error_at_unit(d->error, d->lowered, index);
     tort_pass_release(&d->pass, index);

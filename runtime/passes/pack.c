@@ -71,7 +71,7 @@ static void release(packing *p, int32_t constant) {
 static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input, size_t min) {
     const tort_session *session = lowered->session;
     const tort_node *node = tort_unit_node(lowered, index);
-    if (input > 31 || !(lowered->units[index].kernel->read_in_parts & 1u << input)) return false;
+    if (input > 31 || !(lowered->units[index].kernel->pack.in_parts & 1u << input)) return false;
     if (input >= node->input_count || node->inputs[input] < 0 || !tort_is_constant(lowered, node->inputs[input]))
         return false;
     const tort_constant *constant = &session->constants[lowered->constant_of[node->inputs[input]]];
@@ -164,7 +164,7 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
                                   &unit->packed, error);
     if (status) return status;
     /* Kernels leave gaps, which must not leak old memory into a saved plan. */
-    if (unit->packed && !link->memory && !unit->kernel->writes_all_packed) memset(unit->packed, 0, unit->packed_bytes);
+    if (unit->packed && !link->memory && !unit->kernel->pack.writes_all) memset(unit->packed, 0, unit->packed_bytes);
     tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
                             .device = link->device,

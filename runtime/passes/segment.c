@@ -371,8 +371,8 @@ static tort_status ask(segmenter *s, tort_segment *segment, tort_unit *joined, t
     tort_candidate c = {
         .session = s->session, .lowered = s->lowered, .node = &segment->node, .view = &view.node, .unit = joined};
     if (!status) *verdict = tort_candidate_ask(&c, link, kernel);
-    if (!status && verdict->code == TORT_YES && kernel->pack_size)
-        status = kernel->pack_size(&link->target, &view.node, &joined->packed_bytes, &joined->consumed, s->error);
+    if (!status && verdict->code == TORT_YES && kernel->pack.size)
+        status = kernel->pack.size(&link->target, &view.node, &joined->packed_bytes, &joined->consumed, s->error);
     tort_unit_view_close(&view, s->lowered);
     return status;
 }

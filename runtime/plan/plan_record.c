@@ -44,7 +44,7 @@ static int32_t recorder_of(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
         const bool there = link->provider && (link->opened || link->described);
-        if (there && link->provider->records && session->memories[link->memory].owner == link) return i;
+        if (there && link->provider->recording.can && session->memories[link->memory].owner == link) return i;
     }
     return -1;
 }

@@ -134,7 +134,7 @@ static tort_status measure_segment(tort_planned *planned, tort_step *step, tort_
 static bool is_measured(const tort_planned *planned, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || step->dynamic) return false;
     const bool segment = planned->lowered->units[step->node].segment;
-    const bool restrided = planned->lowered->units[step->node].kernel->strided;
+    const bool restrided = planned->lowered->units[step->node].kernel->strides.inputs;
     return segment || restrided || !planned->kept || planned->lowered->asked[step->node] == TORT_ASKED_ALWAYS;
 }
 

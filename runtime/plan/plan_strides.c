@@ -155,7 +155,7 @@ static bool is_static(const tort_step *step) {
 static uint32_t strided_by(const strider *s, const tort_step *step) {
     if (!is_static(step)) return 0;
     const tort_kernel *kernel = unit_of(s, step)->kernel;
-    return kernel->of ? 0 : kernel->strided;
+    return kernel->of ? 0 : kernel->strides.inputs;
 }
 
 static uint32_t moves(const strider *s, const tort_step *step) {
@@ -312,7 +312,8 @@ static void tell(const strider *s, const tort_step *step) {
     for (int32_t i = 0; i < step->input_count && i < 32; i++) {
         const int32_t slot = operand(s, step, i);
         if (strided >> i & 1 && slot >= 0 && s->orders[slot].moved)
-            unit_of(s, step)->kernel->restride(&view, s->planned->params + step->params, i, s->orders[slot].strides);
+            unit_of(s, step)->kernel->strides.restride(&view, s->planned->params + step->params, i,
+                                                       s->orders[slot].strides);
     }
 }
 

@@ -146,15 +146,15 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
 
 bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_kernel *widened) {
     const tort_kernel *widening = provider->widening;
-    if (!widening || !row->run || row->fit || (row->prepare && !row->pack_size)) return false;
+    if (!widening || !row->run || row->fit || (row->prepare && !row->pack.size)) return false;
     *widened = *row;
     widened->of = row;
     widened->claim = widening->claim;
     widened->size = widening->size;
-    widened->pack_size = widening->pack_size;
+    widened->pack.size = widening->pack.size;
     widened->prepare = widening->prepare;
-    widened->read_in_parts = 0; /* widening needs the weight in memory */
-    widened->writes_all_packed = false;
+    widened->pack.in_parts = 0; /* widening needs the weight in memory */
+    widened->pack.writes_all = false;
     widened->run = widening->run;
     widened->fit = widening->fit;
     widened->unfit = widening->unfit;
@@ -203,7 +203,7 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
                 return true;
             }
             /* A layout row that refuses the type is not reported: the node would gain nothing by it. */
-            const bool lost = row->layout <= 0 || verdict.code != TORT_NO_TYPE;
+            const bool lost = row->layout.id <= 0 || verdict.code != TORT_NO_TYPE;
             *status = lost ? keep(c, provider, row->name, &verdict, error) : TORT_OK;
             if (*status) return false;
             if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = row;
@@ -335,11 +335,11 @@ tort_status tort_candidate_resolve(tort_candidate *c, tort_node_view *view, tort
 
 tort_status tort_candidate_size_packing(tort_candidate *c, tort_error *error) {
     tort_unit *unit = c->unit;
-    if (unit->provider < 0 || !unit->kernel->pack_size) return TORT_OK;
+    if (unit->provider < 0 || !unit->kernel->pack.size) return TORT_OK;
     const tort_target *target = &c->session->chain[unit->provider].target;
     tort_node_view view = *c->view;
     view.kernel = unit->kernel;
-    return unit->kernel->pack_size(target, &view, &unit->packed_bytes, &unit->consumed, error);
+    return unit->kernel->pack.size(target, &view, &unit->packed_bytes, &unit->consumed, error);
 }
 
 tort_status tort_candidate_store(tort_candidate *c, tort_error *error) {

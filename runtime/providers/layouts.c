@@ -34,21 +34,22 @@ static bool has_operands(const tort_session *session, const tort_kernel *row) {
             outputs |= bits_of(family[i]->outputs);
         }
     }
-    return (!inputs && !outputs) || !((row->layout_inputs & ~inputs) | (row->layout_outputs & ~outputs));
+    return (!inputs && !outputs) || !((row->layout.inputs & ~inputs) | (row->layout.outputs & ~outputs));
 }
 
 /* The mistake in a row; NULL: none. */
 static const char *find_mistake(const tort_session *session, const tort_link *link, const tort_kernel *row) {
-    const bool any = row->layout == TORT_ANY_LAYOUT;
-    if (row->layout < TORT_ANY_LAYOUT || row->layout > link->layout_count) return "names a layout that there is not";
-    if (!row->layout) return row->layout_inputs | row->layout_outputs ? "has operands in no layout" : NULL;
-    if (!(row->layout_inputs | row->layout_outputs)) return "names a layout, but no input or output that is in it";
+    const bool any = row->layout.id == TORT_ANY_LAYOUT;
+    if (row->layout.id < TORT_ANY_LAYOUT || row->layout.id > link->layout_count)
+        return "names a layout that there is not";
+    if (!row->layout.id) return row->layout.inputs | row->layout.outputs ? "has operands in no layout" : NULL;
+    if (!(row->layout.inputs | row->layout.outputs)) return "names a layout, but no input or output that is in it";
     if (!has_operands(session, row)) return "names inputs or outputs that its operator has not";
-    if (row->layout_inputs & row->host_inputs) return "reads an input in host memory and in a layout";
+    if (row->layout.inputs & row->host_inputs) return "reads an input in host memory and in a layout";
     if (!row->run && link->opened) return "has a layout, but no run";
-    if (any && !(row->layout_inputs && row->layout_outputs & 1))
+    if (any && !(row->layout.inputs && row->layout.outputs & 1))
         return "is for any layout, but not of an input and output 0";
-    if (any && (row->size || row->pack_size || row->fit)) return "is for any layout, but depends on shapes";
+    if (any && (row->size || row->pack.size || row->fit)) return "is for any layout, but depends on shapes";
     return NULL;
 }
 
@@ -57,7 +58,7 @@ static tort_status check_row(const tort_session *session, const tort_link *link,
     const char *mistake = find_mistake(session, link, row);
     if (!mistake) return TORT_OK;
     tort_fail(error, TORT_E_INTERNAL, "provider %s: kernel %s %s (layout %d of %d)", link->provider->name, row->name,
-              mistake, (int)row->layout, (int)link->layout_count);
+              mistake, (int)row->layout.id, (int)link->layout_count);
     if (error) error->provider = link->provider->name;
     return TORT_E_INTERNAL;
 }
@@ -79,7 +80,7 @@ static tort_status check_rows(const tort_session *session, const tort_link *link
     tort_status status = check_layouts(link, error);
     for (const tort_kernel *const *table = link->provider->kernels; table && *table; table++)
         for (const tort_kernel *row = *table; !status && row->op; row++) status = check_row(session, link, row, error);
-    if (!status && segments && (segments->layout || segments->layout_inputs || segments->layout_outputs))
+    if (!status && segments && (segments->layout.id || segments->layout.inputs || segments->layout.outputs))
         status = tort_fail(error, TORT_E_INTERNAL, "provider %s: segments have no layout", link->provider->name);
     return status;
 }
@@ -117,15 +118,15 @@ tort_status tort_layouts_open(tort_session *session, tort_error *error) {
 
 tort_verdict tort_layout_claim(const tort_session *session, const tort_link *link, const tort_kernel *row,
                                const tort_node_view *view) {
-    if (row->layout <= 0) return tort_yes();
-    const int32_t layout = link->first_layout + row->layout - 1;
+    if (row->layout.id <= 0) return tort_yes();
+    const int32_t layout = link->first_layout + row->layout.id - 1;
     const char *name = session->layouts[layout].layout->name;
     for (int32_t i = 0; i < view->input_count && i < 32; i++)
-        if (row->layout_inputs >> i & 1 && tort_has_input(view, i) &&
+        if (row->layout.inputs >> i & 1 && tort_has_input(view, i) &&
             !tort_layout_fits(session, layout, &view->inputs[i]))
             return tort_no(TORT_NO_SHAPE, "", "input %d cannot be in layout %s", (int)i, name);
     for (int32_t i = 0; i < view->output_count && i < 32; i++)
-        if (row->layout_outputs >> i & 1 && tort_has_output(view, i) &&
+        if (row->layout.outputs >> i & 1 && tort_has_output(view, i) &&
             !tort_layout_fits(session, layout, &view->outputs[i]))
             return tort_no(TORT_NO_SHAPE, "", "output %d cannot be in layout %s", (int)i, name);
     return tort_yes();

@@ -28,79 +28,80 @@ tort_status tort_session_lost(tort_error *error) {
 tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                            tort_direction direction, tort_error *error) {
     const int32_t before = tort_link_enter(link);
-    tort_status status = link->provider->copy(link->device, stream, dst, src, bytes, direction, error);
+    tort_status status = link->provider->memory.copy(link->device, stream, dst, src, bytes, direction, error);
     tort_link_leave(link, before);
     return tort_link_noted(link, status);
 }
 
 tort_status tort_link_copy_current(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                                    tort_direction direction, tort_error *error) {
-    return tort_link_noted(link, link->provider->copy(link->device, stream, dst, src, bytes, direction, error));
+    return tort_link_noted(link, link->provider->memory.copy(link->device, stream, dst, src, bytes, direction, error));
 }
 
 tort_status tort_link_copy_late(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                                 tort_error *error) {
-    if (!link->provider->copy_late) return tort_link_copy_current(link, stream, dst, src, bytes, TORT_TO_HOST, error);
-    return tort_link_noted(link, link->provider->copy_late(link->device, stream, dst, src, bytes, error));
+    if (!link->provider->memory.copy_late)
+        return tort_link_copy_current(link, stream, dst, src, bytes, TORT_TO_HOST, error);
+    return tort_link_noted(link, link->provider->memory.copy_late(link->device, stream, dst, src, bytes, error));
 }
 
 void tort_link_stage(const tort_link *link, void *stream, int32_t copies, size_t bytes) {
-    if (!link->opened || !link->provider->stage) return;
+    if (!link->opened || !link->provider->memory.stage) return;
     const int32_t before = tort_link_enter(link);
-    link->provider->stage(link->device, stream, copies, bytes);
+    link->provider->memory.stage(link->device, stream, copies, bytes);
     tort_link_leave(link, before);
 }
 
 tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error) {
-    if (!link->opened || !link->provider->sync) return TORT_OK;
+    if (!link->opened || !link->provider->stream.sync) return TORT_OK;
     const int32_t before = tort_link_enter(link);
-    tort_status status = link->provider->sync(link->device, stream, error);
+    tort_status status = link->provider->stream.sync(link->device, stream, error);
     tort_link_leave(link, before);
     return tort_link_noted(link, status);
 }
 
 tort_status tort_link_sync_current(const tort_link *link, void *stream, tort_error *error) {
-    if (!link->opened || !link->provider->sync) return TORT_OK;
-    return tort_link_noted(link, link->provider->sync(link->device, stream, error));
+    if (!link->opened || !link->provider->stream.sync) return TORT_OK;
+    return tort_link_noted(link, link->provider->stream.sync(link->device, stream, error));
 }
 
 tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error) {
-    if (!link->opened || !link->provider->stream_open) return TORT_OK;
+    if (!link->opened || !link->provider->stream.open) return TORT_OK;
     const int32_t before = tort_link_enter(link);
-    tort_status status = link->provider->stream_open(link->device, stream, error);
+    tort_status status = link->provider->stream.open(link->device, stream, error);
     tort_link_leave(link, before);
     return tort_link_noted(link, status);
 }
 
 void tort_link_stream_close(const tort_link *link, void *stream) {
     const int32_t before = tort_link_enter(link);
-    link->provider->stream_close(link->device, stream);
+    link->provider->stream.close(link->device, stream);
     tort_link_leave(link, before);
 }
 
 void tort_link_calls(const tort_link *link, void *stream, tort_device_calls *calls) {
     *calls = (tort_device_calls){0};
-    if (link->opened && link->provider->calls) link->provider->calls(link->device, stream, calls);
+    if (link->opened && link->provider->stream.calls) link->provider->stream.calls(link->device, stream, calls);
 }
 
 uint32_t tort_link_reach(const tort_link *link, const void *pointer) {
-    if (!link->opened || !link->provider->reach) return TORT_REACH_HOST | TORT_REACH_DEVICE;
+    if (!link->opened || !link->provider->memory.reach) return TORT_REACH_HOST | TORT_REACH_DEVICE;
     const int32_t before = tort_link_enter(link);
-    uint32_t reach = link->provider->reach(link->device, pointer);
+    uint32_t reach = link->provider->memory.reach(link->device, pointer);
     tort_link_leave(link, before);
     return reach;
 }
 
 void *tort_link_alloc(const tort_link *link, size_t bytes) {
     const int32_t before = tort_link_enter(link);
-    void *memory = link->provider->alloc(link->device, bytes ? bytes : 1);
+    void *memory = link->provider->memory.alloc(link->device, bytes ? bytes : 1);
     tort_link_leave(link, before);
     return memory;
 }
 
 void tort_link_free(const tort_link *link, void *memory, size_t bytes) {
     const int32_t before = tort_link_enter(link);
-    link->provider->free(link->device, memory, bytes ? bytes : 1);
+    link->provider->memory.free(link->device, memory, bytes ? bytes : 1);
     tort_link_leave(link, before);
 }
 
@@ -112,7 +113,7 @@ tort_status tort_link_failed(const tort_link *link, tort_status status, tort_err
 }
 
 void tort_link_lost_before(const tort_link *link, bool waited, tort_error *error) {
-    if (error->code != TORT_E_DEVICE_LOST || waited || !link->provider->stream_open) return;
+    if (error->code != TORT_E_DEVICE_LOST || waited || !link->provider->stream.open) return;
     tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");
     error->node = -1;
 }
@@ -123,7 +124,7 @@ tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const 
     tort_status status = tort_link_sync(link, NULL, error);
     if (status == TORT_E_DEVICE_LOST) return tort_link_failed(link, status, error);
     const int32_t before = tort_link_enter(link);
-    uint64_t left = provider->memory_free ? provider->memory_free(link->device) : 0;
+    uint64_t left = provider->memory.bytes_free ? provider->memory.bytes_free(link->device) : 0;
     tort_link_leave(link, before);
     tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for %s (%llu are free)", provider->name,
               (unsigned long long)bytes, purpose, (unsigned long long)left);

@@ -402,8 +402,8 @@ static bool write_recording(writer *w) {
         const tort_link *link = &w->session->chain[plan->recorder];
         w->report->recording = (int32_t)plan->recording;
         if (plan->recording_node >= 0) w->report->recording_node = lowered->graph.first + plan->recording_node;
-        if (link->opened && link->provider->recording_note)
-            link->provider->recording_note(link->device, note, sizeof note);
+        if (link->opened && link->provider->recording.note)
+            link->provider->recording.note(link->device, note, sizeof note);
     }
     w->report->recording_note = tort_arena_text(w->arena, note, strlen(note));
     return w->report->recording_note != NULL;

@@ -55,7 +55,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
         const tort_tensor *tensor = operand(frame, step, i);
         frame->operands[i] = tensor ? *tensor : (tort_tensor){.type = TORT_UNDEFINED};
     }
-    if (unit->layout && unit->kernel->layout == TORT_ANY_LAYOUT) {
+    if (unit->layout.id && unit->kernel->layout.id == TORT_ANY_LAYOUT) {
         tort_status status = flatten(frame, step, error);
         if (status) return status;
     }
@@ -286,7 +286,7 @@ static bool can_record(const tort_frame *frame) {
     const tort_plan *plan = &frame->planned->plan;
     return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->profiler &&
            !context->observer && !context->session->options.wait_steps &&
-           context->session->chain[plan->recorder].provider->begin;
+           context->session->chain[plan->recorder].provider->recording.begin;
 }
 
 /* True if the last run that was offered had the same plan, arena and bound pointers. */
@@ -310,10 +310,10 @@ static tort_status run_recorded(tort_frame *frame, tort_error *error) {
     bool again;
     do {
         tort_context_enter(context, recorder);
-        const bool recorded = link->provider->begin(link->device, stream, same);
+        const bool recorded = link->provider->recording.begin(link->device, stream, same);
         status = run_steps(frame, recorded, error);
         tort_context_enter(context, recorder);
-        again = link->provider->end(link->device, stream, status);
+        again = link->provider->recording.end(link->device, stream, status);
         if (again && error) *error = (tort_error){.node = -1};
     } while (again);
     return status;

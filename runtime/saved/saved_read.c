@@ -47,8 +47,8 @@ uint64_t tort_saved_kernels(const tort_provider *provider) {
     tort_sum sum = {0};
     for (const tort_kernel *const *table = provider->kernels; table && *table; table++) {
         for (const tort_kernel *row = *table; row->op; row++) {
-            const uint32_t numbers[] = {row->host_inputs,      (uint32_t)row->needs, row->pack_size != NULL,
-                                        (uint32_t)row->layout, row->layout_inputs,   row->layout_outputs};
+            const uint32_t numbers[] = {row->host_inputs,         (uint32_t)row->needs, row->pack.size != NULL,
+                                        (uint32_t)row->layout.id, row->layout.inputs,   row->layout.outputs};
             tort_sum_add(&sum, numbers, sizeof numbers);
             add_text(&sum, row->domain);
             add_text(&sum, row->op);

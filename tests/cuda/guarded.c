@@ -22,7 +22,8 @@ typedef struct buffer {
 } buffer;
 
 static tort_status copy(const tort_call *call, void *dst, const void *src, size_t bytes, tort_direction direction) {
-    return bytes ? guarded.inner->copy(call->device, call->stream, dst, src, bytes, direction, call->error) : TORT_OK;
+    return bytes ? guarded.inner->memory.copy(call->device, call->stream, dst, src, bytes, direction, call->error)
+                 : TORT_OK;
 }
 
 static tort_status open_buffer(const tort_call *call, const tort_tensor *tensor, bool shifted, size_t behind,
@@ -30,7 +31,7 @@ static tort_status open_buffer(const tort_call *call, const tort_tensor *tensor,
     if (!tort_tensor_bytes(tensor, &b->bytes)) return tort_fail(call->error, TORT_E_INTERNAL, "a tensor has no size");
     b->before = GUARD + (shifted ? (size_t)tort_type_bits(tensor->type) / 8 : 0);
     b->total = b->before + b->bytes + behind;
-    b->device = guarded.inner->alloc(call->device, b->total);
+    b->device = guarded.inner->memory.alloc(call->device, b->total);
     b->host = malloc(b->total);
     if (!b->device || !b->host) return tort_fail(call->error, TORT_E_MEMORY, "no memory for a test buffer");
     memset(b->host, SENTINEL, b->total);
@@ -38,7 +39,7 @@ static tort_status open_buffer(const tort_call *call, const tort_tensor *tensor,
 }
 
 static void close_buffer(const tort_call *call, buffer *b) {
-    if (b->device) guarded.inner->free(call->device, b->device, b->total);
+    if (b->device) guarded.inner->memory.free(call->device, b->device, b->total);
     free(b->host);
 }
 
@@ -147,6 +148,6 @@ const tort_provider *guarded_provider(const tort_provider *provider, bool librar
 void guarded_select(const tort_kernel *row, guarded_shift shift) {
     guarded.selected = row;
     /* cuDNN wants more, and what is in a layout lies in memory of the context. */
-    const bool aligned = row && (row->needs == TORT_LIBRARY_CUDNN || row->layout > 0);
+    const bool aligned = row && (row->needs == TORT_LIBRARY_CUDNN || row->layout.id > 0);
     guarded.shift = aligned ? SHIFT_NONE : shift;
 }

@@ -19,7 +19,7 @@ static void open_libraries_and_stream(void) {
         (void)kept.inner->library(kept.device, (tort_library)i, message, sizeof message, cure, sizeof cure);
     }
     tort_error error;
-    if (kept.inner->stream_open(kept.device, &kept.stream, &error)) {
+    if (kept.inner->stream.open(kept.device, &kept.stream, &error)) {
         kept.condition = (tort_condition){.ready = false, .code = "FAILED"};
         for (size_t i = 0; i + 1 < sizeof kept.condition.message && error.msg[i]; i++)
             kept.condition.message[i] = error.msg[i];
@@ -70,7 +70,7 @@ const tort_provider *kept_open(const tort_provider *provider, bool libraries) {
 void kept_open_end(void) {
     if (kept.stream) {
         const int32_t before = kept.inner->enter ? kept.inner->enter(kept.device) : 0;
-        kept.inner->stream_close(kept.device, kept.stream);
+        kept.inner->stream.close(kept.device, kept.stream);
         if (kept.inner->leave) kept.inner->leave(kept.device, before);
     }
     if (kept.opened && kept.device) kept.inner->close(kept.device);

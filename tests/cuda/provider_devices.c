@@ -142,7 +142,8 @@ static const tort_provider *whole_provider;
 /* Planted: what goes to the host does not wait for the context's stream. */
 static tort_status copy_at_once(void *device, void *stream, void *dst, const void *src, size_t bytes,
                                 tort_direction direction, tort_error *error) {
-    return whole_provider->copy(device, direction == TORT_TO_HOST ? NULL : stream, dst, src, bytes, direction, error);
+    return whole_provider->memory.copy(device, direction == TORT_TO_HOST ? NULL : stream, dst, src, bytes, direction,
+                                       error);
 }
 
 /* Eager streams hide the mistake, lazy ones show it: that is what check_devices rests on. */
@@ -151,8 +152,8 @@ static void check_planted_mistake(tester *t, bool lazy) {
     tort_error error;
     cudasim_settings settings = t->control->defaults();
     tort_provider hasty = *t->provider;
-    hasty.copy = copy_at_once;
-    hasty.copy_late = NULL;
+    hasty.memory.copy = copy_at_once;
+    hasty.memory.copy_late = NULL;
     whole_provider = t->provider;
     settings.lazy_streams = lazy;
     tester_configure(t, &settings);
@@ -180,12 +181,12 @@ static void check_memory_free(tester *t, bool limited) {
     p->open(&config, &device, &target, &condition);
     tester_check(t, condition.ready, "memory_free", condition.message);
     if (!condition.ready) return;
-    void *used = p->alloc(device, 4096);
+    void *used = p->memory.alloc(device, 4096);
     const uint64_t all = limited ? 1 << 20 : t->control->defaults().memory_bytes;
-    tester_check(t, used && p->memory_free(device) == all - 4096, "memory_free", "counts otherwise");
-    if (used) p->free(device, used, 4096);
+    tester_check(t, used && p->memory.bytes_free(device) == all - 4096, "memory_free", "counts otherwise");
+    if (used) p->memory.free(device, used, 4096);
     t->control->fail_nth("cudaMemGetInfo", 1, cudaErrorUnknown);
-    tester_check(t, p->memory_free(device) == 0, "memory_free", "a failed question is answered");
+    tester_check(t, p->memory.bytes_free(device) == 0, "memory_free", "a failed question is answered");
     p->close(device);
     tester_check_leftovers(t, "after memory_free");
 }
@@ -211,13 +212,13 @@ static void check_stream(tester *t) {
     const size_t before = t->control->leftovers(text, sizeof text);
     for (int i = 0; functions[i]; i++) {
         t->control->fail_nth(functions[i], 1, cudaErrorUnknown);
-        tester_check(t, p->stream_open(device, &stream, &error) == TORT_E_RUN && strstr(error.msg, "starting cuDNN: "),
+        tester_check(t, p->stream.open(device, &stream, &error) == TORT_E_RUN && strstr(error.msg, "starting cuDNN: "),
                      functions[i], error.msg);
         tester_check(t, t->control->leftovers(text, sizeof text) == before, functions[i], text);
     }
-    bool opened = !p->stream_open(device, &stream, &error);
+    bool opened = !p->stream.open(device, &stream, &error);
     tester_check(t, opened, "a stream with cuDNN", opened ? "" : error.msg);
-    if (opened) p->stream_close(device, stream);
+    if (opened) p->stream.close(device, stream);
     p->close(device);
     tester_check_leftovers(t, "after streams");
 }

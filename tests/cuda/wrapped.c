@@ -27,8 +27,8 @@ const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries
         for (const tort_kernel *row = *table; row->op; row++) {
             if ((row->needs && !libraries) || count + 1 == MAX_ROWS) continue;
             wrapped.rows[count] = *row;
-            wrapped.rows[count].layout_follows = false;
-            if (row->layout > 0) wrapped.rows[count].layout_alone = pays_alone;
+            wrapped.rows[count].layout.follows = false;
+            if (row->layout.id > 0) wrapped.rows[count].layout.alone = pays_alone;
             wrapped.rows[count++].run = run;
         }
     wrapped.rows[count] = (tort_kernel){.op = NULL};

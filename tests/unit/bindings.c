@@ -22,7 +22,7 @@ static int copies; /* of any direction */
 static void *known_alloc(void *device, size_t bytes) {
     for (int i = 0; i < MAX_BLOCKS; i++) {
         if (blocks[i].begin) continue;
-        blocks[i].begin = fake_providers[0]->alloc(device, bytes);
+        blocks[i].begin = fake_providers[0]->memory.alloc(device, bytes);
         blocks[i].bytes = bytes;
         return blocks[i].begin;
     }
@@ -32,7 +32,7 @@ static void *known_alloc(void *device, size_t bytes) {
 static void known_free(void *device, void *ptr, size_t bytes) {
     for (int i = 0; i < MAX_BLOCKS; i++)
         if (blocks[i].begin == ptr) blocks[i].begin = NULL;
-    fake_providers[0]->free(device, ptr, bytes);
+    fake_providers[0]->memory.free(device, ptr, bytes);
 }
 
 static uint32_t known_reach(void *device, const void *pointer) {
@@ -51,7 +51,7 @@ static tort_status counted_copy(void *device, void *stream, void *dst, const voi
     if ((known_reach(device, dst) == TORT_REACH_DEVICE) != to_device ||
         (known_reach(device, src) == TORT_REACH_DEVICE) != from_device)
         return tort_fail(error, TORT_E_RUN, "a copy in the wrong direction");
-    return fake_providers[0]->copy(device, stream, dst, src, bytes, direction, error);
+    return fake_providers[0]->memory.copy(device, stream, dst, src, bytes, direction, error);
 }
 
 static const float image[4] = {-1, 2, -3, 4};
@@ -87,10 +87,10 @@ static tort_model *small_model(bool more, tort_error *error) {
 
 static void open_bound(fixture *f, bool more, const char *chain, const char *const *bindings, int32_t count) {
     *f = (fixture){.provider = *fake_providers[0], .providers = {&f->provider, fault_providers[0], NULL}};
-    f->provider.alloc = known_alloc;
-    f->provider.free = known_free;
-    f->provider.copy = counted_copy;
-    f->provider.reach = known_reach;
+    f->provider.memory.alloc = known_alloc;
+    f->provider.memory.free = known_free;
+    f->provider.memory.copy = counted_copy;
+    f->provider.memory.reach = known_reach;
     f->model = small_model(more, &f->error);
     cr_assert_not_null(f->model, "%s", f->error.msg);
     tort_session_options options = {.struct_size = sizeof options,

@@ -133,17 +133,17 @@ static void *in_layout(const opened *cpu, const tort_tensor *plain) {
 /* What the row reads in the layout is brought there; to be freed. */
 static void place_inputs(const tort_kernel *row, const opened *cpu, tort_tensor *inputs, int32_t count) {
     for (int32_t i = 0; i < count; i++)
-        if (row->layout > 0 && row->layout_inputs >> i & 1 && tort_present(&inputs[i]))
+        if (row->layout.id > 0 && row->layout.inputs >> i & 1 && tort_present(&inputs[i]))
             inputs[i].data = in_layout(cpu, &inputs[i]);
 }
 
 static void free_placed(const tort_kernel *row, tort_tensor *inputs, int32_t count) {
     for (int32_t i = 0; i < count; i++)
-        if (row->layout > 0 && row->layout_inputs >> i & 1 && tort_present(&inputs[i])) free(inputs[i].data);
+        if (row->layout.id > 0 && row->layout.inputs >> i & 1 && tort_present(&inputs[i])) free(inputs[i].data);
 }
 
 static bool writes_layout(const tort_kernel *row) {
-    return row->layout > 0 && row->layout_outputs & 1;
+    return row->layout.id > 0 && row->layout.outputs & 1;
 }
 
 /* What a run of the row wrote, beside what the plain loop makes. */
@@ -213,13 +213,13 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         .node = &prepared_view, .target = &cpu->target, .device = cpu->device, .env = &cpu->env, .error = &error};
     size_t packed = 0;
     uint32_t consumed = 0;
-    if (row->pack_size)
-        cr_assert(row->pack_size(&cpu->target, &prepared_view, &packed, &consumed, &error) == TORT_OK, "%s: %s", label,
+    if (row->pack.size)
+        cr_assert(row->pack.size(&cpu->target, &prepared_view, &packed, &consumed, &error) == TORT_OK, "%s: %s", label,
                   error.msg);
     if (packed) prepare.packed = guarded(packed);
-    if (packed && !row->writes_all_packed) memset(prepare.packed, 0, packed);
+    if (packed && !row->pack.writes_all) memset(prepare.packed, 0, packed);
     if (row->prepare) cr_assert(row->prepare(&prepare) == TORT_OK, "%s: %s", label, error.msg);
-    if (packed && row->writes_all_packed) check_all_written(row, prepare, packed, label);
+    if (packed && row->pack.writes_all) check_all_written(row, prepare, packed, label);
     for (int32_t i = 0; i < random->input_count; i++)
         if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
     if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);

@@ -162,7 +162,7 @@ static int tracked_calls;
 
 static void *tracked_alloc(void *device, size_t bytes) {
     tracked_calls++;
-    char *memory = fake_providers[0]->alloc(device, bytes);
+    char *memory = fake_providers[0]->memory.alloc(device, bytes);
     int at = 0;
     while (at < MAX_BLOCKS && blocks[at].begin) at++;
     cr_assert_lt(at, MAX_BLOCKS);
@@ -174,7 +174,7 @@ static void *tracked_alloc(void *device, size_t bytes) {
 static void tracked_free(void *device, void *memory, size_t bytes) {
     for (int i = 0; i < MAX_BLOCKS; i++)
         if (blocks[i].begin == memory) blocks[i].begin = NULL;
-    fake_providers[0]->free(device, memory, bytes);
+    fake_providers[0]->memory.free(device, memory, bytes);
 }
 
 static tort_status small_scratch(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -200,8 +200,8 @@ static const tort_kernel scratch_kernels[] = {
 Test(dynamic, scratch_is_kept_by_memory) {
     const tort_kernel *const tables[] = {scratch_kernels, NULL};
     tort_provider tracked = *fake_providers[0];
-    tracked.alloc = tracked_alloc;
-    tracked.free = tracked_free;
+    tracked.memory.alloc = tracked_alloc;
+    tracked.memory.free = tracked_free;
     tracked.kernels = tables;
     const tort_provider *const providers[] = {&tracked, NULL};
     static int64_t three[] = {3};

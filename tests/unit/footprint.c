@@ -241,18 +241,18 @@ static size_t device_bytes;
 
 static void *count_alloc(void *device, size_t bytes) {
     device_bytes += bytes;
-    return fake_providers[0]->alloc(device, bytes);
+    return fake_providers[0]->memory.alloc(device, bytes);
 }
 
 static void count_free(void *device, void *memory, size_t bytes) {
     device_bytes -= bytes;
-    fake_providers[0]->free(device, memory, bytes);
+    fake_providers[0]->memory.free(device, memory, bytes);
 }
 
 Test(footprint, a_plan_tells_what_a_device_holds) {
     tort_provider counted = *fake_providers[0];
-    counted.alloc = count_alloc;
-    counted.free = count_free;
+    counted.memory.alloc = count_alloc;
+    counted.memory.free = count_free;
     const tort_provider *const providers[] = {&counted, NULL};
     model_builder b = build_begin(NULL);
     tort_error error;

@@ -108,7 +108,7 @@ static bool may_be_in_place(const tort_op *row) {
     bool may = row->flags & TORT_OP_IN_PLACE;
     for (const tort_kernel *const *table = tort_provider_cpu.kernels; *table; table++)
         for (const tort_kernel *kernel = *table; kernel->op; kernel++)
-            may |= kernel->in_place && kernel->layout <= 0 && !strcmp(kernel->op, row->name) &&
+            may |= kernel->in_place && kernel->layout.id <= 0 && !strcmp(kernel->op, row->name) &&
                    !strcmp(kernel->domain, row->domain);
     return may;
 }

@@ -107,7 +107,7 @@ void make_channels(void) {
     made[BAD].kernels = bad_tables;
     int32_t count = 0;
     for (int32_t i = 0; i < CHANNEL_ROWS; i++)
-        if (rows[i].layout || !rows[i].op) lone_rows[count++] = rows[i];
+        if (rows[i].layout.id || !rows[i].op) lone_rows[count++] = rows[i];
     made[LONE].kernels = lone_tables;
     memcpy(device_layouts, channels_provider.layouts, sizeof device_layouts);
     device_layouts[0].from_plain = device_from_plain;
@@ -116,9 +116,9 @@ void make_channels(void) {
     made[DEVICE].enter = enter;
     made[DEVICE].leave = leave;
     made[DEVICE].host_memory = false;
-    made[DEVICE].alloc = fake_providers[0]->alloc;
-    made[DEVICE].free = fake_providers[0]->free;
-    made[DEVICE].copy = fake_providers[0]->copy;
+    made[DEVICE].memory.alloc = fake_providers[0]->memory.alloc;
+    made[DEVICE].memory.free = fake_providers[0]->memory.free;
+    made[DEVICE].memory.copy = fake_providers[0]->memory.copy;
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */

@@ -50,7 +50,7 @@ static tort_status run_packed(const tort_call *call) {
 /* The row that a lone unit leaves would have packed its weights; the next one reads them as they are. */
 Test(layout_rows, weights_are_packed_for_the_row_that_stays) {
     begin_own();
-    own_rows[0].pack_size = pack_size;
+    own_rows[0].pack.size = pack_size;
     own_rows[0].prepare = pack;
     own_rows[0].run = run_packed;
     expect_image_as_cpu(build_convs, "channels", 1);
@@ -82,8 +82,8 @@ static tort_status run_mixed(const tort_call *call) {
 Test(layout_rows, nothing_in_a_layout_is_written_over_what_is_plain) {
     begin_own();
     own_rows[5].run = run_mixed;
-    own_rows[5].layout = 1;
-    own_rows[5].layout_inputs = 1;
+    own_rows[5].layout.id = 1;
+    own_rows[5].layout.inputs = 1;
     own_rows[5].in_place = 3;
     expect_image_as_cpu(build_mixed, "channels,cpu", 2);
     opened o;
@@ -97,7 +97,7 @@ Test(layout_rows, nothing_in_a_layout_is_written_over_what_is_plain) {
 Test(layout_rows, a_provider_can_have_two_layouts) {
     begin_own();
     own_layouts[1] = layout_providers[1]->layouts[0];
-    own_rows[2].layout = 2; /* the average */
+    own_rows[2].layout.id = 2; /* the average */
     own_rows[2].run = (*layout_providers[1]->kernels)[2].run;
     own_rows[3].op = "Softsign";
     expect_image_as_cpu(build_many, "channels", 1);
@@ -147,12 +147,12 @@ static int32_t find_fewest(tort_lowered *lowered) {
     int32_t count = 0, fewest = INT32_MAX;
     for (int32_t n = 0; n < lowered->graph.node_count; n++) {
         tort_unit *unit = &lowered->units[n];
-        if (unit->provider != 0 || unit->kernel->layout != TORT_ANY_LAYOUT || !unit->layout_inputs) continue;
+        if (unit->provider != 0 || unit->kernel->layout.id != TORT_ANY_LAYOUT || !unit->layout.inputs) continue;
         cr_assert_lt(count, 20);
         units[count++] = unit;
     }
     for (int32_t choice = 0; choice < 1 << count; choice++) {
-        for (int32_t i = 0; i < count; i++) units[i]->layout = choice >> i & 1;
+        for (int32_t i = 0; i < count; i++) units[i]->layout.id = choice >> i & 1;
         const int32_t found = count_all(lowered);
         if (found < fewest) fewest = found;
     }
@@ -240,7 +240,7 @@ static tort_status run_nothing(const tort_call *call) {
 }
 
 Test(layout_rows, segments_have_no_layout) {
-    const tort_kernel segments = {.name = "all", .run = run_nothing, .layout = 1};
+    const tort_kernel segments = {.name = "all", .run = run_nothing, .layout.id = 1};
     opened o;
     begin_own();
     own.segments = &segments;
@@ -253,19 +253,19 @@ Test(layout_rows, segments_have_no_layout) {
 Test(layout_rows, rows_that_make_no_sense_are_refused) {
     const tort_kernel good = bad_rows[0];
     tort_kernel row = good;
-    row.layout = 2;
+    row.layout.id = 2;
     expect_bad(row, "names a layout that there is not (layout 2 of 1)");
-    row.layout = -2;
+    row.layout.id = -2;
     expect_bad(row, "names a layout that there is not");
-    row.layout = 0;
+    row.layout.id = 0;
     expect_bad(row, "has operands in no layout");
     row = good;
-    row.layout_inputs = 1u << 3;
+    row.layout.inputs = 1u << 3;
     expect_bad(row, "names inputs or outputs that its operator has not");
-    row.layout_inputs = 1;
-    row.layout_outputs = 3;
+    row.layout.inputs = 1;
+    row.layout.outputs = 3;
     expect_bad(row, "names inputs or outputs that its operator has not");
-    row.layout_inputs = row.layout_outputs = 0;
+    row.layout.inputs = row.layout.outputs = 0;
     expect_bad(row, "names a layout, but no input or output that is in it");
     row = good;
     row.host_inputs = 1;
@@ -274,10 +274,10 @@ Test(layout_rows, rows_that_make_no_sense_are_refused) {
     row.run = NULL;
     expect_bad(row, "has a layout, but no run");
     row = good;
-    row.layout = TORT_ANY_LAYOUT;
-    row.layout_outputs = 0;
+    row.layout.id = TORT_ANY_LAYOUT;
+    row.layout.outputs = 0;
     expect_bad(row, "is for any layout, but not of an input and output 0");
-    row.layout_outputs = 1;
+    row.layout.outputs = 1;
     row.size = size_nothing;
     expect_bad(row, "is for any layout, but depends on shapes");
 }

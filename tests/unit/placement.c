@@ -445,7 +445,7 @@ static tort_status open_no_stream(void *device, void **stream, tort_error *error
 /* A device with streams works behind the host's back: a kernel that reports the loss need not have caused it. */
 Test(failure, a_lost_device_blames_a_node_only_where_it_is_certain) {
     tort_provider late = *fault_providers[0];
-    late.stream_open = open_no_stream;
+    late.stream.open = open_no_stream;
     const tort_provider *const providers[] = {&late, NULL};
     float y[6];
     fixture f = open_with(providers, "fault:lost=1,cpu", (tort_session_options){0});

@@ -369,7 +369,7 @@ static const tort_kernel device_rows[] = {{.domain = "",
                                            .op = "Add",
                                            .name = "add_packed",
                                            .claim = claim_twice,
-                                           .pack_size = pack_size_twice,
+                                           .pack.size = pack_size_twice,
                                            .prepare = prepare_twice,
                                            .run = run_twice},
                                           {.op = NULL}};
@@ -379,9 +379,9 @@ static const tort_provider device_provider = {.abi = TORT_PROVIDER_ABI,
                                               .summary = "for tests",
                                               .kernels = device_tables,
                                               .open = open_machine,
-                                              .alloc = device_alloc,
-                                              .free = device_free,
-                                              .copy = device_copy};
+                                              .memory.alloc = device_alloc,
+                                              .memory.free = device_free,
+                                              .memory.copy = device_copy};
 static const tort_provider *const devices[] = {&device_provider, NULL};
 
 static const float odd[] = {1.375f, -7.8125f, 3.0625f};

@@ -102,7 +102,7 @@ void make_engines(void) {
     compilers[LENIENT].claim = NULL;
     compilers[REFUSING].claim = refuse;
     compilers[FAILING].run = fail;
-    compilers[PACKING].pack_size = pack_size;
+    compilers[PACKING].pack.size = pack_size;
     compilers[PACKING].prepare = prepare;
     compilers[PACKING].release = unprepare;
     compilers[PACKING].run = packed_run;
@@ -113,9 +113,9 @@ void make_engines(void) {
     either_rows[1].segment = TORT_SEGMENT_NEVER;
     engines[EITHER].kernels = either_tables;
     engines[DEVICE].host_memory = false;
-    engines[DEVICE].alloc = fake_providers[0]->alloc;
-    engines[DEVICE].free = fake_providers[0]->free;
-    engines[DEVICE].copy = fake_providers[0]->copy;
+    engines[DEVICE].memory.alloc = fake_providers[0]->memory.alloc;
+    engines[DEVICE].memory.free = fake_providers[0]->memory.free;
+    engines[DEVICE].memory.copy = fake_providers[0]->memory.copy;
     engines[WITHOUT].segments = NULL;
     adding_rows[0] = **engine_provider.kernels; /* the sums, and the others: all of them together */
     engines[ADDING].kernels = adding_tables;
