@@ -12,8 +12,8 @@
 
 /* ---- bias -------------------------------------------------------------------------------------------------------- */
 
-/* How the constant k broadcasts to a shape of this rank: 1: it is one number; 2: one number for each index of the axis;
- * 0: neither. */
+/* Kind of broadcast of the constant k to a shape of this rank: 1: it is one number; 2: one number for each index of the
+ * axis; 0: neither. */
 static int spread_along(const tort_tensor *k, int32_t rank, int32_t axis, int64_t size) {
     const int32_t at = axis - (rank - k->rank);
     if (k->rank > rank) return 0;
