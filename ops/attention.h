@@ -25,15 +25,15 @@ typedef struct tort_attention_params {
     int64_t mask_length;               /* keys behind it are hidden; total_length without a mask */
 } tort_attention_params;
 
-/* X as [batch, heads, length, size]; the first `rotated` elements of each head are rotated, in pairs (i, i + half), or
- * (2i, 2i + 1) where interleaved. */
+/* RotaryEmbedding views X as [batch, heads, length, size]; the first `rotated` elements of each head are rotated, in
+ * pairs (i, i + half), or (2i, 2i + 1) if interleaved. */
 typedef struct tort_rotary_params {
     int64_t batch, heads, length, size, rotated;
     tort_head_strides strides;
     bool interleaved;
-    bool first_only;                   /* there is one position, of the first row of each batch */
+    bool first_only;                   /* position_ids has one entry, the first position of every sequence */
     int64_t cache_length;              /* rows of the caches, with position_ids */
-    int64_t cosines, sines, positions; /* inputs: which they are differs by domain */
+    int64_t cosines, sines, positions; /* input indices, which differ by domain */
 } tort_rotary_params;
 
 #endif

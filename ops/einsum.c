@@ -265,7 +265,7 @@ typedef struct einsum_array {
     const int64_t *strides;
 } einsum_array;
 
-/* One contraction: c[...] += a[...] * b[...] over all labels of `order`. */
+/* A contraction: c[...] += a[...] * b[...] over all labels of `order`. */
 typedef struct einsum_task {
     const tort_einsum_params *params;
     einsum_array a, b, c; /* b.data NULL: 1 */

@@ -31,7 +31,7 @@ tort_status tort_resolve_matmul(tort_resolve *resolve); /* params are tort_matmu
 /* Element offsets of the matrices of product number `batch`. */
 void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_t *a, int64_t *b);
 
-/* One row of a product: k elements of A from a_first on, a_step apart; B from b_first on, its rows b_row_step and its
+/* A row of a product: k elements of A from a_first on, a_step apart; B from b_first on, its rows b_row_step and its
  * columns b_column_step apart. */
 typedef struct tort_product_row {
     const void *a, *b;

@@ -40,7 +40,7 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     if (block == 0 && scale->rank > 1)
         return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
                          scale->rank);
-    /* One scale, or an unknown number of them: there is no axis to check. */
+    /* A single scale, or an unknown number of them: there is no axis to check. */
     if (block == 0 && (scale->rank == 0 || scale->dims[0] == 1 || !tort_dim_known(scale->dims[0]))) return TORT_OK;
     int32_t axis = 0;
     if (x->rank != 1 || axis_of(node) < 1) {

@@ -25,7 +25,7 @@ typedef enum tort_resize_rounding {
     TORT_RESIZE_FLOOR_OR_CEIL /* Upsample, Resize-10: floor, but ceil along axes that shrink */
 } tort_resize_rounding;
 
-/* One axis of the view in tort_resize_params. */
+/* An axis of the view in tort_resize_params. */
 typedef struct tort_resize_axis {
     int64_t in, out;
     bool identity;     /* the axis is not resized */
