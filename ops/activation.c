@@ -1,6 +1,6 @@
 /* activation.c - the activations of one tensor, and PRelu and SwiGLU, which take two.
  *
- * NaN stays NaN in all of them. */
+ * NaN stays NaN, except in ThresholdedRelu and Shrink: their comparisons are false for NaN and give 0. */
 #include "ops/activation.h"
 
 #include "ops/elementwise.h"
@@ -35,7 +35,7 @@ static tort_status resolve_shrink(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Of com.microsoft, which is exact. */
+/* Gelu of com.microsoft has no attribute `approximate`: it is the exact form, by erf. */
 static tort_status resolve_exact_gelu(tort_resolve *resolve) {
     tort_activation_params *params = resolve->params;
     params->tanh = false;
@@ -61,8 +61,8 @@ static inline double clamp01(double x) {
     return x > 1 ? 1 : x;
 }
 
-/* Both values are computed before one is chosen: a load behind a condition would keep a loop from becoming vector code.
- */
+/* Both values are arguments, so they are computed before one is chosen: a conditional load of p->alpha would keep the
+ * compiler from vectorizing the loop. */
 static inline float choosef(bool condition, float yes, float no) {
     return condition ? yes : no;
 }
@@ -92,7 +92,7 @@ static inline double choose(bool condition, double yes, double no) {
     TORT_MAP_LOOP(name##_doubles, double, tort_activation_params, of_double)
 ACTIVATIONS(DEFINE)
 
-/* The variant of the rows is one of these. */
+/* Values of tort_op.variant: indices into maps[]. */
 #define NAME(name, ...) MAP_##name,
 enum { ACTIVATIONS(NAME) };
 #define MAP(name, of_float, of_double, cost) {name##_floats, name##_doubles, NULL, NULL, cost},
@@ -124,7 +124,7 @@ static tort_status run_relu(const tort_call *call) {
     return tort_run_map(call, &map, NULL);
 }
 
-/* Integers are computed as doubles and truncated. */
+/* Integers compute in double, since bias and lambd are floats, and truncate the result. */
 #define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : 0)
 static inline double shrink(double x, const tort_activation_params *p) {
     return SHRUNK;
@@ -141,7 +141,8 @@ static tort_status run_shrink(const tort_call *call) {
 
 /* ---- PRelu ------------------------------------------------------------------------------------------------------- */
 
-/* Before opset 7 a slope of one dimension belongs to the channels, dimension 1. */
+/* Number of dimensions of X behind those of the slope: before opset 7 a slope of rank 1 belongs to the channels (axis
+ * 1). */
 static int32_t behind_slope(const tort_node_view *node) {
     const tort_info *x = &node->inputs[0], *slope = &node->inputs[1];
     bool channels = node->opset < 7 && slope->rank == 1 && slope->dims[0] != 1;
@@ -208,8 +209,8 @@ static tort_status run_swiglu(const tort_call *call) {
 
 /* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
-/* Without a bound: up to opset 5 infinities stay; opset 6 has the largest floats as defaults, opset 11 the largest
- * finite number of the type. */
+/* Upper bound of Clip where neither an attribute nor an input gives one. Before opset 11 it is infinity (opset 6 has
+ * attribute defaults of FLT_MAX); from opset 11 on, the largest finite number of the type (of double: see run_clip). */
 static float largest(const tort_node_view *node) {
     if (node->op->since < 11) return INFINITY;
     switch (node->inputs[0].type) {
@@ -238,7 +239,7 @@ static tort_status infer_clip(tort_infer *infer) {
     return status != TORT_OK ? status : tort_check_single(infer->node, 2, "max", infer->error);
 }
 
-/* Where low > high, the result is high. */
+/* If low > high, every number becomes high: Clip-13 says so for min > max. */
 #define CLIPPED(low, high) (x < (low) ? ((low) > (high) ? (high) : (low)) : x > (high) ? (high) : x)
 
 #define BOUNDS(ctype, name)                                                                                            \

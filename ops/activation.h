@@ -4,7 +4,7 @@
 
 #include "ops/elementwise.h"
 
-/* The attributes of an activation; an operator uses those that it has. */
+/* Attributes of an activation; each operator reads only those that its schema has. */
 typedef struct tort_activation_params {
     float alpha; /* of Selu, HardSigmoid, LeakyRelu ...; the lambd of Shrink */
     float beta;  /* of HardSigmoid; the gamma of Selu, the bias of Shrink */
@@ -16,10 +16,10 @@ typedef struct tort_swiglu {
     float alpha;
 } tort_swiglu;
 
-/* The bounds of Clip where inputs 1 and 2 (opset 11 on) give none: attributes, or the limits of a type but double. */
+/* Bounds of Clip where the inputs min and max (opset 11 on) are absent: attributes, or the limits of the type. */
 typedef struct tort_clip {
     float low, high;
-    bool limits; /* without a bound the largest finite numbers are the bounds; of double too */
+    bool limits; /* opset 11 on: an absent bound is the largest finite number; run_clip sets that of double */
 } tort_clip;
 
 #endif

@@ -1,4 +1,4 @@
-/* affine_grid.c - AffineGrid: where each pixel of an output image lies in the input image, for GridSample. */
+/* affine_grid.c - AffineGrid: the position of each output pixel in the input image, for GridSample. */
 #include "ops/affine_grid.h"
 
 #include "ops/numeric.h"
@@ -26,7 +26,7 @@ static tort_status affine_infer(tort_infer *infer) {
     }
     tort_dim dims[5];
     for (int32_t k = 0; k < size.count; k++) {
-        int32_t to = k < 2 ? 0 : k - 1; /* C leaves no trace */
+        int32_t to = k < 2 ? 0 : k - 1; /* the grid has no axis for C */
         if (k != 1) dims[to] = tort_scalar_to_dim(infer->dims, size.values[k]);
     }
     status = theta->rank == 3 ? tort_dim_unify(infer->error, 0, theta->dims[0], dims[0], &dims[0]) : TORT_OK;
@@ -40,7 +40,7 @@ static tort_status affine_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* The centre of pixel i of n, in -1 .. 1. */
+/* Returns the centre of pixel i of n as GridSample counts it, from -1 to 1. */
 static double pixel_position(int64_t i, int64_t n, bool align_corners) {
     if (align_corners) return n > 1 ? 2.0 * (double)i / (double)(n - 1) - 1 : 0;
     return (2.0 * (double)i + 1) / (double)n - 1;
@@ -51,13 +51,13 @@ typedef struct affine_job {
     bool align_corners;
 } affine_job;
 
-/* Rows of the grid: everything but its two last dims, W and the coordinate. */
+/* Computes rows of the grid; a row has the last two dimensions, W and the coordinates. */
 static void affine_rows(void *arg, int64_t begin, int64_t end) {
     const affine_job *job = arg;
     const int64_t *dims = job->grid->dims;
     int32_t spatial = job->grid->rank - 2, last = spatial; /* dims[1..spatial] are D, H, W or H, W */
     for (int64_t row = begin; row < end; row++) {
-        double position[4] = {0}, theta[12]; /* x, y, z, 1 */
+        double position[4] = {0}, theta[12]; /* homogeneous: x, y, z, 1 */
         int64_t rest = row;
         for (int32_t k = last - 1; k >= 1; k--) {
             position[last - k] = pixel_position(rest % dims[k], dims[k], job->align_corners);

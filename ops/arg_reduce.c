@@ -1,11 +1,11 @@
-/* arg_reduce.c - ArgMax and ArgMin: the position of the largest or smallest element along an axis.
+/* arg_reduce.c - ArgMax and ArgMin: the index of the largest or smallest element along an axis.
  *
- * Of equal elements the first counts, or the last with select_last_index (opset 12). NaN counts as the largest of
- * ArgMax and the smallest of ArgMin. Read first: reduce.c. */
+ * Of equal elements the first wins, or the last with select_last_index (opset 12). NaN wins over every number in both
+ * operators, as in numpy. Read first: reduce.c. */
 #include "ops/extent.h"
 #include "ops/reduce.h"
 
-/* The variants of the rows: the sign that makes the wanted element the largest. */
+/* Values of tort_op.variant: the factor that turns the wanted element into the largest one. */
 enum { ARG_MAX = 1, ARG_MIN = -1 };
 
 static tort_status infer_arg(tort_infer *infer) {
@@ -16,7 +16,7 @@ static tort_status infer_arg(tort_infer *infer) {
     tort_dim dims[TORT_MAX_RANK];
     int32_t rank = 0, axis = -1;
     tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"),
-                                             data->rank > 0 ? data->rank : 1, &axis); /* a scalar has axis 0, or -1 */
+                                             data->rank > 0 ? data->rank : 1, &axis); /* scalar: axis 0 or -1 */
     if (status != TORT_OK) return status;
     if (data->rank > 0) {
         if (data->dims[axis] == 0)
@@ -50,11 +50,11 @@ static tort_status resolve_arg(tort_resolve *resolve) {
 typedef struct arg_task {
     const tort_call *call;
     const tort_arg_reduce_params *params;
-    double sign; /* 1: the largest, -1: the smallest */
+    double sign; /* ARG_MAX or ARG_MIN */
     bool integers;
 } arg_task;
 
-/* The best element so far of a lane, and where it was. */
+/* Best element of a lane so far, and its index along the axis. */
 typedef struct arg_best {
     double value;
     int64_t integer, index;
@@ -74,14 +74,16 @@ static void observe_integer(arg_best *best, int64_t x, int64_t index, bool selec
     best->index = index;
 }
 
-/* Takes in elements `first` .. of the input: of one lane if `along`, else one each of neighbouring lanes. */
+/* Compares `count` elements of the input from `first` on with the best so far: elements of one lane if `along`, else
+ * one element of each of `count` neighbouring lanes. */
 static void observe_block(const arg_task *task, int64_t first, int64_t count, int64_t index, bool along,
                           arg_best *best) {
     const tort_tensor *data = &task->call->inputs[0];
     const bool last = task->params->select_last;
     if (task->integers) {
         int64_t x[TORT_BLOCK];
-        /* Order uint64 as signed numbers; `not` turns the smallest into the largest. */
+        /* A flipped sign bit orders uint64 as int64; flipping all bits reverses the order, so that ArgMin seeks the
+         * largest too. */
         int64_t flip = (data->type == TORT_UINT64 ? INT64_MIN : 0) ^ (task->sign < 0 ? -1 : 0);
         tort_load_integers(data->type, data->data, first, count, x);
         for (int64_t i = 0; i < count; i++)

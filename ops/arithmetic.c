@@ -1,14 +1,14 @@
 /* arithmetic.c - Add, Sub, Mul, Div and Mod with broadcasting; see pow.c for Pow.
  *
- * Integers wrap. Division truncates towards zero; by zero it gives 0, as does Mod: a defined value for what ONNX leaves
- * open. Contents that shapes determine flow through Add, Sub, Mul and Div. */
+ * Integers wrap. Integer division truncates towards zero; Div and Mod by zero give 0: ONNX leaves them undefined, and C
+ * would trap. Integers computed from shapes pass through Add, Sub, Mul and Div as symbolic expressions. */
 #include "ops/elementwise.h"
 
 #include <math.h>
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Variants of the rows. */
+/* Values of tort_op.variant. */
 enum { PAIR_ADD, PAIR_SUB, PAIR_MUL, PAIR_DIV };
 
 static tort_status infer_pair(tort_infer *infer) {
@@ -20,7 +20,7 @@ static tort_status infer_pair(tort_infer *infer) {
 
 /* ---- Add, Sub, Mul ----------------------------------------------------------------------------------------------- */
 
-/* Unsigned arithmetic of 64 bits wraps in every narrower width too. */
+/* Computes in uint64, where overflow is defined: cut to any narrower type, signed or not, the result has wrapped. */
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(add_##type, ctype, ctype, void, (uint64_t)a + (uint64_t)b)                                          \
     TORT_PAIR_LOOP(sub_##type, ctype, ctype, void, (uint64_t)a - (uint64_t)b)                                          \
@@ -38,7 +38,7 @@ DEFINE(TORT_DOUBLE, double, double)
 
 /* ---- Div, Mod ---------------------------------------------------------------------------------------------------- */
 
-/* -1 is a case of its own: the least integer divided by it overflows. */
+/* b == -1 is a separate case: dividing the least integer by -1 overflows, which traps. */
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(div_##type, ctype, ctype, void, b == 0 ? 0 : b == -1 ? (ctype)(0 - (uint64_t)a) : a / b)            \
     TORT_PAIR_LOOP(rem_##type, ctype, ctype, void, b == 0 || b == -1 ? 0 : a % b)                                      \

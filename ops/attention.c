@@ -1,8 +1,8 @@
-/* attention.c - Attention: softmax(query * keys, masked) * values, with several query heads a key head (GQA), a cache
+/* attention.c - Attention: softmax(query * keys, masked) * values, with several query heads per key head (GQA), a cache
  * of past keys and values, causal and window masks, and a soft cap.
  *
- * A query whose keys are all hidden yields zeros. The loops compute in double and round once, which is more than any
- * softmax_precision asks for. RotaryEmbedding is in rotary.c, the recurrent forms in linear_attention.c. */
+ * A query whose keys are all hidden yields zeros. The loops compute in double and round once, which is more precise
+ * than any softmax_precision. RotaryEmbedding is in rotary.c, the recurrent forms in linear_attention.c. */
 #include "ops/attention.h"
 #include "ops/extent.h"
 
@@ -13,7 +13,7 @@ enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Dimensions of one of the three main inputs, whatever its rank. */
+/* Dimensions of Q, K or V, of rank 3 or 4. */
 typedef struct head_dims {
     tort_dim batch, heads, length, size;
 } head_dims;
@@ -56,7 +56,7 @@ static tort_status check_inputs(const tort_infer *infer) {
     return TORT_OK;
 }
 
-/* The length of keys, those of the past included. */
+/* Number of keys, the past ones included. */
 static tort_dim total_length(const tort_infer *infer, tort_dim length) {
     const tort_info *past = &infer->node->inputs[PAST_KEY];
     if (!tort_has_input(infer->node, PAST_KEY)) return length;
@@ -105,7 +105,7 @@ static tort_status resolve_mask(tort_resolve *resolve, tort_attention_params *pa
     for (int32_t d = mask->rank - 1; d >= 0; d--) {
         int32_t to = 4 - mask->rank + d;
         int64_t size = mask->dims[d];
-        /* The last dimension may be shorter than the keys: the others are hidden. */
+        /* The last dimension may be shorter than the keys: the keys behind it are hidden. */
         if (to == 3) params->mask_length = size;
         if (to == 3 ? size > wanted[to] : size != 1 && size != wanted[to])
             return tort_fail(resolve->error, TORT_E_MODEL, "dimension %d of attn_mask is %lld; it does not fit %lld", d,
@@ -143,13 +143,13 @@ static tort_status check_shapes(tort_resolve *resolve, const head_dims *query, c
     return TORT_OK;
 }
 
-/* Items of work: a (batch, key head) each, while there are at most this many; each has scratch of its own. */
+/* Number of workers: one per (batch, key head), but at most 32, since each has its own scratch. */
 static int64_t worker_count(const tort_attention_params *params) {
     int64_t items = params->batch * params->key_heads;
     return items < 32 ? items : 32;
 }
 
-/* Doubles a worker needs: all keys and values of a head, a query, its scores, an output row. */
+/* Scratch of a worker, in doubles: all keys and values of a head, a query, an output row, scores and biases. */
 static tort_status count_scratch(tort_resolve *resolve, const tort_attention_params *params) {
     size_t total, row = (size_t)(params->key_size + params->value_size);
     if (!tort_add_size((size_t)params->total_length, 1, &total) || !tort_mul_size(total, row, &total) ||
@@ -160,7 +160,7 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_attention_par
     return TORT_OK;
 }
 
-/* -1 where there is none. A place may be added to it. */
+/* Window size, -1 for none; limited so that adding a position cannot overflow. */
 static int64_t window_size(const tort_node_view *node, const char *name) {
     int64_t size = tort_attr_int(node, name);
     return size < INT64_MAX / 2 ? size : INT64_MAX / 2;
@@ -216,7 +216,8 @@ static tort_status resolve_attention(tort_resolve *resolve) {
 
 /* ---- keys and values --------------------------------------------------------------------------------------------- */
 
-/* Positions 0 .. total-1 of a head, the past ones first, as rows of doubles; also the present output, if any. */
+/* Loads positions 0 .. total-1 of a head, the past ones first, as rows of doubles, and stores them in the present
+ * output if there is one. */
 static void gather_head(const tort_call *call, int32_t input, int64_t batch, int64_t head, double *rows) {
     const tort_attention_params *params = call->params;
     const tort_tensor *fresh = &call->inputs[input];
@@ -246,7 +247,7 @@ typedef struct attention_query {
     int64_t batch, head, position;
 } attention_query;
 
-/* What is added to each score: 0, an entry of a float mask, or -inf for a key that is hidden. */
+/* Fills the bias of each score: 0, an entry of a float mask, or -inf for a hidden key. */
 static void fill_biases(const attention_query *query) {
     const tort_call *call = query->call;
     const tort_attention_params *params = call->params;
@@ -272,7 +273,7 @@ static void fill_biases(const attention_query *query) {
     }
 }
 
-/* Shows the scores of this query in output 3, if this is the stage that the node asks for. */
+/* Stores the scores of this query in output 3, if qk_matmul_output_mode asks for this stage. */
 static void show_scores(const attention_query *query, int32_t stage) {
     const tort_call *call = query->call;
     const tort_attention_params *params = call->params;
@@ -282,7 +283,7 @@ static void show_scores(const attention_query *query, int32_t stage) {
     tort_store_doubles(output->type, output->data, row * params->total_length, params->total_length, query->scores);
 }
 
-/* Scores to probabilities; zeros if all keys are hidden. */
+/* Turns scores into probabilities; zeros if all keys are hidden. */
 static void softmax_scores(const attention_query *query) {
     const int64_t total = ((const tort_attention_params *)query->call->params)->total_length;
     double max = -INFINITY, max_bias = -INFINITY, sum = 0;
@@ -329,7 +330,7 @@ static void attend(const attention_query *query) {
     tort_store_doubles(y->type, y->data, to, value_size, query->sum);
 }
 
-/* Items are workers; each takes every worker_count-th (batch, key head). */
+/* Runs workers begin .. end-1; each takes every worker_count-th (batch, key head). */
 static void attend_heads(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_attention_params *params = call->params;

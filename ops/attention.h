@@ -4,14 +4,14 @@
 
 #include "runtime/tinyort.h"
 
-/* Where element (batch, head, position, i) of a tensor lies: inputs of rank 4 are [batch, head, position, i], of rank
- * 3 [batch, position, head * size + i]. In elements; i always has stride 1. */
+/* Strides of element (batch, head, position, i), in elements: inputs of rank 4 are [batch, head, position, i], of rank
+ * 3 [batch, position, head * size + i]. The stride of i is always 1. */
 typedef struct tort_head_strides {
     int64_t batch, head, position;
 } tort_head_strides;
 
-/* Keys and values are those of the past, then the new ones. Every query sees keys 0 .. total_length-1 less what the
- * masks hide. */
+/* Keys and values: the past ones, then the new ones. A query sees keys 0 .. total_length-1 except those the masks
+ * hide. */
 typedef struct tort_attention_params {
     int64_t batch, query_heads, key_heads; /* query head h reads key head h / (query_heads / key_heads) */
     int64_t query_length, past_length, new_length, total_length;
@@ -20,20 +20,20 @@ typedef struct tort_attention_params {
     double scale, softcap; /* softcap 0: none */
     bool causal;
     int64_t left_window, right_window; /* -1: none */
-    int32_t score_output;              /* what output 3 shows: 0 scores, 1 capped, 2 biased, 3 after softmax */
+    int32_t score_output;              /* stage that output 3 gets: 0 scores, 1 capped, 2 biased, 3 after softmax */
     int64_t mask_strides[4];           /* of (batch, head, query, key) */
     int64_t mask_length;               /* keys behind it are hidden; total_length without a mask */
 } tort_attention_params;
 
-/* X as [batch, heads, length, size]; the first `rotated` elements of each head are rotated, in pairs (i, i + half), or
- * (2i, 2i + 1) where interleaved. */
+/* RotaryEmbedding views X as [batch, heads, length, size]; the first `rotated` elements of each head are rotated, in
+ * pairs (i, i + half), or (2i, 2i + 1) if interleaved. */
 typedef struct tort_rotary_params {
     int64_t batch, heads, length, size, rotated;
     tort_head_strides strides;
     bool interleaved;
-    bool first_only;                   /* there is one position, of the first row of each batch */
+    bool first_only;                   /* position_ids has one entry, the first position of every sequence */
     int64_t cache_length;              /* rows of the caches, with position_ids */
-    int64_t cosines, sines, positions; /* inputs: which they are differs by domain */
+    int64_t cosines, sines, positions; /* input indices, which differ by domain */
 } tort_rotary_params;
 
 #endif

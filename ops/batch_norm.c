@@ -1,8 +1,8 @@
 /* batch_norm.c - BatchNormalization: every channel is shifted and scaled by its mean and variance.
  *
- * Inference takes the statistics from inputs. Training takes them from the batch and puts out running ones: from
- * version 14 on with training_mode, before that where the node has more than one output. Versions below 9 can have
- * statistics of every activation (spatial=0). Computed in double, rounded once. */
+ * Inference takes the statistics from inputs. Training takes them from the batch and outputs running ones: from version
+ * 14 on with training_mode, before that if the node has more than one output. With spatial=0 (below version 9) every
+ * activation of a sample has its own statistics. Computed in double, rounded once. */
 #include "ops/extent.h"
 #include "ops/norm.h"
 
@@ -35,7 +35,7 @@ static tort_status resolve_batch_norm(tort_resolve *resolve) {
         if (tort_has_output(node, o))
             return tort_fail(resolve->error, TORT_E_MODEL, "output %d is only there with training_mode=1", o);
     if (!tort_shape_known(x)) return TORT_OK;
-    /* A vector is a batch of one channel. */
+    /* X of rank 1 is a batch with one channel. */
     int32_t channel_end = x->rank > 1 ? 2 : 1;
     const bool spatial = node->op->since >= 9 || tort_attr_int(node, "spatial") != 0;
     if (!spatial) channel_end = x->rank;
@@ -57,7 +57,7 @@ static double channel_entry(const tort_tensor *tensor, int64_t channel) {
     return value;
 }
 
-/* Mean of (x - center)^power over a channel of the whole batch. */
+/* Mean of (x - center)^power over a channel of the whole batch; power 1 (center is then ignored) or 2. */
 static double channel_moment(const tort_call *call, int64_t channel, double center, int power) {
     const tort_batch_norm_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];

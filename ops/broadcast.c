@@ -14,7 +14,8 @@ void tort_loop_operand(tort_loop *loop, const int64_t *strides) {
     loop->operands++;
 }
 
-/* Whether every operand walks outer dimension `d` as a continuation of inner dimension `to`. */
+/* True if dimension `d` can merge into the inner dimension `to`: for every operand, a step along d equals a walk over
+ * all of `to`. */
 static bool continues(const tort_loop *loop, int32_t d, int32_t to) {
     for (int32_t k = 0; k < loop->operands; k++) {
         if (loop->strides[k][d] != loop->strides[k][to] * loop->dims[to]) return false;
@@ -28,7 +29,7 @@ static void move_dimension(tort_loop *loop, int32_t from, int32_t to) {
 }
 
 void tort_loop_ready(tort_loop *loop) {
-    int32_t last = TORT_LOOP_RANK; /* merged dimensions gather at the end, then move to the front */
+    int32_t last = TORT_LOOP_RANK; /* merged dimensions collect at the end of the arrays, then move to the front */
     for (int32_t d = loop->rank - 1; d >= 0; d--) {
         if (loop->dims[d] == 1) continue;
         if (last < TORT_LOOP_RANK && continues(loop, d, last)) {
@@ -59,7 +60,7 @@ tort_loop tort_loop_broadcast(const tort_tensor *out, const tort_tensor *inputs,
     return loop;
 }
 
-/* Goes on to the next row: the innermost dimension but one counts up, with carry. */
+/* Advances to the next row: counts up from the second innermost dimension, with carry. */
 static void next_row(const tort_loop *loop, int64_t *index, int64_t *offsets) {
     for (int32_t d = loop->rank - 2; d >= 0; d--) {
         index[d]++;
@@ -94,7 +95,7 @@ bool tort_loop_short(const tort_loop *loop) {
     return loop->rank > 1 && loop->dims[loop->rank - 1] < 32;
 }
 
-/* Counts to the next row and returns how far operand k moves. */
+/* Advances `index` to the next row and returns how far operand k moves, in elements. */
 static inline int64_t row_distance(const tort_loop *loop, int32_t k, int64_t *index) {
     int64_t distance = 0;
     for (int32_t d = loop->rank - 2; d >= 0; d--) {
@@ -110,7 +111,8 @@ typedef struct wide {
     uint64_t low, high;
 } wide;
 
-/* From the row of `index` on, element `within` of it, which starts at `from`. */
+/* Copies `count` elements of operand k to `to`, beginning at element `within` of row `index`, which starts at
+ * `from`. */
 #define GATHER(ctype, name)                                                                                            \
     static void gather_##name(const tort_loop *loop, int32_t k, int64_t *index, int64_t within, int64_t count,         \
                               const ctype *from, ctype *to) {                                                          \
@@ -157,7 +159,7 @@ typedef struct parallel {
     void *arg;
 } parallel;
 
-/* A multiple of 8 elements is a whole number of bytes for every packed type. */
+/* Elements per piece: a multiple of 8, so that no two threads write to the same byte of a packed type. */
 #define PIECE TORT_BLOCK
 
 static void run_pieces(void *arg, int64_t begin, int64_t end) {

@@ -1,5 +1,5 @@
-/* byte_table.c - ByteTable of the domain `tinyort`: every byte becomes another one, by a table of 256 constants. It is
- * what is left of functions of one 8-bit number whose scales are constants: fuse_byte_table.c makes it. */
+/* byte_table.c - ByteTable of the domain `tinyort`: maps every byte through a table of 256 constants. fuse_byte_table.c
+ * puts it in place of functions of one 8-bit tensor whose scales are constants. */
 #include "ops/microsoft/qlinear.h"
 
 static tort_status infer(tort_infer *infer) {
@@ -11,7 +11,7 @@ static tort_status infer(tort_infer *infer) {
     return tort_fail(infer->error, TORT_E_MODEL, "Table is no list of 256 bytes");
 }
 
-/* The byte of an element, whatever its type, is its place in the table. */
+/* Looks up each element by its byte, whatever its 8-bit type. */
 static tort_status run(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *table = &call->inputs[1];
     if (tort_count(table) != 256)

@@ -1,8 +1,9 @@
 /* cast.c - Cast, CastLike and BitCast between all types but complex.
  *
- * Floats become integers by truncation; what does not fit loses its high bits, as integers do (beyond int64: the
- * nearest; NaN: 0). To a float there is one rounding, but for 64-bit integers to floats of 16 bits and fewer, which go
- * through float. Text is number_text.c's; a bool reads "1" or "0". Text that is no number is an error that shows it. */
+ * Float to integer truncates; a value that does not fit loses its high bits, as integers do (beyond int64: the nearest
+ * int64; NaN: 0). To a float type there is one rounding, except from 64-bit integers to floats of up to 16 bits, which
+ * go through float. number_text.c converts text; a bool is written "1" or "0". Text that is no number is an error that
+ * quotes it. */
 #include "ops/cast.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Integers that shapes determine stay what they are; as bool they are compared with 0. */
+/* Keeps integers computed from shapes: as they are in int32 and int64, compared with 0 in bool. */
 static tort_status cast_elements(tort_infer *infer, tort_type type) {
     if (type == TORT_INT32 || type == TORT_INT64) return tort_infer_forward_elements(infer, 0, 0);
     tort_scalar values[TORT_MAX_ELEMENTS];
@@ -89,7 +90,7 @@ static void cast_to_float8(const tort_call *call, int64_t first, int64_t count) 
     }
 }
 
-/* At most TORT_BLOCK elements, by way of the type that holds both sides. */
+/* Casts at most TORT_BLOCK elements, through a type that holds the values of both sides. */
 static void cast_block(const tort_call *call, int64_t first, int64_t count) {
     const tort_tensor *in = &call->inputs[0], *out = &call->outputs[0];
     union {
@@ -200,7 +201,7 @@ static tort_status run_bit_cast(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* `to` is an attribute that names a type of T2. */
+/* The attribute `to` names a type of T2. */
 #define CAST(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,                       \

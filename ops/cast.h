@@ -6,9 +6,9 @@
 #include "runtime/op.h"
 
 typedef struct tort_cast {
-    tort_parts parts;       /* to the type that the input has already, the output is all of it, and a view */
-    bool saturate;          /* to 8-bit floats: out of range becomes the largest value, else infinity or NaN */
-    tort_rounding rounding; /* to float8e8m0 */
+    tort_parts parts;       /* cast to the input's own type: the output is a view of the whole input */
+    bool saturate;          /* to 8 bits and fewer: out of range is the largest value, else infinity or NaN */
+    tort_rounding rounding; /* round_mode (opset 24), to float8e8m0 only */
 } tort_cast;
 
 #endif

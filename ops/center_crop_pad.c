@@ -1,4 +1,4 @@
-/* center_crop_pad.c - CenterCropPad: each axis is cut or filled up with zeros to a size, around its centre. */
+/* center_crop_pad.c - CenterCropPad: crops each axis or pads it with zeros to a size, around its centre. */
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -32,12 +32,12 @@ static tort_status crop_infer(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* The window: half of what is too much goes off, half of what is missing is added, at the front rounded down. All of
- * it follows from the two shapes. */
+/* Copies the centred window: half of the excess is cut, or half of the lack is padded, at the front rounded down. The
+ * two shapes determine it, so there are no params. */
 static tort_status crop_reference(const tort_call *call) {
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
-    const uint64_t zero[2] = {0, 0}; /* an element of any type */
+    const uint64_t zero[2] = {0, 0}; /* zero of any type */
     tort_strides(input->rank, input->dims, src_strides);
     tort_strides(output->rank, output->dims, dst_strides);
     tort_box box = {0};

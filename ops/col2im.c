@@ -1,14 +1,16 @@
-/* col2im.c - Col2Im: adds overlapping blocks, which stand as columns, together into an image of any dimensions.
+/* col2im.c - Col2Im: sums overlapping blocks, stored as columns, into an image with any number of spatial axes.
  *
- * Each pixel gathers from all blocks that cover it, so that threads never write to one place and sums are in double. */
+ * Each pixel gathers from all blocks that cover it, so that no two threads write to one pixel and sums stay in
+ * double. */
 #include "ops/col2im.h"
 
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
-/* ---- what the node asks for ---------------------------------------------------------------------------------- */
+/* ---- attributes and shapes ----------------------------------------------------------------------------------- */
 
-/* Image, block and places of axis k; multiplies their products. pad_end: behind the image. */
+/* Fills image, block and places (positions of the block) of axis k, and multiplies them into block_size and
+ * place_count. pad_end: padding behind the image. */
 static tort_status col2im_axis(tort_error *error, int32_t k, int64_t image, int64_t block, int64_t pad_end,
                                tort_col2im_params *p) {
     if (image < 0 || block < 1 || image > INT32_MAX || block > INT32_MAX)
@@ -22,7 +24,8 @@ static tort_status col2im_axis(tort_error *error, int32_t k, int64_t image, int6
     return status ? status : tort_size_mul(error, p->place_count, p->places[k], &p->place_count);
 }
 
-/* Fills what the attributes and, where `sizes` says so, the inputs determine. */
+/* Fills `p` from the attributes and from image_shape and block_shape; *sizes: true if the contents of both are
+ * known. */
 static tort_status col2im_read(const tort_node_view *node, tort_error *error, tort_col2im_params *p, bool *sizes) {
     int64_t pads[2 * TORT_COL2IM_RANK];
     tort_numbers image, block;
@@ -56,7 +59,7 @@ static tort_status check_blocks(tort_error *error, const tort_info *input) {
     return tort_fail(error, TORT_E_MODEL, "the input must be [N, C * block, L]; it has rank %d", (int)input->rank);
 }
 
-/* Channels of the image: all of a block's elements make one. */
+/* Channels of the image: axis 1 of the input divided by the elements of a block. */
 static tort_status count_channels(const tort_infer *infer, const tort_col2im_params *p, tort_dim *channels) {
     const tort_dim depth = infer->node->inputs[0].dims[1], places = infer->node->inputs[0].dims[2];
     if ((tort_dim_known(depth) && depth % p->block_size) || (tort_dim_known(places) && places != p->place_count))
@@ -98,17 +101,18 @@ typedef struct col2im_job {
     const tort_col2im_params *p;
     const void *in;
     void *out;
-    tort_type type; /* of a part: complex numbers are pairs */
+    tort_type type; /* of a part: a complex number has two, real and imaginary */
     int64_t parts, pixels;
 } col2im_job;
 
-/* Positions in the block, along each axis, with which a place of it can cover a pixel. */
+/* Walk over the positions in the block, along each axis, with which a placed block can cover a pixel. */
 typedef struct col2im_walk {
-    int64_t offset[TORT_COL2IM_RANK]; /* of the pixel, from the first place */
+    int64_t offset[TORT_COL2IM_RANK]; /* of the pixel, from the first element of the padded image */
     int64_t at[TORT_COL2IM_RANK], from[TORT_COL2IM_RANK], to[TORT_COL2IM_RANK];
 } col2im_walk;
 
-/* False: nothing covers the pixel. A block may be far larger than the image: what covers no pixel is not walked. */
+/* Starts the walk; false: no block covers the pixel. Only positions that can reach it are walked, since a block may be
+ * far larger than the image. */
 static bool walk_begin(const tort_col2im_params *p, const int64_t *position, col2im_walk *walk) {
     for (int32_t k = 0; k < p->spatial; k++) {
         const int64_t step = p->dilations[k], offset = position[k] + p->pads[k];
@@ -129,7 +133,8 @@ static bool walk_next(const tort_col2im_params *p, col2im_walk *walk) {
     return false;
 }
 
-/* Where the input has what covers the pixel there, counted from its channel's first element; -1: no place does. */
+/* Offset, from the channel's first element, of the input element that covers the pixel at this position; -1: no block
+ * is placed there. */
 static int64_t covered(const tort_col2im_params *p, const col2im_walk *walk) {
     int64_t cell = 0, place = 0;
     for (int32_t k = 0; k < p->spatial; k++) {
@@ -141,7 +146,8 @@ static int64_t covered(const tort_col2im_params *p, const col2im_walk *walk) {
     return cell * p->place_count + place;
 }
 
-/* The sum over all blocks that cover the pixel at `position`; `base`: the channel's first element. */
+/* Sum over all blocks that cover the pixel at `position` (of integers: *integer); `base`: the channel's first
+ * element. */
 static double gather(const col2im_job *job, const int64_t *position, int64_t base, int64_t part, int64_t *integer) {
     const tort_col2im_params *p = job->p;
     col2im_walk walk;

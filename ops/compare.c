@@ -8,7 +8,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Sizes are not negative: `seq + 1 > seq` and `seq > -1` hold whatever seq will be. */
+/* True if a < b whatever the symbolic sizes are, which are not negative: `seq + 1 > seq` and `seq > -1` always hold. */
 static bool surely_less(tort_dims *dims, tort_scalar a, tort_scalar b) {
     tort_scalar gap = tort_scalar_sub(dims, tort_scalar_sub(dims, b, a), tort_scalar_known(1));
     return tort_scalar_nonnegative(dims, gap);
@@ -66,7 +66,7 @@ TORT_FOR_NATIVE(DEFINE)
 #define GREATER(enumerator, ctype, type) [enumerator] = greater_##type,
 #define GREATER_OR_EQUAL(enumerator, ctype, type) [enumerator] = greater_or_equal_##type,
 
-/* Variants of the rows. */
+/* Values of tort_op.variant. */
 enum { PAIR_EQUAL, PAIR_LESS, PAIR_LESS_OR_EQUAL, PAIR_GREATER, PAIR_GREATER_OR_EQUAL };
 
 static const struct {

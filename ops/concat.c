@@ -1,6 +1,6 @@
-/* concat.c - Concat and Split: tensors are put together along one axis, or one is taken apart.
+/* concat.c - Concat and Split: join tensors along one axis, or split one.
  *
- * Both copy, for each position before the axis, one run of elements: everything from the axis on. */
+ * Both copy one contiguous run of elements, everything from the axis on, for each index before the axis. */
 #include "ops/concat.h"
 
 #include "ops/extent.h"
@@ -10,12 +10,13 @@
 /* ---- Concat -------------------------------------------------------------------------------------------------- */
 
 static tort_status concat_axis(const tort_node_view *node, tort_error *error, int32_t rank, int32_t *axis) {
-    /* Opset 1 has a default; later the attribute is required. */
+    /* Opset 1 has the default 1; later the attribute is required. */
     int64_t given = tort_attr(node, "axis") ? tort_attr_int(node, "axis") : 1;
     return tort_normalize_axis(error, given, rank, axis);
 }
 
-/* Lists of integers, put one behind the other: the end of most shape arithmetic. Of some nothing may be known. */
+/* Joins lists of known integers: most shape arithmetic ends in a Concat. A list whose contents are unknown gives
+ * unknown elements. */
 static tort_status concat_elements(const tort_infer *infer) {
     tort_scalar values[TORT_MAX_ELEMENTS], part[TORT_MAX_ELEMENTS];
     int32_t total = 0;
@@ -34,7 +35,7 @@ static tort_status concat_elements(const tort_infer *infer) {
     return any ? tort_infer_set_integers(infer, 0, values, total) : TORT_OK;
 }
 
-/* Joins one more input: its length is added, all other dims must be those of the inputs before. */
+/* Joins one more input: its length is added, all other dimensions must equal those of the inputs before. */
 static tort_status concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first,
                                tort_dim *dims) {
     tort_dim *length = &dims[axis];
@@ -50,7 +51,7 @@ static tort_status concat_join(const tort_infer *infer, const tort_info *input, 
     return TORT_OK;
 }
 
-/* What the inputs of known rank come to. */
+/* Output dimensions, from the inputs of known rank; an input of unknown rank makes the length unknown. */
 static tort_status concat_dims(const tort_infer *infer, int32_t rank, int32_t axis, tort_dim *dims) {
     const tort_node_view *node = infer->node;
     bool unknown = false, first = true;
@@ -139,8 +140,8 @@ static tort_status check_lengths(const tort_infer *infer, const tort_scalar *lis
                      (long long)sum, (long long)length);
 }
 
-/* Of an axis that is shorter than parts * part the last ones are shorter, or empty. Two parts need no bounds: the first
- * is never longer than the axis. */
+/* Lengths along an axis of symbolic length: part i has min(part, max(0, length - i * part)) elements. Two parts need no
+ * bounds: the first is never longer than the axis. */
 static void symbolic_lengths(tort_dims *dims, tort_dim length, tort_dim part, tort_dim *lengths, int32_t parts) {
     tort_scalar whole = tort_scalar_of_dim(length), one = tort_scalar_of_dim(part);
     lengths[0] = part;
@@ -152,7 +153,7 @@ static void symbolic_lengths(tort_dims *dims, tort_dim length, tort_dim part, to
     }
 }
 
-/* Parts as long as each other; from opset 18 the last ones may be shorter. */
+/* Splits into equal parts; from opset 18 the last ones may be shorter or empty. */
 static tort_status equal_lengths(const tort_infer *infer, tort_dim length, tort_dim *lengths) {
     const tort_node_view *node = infer->node;
     tort_dims *dims = infer->dims;
@@ -180,7 +181,7 @@ static tort_status equal_lengths(const tort_infer *infer, tort_dim length, tort_
     return TORT_OK;
 }
 
-/* The lengths that input 1 (floats in opset 1) or the attribute gives, else equal ones. */
+/* Reads the lengths from input 1 (floats in opset 1) or the attribute; without both, parts are equal. */
 static tort_status split_lengths(const tort_infer *infer, tort_dim length, tort_scalar *list, tort_dim *lengths) {
     int32_t outputs = infer->node->output_count, count = 0;
     tort_known known;
@@ -245,7 +246,7 @@ static tort_status split_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Where the next part begins. An output that is absent has no shape of its own to tell. */
+/* Length of part i along the axis. An absent output has no shape to read it from. */
 static int64_t part_length(const tort_call *call, int32_t i) {
     const tort_split_params *params = call->params;
     int64_t length = params->part;

@@ -8,7 +8,7 @@ typedef struct tort_concat_params {
     tort_parts parts; /* with the axis */
 } tort_concat_params;
 
-/* How long the part of each output is: a list, or one length for all but a shorter end. */
+/* Lengths of the outputs along the axis: a list, or one length for all, of which the last ones may be shorter. */
 typedef struct tort_split_params {
     tort_parts parts;  /* with the axis */
     tort_list lengths; /* int64_t, of the attribute; empty: input 1, or equal parts */

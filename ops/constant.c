@@ -1,8 +1,8 @@
 /* constant.c - Constant in every form of its attribute, and ConstantOfShape.
  *
- * A Constant with a tensor attribute never runs: its output is that weight (TORT_OP_CONSTANT). A sparse one has been
- * made dense by the loader. ConstantOfShape makes large values of small ones, so it is folded only where it is small.
- */
+ * A Constant with a tensor attribute never runs: its output is that weight (TORT_OP_CONSTANT). The loader has made a
+ * sparse_value dense. ConstantOfShape can make a large tensor of a small one, so it is folded only if the result is
+ * small (TORT_OP_BULKY). */
 #include "ops/constant.h"
 
 #include "ops/numeric.h"
@@ -14,7 +14,7 @@
 /* ---- Constant ------------------------------------------------------------------------------------------------ */
 
 typedef struct constant_params {
-    tort_list elements; /* of a list or the characters of a string; one number is in `one` */
+    tort_list elements; /* a list, or the characters of a string; a single number is in `one` */
     unsigned char one[sizeof(int64_t)];
 } constant_params;
 
@@ -77,7 +77,7 @@ static tort_status constant_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Params may go before the output does: its strings are copies. */
+/* Copies a string of the params: the output may outlive them. */
 static tort_status copy_string(const tort_call *call, tort_string from, tort_string *to) {
     char *text = tort_call_text(call, from.length);
     if (!text) return tort_out_of_memory(call->error, from.length);
@@ -110,12 +110,12 @@ static tort_status constant_reference(const tort_call *call) {
 
 /* ---- ConstantOfShape ----------------------------------------------------------------------------------------- */
 
-/* The type of attribute value, a tensor of one element; its bytes go to `value` if that is not NULL. */
+/* Reads the attribute `value`, a tensor of one element: its type, and its bytes unless params is NULL. */
 static tort_status fill_value(const tort_node_view *node, tort_error *error, tort_type *type,
                               tort_fill_params *params) {
     const tort_attribute *attribute = tort_attr(node, "value");
     *type = TORT_FLOAT;
-    if (!attribute) return TORT_OK; /* 0.0f */
+    if (!attribute) return TORT_OK; /* the default, 0.0f */
     int32_t index = attribute->u.weights[0];
     const tort_weight *weight = &node->model->weights[index];
     for (int32_t k = 0; k < weight->rank; k++) {

@@ -1,4 +1,4 @@
-/* contents.c - see contents.h. Read next: slice.c, whose lists are of every kind. */
+/* contents.c - see contents.h. Read next: slice.c, which reads lists of every kind. */
 #include "ops/contents.h"
 
 #include <inttypes.h>
@@ -9,14 +9,14 @@
 
 /* ---- one entry --------------------------------------------------------------------------------------------------- */
 
-/* Elements of a tensor of rank 0 or 1 and known size; -1 otherwise. */
+/* Number of elements of a tensor of rank 0 or 1 and known size; otherwise -1. */
 static int64_t vector_count(const tort_info *info) {
     if (info->kind != TORT_TENSOR || info->rank < 0 || info->rank > 1) return -1;
     if (info->rank == 0) return 1;
     return tort_dim_known(info->dims[0]) ? info->dims[0] : -1;
 }
 
-/* Element i of contents that are at hand, truncated to an integer: Tile-1 and OneHot have parameters of float types. */
+/* Reads element i of known contents, truncated to an integer: Tile-1 and OneHot have parameters of float types. */
 static bool entry_at(const tort_info *info, int64_t i, tort_scalar *out) {
     if (info->elements) {
         if (i >= info->element_count) return false;
@@ -41,7 +41,7 @@ static tort_status check_max(tort_error *error, const char *name, int64_t count,
     return tort_fail(error, TORT_E_MODEL, "%s has %" PRId64 " entries, expected at most %d", name, count, (int)max);
 }
 
-/* The number of entries of a list that is an input; -1: not known yet. */
+/* Number of entries of a list that an input gives; -1: not known yet. */
 static tort_status list_length(const tort_info *info, const char *name, int32_t max, int32_t *count,
                                tort_error *error) {
     *count = -1;
@@ -201,7 +201,7 @@ tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const to
     if (!copy) return tort_out_of_memory(infer->error, (size_t)count * sizeof *copy);
     const tort_type type = infer->outputs[o].type;
     for (int32_t k = 0; k < count; k++) {
-        int64_t element = 0; /* known numbers wrap as those of the type do */
+        int64_t element = 0; /* known numbers wrap to the output's type */
         copy[k] = values[k];
         if (values[k].symbolic) continue;
         tort_store_integers(type, &element, 0, 1, &values[k].value);

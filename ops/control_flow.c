@@ -1,16 +1,17 @@
 /* control_flow.c - If, Loop, Scan and SequenceMap: operators with bodies.
  *
- * Each only says how its bodies are called (tort_trips); the executor calls them. Shapes: a body is inferred for what
- * goes in; what a trip changes in shape is unknown to the next. Sources: ONNX operators If-25, Loop-25, Scan-25,
- * SequenceMap-17 and their earlier versions. */
+ * Each only describes how its bodies are called (tort_trips); the executor calls them. A body is inferred for the
+ * shapes that go in; carried dimensions that differ between trips become unknown. Sources: ONNX operators If-25,
+ * Loop-25, Scan-25, SequenceMap-17 and their earlier versions. */
 #include <string.h>
 
 #include "ops/contents.h"
 #include "runtime/op.h"
 
-/* ---- what they share --------------------------------------------------------------------------------------------- */
+/* ---- shared by all ----------------------------------------------------------------------------------------------- */
 
-/* All functions that make a tort_trips write its members into a zeroed one, since it becomes params. */
+/* Sets every index to -1, none. Functions that fill a tort_trips assign the members of a zeroed one: it becomes params,
+ * which are compared byte by byte, padding included. */
 static void no_trips(tort_trips *t) {
     for (int32_t i = 0; i < TORT_BODIES; i++) t->body[i] = -1;
     t->choice = t->limit = t->condition = t->carried_first = t->scanned_first = t->lengths = -1;
@@ -24,7 +25,7 @@ static int32_t own_inputs(const tort_node_view *node) {
     return node->input_count - node->captured;
 }
 
-/* Inputs that a body is given. */
+/* Number of inputs that the node gives to a body, without captured ones. */
 static int32_t given_to_body(const tort_trips *t) {
     return (t->counted ? 2 : 0) + (t->carries ? t->results : 0) + t->scanned;
 }
@@ -43,7 +44,7 @@ static tort_status check_body(const tort_node_view *node, const tort_trips *t, i
     return TORT_OK;
 }
 
-/* The type of `b` must be that of `a`; sizes that differ become unknown. */
+/* Unites `b` into `a`: types must be equal, sizes that differ become unknown. */
 static tort_status unite(tort_infer *infer, const char *what, int32_t index, tort_info *a, const tort_info *b) {
     const tort_value_type x = tort_info_type(a), y = tort_info_type(b);
     if (a->type == TORT_UNDEFINED) {
@@ -52,7 +53,7 @@ static tort_status unite(tort_infer *infer, const char *what, int32_t index, tor
     }
     if (b->type == TORT_UNDEFINED) return TORT_OK;
     if (a->kind == TORT_OPTIONAL && tort_type_element(x).type == y.type && tort_type_element(x).nest == y.nest)
-        return TORT_OK; /* an optional that may be there goes in, what is there comes out */
+        return TORT_OK; /* an optional may go in and its element come out */
     if (x.type != y.type || x.nest != y.nest) {
         char first[80], second[80];
         return tort_fail(infer->error, TORT_E_MODEL, "%s %d is %s here and %s there", what, (int)index,
@@ -66,23 +67,23 @@ static tort_status unite(tort_infer *infer, const char *what, int32_t index, tor
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* What a walk over the shapes of a node needs. */
+/* State while inferring the shapes of one node. */
 typedef struct walk {
     tort_infer *infer;
     const tort_trips *trips;
-    tort_info *in, *out; /* of the body */
-    tort_dim length;     /* of what is scanned */
-    tort_dim batch;      /* entries of axis 0 */
+    tort_info *in, *out; /* inputs and outputs of the body */
+    tort_dim length;     /* of scanned inputs along their axes */
+    tort_dim batch;      /* entries of axis 0, the batch of Scan-8 */
 } walk;
 
-/* Entry i of a list of the node; 0 where it is absent or shorter. */
+/* Entry i of a list attribute; 0 where it is absent or shorter. */
 static int64_t listed(const walk *w, const char *name, int32_t i) {
     int32_t count;
     const int64_t *list = tort_attr_ints(w->infer->node, name, &count);
     return i < count ? list[i] : 0;
 }
 
-/* Its contents are not those of every trip. */
+/* Drops known contents, which hold for one trip only. */
 static void forget_contents(tort_info *info) {
     info->elements = NULL;
     info->element_count = 0;
@@ -95,7 +96,7 @@ static void give_counter(walk *w) {
     w->in[1] = (tort_info){.type = TORT_BOOL, .nest = -1};
 }
 
-/* Takes an axis out of a shape of known rank, and says how long it is as far as that is known. */
+/* Removes an axis from a shape of known rank; its size is stored in *length unless that is known already. */
 static void drop_axis(tort_info *info, int32_t axis, tort_dim *length) {
     if (!tort_dim_known(*length)) *length = info->dims[axis];
     info->rank--;
@@ -114,7 +115,7 @@ static tort_status add_axis(const walk *w, tort_info *info, int64_t at, tort_dim
     return TORT_OK;
 }
 
-/* An input as the trips see it: of a batch, an entry. */
+/* Describes an input as the trips see it: with a batch, one entry of axis 0. */
 static tort_status give_entry(walk *w, int32_t input, tort_info *entry) {
     *entry = w->infer->node->inputs[input];
     if (!w->trips->batched) return TORT_OK;
@@ -125,7 +126,8 @@ static tort_status give_entry(walk *w, int32_t input, tort_info *entry) {
     return TORT_OK;
 }
 
-/* Part `i` of what is scanned: the input without its axis. */
+/* Describes the part of scanned input `i` that one trip gets: the input without its axis, or an element of a
+ * sequence. */
 static tort_status give_part(walk *w, int32_t i, tort_info *part) {
     const tort_trips *t = w->trips;
     const tort_info *input = &w->infer->node->inputs[t->scanned_first + i];
@@ -143,7 +145,7 @@ static tort_status give_part(walk *w, int32_t i, tort_info *part) {
     return status;
 }
 
-/* A carried value that no trip changes keeps its contents. */
+/* Describes a carried value. Its contents stay known if the body returns it unchanged, at the same input number. */
 static tort_status give_carried(walk *w, int32_t i, int32_t port) {
     const tort_trips *t = w->trips;
     tort_status status = give_entry(w, t->carried_first + i, &w->in[port]);
@@ -170,7 +172,8 @@ static tort_status call_body(walk *w, int32_t body) {
     return tort_infer_body(w->infer, w->trips->body[body], w->in, given_to_body(w->trips), w->out);
 }
 
-/* What goes into a trip is what came out of any trip before: until that is so, less is known of it. */
+/* Finds shapes of carried values that hold in every trip: the outputs of a trip are the inputs of the next one.
+ * Dimensions that differ become unknown, in the second round the whole shape, so that the third is the last. */
 static tort_status infer_carried(walk *w) {
     const tort_trips *t = w->trips;
     tort_info *carried = w->in + (t->counted ? 2 : 0), *results = w->out + (t->asks ? 1 : 0);
@@ -188,8 +191,8 @@ static tort_status infer_carried(walk *w) {
     return TORT_OK;
 }
 
-/* A body that may not be the one that runs. One that does not fit these shapes is refused when it does, not before:
- * exporters leave branches for other shapes. Then it tells nothing of the outputs. */
+/* Infers a branch that may never run. If it does not fit the shapes, it is refused only when it runs, since exporters
+ * leave branches for other shapes; then it tells nothing of the outputs. */
 static tort_status call_either(walk *w, int32_t body, bool *fits) {
     tort_error *outer = w->infer->error;
     tort_error own = {.node = -1};
@@ -203,7 +206,7 @@ static tort_status call_either(walk *w, int32_t body, bool *fits) {
     return status;
 }
 
-/* If: of one body where the condition is known, else of both. */
+/* If: infers one branch where the condition is known, else both and unites their outputs. */
 static tort_status infer_choice(walk *w) {
     const tort_trips *t = w->trips;
     const tort_info *choice = &w->infer->node->inputs[t->choice];
@@ -292,7 +295,7 @@ static tort_status if_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* ---- Call: an If without a choice, of tinyort's own -------------------------------------------------------------- */
+/* ---- Call, of the domain tinyort: an If without a condition ------------------------------------------------------ */
 
 static void call_trips(const tort_node_view *node, tort_trips *t) {
     no_trips(t);
@@ -356,7 +359,8 @@ static void scan_trips(const tort_node_view *node, tort_trips *t) {
     t->stacked = tort_body_outputs(node, t->body[0]) - t->results;
 }
 
-/* A list with an entry for each of `count` values; empty or absent, all are 0. Directions are 0 or 1. */
+/* Checks a list attribute with an entry for each of `count` values; empty or absent, all are 0. Directions are 0 or
+ * 1. */
 static tort_status check_list(const tort_node_view *node, const char *name, bool directions, int32_t count,
                               const char *values, tort_error *error) {
     int32_t given;
@@ -380,7 +384,7 @@ static tort_status check_lists(const tort_node_view *node, const tort_trips *t, 
     return status;
 }
 
-/* From input `first` on, states and what is scanned are there. */
+/* Checks num_scan_inputs and the body, and that states and scanned inputs, from input `first` on, are present. */
 static tort_status check_scan(const tort_node_view *node, const tort_trips *t, int32_t first, tort_error *error) {
     const int64_t scanned = tort_attr_int(node, "num_scan_inputs");
     if (scanned < 1 || scanned > own_inputs(node) - first)
@@ -413,7 +417,7 @@ static tort_status scan_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Scan-8: batches in axis 0, sequences in axis 1, of their own lengths. */
+/* Scan-8: axis 0 is the batch, axis 1 the sequence, whose length in each entry is given by sequence_lens. */
 static void batched_scan_trips(const tort_node_view *node, tort_trips *t) {
     scan_trips(node, t);
     t->batched = true;

@@ -1,5 +1,5 @@
-/* conv.c - Conv, every version: 1 to 6 spatial axes, groups, dilations, strides, explicit and automatic padding; and
- * FusedConv, which adds Z to the result and applies an activation, in both spellings of that; NhwcConv and
+/* conv.c - Conv, every version: 1 to 6 spatial axes, groups, dilations, strides, explicit and automatic padding;
+ * FusedConv of tinyort and com.microsoft, which adds Z to the result and applies an activation; NhwcConv and
  * NhwcFusedConv, the same with the channels of X, Y and Z last.
  *
  * The plain loop makes one row of outputs at a time, summing in double. Read next: sliding.c for the geometry,
@@ -75,8 +75,8 @@ static tort_status infer_nhwc_fused_conv(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* Kernels go along the last axis. A picture of width 1 under windows of width 1 has the memory of one of height 1, and
- * so have its weights and what comes out: the column is taken for a row. */
+/* Turns an image of width 1 under a kernel of width 1 into one of height 1, since kernels vectorize along the last
+ * axis. X, W and Y keep their bytes: the layout in memory is the same. */
 static void lay_column_down(tort_sliding *window) {
     int64_t *const lists[] = {window->input,     window->output, window->kernel, window->strides,
                               window->dilations, window->begin,  window->end};
@@ -123,7 +123,7 @@ static tort_status resolve_activated_conv(tort_resolve *resolve) {
     return status ? status : tort_epilogue_resolve_operator(resolve, &params->epilogue);
 }
 
-/* Scratch: what is moved, then that of the loop. */
+/* Scratch: the transposed tensors, then the scratch of the plain loop. */
 static tort_status resolve_nhwc(tort_resolve *resolve, tort_status (*conv)(tort_resolve *resolve)) {
     tort_status status = tort_planar_resolve(resolve, true, resolve->params, conv);
     if (status || tort_planar_scratch(resolve->node, TORT_CONV_PLANAR, &resolve->scratch_bytes)) return status;
@@ -200,7 +200,7 @@ void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row r
     const tort_sliding *window = &params->window;
     if (tort_count(&call->outputs[0]) == 0) return;
     loop->output_rows = tort_sliding_rows(window, window->output);
-    /* Without channels sizes may be anything: nothing is there that has them. */
+    /* Without channels X and W are empty: their other sizes may be so large that products overflow. */
     loop->input_rows = params->channels ? tort_sliding_rows(window, window->input) : 0;
     loop->kernel_rows = params->channels ? tort_sliding_rows(window, window->kernel) : 0;
     conv_task task = {loop, row, store};

@@ -2,8 +2,8 @@
  * and ConvTransposeWithDynamicPads, whose pads are an input.
  *
  * Its params are those of Conv (conv.h). The plain loop makes one row of outputs at a time from the inputs that reach
- * it, summing in double. Where version 1 and later ones describe the split of an odd padding differently, all follow
- * the later text: the extra element goes to the end for SAME_UPPER, else to the beginning.
+ * it, summing in double. Version 1 describes the split of an odd padding differently from later ones; all versions
+ * follow the later text: the extra element goes to the end for SAME_UPPER, else to the beginning.
  * Read next: conv.h, sliding.h. */
 #include "ops/conv.h"
 #include "ops/widen.h"
@@ -16,8 +16,8 @@ static bool takes_pads(const tort_node_view *node) {
     return node->op->shape_inputs >> TORT_CONV_PADS & 1;
 }
 
-/* output_shape: an entry for each spatial axis, or none. Some exporters put batch and channels in front, which are
- * skipped. */
+/* Reads output_shape: an entry for each spatial axis, or none. Some exporters put batch and channels in front, which
+ * are skipped. */
 static tort_status read_output_shape(const tort_node_view *node, int32_t axes, int64_t *out, bool *given,
                                      tort_error *error) {
     int32_t count;
@@ -34,7 +34,7 @@ static tort_status read_output_shape(const tort_node_view *node, int32_t axes, i
 }
 
 typedef struct transpose_sizes {
-    bool shape_given, pads_unknown; /* output_shape is there; the input Pads is not at hand */
+    bool shape_given, pads_unknown; /* output_shape is given; the contents of Pads are unknown */
     int64_t shape[TORT_MAX_SPATIAL], padding[TORT_MAX_SPATIAL]; /* output_shape, output_padding */
 } transpose_sizes;
 
@@ -42,7 +42,7 @@ static bool is_same(const tort_sliding *window) {
     return window->auto_pad == TORT_PAD_SAME_UPPER || window->auto_pad == TORT_PAD_SAME_LOWER;
 }
 
-/* The input Pads, which has no effect beside SAME_*. */
+/* Reads the input Pads, which has no effect with SAME_*. */
 static tort_status read_pads(const tort_node_view *node, tort_sliding *window, bool *unknown, tort_error *error) {
     tort_numbers pads;
     const int32_t axes = window->axes;
@@ -166,7 +166,8 @@ static tort_status infer_conv_transpose(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* The padding that output_shape or SAME_* asks for; what would be negative is none, the outputs beyond get the bias. */
+/* Computes the padding for output_shape or SAME_*; a negative total becomes 0, and outputs that no input reaches get
+ * the bias alone. */
 static void place_padding(tort_sliding *window, const transpose_sizes *sizes) {
     if (!sizes->shape_given && !is_same(window)) return;
     for (int32_t i = 0; i < window->axes; i++) {
@@ -195,7 +196,7 @@ static tort_status resolve_conv_transpose(tort_resolve *resolve) {
     tort_status status = read_node(resolve->node, rank, window, &sizes, resolve->error);
     if (status) return status;
     const tort_auto_pad auto_pad = window->auto_pad;
-    window->auto_pad = TORT_PAD_NOTSET; /* sizes only: the padding of Conv is not that of ConvTranspose */
+    window->auto_pad = TORT_PAD_NOTSET; /* tort_sliding_place would compute the padding of Conv */
     tort_sliding_place(resolve->node, window);
     window->auto_pad = auto_pad;
     place_padding(window, &sizes);
@@ -206,7 +207,7 @@ static tort_status resolve_conv_transpose(tort_resolve *resolve) {
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
-/* The input row that reaches the output row at `out` through kernel row k_row; false: none. */
+/* Finds the input row that reaches the output row at `out` through kernel row k_row; false: none. */
 static bool source_row(const tort_sliding *window, const int64_t *out, int64_t k_row, int64_t *in_row) {
     int64_t k[TORT_MAX_SPATIAL];
     tort_sliding_coordinates(window, window->kernel, k_row, k);

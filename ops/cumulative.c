@@ -1,13 +1,14 @@
 /* cumulative.c - CumSum and CumProd along an axis.
  *
- * x is [outer, length, inner]. Floats accumulate in double and round once an element; integers wrap. Where inner is 1,
- * blocks follow each other along the axis; otherwise a block is a part of inner, carried along the axis as a whole. */
+ * x is [outer, length, inner]. Floats accumulate in double and round once per element; integers wrap. With inner = 1,
+ * blocks follow each other along the axis; otherwise a block is a part of inner, accumulated along the axis as a
+ * whole. */
 #include "ops/cumulative.h"
 
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
-enum { CUMULATIVE_SUM, CUMULATIVE_PRODUCT }; /* the variants of the rows */
+enum { CUMULATIVE_SUM, CUMULATIVE_PRODUCT }; /* values of tort_op.variant */
 
 static tort_status infer_cumulative(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
@@ -37,7 +38,7 @@ typedef struct accumulation {
     const tort_call *call;
     bool product, exclusive, reverse, in_double;
     int64_t length, inner;
-    int64_t parts; /* blocks of inner */
+    int64_t parts; /* number of blocks in inner */
 } accumulation;
 
 static void load(const accumulation *a, int64_t first, int64_t count, block *to) {
@@ -75,7 +76,7 @@ static void start(const accumulation *a, int64_t count, block *sums) {
     }
 }
 
-/* A line of inner == 1, from its element `first` on. */
+/* Accumulates one contiguous line (inner == 1), from its element `first` on. */
 static void along_line(const accumulation *a, int64_t first) {
     block values, sum;
     start(a, 1, &sum);
@@ -99,7 +100,7 @@ static void along_line(const accumulation *a, int64_t first) {
     }
 }
 
-/* `count` neighbours of inner, from element `first` on, with all that lies behind them along the axis. */
+/* Accumulates `count` neighbouring lines along the axis, which begin at elements first .. first+count-1. */
 static void across(const accumulation *a, int64_t first, int64_t count) {
     block values, sums;
     start(a, count, &sums);

@@ -8,8 +8,8 @@ typedef struct tort_cumulative_params {
     bool exclusive, reverse;
 } tort_cumulative_params;
 
-/* x as [outer, length, inner], along the axis that input 1, in host memory, gives. TORT_E_RUN if there is no such axis.
- */
+/* x as [outer, length, inner] around the axis that input 1 gives, which is in host memory. TORT_E_RUN if there is no
+ * such axis. */
 typedef struct tort_cumulative_view {
     int64_t outer, length, inner;
 } tort_cumulative_view;

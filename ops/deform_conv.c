@@ -1,7 +1,8 @@
-/* deform_conv.c - DeformConv, every version: a convolution whose every sample is moved by an offset, over 1 to 6 axes.
+/* deform_conv.c - DeformConv, every version: a convolution that moves each sample by an offset, over 1 to 6 axes.
  *
- * Samples lie between elements and are interpolated linearly; what is outside the input counts as 0. One output pixel
- * at a time: a sample is read once and added to all filters of its group, in double. Read next: conv.c, sliding.h. */
+ * Samples lie between elements and are interpolated linearly; positions outside the input count as 0. The loop makes
+ * one output pixel at a time: a sample is read once and added to all filters of its group, in double. Read next:
+ * conv.c, sliding.h. */
 #include "ops/deform_conv.h"
 #include "ops/numeric.h"
 #include "ops/widen.h"
@@ -19,7 +20,8 @@ static tort_status check_dim(const tort_infer *infer, const char *name, const to
                      (int)axis, expected);
 }
 
-/* offset has a coordinate, mask a factor, for each offset group, kernel position and output. */
+/* Checks the shape of offset (per_position: a coordinate per axis) or mask (one factor), which has such numbers for
+ * each offset group, kernel position and output. */
 static tort_status check_moves(const tort_infer *infer, int32_t input, const char *name, int64_t per_position,
                                const tort_sliding *window, const tort_dim *out) {
     const tort_info *info = &infer->node->inputs[input];
@@ -125,7 +127,7 @@ static double element(const deform_job *job, int32_t input, int64_t i) {
     return tort_wide_element(job->type, job->data[input], i);
 }
 
-/* The value at real coordinates `at` of the channel that begins at `first`: a weighted mean of 2^axes corners. */
+/* Value at real coordinates `at` of the channel that begins at `first`: a weighted mean of 2^axes corners. */
 static double interpolate(const deform_job *job, int64_t first, const double *at) {
     const tort_sliding *window = &job->params->window;
     int64_t low[TORT_MAX_SPATIAL];
@@ -151,7 +153,7 @@ static double interpolate(const deform_job *job, int64_t first, const double *at
     return sum;
 }
 
-/* The sample of channel c at kernel position k for the output at `out`, pixel number `pixel` of image n. */
+/* Sample of channel c at kernel position k for the output at `out`, pixel number `pixel` of image n; masked. */
 static double sample(const deform_job *job, int64_t n, int64_t c, int64_t k, const int64_t *out, int64_t pixel) {
     const tort_deform_conv_params *p = job->params;
     const tort_sliding *window = &p->window;
@@ -168,7 +170,7 @@ static double sample(const deform_job *job, int64_t n, int64_t c, int64_t k, con
     return job->data[TORT_DEFORM_MASK] ? value * element(job, TORT_DEFORM_MASK, moved * job->outputs + pixel) : value;
 }
 
-/* Filters first..last, all of one group, of one output pixel. */
+/* Computes filters first .. last-1, all of one group, of one output pixel. */
 static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const int64_t *out, int64_t first,
                          int64_t last) {
     const tort_deform_conv_params *p = job->params;

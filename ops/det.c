@@ -1,5 +1,5 @@
 /* det.c - Det and com.microsoft's Inverse: determinants and inverses of square matrices, by elimination with partial
- * pivoting, in double. The inverse of a matrix that has none is made of infinities and NaN. */
+ * pivoting, in double. The inverse of a singular matrix has infinities and NaN. */
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
@@ -28,7 +28,7 @@ static tort_status resolve_det(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Of a matrix of n rows, which is overwritten. */
+/* Determinant of an n x n matrix, which is overwritten. */
 static double determinant(int64_t n, double *a) {
     double product = 1;
     for (int64_t k = 0; k < n; k++) {
@@ -73,7 +73,7 @@ static tort_status infer_inverse(tort_infer *infer) {
     return tort_dim_unify(infer->error, x->rank - 1, x->dims[x->rank - 2], x->dims[x->rank - 1], &size);
 }
 
-/* Scratch: a matrix of doubles, and one behind it. */
+/* Scratch: two matrices of doubles, the input and its inverse. */
 static tort_status resolve_inverse(tort_resolve *resolve) {
     tort_status status = resolve_det(resolve);
     if (status || tort_mul_size(resolve->scratch_bytes, 2, &resolve->scratch_bytes)) return status;
@@ -93,7 +93,7 @@ static void add_row(int64_t n, double *a, int64_t row, double factor, int64_t ot
     for (int64_t j = 0; j < n; j++) a[row * n + j] += factor * a[other * n + j];
 }
 
-/* What is done to the rows of a, until it is the unit matrix, makes the inverse of one. */
+/* Gauss-Jordan elimination: the row operations that turn `a` into the identity turn the identity into the inverse. */
 static void invert(int64_t n, double *a, double *inverse) {
     for (int64_t i = 0; i < n * n; i++) inverse[i] = i % (n + 1) == 0;
     for (int64_t k = 0; k < n; k++) {

@@ -1,7 +1,7 @@
-/* dropout.c - Dropout, every version: the identity while inferring; in training mode, elements become 0 at random.
+/* dropout.c - Dropout, every version: the identity for inference; in training mode, elements become 0 at random.
  *
- * Before opset 7 training mode is is_test=0, from 12 on an input; opset 7 to 11 only infer. The mask tells what was
- * kept. The rest is scaled by 1 / (1 - ratio), so that the mean stays. */
+ * Training mode is is_test=0 before opset 7, and an input from 12 on; opsets 7 to 11 only infer. The mask is true for
+ * kept elements, which are scaled by 1 / (1 - ratio) to keep the mean. */
 #include "ops/dropout.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
@@ -26,7 +26,7 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* The share to drop; 0 while inferring. */
+/* Sets *ratio to the share of elements to drop; 0 outside training mode. */
 static tort_status ratio_of(const tort_call *call, double *ratio) {
     const tort_dropout_params *params = call->params;
     bool training = params->is_training;

@@ -6,9 +6,9 @@
 
 typedef struct tort_dropout_params {
     tort_seed seed;
-    float ratio;      /* where it is an attribute */
+    float ratio;      /* of the attribute, before opset 12 */
     bool by_inputs;   /* ratio and training_mode are inputs 1 and 2 */
-    bool is_training; /* where an attribute says so */
+    bool is_training; /* before opset 7: is_test=0 */
 } tort_dropout_params;
 
 #endif

@@ -1,14 +1,14 @@
 /* einsum.c - Einsum: sums of products over labelled dimensions.
  *
- * The equation is parsed into labels, shared by infer and resolve. The operands are contracted from left to right, two
- * at a time, each partial result keeping the labels that are still needed, in double (64-bit integers that wrap for
- * integer types), and rounded once at the end. */
+ * The equation is parsed into labels, for infer and for resolve. Operands are contracted from left to right, two at a
+ * time; a partial result keeps the labels that are still needed. Sums are in double (integers: in 64 bits, wrapping)
+ * and are rounded once at the end. */
 #include "ops/einsum.h"
 #include "ops/extent.h"
 
 /* ---- the equation ------------------------------------------------------------------------------------------------ */
 
-/* The labels of one term: numbers of letters (0..51), then of the dimensions of "...", counted from the last. */
+/* Labels of one term: 0..51 for letters, then the dimensions of "...", counted from the last. */
 typedef struct einsum_term {
     int32_t rank;
     uint8_t labels[TORT_MAX_RANK];
@@ -29,8 +29,8 @@ static int32_t letter_number(char letter) {
     return -1;
 }
 
-/* Reads the labels of a term up to ',' or the arrow or the end. `hidden` is how many dimensions its "..." stands for;
- * -1: as many as are left of `rank`. */
+/* Reads the labels of a term up to ',', the arrow or the end. *hidden: number of dimensions that "..." stands for; -1:
+ * those of `rank` that have no letter. */
 static tort_status read_term(tort_error *error, const char **cursor, int32_t rank, int32_t *hidden, uint8_t *labels,
                              int32_t max, int32_t *count) {
     const char *start = *cursor, *at;
@@ -58,7 +58,7 @@ static tort_status read_term(tort_error *error, const char **cursor, int32_t ran
     return TORT_OK;
 }
 
-/* The output of an equation without an arrow: the hidden dimensions, then the letters that occur once, sorted. */
+/* Makes the output of an equation without an arrow: the hidden dimensions, then the letters that occur once, sorted. */
 static void imply_output(einsum_equation *equation, int32_t hidden) {
     int32_t uses[LETTERS] = {0};
     for (int32_t o = 0; o < equation->operand_count; o++)
@@ -70,7 +70,7 @@ static void imply_output(einsum_equation *equation, int32_t hidden) {
         if (uses[l] == 1) equation->output[equation->output_rank++] = (uint8_t)l;
 }
 
-/* The terms of the inputs, of which all ranks are known; hidden: the most dimensions that an ellipsis stands for. */
+/* Reads the terms of the inputs, whose ranks are known. max_hidden: maximum number of dimensions of an ellipsis. */
 static tort_status read_operands(const tort_node_view *node, tort_error *error, const char **cursor,
                                  einsum_equation *equation, int32_t *max_hidden) {
     for (int32_t i = 0; i < node->input_count; i++) {
@@ -114,7 +114,7 @@ static tort_status parse_equation(const tort_node_view *node, tort_error *error,
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* Sizes of all labels, -1 where a label is not used. A size of 1 gives way to another. */
+/* Fills the sizes of the labels that are used. A size of 1 broadcasts: it gives way to any other. */
 static tort_status label_sizes(const tort_node_view *node, tort_error *error, const einsum_equation *equation,
                                tort_dim *sizes, bool *used) {
     memset(used, 0, TORT_EINSUM_LABELS * sizeof *used);
@@ -128,7 +128,7 @@ static tort_status label_sizes(const tort_node_view *node, tort_error *error, co
                 return tort_fail(error, TORT_E_MODEL,
                                  "dimension %d of input %d is %lld; the equation says it equals one of %lld", i, o,
                                  (long long)dim, (long long)sizes[l]);
-            /* A known size above 1 tells more than a symbol. */
+            /* A known size above 1 is more precise than a symbol. */
             if (!used[l] || sizes[l] == 1 || (dim > 1 && !tort_dim_known(sizes[l]))) sizes[l] = dim;
             used[l] = true;
         }
@@ -166,7 +166,8 @@ static tort_status infer_einsum(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* Elements of the partial result after operand `last`, with the labels that are still needed. */
+/* Labels, as bits, of the partial result after operand `last`: those it has seen that the output or a later operand
+ * needs. */
 static uint64_t partial_labels(const tort_einsum_params *params, int32_t last) {
     uint64_t seen = 0, needed = 0;
     for (int32_t l = 0; l < params->label_count; l++)
@@ -186,7 +187,8 @@ static int64_t partial_count(const tort_einsum_params *params, int32_t last) {
     return count;
 }
 
-/* All operands in 8-byte elements, and two partial results, of which one is read while the other is written. */
+/* Scratch: all operands in 8-byte elements, and two partial results, of which one is read while the other is
+ * written. */
 static tort_status count_scratch(tort_resolve *resolve, const tort_einsum_params *params) {
     int64_t largest = 0;
     size_t total = 0, bytes;
@@ -202,7 +204,7 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_einsum_params
     return TORT_OK;
 }
 
-/* Numbers the labels that are used; number: by label. */
+/* Numbers the used labels from 0; number[l] is the number of label l. */
 static void number_labels(const tort_dim *sizes, const bool *used, tort_einsum_params *params, int32_t *number) {
     for (int32_t l = 0; l < TORT_EINSUM_LABELS; l++) {
         if (!used[l]) continue;
@@ -257,13 +259,13 @@ static tort_status resolve_einsum(tort_resolve *resolve) {
 
 /* ---- contracting two operands ------------------------------------------------------------------------------------ */
 
-/* An array of 8-byte elements and how labels move in it. */
+/* An array of 8-byte elements, and its stride along each label. */
 typedef struct einsum_array {
     void *data;
     const int64_t *strides;
 } einsum_array;
 
-/* One contraction: c[...] += a[...] * b[...] over all labels of `labels`. */
+/* A contraction: c[...] += a[...] * b[...] over all labels of `order`. */
 typedef struct einsum_task {
     const tort_einsum_params *params;
     einsum_array a, b, c; /* b.data NULL: 1 */
@@ -300,7 +302,7 @@ static void inner_loop(const einsum_task *task, int64_t count, const int64_t at[
                      task->b.data ? (const double *)task->b.data + at[1] : &one, steps[1]);
 }
 
-/* Indices begin .. end-1 of the outermost label. */
+/* Contracts indices begin .. end-1 of the outermost label. */
 static void contract_part(void *arg, int64_t begin, int64_t end) {
     const einsum_task *task = arg;
     const int64_t *strides[3] = {task->a.strides, task->b.strides, task->c.strides};
@@ -334,8 +336,8 @@ static void contract_part(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Output labels first, so that threads never share an element; the innermost is one along which the operands are
- * contiguous. */
+/* Orders the labels: kept ones first, so that threads never share an element of c; innermost the one along which most
+ * arrays are contiguous or constant. */
 static void order_labels(einsum_task *task, uint64_t labels, uint64_t kept) {
     int32_t best = -1, best_score = -1;
     for (int32_t l = 0; l < task->params->label_count; l++) {
@@ -368,11 +370,11 @@ static void contract(const tort_call *call, einsum_task *task, uint64_t labels, 
 
 /* ---- the operator ------------------------------------------------------------------------------------------------ */
 
-/* How scratch is divided: partial results take two places in turn, operands lie behind. */
+/* Layout of scratch: two partial results, used in turn, then the operands. */
 typedef struct einsum_memory {
     double *partial[2];
     int64_t strides[2][TORT_EINSUM_LABELS];
-    double *operand; /* the next one */
+    double *operand; /* place of the next operand */
 } einsum_memory;
 
 static void divide_scratch(const tort_call *call, einsum_memory *memory) {
@@ -397,7 +399,7 @@ static einsum_array load_operand(const tort_call *call, int32_t o, bool integers
     return (einsum_array){into, operand->strides};
 }
 
-/* Where what operands 0 .. o come to is put: the output's order for the last, any dense one before. */
+/* Place of the partial result of operands 0 .. o: with the output's strides for the last, dense before. */
 static einsum_array place_partial(const tort_einsum_params *params, int32_t o, einsum_memory *memory) {
     const uint64_t kept = partial_labels(params, o);
     int64_t *strides = memory->strides[o % 2], stride = 1;
@@ -423,7 +425,7 @@ static tort_status einsum(const tort_call *call) {
     for (int32_t o = 0; o < params->operand_count; o++) {
         const einsum_array loaded = load_operand(call, o, integers, &memory);
         if (o == 0 && params->operand_count > 1) {
-            result = loaded; /* there is nothing to multiply with yet: it is taken as it is */
+            result = loaded; /* the first operand is the partial result as it is */
             continue;
         }
         einsum_task task = {.params = params, .integers = integers};

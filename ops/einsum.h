@@ -7,15 +7,15 @@
 #define TORT_EINSUM_LABELS (52 + TORT_MAX_RANK) /* letters, and the dimensions that "..." stands for */
 #define TORT_EINSUM_OPERANDS 16
 
-/* A tensor as the equation sees it: label l moves it by strides[l] elements (0: it does not have that label, or
- * repeats along it; a label that occurs twice moves along the diagonal). */
+/* A tensor as the equation sees it: a step along label l moves strides[l] elements. Stride 0: the tensor lacks the
+ * label or broadcasts along it; a label that occurs twice walks the diagonal. */
 typedef struct tort_einsum_operand {
     int64_t count; /* elements */
     int64_t strides[TORT_EINSUM_LABELS];
 } tort_einsum_operand;
 
-/* Labels are numbered; only those of the equation are in 0..label_count-1. As long as a shape is not known there are no
- * strides, and sizes may be below 0; as long as a rank is not known there is nothing. */
+/* The labels of the equation are numbered 0 .. label_count-1. While a shape is unknown there are no strides, and sizes
+ * may be negative; while a rank is unknown all members are 0. */
 typedef struct tort_einsum_params {
     int32_t label_count, operand_count, output_rank;
     int64_t sizes[TORT_EINSUM_LABELS];

@@ -1,4 +1,5 @@
-/* elementwise.c - the drivers of elementwise operators. Small types go through blocks of TORT_BLOCK elements. */
+/* elementwise.c - the drivers of elementwise operators. Types without a loop go through blocks of TORT_BLOCK
+ * elements. */
 #include "ops/elementwise.h"
 
 #include "ops/shapes.h"
@@ -60,7 +61,8 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
 
 /* ---- two inputs -------------------------------------------------------------------------------------------------- */
 
-/* Before opset 7 `axis` names the dimension of A that B's first one is aligned with; by default B's last with A's. */
+/* Before opset 7, `axis` names the dimension of A that aligns with the first of B; without it the last ones align.
+ * *trailing: dimensions of A behind those of B. */
 static tort_status align(const tort_node_view *node, int32_t *trailing, tort_error *error) {
     const tort_attribute *axis = tort_attr(node, "axis");
     int32_t rank = node->inputs[0].rank, b_rank = node->inputs[1].rank;
@@ -109,7 +111,7 @@ tort_status tort_infer_compare_old(tort_infer *infer) {
     return status;
 }
 
-/* B as it broadcasts: with its trailing dimensions. */
+/* Input B followed by its trailing dimensions of 1, so that it broadcasts by numpy's rule. */
 static tort_tensor aligned_b(const tort_call *call) {
     tort_tensor b = call->inputs[1];
     const tort_binary *params = call->params;
@@ -154,11 +156,11 @@ static void pair_row_small(void *arg, const tort_loop *loop, int64_t first, int6
     }
 }
 
-/* Short rows: the operands of a piece side by side, then one loop. */
+/* Short rows: copies the operands of a piece side by side, then calls the loop once. */
 static void pair_piece(void *arg, const tort_loop *loop, int64_t first, int64_t count) {
     const pair_run *run = arg;
     size_t size = (size_t)tort_type_bits(run->type) / 8, out_size = (size_t)tort_type_bits(run->out_type) / 8;
-    uint64_t a[TORT_BLOCK * 2], b[TORT_BLOCK * 2]; /* 16 bytes an element */
+    uint64_t a[TORT_BLOCK * 2], b[TORT_BLOCK * 2]; /* up to 16 bytes per element */
     tort_loop_gather(loop, 0, first, count, size, run->a, a);
     tort_loop_gather(loop, 1, first, count, size, run->b, b);
     if (!tort_type_is_small_float(run->type)) {
@@ -203,7 +205,7 @@ tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_d
     for (int32_t i = 0; i < count; i++) {
         const tort_scalar x = a[a_count == 1 ? 0 : i], y = b[b_count == 1 ? 0 : i];
         out[i] = combine(infer->dims, x, y);
-        if (out[i].symbolic && !x.symbolic && !y.symbolic) return TORT_OK; /* overflow, x / 0: the loop's to tell */
+        if (out[i].symbolic && !x.symbolic && !y.symbolic) return TORT_OK; /* overflow or x / 0: left to the loop */
     }
     return tort_infer_set_integers(infer, 0, out, count);
 }

@@ -9,8 +9,8 @@
 
 /* ---- one input --------------------------------------------------------------------------------------------------- */
 
-/* y[i] = f(x[i]); params are the call's. NULL where an operator has no such types. int64 serves every signed integer
- * (results wrap to the type), uint64 every unsigned one. */
+/* Loops y[i] = f(x[i]); params are those of tort_run_map. NULL for types that the operator does not have. int64 serves
+ * every signed integer (results wrap to the type), uint64 every unsigned one. */
 typedef struct tort_map {
     void (*floats)(const void *params, int64_t count, const float *x, float *y);
     void (*doubles)(const void *params, int64_t count, const double *x, double *y);
@@ -19,10 +19,10 @@ typedef struct tort_map {
     int32_t work; /* rough cost of an element, nanoseconds times 16 */
 } tort_map;
 
-/* Output 0 from input 0. `params` is what the loops get. */
+/* Computes output 0 from input 0. `params` is handed to the loops. */
 tort_status tort_run_map(const tort_call *call, const tort_map *map, const void *params);
 
-/* The loop of one expression of x, for tort_map; `p` points to the params. */
+/* Defines a loop for tort_map from an expression of x; `p` points to the params. */
 #define TORT_MAP_LOOP(function, ctype, params_type, expression)                                                        \
     static void function(const void *restrict params, int64_t count, const ctype *input, ctype *output) {              \
         const params_type *restrict p = params;                                                                        \
@@ -33,46 +33,47 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
         }                                                                                                              \
     }
 
-/* IsInf: which infinities count. */
+/* Params of IsInf: the infinities that count. */
 typedef struct tort_infinities {
     bool negative, positive;
 } tort_infinities;
 
 /* ---- two inputs, broadcast --------------------------------------------------------------------------------------- */
 
-/* out[i] = f(a[i * a_step], b[i * b_step]); a step is 1 or 0; params are the call's. */
+/* Computes out[i] = f(a[i * a_step], b[i * b_step]); a step is 1, or 0 for broadcast; params are the call's. */
 typedef void (*tort_pair_loop)(const void *params, int64_t count, const void *a, int64_t a_step, const void *b,
                                int64_t b_step, void *out);
 
-/* The loops of an operator, by type of A; small floats use the loop of float. */
+/* Loops of an operator, by type of A; small floats use the loop of float. */
 typedef struct tort_pair {
     tort_pair_loop loops[TORT_TYPE_COUNT];
     int32_t work; /* rough cost of an element, nanoseconds times 16 */
 } tort_pair;
 
-/* Params of operators of two inputs. Before opset 7, `broadcast` and `axis` said where B is aligned with A: then B is
- * followed by `trailing` dimensions of 1. Larger params start with this struct. */
+/* Params of operators with two inputs. Before opset 7, `broadcast` and `axis` align B with A: B is then followed by
+ * `trailing` dimensions of 1. Larger params start with this struct, which tort_run_pair reads. */
 typedef struct tort_binary {
     int32_t trailing;
 } tort_binary;
 
-/* Mod. */
+/* Params of Mod. */
 typedef struct tort_modulo {
     tort_binary binary;
-    bool c_like; /* fmod=1: the sign of A, as C's % and fmod; otherwise that of B */
+    bool c_like; /* fmod=1: result has the sign of A, as C's % and fmod; otherwise that of B */
 } tort_modulo;
 
 tort_status tort_resolve_binary(tort_resolve *resolve);
-/* Input 1, followed by `trailing` dimensions of 1, must broadcast to the shape of input 0. */
+/* TORT_E_MODEL unless input 1, followed by `trailing` dimensions of 1, broadcasts to the shape of input 0. */
 tort_status tort_check_fits(const tort_infer *infer, int32_t trailing);
-/* For opset 1 to 6: the shape of A, and its type or bool. */
+/* Infer functions of opset 1 to 6: the shape of A, and its type or bool. */
 tort_status tort_infer_binary_old(tort_infer *infer);
 tort_status tort_infer_compare_old(tort_infer *infer);
 
-/* Output 0 from inputs 0 and 1. */
+/* Computes output 0 from inputs 0 and 1. */
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair);
 
-/* The loop of one expression of a and b; `p` points to the params. Compilers make vectors of each of the three. */
+/* Defines a loop from an expression of a and b; `p` points to the params. Three loops, so that compilers vectorize
+ * each. */
 #define TORT_PAIR_LOOP(function, ctype, out_type, params_type, expression)                                             \
     static void function(const void *params, int64_t count, const void *pa, int64_t a_step, const void *pb,            \
                          int64_t b_step, void *po) {                                                                   \
@@ -102,8 +103,8 @@ tort_status tort_run_pair(const tort_call *call, const tort_pair *pair);
 
 /* ---- integers carried by shapes ---------------------------------------------------------------------------------- */
 
-/* Gives output 0 the contents combine(a, b), broadcast, where shapes determine inputs 0 and 1; see tort_infer_integers.
- */
+/* Sets the contents of output 0 to combine(a, b), broadcast, if those of inputs 0 and 1 are known; see
+ * tort_infer_integers. */
 tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar));
 
 #endif

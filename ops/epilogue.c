@@ -1,6 +1,6 @@
 /* epilogue.c - the plain loop of the epilogues of fused operators, and their attributes; see epilogue.h.
  *
- * It runs over a result that is already rounded to its type, as the operators that it stands for would. */
+ * The loop runs over a result already rounded to its type, as separate operators would have rounded it. */
 #include "ops/epilogue.h"
 #include "ops/numeric.h"
 
@@ -62,7 +62,7 @@ tort_status tort_epilogue_resolve(const tort_resolve *resolve, tort_epilogue *ep
 
 /* ---- com.microsoft ----------------------------------------------------------------------------------------------- */
 
-/* An operator as `activation` names it, and the attributes that its numbers have in FusedGemm; NULL: it takes fewer. */
+/* An operator that `activation` can name, and the attributes of FusedGemm with its numbers; NULL: it takes fewer. */
 typedef struct activation_operator {
     const char *name;
     tort_activation activation;
@@ -86,7 +86,7 @@ static const activation_operator operators[] = {
     {"ThresholdedRelu", TORT_ACTIVATION_THRESHOLDED_RELU, "activation_alpha", NULL},
 };
 
-/* The numbers as a list; none are looked at where the activation takes none. */
+/* Reads the numbers from the list activation_params, which is ignored if the activation takes none. */
 static tort_status read_list(const tort_resolve *resolve, const activation_operator *found, tort_epilogue *epilogue) {
     int32_t count;
     const float *numbers = tort_attr_floats(resolve->node, "activation_params", &count);
@@ -164,7 +164,7 @@ double tort_epilogue_activate(const tort_epilogue *e, double x) {
 
 typedef struct epilogue_job {
     const tort_epilogue *epilogue;
-    const tort_tensor *y, *z, *bias; /* z and bias are NULL where there is none */
+    const tort_tensor *y, *z, *bias; /* z and bias: NULL if absent */
     int64_t columns;                 /* elements of bias */
 } epilogue_job;
 

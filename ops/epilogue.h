@@ -1,14 +1,14 @@
-/* epilogue.h - what a fused operator (domains `tinyort` and `com.microsoft`) does to each element of a result before it
- * is stored: y = activation(result + bias + residual). Shared by the kernels of all devices.
+/* epilogue.h - the last step of a fused operator (domains `tinyort` and `com.microsoft`), on each element before it is
+ * stored: y = activation(result + bias + residual). Shared by the kernels of all devices.
  *
- * The rows of fused operators stand beside those that they fuse, in conv.c, gemm.c and matmul.c; a plain operator has
- * the same params, whose epilogue is all zero: no activation, no residual. Read next: epilogue.c. */
+ * The rows of fused operators stand beside the operators that they fuse, in conv.c, gemm.c and matmul.c; a plain
+ * operator has the same params, whose epilogue is all zero: no activation, no residual. Read next: epilogue.c. */
 #ifndef TORT_OPS_EPILOGUE_H
 #define TORT_OPS_EPILOGUE_H
 
 #include "runtime/op.h"
 
-/* In brackets the value of attribute `activation`. */
+/* In quotes the value of attribute `activation`. */
 typedef enum tort_activation {
     TORT_ACTIVATION_NONE,             /* "none": x */
     TORT_ACTIVATION_RELU,             /* "relu": max(x, 0) */
@@ -30,27 +30,27 @@ typedef enum tort_activation {
     TORT_ACTIVATION_COUNT
 } tort_activation;
 
-/* Plain data. NaN stays NaN in every activation. */
+/* NaN stays NaN in every activation but THRESHOLDED_RELU, which gives 0. */
 typedef struct tort_epilogue {
     tort_activation activation;
     float alpha, beta; /* attributes activation_alpha and activation_beta; 0 where they are absent */
-    bool residual;     /* input Z is there, of exactly the shape of Y, and is added */
+    bool residual;     /* adds input Z, which has exactly the shape of Y */
 } tort_epilogue;
 
-#define TORT_EPILOGUE_Z 3 /* the number of input Z, the same for every fused operator */
+#define TORT_EPILOGUE_Z 3 /* index of input Z, the same for every fused operator */
 #define TORT_EPILOGUE_ATTRIBUTES "activation:string=none activation_alpha:float activation_beta:float"
 
-/* After output 0 is known: TORT_E_MODEL if Z does not have its shape. */
+/* Call it after output 0 is inferred: TORT_E_MODEL if Z does not have its shape. */
 tort_status tort_epilogue_infer(const tort_infer *infer);
-/* TORT_E_MODEL if there is no such activation. */
+/* Reads the attributes of `tinyort`; TORT_E_MODEL if there is no such activation. */
 tort_status tort_epilogue_resolve(const tort_resolve *resolve, tort_epilogue *epilogue);
-/* The same in com.microsoft, where `activation` is the name of an operator and absent if there is none. Its numbers are
- * a list, activation_params, or attributes activation_alpha, activation_beta and activation_gamma. */
+/* Reads those of com.microsoft, where `activation` names an operator or is absent. Its numbers are the list
+ * activation_params, or attributes activation_alpha, activation_beta and activation_gamma. */
 tort_status tort_epilogue_resolve_operator(const tort_resolve *resolve, tort_epilogue *epilogue);
-/* The activation of a single number. */
+/* Applies the activation to a single number. */
 double tort_epilogue_activate(const tort_epilogue *epilogue, double x);
-/* The plain loop: y = activation(y + bias + Z) over output 0, of any float type. `bias` (NULL: none) has one element
- * for each along Y's last axis, or a single one. */
+/* The plain loop: y = activation(y + bias + Z) over output 0, of any float type. `bias` (NULL: none) has one element,
+ * or one for each index of Y's last axis. */
 void tort_epilogue_run(const tort_call *call, const tort_epilogue *epilogue, const tort_tensor *bias);
 
 #endif

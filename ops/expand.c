@@ -5,7 +5,7 @@
 
 /* ---- Expand -------------------------------------------------------------------------------------------------- */
 
-/* A short list of known contents that is repeated to `count` entries. */
+/* Gives the output the known contents of a short list, repeated to `count` entries. */
 static tort_status repeat_elements(const tort_infer *infer, tort_dim count) {
     tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t have = 0;
@@ -81,7 +81,7 @@ static tort_status tile_infer(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* Opset 1: one axis, and how often, as floats. */
+/* Tile-1: the number of copies and the one axis are inputs, of the (float) type of the data. */
 static tort_status tile_axis_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
     tort_scalar repeats[TORT_MAX_RANK];
@@ -100,7 +100,7 @@ static tort_status tile_axis_infer(tort_infer *infer) {
     return tile_dims(infer, repeats);
 }
 
-/* The output as [repeats[0], dims[0], repeats[1], dims[1], ...]: the input does not move along the repeats. */
+/* Views the output as [repeats[0], dims[0], repeats[1], dims[1], ...]: the input has stride 0 along the repeats. */
 tort_status tort_move_tile(const tort_call *call, tort_box_mover move) {
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];

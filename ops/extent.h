@@ -1,4 +1,4 @@
-/* extent.h - products of dimensions, blocks of loops, single elements: what the loops of many families begin with. */
+/* extent.h - products of dimensions, blocks of loops, single elements: helpers for the loops of many families. */
 #ifndef TORT_OPS_EXTENT_H
 #define TORT_OPS_EXTENT_H
 
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The product of dims[begin..end). Part of an empty tensor's shape may be larger than any tensor: it stops at
- * INT64_MAX, and nobody loops over it, because the whole is empty. */
+/* Product of dims[begin..end), at most INT64_MAX: part of an empty tensor's shape may be larger than any tensor, but no
+ * loop uses it, because the whole is empty. */
 static inline int64_t tort_extent(const int64_t *dims, int32_t begin, int32_t end) {
     int64_t product = 1;
     for (int32_t i = begin; i < end; i++)
@@ -15,12 +15,12 @@ static inline int64_t tort_extent(const int64_t *dims, int32_t begin, int32_t en
     return product;
 }
 
-/* Elements in the block that starts at `first` of a run of `total`: at most TORT_BLOCK. */
+/* Number of elements in the block that starts at `first` of `total`: at most TORT_BLOCK. */
 static inline int64_t tort_block_count(int64_t total, int64_t first) {
     return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
 }
 
-/* Copies an element of 1, 2, 4, 8 or 16 bytes; the sizes are spelled out so that each becomes a plain move. */
+/* Copies an element of 1, 2, 4, 8 or 16 bytes; constant sizes compile to plain moves. */
 static inline void tort_copy_element(char *to, const char *from, size_t size) {
     switch (size) {
     case 1: memcpy(to, from, 1); break;
@@ -31,7 +31,7 @@ static inline void tort_copy_element(char *to, const char *from, size_t size) {
     }
 }
 
-/* Element i as a number: for loops that jump; runs of elements go by tort_load_doubles. */
+/* Element i as a number, for loops with a stride; contiguous elements are faster by tort_load_doubles. */
 static inline double tort_element_at(const tort_tensor *tensor, int64_t i) {
     if (tensor->type == TORT_FLOAT) return (double)((const float *)tensor->data)[i];
     double value;
@@ -39,7 +39,7 @@ static inline double tort_element_at(const tort_tensor *tensor, int64_t i) {
     return value;
 }
 
-/* The product of two vectors, in four sums side by side so that the compiler can use vectors. */
+/* Dot product, in four partial sums so that the compiler can vectorize it. */
 static inline double tort_dot(const double *a, const double *b, int64_t count) {
     double sums[4] = {0};
     int64_t i = 0;

@@ -1,17 +1,16 @@
 /* flex_attention.c - AttentionScores and AttentionOutput: the two ends of a FlexAttention that has graphs between them.
  *
- * FlexAttention-1 without score_mod and prob_mod is a row of attention.c. With them it is AttentionScores, a Call of
- * score_mod, Softmax, a Call of prob_mod, AttentionOutput: loader/flex_attention.c takes it apart, since its graphs
- * run once, on whole tensors; so each part is placed where it runs best, and nothing else knows of it. */
+ * FlexAttention-1 without score_mod and prob_mod is a row of attention.c. With them, loader/flex_attention.c splits it
+ * into AttentionScores, a Call of score_mod, Softmax, a Call of prob_mod and AttentionOutput: the graphs run once, on
+ * whole tensors, so each part can be placed on the provider that suits it. */
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
 
-/* Heads of queries, [batch, heads, length, size], beside those of keys or values, [batch, heads / group, keys, size].
- */
-enum { FLEX_SCORES, FLEX_OUTPUT }; /* the variants of the rows */
+enum { FLEX_SCORES, FLEX_OUTPUT }; /* values of tort_op.variant */
 
+/* Queries are [batch, heads, length, size]; keys or values are [batch, heads / group, keys, size]. */
 typedef struct flex_params {
     int64_t heads, length, group, keys, size;
     double scale;
@@ -23,7 +22,8 @@ static bool differ(tort_dim a, tort_dim b) {
     return tort_dim_known(a) && tort_dim_known(b) && a != b;
 }
 
-/* `inner` is the axis of input 0 that is as long as axis `other` of input 1. */
+/* Checks the shapes: axis `inner` of input 0 must be as long as axis `other` of input 1, and the heads of input 0 a
+ * multiple of those of input 1. */
 static tort_status check_heads(const tort_node_view *node, int32_t inner, int32_t other, tort_error *error) {
     const tort_info *first = &node->inputs[0], *second = &node->inputs[1];
     for (int32_t i = 0; i < 2; i++)
@@ -39,7 +39,7 @@ static tort_status check_heads(const tort_node_view *node, int32_t inner, int32_
     return TORT_OK;
 }
 
-/* Output 0 is input 0 with a last axis as long as axis `last` of input 1. */
+/* Output 0 has the shape of input 0, but its last axis is as long as axis `last` of input 1. */
 static void infer_output(tort_infer *infer, tort_type type, int32_t last) {
     const tort_info *first = &infer->node->inputs[0], *second = &infer->node->inputs[1];
     tort_dim dims[4];
@@ -85,14 +85,14 @@ static tort_status flex_resolve(tort_resolve *resolve) {
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* The first element of the keys or values that row `row` of input 0, of (batch, head, position), sees. */
+/* Offset of the keys or values of row `row` of input 0, a (batch, head, position). */
 static int64_t keys_of(const flex_params *params, int64_t row) {
     const int64_t head = row / params->length;
     const int64_t batch = head / params->heads, groups = params->heads / params->group;
     return (batch * groups + head % params->heads / params->group) * params->keys * params->size;
 }
 
-/* One query times some keys. */
+/* Scores of one query and keys first .. first+count-1. */
 static void score_block(const tort_call *call, int64_t row, int64_t first, int64_t count) {
     const flex_params *params = call->params;
     const tort_tensor *queries = &call->inputs[0], *keys = &call->inputs[1], *out = &call->outputs[0];
@@ -118,7 +118,7 @@ static void score_rows(void *arg, int64_t begin, int64_t end) {
             score_block(call, row, k, tort_block_count(params->keys, k));
 }
 
-/* One row of probabilities times some columns of the values. */
+/* Elements first .. first+count-1 of an output row: a row of probabilities times columns of the values. */
 static void sum_block(const tort_call *call, int64_t row, int64_t first, int64_t count) {
     const flex_params *params = call->params;
     const tort_tensor *probabilities = &call->inputs[0], *values = &call->inputs[1], *out = &call->outputs[0];

@@ -1,8 +1,8 @@
-/* flops.c - how many floating-point operations a node is: 2 a multiply-add, of products and convolutions alone.
+/* flops.c - number of floating-point operations of a node: 2 per multiply-add, of products and convolutions only.
  *
- * It counts what the operator means, whatever a kernel saves or wastes: all keys of an attention, also those that a
- * mask hides. Integers that are multiplied count as floats do. One row serves all versions of an operator.
- * Read next: the headers of the families, which say what their params are. */
+ * The count follows the operator's definition, whatever a kernel saves or wastes: attention counts all keys, also those
+ * that a mask hides. Products of integers count as those of floats. One row serves all versions of an operator. Read
+ * next: the headers of the families, which describe their params. */
 #include "ops/attention.h"
 #include "ops/einsum.h"
 #include "ops/fused_attention.h"
@@ -24,14 +24,14 @@ static double product(int64_t m, int64_t n, int64_t k) {
     return 2 * (double)m * (double)n * (double)k;
 }
 
-/* A filter at each output. */
+/* Every output element applies a filter once. */
 static double conv(const void *params) {
     const tort_conv_params *p = params;
     return product(p->batch, p->filters, p->channels / p->group) * volume(p->window.axes, p->window.kernel) *
            volume(p->window.axes, p->window.output);
 }
 
-/* A filter at each input. */
+/* Every input element is multiplied with a filter once. */
 static double conv_transpose(const void *params) {
     const tort_conv_params *p = params;
     return product(p->batch, p->channels, p->filters / p->group) * volume(p->window.axes, p->window.kernel) *
@@ -79,7 +79,7 @@ static double fused_attention(const void *params) {
     return (double)p->outer * (double)p->inner * product(p->queries, p->keys, p->key_size + p->value_size);
 }
 
-/* Where inputs say how many keys there are, shapes do not. */
+/* -1 if the number of keys is the contents of an input, which shapes do not tell. */
 static double heads(const void *params) {
     const tort_heads_params *p = params;
     if (p->past_count >= 0 || p->lengths >= 0) return -1;
@@ -89,14 +89,14 @@ static double heads(const void *params) {
                             product(p->queries, p->past_length + p->new_keys, p->key_size + p->value_size);
 }
 
-/* Each sequence at its full length. */
+/* Every sequence counts at its full length. */
 static double rnn(const void *params) {
     const tort_rnn_params *p = params;
     return (double)p->length * (double)p->directions *
            product(p->batch, (int64_t)p->gates * p->hidden, p->input + p->hidden);
 }
 
-/* Of two operands; how more of them are best multiplied is not for the equation to say. */
+/* Two operands only: with more, the count depends on the order of the products. */
 static double einsum(const void *params) {
     const tort_einsum_params *p = params;
     return p->operand_count == 2 ? 2 * volume(p->label_count, p->sizes) : -1;

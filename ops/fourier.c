@@ -1,7 +1,7 @@
 /* fourier.c - DFT and STFT: discrete Fourier transforms of any length.
  *
- * A mixed-radix transform in double: a length n with prime factors p costs n times their sum. A real signal counts
- * as a complex one without imaginary part; the inverse of a one-sided spectrum completes it by symmetry. */
+ * A mixed-radix transform in double: length n costs n times the sum of its prime factors. A real signal is a complex
+ * one with imaginary part 0; the inverse of a one-sided spectrum completes it by symmetry. */
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
@@ -11,19 +11,19 @@ typedef struct complex_number {
     double re, im;
 } complex_number;
 
-/* Lanes along an axis; a lane is `length` numbers, of which one lies `inner` numbers behind the other. */
+/* Lanes along an axis: the numbers of a lane are `inner` numbers apart. */
 typedef struct fourier_params {
     int64_t outer, inner;
     int64_t in_length, in_parts;   /* numbers of a lane; 1: real, 2: complex */
-    int64_t out_length, out_parts; /* bins that are kept */
-    int64_t length;                /* of the transform; a signal is padded with zeros or cut */
+    int64_t out_length, out_parts; /* frequency bins that the output keeps */
+    int64_t length;                /* of the transform; a lane is padded with zeros or cut to it */
     bool inverse;
-    bool completes;             /* the inverse of a one-sided spectrum */
-    int64_t frame_step, frames; /* STFT: the in_length of a lane is that of a frame */
+    bool completes;             /* inverse of a one-sided spectrum */
+    int64_t frame_step, frames; /* STFT: a lane is a frame of in_length samples */
     int64_t signal_length;
 } fourier_params;
 
-enum { WHOLE_SIGNAL, SHORT_TIME }; /* the variants of the rows */
+enum { WHOLE_SIGNAL, SHORT_TIME }; /* values of tort_op.variant */
 
 /* ---- the transform ----------------------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ static int64_t smallest_factor(int64_t n) {
     return n;
 }
 
-/* out = transform of the n numbers in[0], in[stride] ... where stride * n is the plan's length. */
+/* Computes out = transform of the n numbers in[0], in[stride] ... where stride * n is the plan's length. */
 static void transform(const fourier_plan *plan, const complex_number *in, int64_t stride, complex_number *out,
                       int64_t n) {
     if (n == 1) {
@@ -72,7 +72,7 @@ static void fill_roots(complex_number *roots, int64_t length, bool inverse) {
     for (int64_t k = 0; k < length; k++) roots[k] = (complex_number){cos(turn * (double)k), sin(turn * (double)k)};
 }
 
-/* Scratch: the roots, then for each worker a lane in, a lane out, and a column. */
+/* At most 16 workers, since each needs scratch: a lane in, a lane out and a column, behind the shared roots. */
 static int64_t worker_count(int64_t lanes) {
     return lanes < 16 ? lanes : 16;
 }
@@ -88,7 +88,7 @@ static tort_status count_scratch(tort_resolve *resolve, int64_t length, int64_t 
 
 /* ---- DFT: infer and resolve -------------------------------------------------------------------------------------- */
 
-/* The axis: an attribute in DFT-17, an input in DFT-20. False: its value is not known yet. */
+/* Reads the axis: an attribute in DFT-17, an input in DFT-20; *known is false if its value is not known yet. */
 static tort_status dft_axis(const tort_node_view *node, tort_error *error, int32_t rank, int32_t *axis, bool *known) {
     int64_t wanted = node->op->since < 20 ? tort_attr_int(node, "axis") : -2;
     tort_status status = TORT_OK;
@@ -111,7 +111,7 @@ static tort_status check_dft_input(tort_error *error, const tort_info *input) {
                      (long long)parts);
 }
 
-/* given: what input dft_length says; NULL: there is none. */
+/* given: value of input dft_length; NULL: absent. */
 static tort_dim dft_output_length(const tort_infer *infer, tort_dim length, const tort_scalar *given) {
     const bool inverse = tort_attr_int(infer->node, "inverse") != 0;
     const bool onesided = tort_attr_int(infer->node, "onesided") != 0;
@@ -182,7 +182,7 @@ static tort_status resolve_dft(tort_resolve *resolve) {
 
 enum { SIGNAL, FRAME_STEP, WINDOW, FRAME_LENGTH }; /* inputs */
 
-/* The frame's length as far as it is known: an input, else the window's, else the signal's. */
+/* Length of a frame as far as it is known: input frame_length, else the window's length, else the signal's. */
 static tort_status frame_length(const tort_infer *infer, tort_scalar *length) {
     const tort_node_view *node = infer->node;
     const tort_info *from = &node->inputs[tort_has_input(node, WINDOW) ? WINDOW : SIGNAL];

@@ -1,7 +1,7 @@
-/* fuse_activation.c - fusions that make one activation of the arithmetic with which exporters spell it.
+/* fuse_activation.c - fusions of the arithmetic that exporters write for Gelu, Swish and HardSwish into one operator.
  *
- * Each family of rows is what comes first times how it ends: x * (1 + f) / 2 is written in three orders. Read next:
- * activation.c, fuse_epilogue.c, which joins what is made here with the product before it. */
+ * Each family of rows combines the ways to begin with the ways to end: x * (1 + f) / 2 is written in three orders. Read
+ * next: activation.c, fuse_epilogue.c, which fuses the result with the product before it. */
 #include "runtime/pattern.h"
 
 /* ---- Gelu: x / 2 * (1 + f) with f = erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) ---------------- */

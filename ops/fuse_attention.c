@@ -1,16 +1,15 @@
-/* fuse_attention.c - fusions that make FusedAttention of the products, scale, mask and softmax with which exporters
- * spell attention.
+/* fuse_attention.c - fusions of the products, scale, mask and softmax that exporters write for attention into
+ * FusedAttention.
  *
- * What lies between the two products is joined first, where the second one ends; then what stands before and behind:
- * the heads' transpositions, and scales that are given to queries and keys rather than to scores. Read next:
- * fused_attention.c. */
+ * The two products and the nodes between them are fused first; then the nodes around them: transpositions of the heads,
+ * and scales of queries or keys instead of scores. Read next: fused_attention.c. */
 #include "ops/numeric.h"
 #include "runtime/pattern.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A constant of one number that an attribute, a float, can hold. */
+/* Reads a constant of one number, which must not be NaN. */
 static bool read_number(tort_match *match, const char *name, double *number) {
     tort_tensor tensor;
     if (!tort_match_constant(match, name, &tensor) || tort_count(&tensor) != 1) return false;
@@ -18,7 +17,7 @@ static bool read_number(tort_match *match, const char *name, double *number) {
     return !isnan(*number);
 }
 
-/* Times what node s scales by; true as well where there is no such node. */
+/* Multiplies *scale by the number of node s, or divides it; without such a node *scale stays. */
 static bool times_scale(tort_match *match, double *scale) {
     const tort_node_view node = tort_match_node(match, "s");
     double number;
@@ -30,14 +29,15 @@ static bool times_scale(tort_match *match, double *scale) {
 
 /* ---- between the products ---------------------------------------------------------------------------------------- */
 
-/* Is the softmax along the keys? Before version 13 its axis is the first of those that are normalised together. */
+/* True if the softmax is along the keys. Before version 13 it normalizes all axes from `axis` on together, so that only
+ * the last one fits. */
 static bool is_along_keys(tort_match *match) {
     const tort_node_view softmax = tort_match_node(match, "p");
     const int64_t axis = tort_attr_int(&softmax, "axis"), rank = tort_match_info(match, "p")->rank;
     return axis == -1 || axis == rank - 1;
 }
 
-/* Are the products of one batch, with no matrix used again? */
+/* True if Q, K and V have the batch dimensions of the scores, with no broadcast. */
 static bool is_one_batch(tort_match *match) {
     static const char *const names[] = {"q", "k", "v"};
     const tort_info *scores = tort_match_info(match, "a");
@@ -51,7 +51,7 @@ static bool is_one_batch(tort_match *match) {
     return true;
 }
 
-/* What com.microsoft's FusedMatMul does more than MatMul: a scale, and keys in the order of the queries. */
+/* Reads what com.microsoft's FusedMatMul adds to MatMul: a scale, and transB, which becomes k_perm. */
 static bool read_product(tort_match *match, double *scale) {
     const tort_node_view product = tort_match_node(match, "a");
     const int32_t rank = tort_match_info(match, "a")->rank;
@@ -65,7 +65,7 @@ static bool read_product(tort_match *match, double *scale) {
                match, &(tort_attribute){.name = "k_perm", .kind = TORT_ATTR_INTS, .count = rank, .u = {.ints = order}});
 }
 
-/* Scale, choice and mask must leave the scores in their shape. */
+/* Scale, Where and mask must not broadcast the scores to another shape. */
 static bool build_attention(tort_match *match) {
     double scale = 1, fill = 0;
     if (!tort_match_same_shape(match, "a", "p") || tort_match_info(match, "b")) return false;
@@ -75,7 +75,7 @@ static bool build_attention(tort_match *match) {
     return tort_match_set_float(match, "scale", (float)scale) && tort_match_set_float(match, "fill", (float)fill);
 }
 
-/* ---- around them ------------------------------------------------------------------------------------------------- */
+/* ---- around the products ----------------------------------------------------------------------------------------- */
 
 static bool build_scale(tort_match *match) {
     const tort_node_view attention = tort_match_node(match, "y");
@@ -84,7 +84,7 @@ static bool build_scale(tort_match *match) {
            tort_match_set_float(match, "scale", (float)scale);
 }
 
-/* Entry i of an order of axes: of Transpose absent is the reverse, of FusedAttention the identity. */
+/* Entry i of a perm attribute; absent, it is the reverse order in Transpose, the identity in FusedAttention. */
 static int64_t entry_of(const tort_node_view *node, const char *name, int32_t rank, int32_t i) {
     int32_t count = 0;
     const int64_t *perm = tort_attr_ints(node, name, &count);
@@ -92,7 +92,7 @@ static int64_t entry_of(const tort_node_view *node, const char *name, int32_t ra
     return strcmp(node->op->name, "Transpose") ? i : rank - 1 - i;
 }
 
-/* Attribute `name` becomes the order of `second` after that of `first`. */
+/* Sets attribute `name` to the order of axes that `first` and then `second` make. */
 static bool set_order(tort_match *match, const char *name, const tort_node_view *first, const char *first_name,
                       const tort_node_view *second, const char *second_name) {
     const int32_t rank = tort_match_info(match, "t")->rank;
@@ -126,7 +126,7 @@ static bool build_output_order(tort_match *match) {
     return set_order(match, "y_perm", &attention, "y_perm", &transpose, "perm");
 }
 
-/* A Cast to the type that the value has already. */
+/* True if the Cast behind a Softmax keeps the type. */
 static bool build_cast(tort_match *match) {
     return tort_match_info(match, "p")->type == tort_match_info(match, "y")->type;
 }
@@ -138,11 +138,11 @@ static bool build_cast(tort_match *match) {
 #define SCALED SCORES "s=Mul|Div(a,#c) "
 #define OPTIMIZED "*a=com.microsoft::FusedMatMul{transA=0,transBatchA=0,transBatchB=0}(q,k) "
 #define SOFTMAX(x_) "p=Softmax(" x_ ") y=MatMul(p,v)"
-/* What is NaN after the softmax, since all keys were hidden, counts as 0. */
+/* A NaN behind the softmax, in a row whose keys are all hidden, becomes 0. */
 #define SAFE_SOFTMAX(x_) "p=Softmax(" x_ ") n=IsNaN(p) z=Where(n,#0,p) y=MatMul(z,v)"
 #define ROW(nodes_, makes_)                                                                                            \
     { "attention", nodes_, FUSED "(q,k,v" makes_, build_attention }
-/* The ways to hide scores, of x_. */
+/* All ways to hide scores, applied to x_. */
 #define MASKS(before_, x_)                                                                                             \
     ROW(before_ SOFTMAX(x_), ")"), ROW(before_ "m=Add(" x_ ",mask) " SOFTMAX("m"), ",mask)"),                          \
         ROW(before_ "w=Where(keep," x_ ",#f) " SOFTMAX("w"), ",none,keep)"),                                           \

@@ -1,8 +1,8 @@
-/* fuse_batch_norm.c - fusions that take BatchNormalization into the weights of the Conv, ConvTranspose or Gemm before
+/* fuse_batch_norm.c - fusions that fold BatchNormalization into the weights of the Conv, ConvTranspose or Gemm before
  * it: (W x + b - mean) * factor + shift is (W factor) x + (b - mean) * factor + shift, with factor = scale / sqrt(var +
  * eps).
  *
- * The scaled weights are made of the model's whenever a kernel packs or uploads them. Read next: batch_norm.c. */
+ * The scaled weights are derived from the model's whenever a kernel packs or uploads them. Read next: batch_norm.c. */
 #include "ops/numeric.h"
 #include "runtime/pattern.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- weights by factors ------------------------------------------------------------------------------------------ */
 
-/* Weights are (groups, rows, channels, inner); factors are (groups, channels). */
+/* Scales weights (groups, rows, channels, inner) by factors (groups, channels). */
 typedef struct scaling {
     tort_type type;
     int64_t groups, rows, channels, inner;
@@ -27,7 +27,7 @@ static void scale_run(const scaling *s, const void *source, void *out, int64_t f
     }
 }
 
-/* Rows of weights with one for each channel side by side. */
+/* Scales a row with inner = 1: the weights of all channels are contiguous. */
 static void scale_row(const scaling *s, const void *source, void *out, int64_t first, const double *factors) {
     double block[TORT_BLOCK];
     for (int64_t done = 0; done < s->channels; done += TORT_BLOCK) {
@@ -63,7 +63,7 @@ static void scale_weights(const void *arg, const void *source, void *out) {
 
 /* ---- the factors ------------------------------------------------------------------------------------------------- */
 
-/* Constants of the normalization: a list of `channels` numbers each. */
+/* Reads a constant of the normalization, a list of `channels` numbers. */
 static bool read_list(tort_match *match, const char *name, int64_t channels, tort_tensor *list) {
     return tort_match_constant(match, name, list) && list->rank == 1 && list->dims[0] == channels;
 }
@@ -74,10 +74,11 @@ static double number_of(const tort_tensor *list, int64_t i) {
     return number;
 }
 
-#define LARGEST_HALF_FACTOR 256 /* of 16-bit weights, which must not overflow */
+#define LARGEST_HALF_FACTOR 256 /* for 16-bit weights, which must not overflow */
 
-/* Fills factors, and shifts with what is added to the scaled product; b (NULL: none) has one number or one a channel
- * and counts `beta` times. False: not of such constants, or a factor that no weight can bear. */
+/* Fills the factors, and the shifts, which are added to the scaled product; b (NULL: none) has one number or one per
+ * channel and is multiplied by `beta`. False if a value is not such a constant, or a factor is not finite or too
+ * large. */
 static bool read_factors(tort_match *match, int64_t channels, const tort_tensor *b, double beta, double *factors,
                          double *shifts) {
     const tort_node_view norm = tort_match_node(match, "y");
@@ -96,7 +97,7 @@ static bool read_factors(tort_match *match, int64_t channels, const tort_tensor 
     return true;
 }
 
-/* Weights of the shape in *shape become scaled ones, and the new bias is made. */
+/* Scales the weights, of the shape in *shape, and replaces the bias. */
 static bool scale_and_shift(tort_match *match, const scaling *shape, const tort_tensor *b, double beta) {
     const int64_t channels = shape->groups * shape->channels;
     const size_t bytes = (size_t)channels * sizeof(double);
@@ -110,7 +111,7 @@ static bool scale_and_shift(tort_match *match, const scaling *shape, const tort_
     return tort_match_derive(match, "w", scale_weights, s) && tort_match_replace(match, "b", &made);
 }
 
-/* ---- the three --------------------------------------------------------------------------------------------------- */
+/* ---- Conv, ConvTranspose, Gemm ----------------------------------------------------------------------------------- */
 
 static int64_t kernel_size(const tort_info *w) {
     int64_t size = 1;
@@ -118,7 +119,7 @@ static int64_t kernel_size(const tort_info *w) {
     return size;
 }
 
-/* Absent, or a list of `channels` numbers. */
+/* Reads the bias: absent, or a list of `channels` numbers. */
 static bool read_bias(tort_match *match, int64_t channels, tort_tensor *b, bool *has) {
     *has = tort_match_info(match, "b") != NULL;
     return !*has || read_list(match, "b", channels, b);
@@ -148,7 +149,7 @@ static bool build_conv_transpose(tort_match *match) {
     return scale_and_shift(match, &shape, has ? &b : NULL, 1);
 }
 
-/* W is (k, columns), or (columns, k) where it is transposed; b is the same for all rows, or nothing. */
+/* W is (k, columns), or (columns, k) if transposed; b is equal in all rows, or absent. */
 static bool build_gemm(tort_match *match) {
     const tort_info *w = tort_match_info(match, "w");
     const tort_node_view node = tort_match_node(match, "c");

@@ -1,9 +1,9 @@
-/* fuse_byte_table.c - fusions that make a table of 256 bytes of a function of one 8-bit number: an activation between
- * DequantizeLinear and QuantizeLinear, QLinearSigmoid and QLinearLeakyRelu, and the product of a number and such a
- * function of it, which is how Swish is quantized.
+/* fuse_byte_table.c - fusions that turn a function of one 8-bit tensor into a table of 256 bytes: an activation between
+ * DequantizeLinear and QuantizeLinear, and the product of a tensor and such a function of it (a table, QLinearSigmoid
+ * or QLinearLeakyRelu), which is how Swish is quantized.
  *
- * A table has what the operators would have made of each byte; the activation itself is computed in double, so that a
- * number just between two bytes may become the other one. Read next: byte_table.c, fuse_quantized.c. */
+ * The table holds what the operators would compute for each byte; the activation itself is computed in double, so that
+ * a number halfway between two bytes may round to the other one. Read next: byte_table.c, fuse_quantized.c. */
 #include "ops/epilogue.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/numeric.h"
@@ -18,7 +18,7 @@ static bool is_byte(const tort_info *info) {
     return info && (info->type == TORT_INT8 || info->type == TORT_UINT8);
 }
 
-/* The one number of a constant; an absent one is 0. */
+/* Reads a constant of one number; an absent one is 0. */
 static bool read_number(tort_match *match, const char *name, float *number) {
     tort_tensor tensor;
     *number = 0;
@@ -28,14 +28,14 @@ static bool read_number(tort_match *match, const char *name, float *number) {
     return true;
 }
 
-/* A scale, which is a positive float, and a zero point of one of the types of 8 bits. */
+/* Reads a scale, a positive finite float, and a zero point. */
 static bool read_linear(tort_match *match, const char *scale, const char *zero, tort_linear *linear) {
     const tort_info *info = tort_match_info(match, scale);
     return info && info->type == TORT_FLOAT && read_number(match, scale, &linear->scale) && linear->scale > 0 &&
            isfinite(linear->scale) && read_number(match, zero, &linear->zero);
 }
 
-/* Of y, in the place of the value `name`. */
+/* Replaces the value `name` by the table, in the type of y. */
 static bool put_table(tort_match *match, const char *name, const uint8_t *table) {
     uint8_t copy[BYTES];
     memcpy(copy, table, sizeof copy);
@@ -45,7 +45,7 @@ static bool put_table(tort_match *match, const char *name, const uint8_t *table)
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-/* Numbers of attributes; NULL: the function has none. */
+/* An operator as an activation, and the attributes with its numbers; NULL: it has fewer. */
 typedef struct function {
     const char *op;
     tort_activation activation;
@@ -68,7 +68,7 @@ static const function functions[] = {
     {NULL, TORT_ACTIVATION_NONE, NULL, NULL},
 };
 
-/* Of the node `c`; its operator is one of those above. */
+/* Activation of node `c`; none if its operator is not in the list. */
 static tort_epilogue activation_of(const tort_match *match) {
     const tort_node_view node = tort_match_node(match, "c");
     const function *f = functions;
@@ -78,7 +78,7 @@ static tort_epilogue activation_of(const tort_match *match) {
                            .beta = f->beta ? tort_attr_float(&node, f->beta) : 0};
 }
 
-/* What the activation makes of each byte of x. */
+/* Fills the table with the activation of each byte of x, in the type of `type_of`. */
 static bool make_table(tort_match *match, const char *type_of, uint8_t *table) {
     const tort_info *x = tort_match_info(match, "x"), *y = tort_match_info(match, type_of);
     const tort_epilogue epilogue = activation_of(match);
@@ -98,9 +98,9 @@ static bool build_function(tort_match *match) {
     return make_table(match, "y", table) && put_table(match, "sc", table);
 }
 
-/* ---- products with what a function makes of the same number ------------------------------------------------------ */
+/* ---- products of x and a function of x --------------------------------------------------------------------------- */
 
-/* table: what the other factor is. All are of one type, as QLinearMul has them. */
+/* Fills a table with x times a function of x, given by `table`. All have one type, as in QLinearMul. */
 static bool multiply(tort_match *match, const char *replaced, const uint8_t *table) {
     const tort_info *y = tort_match_info(match, "y");
     tort_linear a, b, c;

@@ -1,8 +1,8 @@
-/* fuse_epilogue.c - fusions that make FusedConv, FusedGemm and FusedMatMul of a product and what follows it: a bias, a
- * sum with another value, an activation.
+/* fuse_epilogue.c - fusions of a product and the nodes behind it (a bias, a sum with another value, an activation) into
+ * FusedConv, FusedGemm and FusedMatMul.
  *
- * They go one after the other: Conv with a sum is a FusedConv with Z, that and Relu is one with an activation. Read
- * next: epilogue.h, fuse_batch_norm.c. */
+ * They apply one after the other: a Conv and an Add become a FusedConv with Z; a Relu behind it sets its activation.
+ * Read next: epilogue.h, fuse_batch_norm.c. */
 #include "ops/epilogue.h"
 #include "ops/numeric.h"
 #include "runtime/pattern.h"
@@ -12,7 +12,8 @@
 
 /* ---- bias -------------------------------------------------------------------------------------------------------- */
 
-/* Is the constant, stretched under a shape of this rank, one number (1) or one for each place along the axis (2)? */
+/* Kind of broadcast of the constant k to a shape of this rank: 1: it is one number; 2: one number for each index of the
+ * axis; 0: neither. */
 static int spread_along(const tort_tensor *k, int32_t rank, int32_t axis, int64_t size) {
     const int32_t at = axis - (rank - k->rank);
     if (k->rank > rank) return 0;
@@ -22,8 +23,8 @@ static int spread_along(const tort_tensor *k, int32_t rank, int32_t axis, int64_
     return k->dims[at] == size ? 2 : 0;
 }
 
-/* The sums of the constants `name` (may be absent; a list) and k, one for each place along the axis of c, in place of
- * `name`. */
+/* Replaces the list `name`, a constant that may be absent, by its sum with k, one number for each index of the axis of
+ * c. */
 static bool add_to_bias(tort_match *match, const char *name, int32_t axis) {
     const tort_info *c = tort_match_info(match, "c");
     tort_tensor b, k;
@@ -72,7 +73,7 @@ static bool build_siblings(tort_match *match) {
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-/* What stands for a bound that is absent: none before version 11, then the largest number of the type; 0: no float. */
+/* Value of an absent bound: infinity before version 11, then the largest number of the type; 0: no known float type. */
 static float no_bound(const tort_node_view *clip, tort_type type) {
     if (clip->op->since < 11) return INFINITY;
     switch (type) {
@@ -83,8 +84,8 @@ static float no_bound(const tort_node_view *clip, tort_type type) {
     }
 }
 
-/* A bound of Clip: an input from version 11 on, an attribute before. False: it is no number that is known, or fits a
- * float. */
+/* Reads a bound of Clip: an input from version 11 on, an attribute before. False if it is not a known number or no
+ * float is equal to it. */
 static bool clip_bound(tort_match *match, const char *input, const char *attribute, float sign, float *bound) {
     const tort_node_view clip = tort_match_node(match, "y");
     const tort_attribute *given = tort_attr(&clip, attribute);
@@ -104,7 +105,7 @@ static bool build_clip(tort_match *match) {
            tort_match_set_float(match, "activation_alpha", low) && tort_match_set_float(match, "activation_beta", high);
 }
 
-/* BiasGelu's bias is one for each column of a product, if that has columns. */
+/* The bias of BiasGelu has a number for each column of the product, which must have rank 2 or more. */
 static bool build_bias_gelu(tort_match *match) {
     const tort_info *x = tort_match_info(match, "x"), *w = tort_match_info(match, "w");
     return x->rank >= 2 && w->rank >= 2 && tort_match_same_shape(match, "c", "y");

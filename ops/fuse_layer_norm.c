@@ -1,5 +1,5 @@
-/* fuse_layer_norm.c - fusions that make LayerNormalization and RMSNormalization of the arithmetic of exporters from
- * before opset 17 and 23.
+/* fuse_layer_norm.c - fusions of the arithmetic that exporters wrote before opset 17 and 23 into LayerNormalization and
+ * RMSNormalization.
  *
  * Read next: norm_axis.c. */
 #include "ops/numeric.h"
@@ -7,8 +7,7 @@
 
 #include <float.h>
 
-/* Do the axes of this ReduceMean, an attribute or an input from version 18 on, end the shape? Then how many there are;
- * 0: not. */
+/* Number of axes of this ReduceMean, an attribute or an input from version 18 on, if they are the last ones; else 0. */
 static int64_t trailing_axes(tort_match *match, const char *node, const char *input, int32_t rank) {
     const tort_node_view view = tort_match_node(match, node);
     int32_t count = 0;
@@ -28,8 +27,8 @@ static int64_t trailing_axes(tort_match *match, const char *node, const char *in
     return seen && seen == (1u << count) - 1 ? count : 0;
 }
 
-/* What is left of LayerNormalization when its second half is RMSNormalization. Scale and B may be stretched to x, but
- * must not stretch it. */
+/* Builds LayerNormalization from mean, Sub and the RMSNormalization made before. Scale and B may broadcast to x, but
+ * must not broadcast x. */
 static bool build_layer_norm(tort_match *match) {
     const tort_info *x = tort_match_info(match, "x");
     const tort_node_view norm = tort_match_node(match, "g");

@@ -1,25 +1,26 @@
-/* fuse_quantized.c - fusions that make an operator on 8-bit numbers of one between DequantizeLinear and QuantizeLinear,
- * which is how quantizers write them: QLinearConv, QLinearMatMul, QGemm, QLinearAdd and their kin; and the same
- * operator where it only moves or picks numbers. And MatMulIntegerToFloat, of MatMulInteger and what makes floats of
- * its sums.
+/* fuse_quantized.c - fusions of DequantizeLinear, an operator and QuantizeLinear, the form that quantizers write, into
+ * an operator on 8-bit tensors: QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul; or the same operator if it
+ * only moves or selects elements. Also MatMulIntegerToFloat, from MatMulInteger and the nodes that turn its sums into
+ * floats.
  *
- * The sum is then one of integers, rounded once, so that it may differ by one step of the result's scale. What clips
- * only where the result's type ends anyway goes away. Read next: quantized.c, integer_conv.c, integer_matmul.c. */
+ * The fused sum is one of integers and rounds once, so that results may differ by one step of the output's scale. An
+ * activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c, integer_conv.c,
+ * integer_matmul.c. */
 #include "ops/numeric.h"
 #include "runtime/pattern.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Number i of a list of one or several. */
+/* Number i of a list, or its only one. */
 static double number_of(const tort_tensor *list, int64_t i) {
     double number;
     tort_load_doubles(list->type, list->data, tort_count(list) == 1 ? 0 : i, 1, &number);
     return number;
 }
 
-/* The one number of a constant; it becomes a scalar, as the made operator wants it. A zero point that is absent is one
- * of the type, 0. False: there are several, or it is a scale that is no positive number. */
+/* Reads a constant of one number and replaces it by a scalar, as the fused operator needs it. An absent zero point
+ * becomes 0. False if there are several numbers, or a scale is not positive and finite. */
 static bool read_scalar(tort_match *match, const char *name, tort_type type, double *number) {
     tort_tensor tensor;
     uint64_t bytes = 0;
@@ -33,7 +34,7 @@ static bool read_scalar(tort_match *match, const char *name, tort_type type, dou
     return tort_match_replace(match, name, &scalar);
 }
 
-/* Scale and zero point of the weights: one for all, or one for each of `count` along the axis. */
+/* Reads scale and zero point of the weights: one for all, or one for each of `count` along the axis. */
 static bool read_weight_scale(tort_match *match, int64_t axis, int64_t count, tort_tensor *scale) {
     const tort_info *w = tort_match_info(match, "w");
     const tort_node_view node = tort_match_node(match, "wd");
@@ -48,9 +49,9 @@ static bool read_weight_scale(tort_match *match, int64_t axis, int64_t count, to
     return scale->rank == 1 && scale->dims[0] == count && (given < 0 ? given + w->rank : given) == axis;
 }
 
-/* ---- what comes before the result is quantized ------------------------------------------------------------------- */
+/* ---- scales of input and output ---------------------------------------------------------------------------------- */
 
-/* Does an activation of the product change only what quantizing clips? */
+/* True if the activation of the product changes only values that quantizing clips anyway. */
 static bool is_clipped_away(tort_match *match, double scale, double zero) {
     const tort_node_view node = tort_match_node(match, "c");
     const bool is_signed = tort_match_info(match, "y")->type == TORT_INT8;
@@ -68,7 +69,7 @@ static bool is_byte(const tort_info *info) {
     return info->type == TORT_INT8 || info->type == TORT_UINT8;
 }
 
-/* Scales and zero points of x and y; false: not of one number each, or an activation that is more than clipping. */
+/* Reads scales and zero points of x and y; false if one is no single number, or the activation does more than clip. */
 static bool read_ends(tort_match *match, double *x_scale, double *y_scale) {
     const tort_info *x = tort_match_info(match, "x"), *y = tort_match_info(match, "y");
     double zero;
@@ -80,7 +81,7 @@ static bool read_ends(tort_match *match, double *x_scale, double *y_scale) {
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* The bias in steps of x's scale times w's. */
+/* Replaces the bias by integers, in steps of x's scale times w's. */
 static bool quantize_bias(tort_match *match, int64_t filters, double x_scale, const tort_tensor *w_scale) {
     tort_tensor b;
     if (!tort_match_info(match, "b")) return true;
@@ -113,7 +114,7 @@ static bool build_matmul(tort_match *match) {
     return tort_count(&w_scale) == 1 || w->rank == 2;
 }
 
-/* Gemm's C goes into the sum, whose step is alpha times the scales. */
+/* C of Gemm is part of the integer sum, whose step has no factors alpha and beta: they must be 1. */
 static bool build_gemm(tort_match *match) {
     const tort_info *w = tort_match_info(match, "w");
     const tort_node_view gemm = tort_match_node(match, "c");
@@ -127,7 +128,7 @@ static bool build_gemm(tort_match *match) {
            quantize_bias(match, w->dims[!trans_b], x_scale, &w_scale);
 }
 
-/* ---- of floats that are quantized as they come ------------------------------------------------------------------- */
+/* ---- inputs that are quantized at run time ----------------------------------------------------------------------- */
 
 static bool is_single(const tort_info *info) {
     for (int32_t d = 0; d < info->rank; d++)
@@ -135,7 +136,7 @@ static bool is_single(const tort_info *info) {
     return info->rank >= 0;
 }
 
-/* One number, or a list of one a column of w. */
+/* True if the value is one number, or a list with one for each column of w. */
 static bool is_of_columns(const tort_match *match, const char *name) {
     const tort_info *list = tort_match_info(match, name), *w = tort_match_info(match, "w");
     if (list->rank == 0) return true;
@@ -158,7 +159,7 @@ static bool build_float_bias(tort_match *match) {
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
-/* A value of 8 bits with one scale, and its zero point. */
+/* Reads scale and zero point of an 8-bit value. */
 static bool read_value(tort_match *match, const char *name, const char *scale, const char *zero, double *numbers) {
     const tort_info *info = tort_match_info(match, name);
     return is_byte(info) && read_scalar(match, scale, TORT_FLOAT, &numbers[0]) &&
@@ -175,7 +176,7 @@ static bool build_pair(tort_match *match) {
            read_value(match, "w", "sw", "zw", w) && read_value(match, "y", "sy", "zy", y);
 }
 
-/* What only moves numbers, or picks them by their order, may do so while they are bytes, if the scale stays. */
+/* An operator that only moves elements, or selects them by order, may run on bytes if the scale and zero point stay. */
 static bool build_moved(tort_match *match) {
     double x[2], y[2];
     return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) &&

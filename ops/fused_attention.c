@@ -1,11 +1,11 @@
-/* fused_attention.c - FusedAttention (domain `tinyort`): what exporters write as MatMul, scale, mask, Softmax, MatMul.
+/* fused_attention.c - FusedAttention (domain `tinyort`), which exporters write as MatMul, scale, mask, Softmax, MatMul.
  *
  *   Y = Transpose(softmax(Where(keep == keep_where, scale * Q' * K', fill) + mask) * V', y_perm)
  *
- * Q' is Transpose(Q, q_perm), and so on; a perm that is absent leaves the order as it is. All are of one rank, 2 to 4,
- * the dims before the last two are the same for all, and mask and keep spread over the scores. Other than in Attention,
- * K' is (size, keys), and a query whose keys are all hidden by -inf yields NaN, or zeros by nan_to_zero. The loop
- * computes in double and rounds once. Read next: fuse_attention.c, attention.c. */
+ * Q' is Transpose(Q, q_perm), and so on; an absent perm is the identity. Q', K' and V' have one rank, 2 to 4, and equal
+ * dimensions before the last two; mask and keep broadcast to the scores. Unlike in Attention, K' is (size, keys), and a
+ * query whose keys are all hidden by -inf yields NaN, or zeros with nan_to_zero. The loop computes in double and rounds
+ * once. Read next: fuse_attention.c, attention.c. */
 #include "ops/fused_attention.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
@@ -16,7 +16,7 @@ enum { Q = TORT_ATTENTION_Q, K, V, MASK, KEEP, RANK = 4 };
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Axis i of the transposed value is axis perm[i] of the value. */
+/* Reads a perm attribute, or the identity: axis i of the transposed tensor is axis perm[i] of the tensor. */
 static tort_status read_perm(const tort_node_view *node, tort_error *error, const char *name, int32_t rank,
                              int32_t *perm) {
     int32_t count = 0;
@@ -35,7 +35,7 @@ static tort_status read_perm(const tort_node_view *node, tort_error *error, cons
 
 static const char *const perm_names[] = {"q_perm", "k_perm", "v_perm"};
 
-/* The dims of Q', K' and V'. False in *known: a rank is not known. */
+/* Reads the dimensions of Q', K' and V'; *known is false if a rank is not known. */
 static tort_status read_dims(const tort_infer *infer, tort_dim dims[3][RANK], bool *known) {
     const tort_node_view *node = infer->node;
     const int32_t rank = node->inputs[Q].rank;
@@ -80,12 +80,12 @@ static tort_status infer_attention(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* The last of four strides are those of the axes that there are. */
+/* Gives four strides their names; a tensor of lower rank has the last ones. */
 static tort_matrix_strides named(const int64_t *strides) {
     return (tort_matrix_strides){strides[0], strides[1], strides[2], strides[3]};
 }
 
-/* Strides of the transposed Q, K or V, out of its own. */
+/* Strides of the transposed Q, K or V, given its own. */
 static tort_matrix_strides transposed_strides(const tort_node_view *node, int32_t v, const int64_t *own) {
     const int32_t rank = node->inputs[v].rank;
     int64_t strides[RANK] = {0};
@@ -107,7 +107,7 @@ void tort_attention_restride(const tort_node_view *node, void *params, int32_t i
     *of[input] = transposed_strides(node, input, strides);
 }
 
-/* Strides of Y before it is transposed. */
+/* Strides of Y before its transposition. */
 static tort_matrix_strides write_strides(const tort_node_view *node) {
     const tort_info *info = &node->outputs[0];
     int64_t own[RANK], strides[RANK] = {0};
@@ -118,7 +118,7 @@ static tort_matrix_strides write_strides(const tort_node_view *node) {
     return named(strides);
 }
 
-/* Strides of what spreads over the scores. */
+/* Strides of mask or keep, broadcast to the scores. */
 static tort_status spread(const tort_resolve *resolve, int32_t input, const tort_fused_attention_params *p,
                           tort_matrix_strides *out) {
     const tort_info *info = &resolve->node->inputs[input];
@@ -153,13 +153,13 @@ static void read_sizes(const tort_node_view *node, tort_fused_attention_params *
     p->value_size = transposed_dim(node, V, 1);
 }
 
-/* Items of work: a matrix each, while there are at most this many; each has scratch of its own. */
+/* Number of workers: one per matrix, but at most 32, since each has its own scratch. */
 static int64_t worker_count(const tort_fused_attention_params *p) {
     const int64_t matrices = p->outer * p->inner;
     return matrices < 32 ? matrices : 32;
 }
 
-/* Doubles that a worker needs: all keys and values of a matrix; a query, its scores, its sums. */
+/* Scratch of a worker, in doubles: all keys and values of a matrix, a query, its sums and scores. */
 static tort_status count_scratch(tort_resolve *resolve, const tort_fused_attention_params *p) {
     size_t row, doubles;
     if (tort_add_size((size_t)p->key_size, (size_t)p->value_size, &row) &&
@@ -191,7 +191,7 @@ static tort_status resolve_attention(tort_resolve *resolve) {
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
-/* Elements that are `step` apart. */
+/* Loads `count` elements that are `step` apart. */
 static void load(const tort_tensor *tensor, int64_t first, int64_t step, int64_t count, double *out) {
     if (step == 1) {
         tort_load_doubles(tensor->type, tensor->data, first, count, out);
@@ -200,14 +200,14 @@ static void load(const tort_tensor *tensor, int64_t first, int64_t step, int64_t
     for (int64_t i = 0; i < count; i++) out[i] = tort_element_at(tensor, first + i * step);
 }
 
-/* A matrix on its way: its keys and values lie as rows, one for each key. */
+/* State of one matrix; its keys and values are copied as rows, one for each key. */
 typedef struct attention_matrix {
     const tort_call *call;
     int64_t index;
     double *keys, *values, *query, *scores, *sums;
 } attention_matrix;
 
-/* One row of scores: what comes before the softmax. */
+/* Computes one row of scores, the argument of the softmax. */
 static void score(const attention_matrix *m, int64_t row) {
     const tort_fused_attention_params *p = m->call->params;
     const tort_tensor *mask = tort_call_input(m->call, MASK), *keep = tort_call_input(m->call, KEEP);
@@ -221,7 +221,7 @@ static void score(const attention_matrix *m, int64_t row) {
     }
 }
 
-/* As Softmax does it. */
+/* Softmax of a row: NaN, or 0 with nan_to_zero, if all scores are -inf. */
 static void normalize(const tort_fused_attention_params *p, double *scores) {
     double max = -INFINITY, sum = 0;
     for (int64_t j = 0; j < p->keys; j++)
@@ -248,7 +248,7 @@ static void attend(const attention_matrix *m, int64_t row) {
         tort_store_doubles(y->type, y->data, to + i * p->y.column, 1, &m->sums[i]);
 }
 
-/* Items are workers; each takes every worker_count-th matrix. */
+/* Runs workers begin .. end-1; each takes every worker_count-th matrix. */
 static void attend_matrices(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_fused_attention_params *p = call->params;

@@ -9,26 +9,26 @@ enum {
     TORT_ATTENTION_Q,
     TORT_ATTENTION_K,
     TORT_ATTENTION_V,
-    TORT_ATTENTION_MASK, /* is added to the scores */
-    TORT_ATTENTION_KEEP  /* bool: where it is not keep_where, `fill` takes the place of the scaled score */
+    TORT_ATTENTION_MASK, /* added to the scores */
+    TORT_ATTENTION_KEEP  /* bool: where it is not keep_where, `fill` replaces the scaled score */
 };
 
-/* Where an element of matrix (outer, inner) lies, in elements; 0 where a value is repeated. */
+/* Strides of matrix (outer, inner), in elements; 0 along an axis that broadcasts. */
 typedef struct tort_matrix_strides {
     int64_t outer, inner, row, column;
 } tort_matrix_strides;
 
-/* outer * inner products of their own: scores (queries, keys) = Q (queries, key_size) * K (key_size, keys), then Y
+/* outer * inner independent products: scores (queries, keys) = Q (queries, key_size) * K (key_size, keys), then Y
  * (queries, value_size) = softmax(scores) * V (keys, value_size). Sizes that are not known yet are -1. */
 typedef struct tort_fused_attention_params {
     int64_t outer, inner, queries, keys, key_size, value_size;
     tort_matrix_strides q, k, v, y, mask, keep;
     double scale, fill;
     bool keep_where;
-    bool nan_to_zero; /* a probability that is NaN counts as 0 */
+    bool nan_to_zero; /* a NaN probability counts as 0 */
 } tort_fused_attention_params;
 
-/* tort_kernel.strides.restride of its kernels: of Q, K or V. */
+/* tort_kernel.strides.restride of FusedAttention: sets the strides of Q, K or V in the params. */
 void tort_attention_restride(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
 
 /* Element offset of row 0 of matrix number i of outer * inner. */

@@ -1,6 +1,6 @@
-/* gather.c - Gather, GatherElements and GatherND: moving slices and elements by index.
+/* gather.c - Gather, GatherElements and GatherND: copy slices or elements by index.
  *
- * All of them move bytes and never look at the elements; strings move as their 16-byte pointers. Gather with known
+ * All of them move bytes and never look at the elements; strings move as their 16-byte structs. Gather with known
  * contents is part of shape arithmetic. Read next: scatter.c, the inverse. */
 #include "ops/contents.h"
 #include "ops/gather.h"
@@ -9,7 +9,7 @@
 
 /* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
-/* Contents of the output where those of data (rank 1) and indices are known. */
+/* Infers the output's contents if those of data (rank 1) and indices are known. */
 static tort_status infer_gathered_elements(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0];
     tort_scalar values[TORT_MAX_ELEMENTS], indices[TORT_MAX_ELEMENTS], gathered[TORT_MAX_ELEMENTS];
@@ -49,7 +49,7 @@ static tort_status infer_gather(tort_infer *infer) {
     return infer_gathered_elements(infer);
 }
 
-/* Where the only index is known and right, the output is a part of data. */
+/* If there is one index, known and in range, the output is a part of data, which a plan need not copy. */
 static tort_parts part_of_one(const tort_node_view *node, const tort_gather_params *params) {
     const tort_parts none = {.axis = -1};
     tort_numbers index;
@@ -135,7 +135,7 @@ typedef struct elements_task {
     size_t size; /* of an element in bytes */
 } elements_task;
 
-/* Rows along the last axis of indices. */
+/* Gathers rows along the last axis of indices. */
 static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
     const elements_task *task = arg;
     const tort_tensor *data = &task->call->inputs[0], *indices = &task->call->inputs[1];
@@ -175,7 +175,7 @@ static tort_status gather_elements(const tort_call *call) {
 
 /* ---- GatherND ---------------------------------------------------------------------------------------------------- */
 
-/* GatherND-11 has no batch_dims. */
+/* GatherND-11 has no batch_dims: it reads as 0. */
 static int64_t batch_dims(const tort_node_view *node) {
     return tort_attr_int(node, "batch_dims");
 }

@@ -4,9 +4,9 @@
 
 #include "runtime/op.h"
 
-/* data seen as [outer, size, inner], output as [outer, index_count, inner]. */
+/* Views data as [outer, size, inner], output as [outer, index_count, inner]. */
 typedef struct tort_gather_params {
-    tort_parts parts; /* of one index that is known */
+    tort_parts parts; /* set for a single known index */
     int32_t axis;
     int64_t outer, size, inner, index_count;
 } tort_gather_params;
@@ -15,8 +15,8 @@ typedef struct tort_gather_elements_params {
     int32_t axis;
 } tort_gather_elements_params;
 
-/* data seen as [batch, indexed dims..., inner], indices as [batch, tuples, tuple_length]; scatter uses the same view.
- */
+/* Views data as [batch, indexed dims..., inner], indices as [batch, tuples, tuple_length]; scatter uses the same
+ * view. */
 typedef struct tort_gather_nd_params {
     int32_t tuple_length;
     int64_t batch, tuples, inner;

@@ -1,8 +1,8 @@
-/* gemm.c - Gemm, every version; before version 7 C is broadcast only if attribute `broadcast` says so. And FusedGemm,
- * which adds Z to the result and applies an activation; com.microsoft's applies an activation.
+/* gemm.c - Gemm, every version; before version 7 C broadcasts only with attribute `broadcast`. And FusedGemm: that of
+ * tinyort adds Z to the result and applies an activation, that of com.microsoft only applies an activation.
  *
- * Floats sum in double and round once. Integers wrap around like the type; where alpha or beta is not 1 they are
- * computed in double and truncated. Read next: gemm.h, matmul.c, kernels/cpu/gemm.c for the fast form. */
+ * Floats sum in double and round once. Integers wrap as the type does; with alpha or beta other than 1 the wrapped
+ * product is scaled in double and truncated. Read next: gemm.h, matmul.c, kernels/cpu/gemm.c for the fast form. */
 #include "ops/gemm.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
@@ -13,8 +13,7 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* C must broadcast to (m, n); before version 7, which had attribute `broadcast`, it must be (m, n) unless that is set.
- */
+/* Checks that C broadcasts to (m, n); before version 7 it must be (m, n) unless attribute `broadcast` is set. */
 static tort_status check_c(const tort_infer *infer, tort_dim m, tort_dim n) {
     const tort_info *c = &infer->node->inputs[2];
     const bool exact = tort_attr(infer->node, "broadcast") && tort_attr_int(infer->node, "broadcast") == 0;
@@ -98,12 +97,12 @@ static tort_status resolve_activated_gemm(tort_resolve *resolve) {
 
 typedef struct gemm_job {
     const tort_gemm_params *params;
-    const tort_tensor *c, *y; /* c is NULL where there is none */
+    const tort_tensor *c, *y; /* c: NULL if absent */
     tort_type type;           /* of data */
     const void *data[2];      /* A, B */
 } gemm_job;
 
-/* C under `columns` elements of row `row`, times beta, added to the product times alpha. */
+/* Stores alpha times `columns` sums of row `row`, plus beta times C. */
 static void finish_floats(const gemm_job *job, int64_t row, int64_t first, int64_t columns, double *acc) {
     const tort_gemm_params *p = job->params;
     double c[TORT_BLOCK];
@@ -155,7 +154,7 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
                 finish_integers(job, r, first, columns, integers);
                 continue;
             }
-            int64_t wrapped[TORT_BLOCK]; /* as the product of the type is */
+            int64_t wrapped[TORT_BLOCK]; /* wrapped as a product of the type */
             tort_store_integers(job->type, wrapped, 0, columns, (const int64_t *)integers);
             tort_load_doubles(job->type, wrapped, 0, columns, floats);
             finish_floats(job, r, first, columns, floats);

@@ -46,7 +46,7 @@ static tort_status eye_reference(const tort_call *call) {
 
 /* ---- Range --------------------------------------------------------------------------------------------------- */
 
-/* How many numbers from start to limit, which is excluded, a step of delta takes. Exact for all of int64. */
+/* Number of steps of delta from start to limit, which is excluded. Exact for all of int64. */
 static int64_t integer_steps(int64_t start, int64_t limit, int64_t delta) {
     if (delta == 0 || (delta > 0 && limit <= start) || (delta < 0 && limit >= start)) return 0;
     uint64_t distance = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
@@ -54,7 +54,7 @@ static int64_t integer_steps(int64_t start, int64_t limit, int64_t delta) {
     return steps > INT64_MAX ? INT64_MAX : (int64_t)steps;
 }
 
-/* The same of floats; the difference is rounded as the type does it. -1: not a number of steps. */
+/* The same for floats, from a difference rounded to the type (at least float). -1: not a number of steps. */
 static int64_t float_steps(tort_type type, const double *bounds) {
     double difference = bounds[1] - bounds[0];
     if (type != TORT_DOUBLE) difference = (double)((float)bounds[1] - (float)bounds[0]);
@@ -95,7 +95,7 @@ static tort_status range_floats(const tort_infer *infer) {
     tort_type type = node->inputs[0].type;
     double bounds[3];
     tort_infer_unknown_dims(infer, 0, type, 1);
-    bounds[2] = 1; /* where there is no delta */
+    bounds[2] = 1; /* default of delta */
     for (int32_t i = 0; i < node->input_count && tort_has_input(node, i); i++) {
         if (!node->inputs[i].data) return TORT_OK;
         tort_load_doubles(type, node->inputs[i].data, 0, 1, &bounds[i]);
@@ -113,7 +113,7 @@ static tort_status range_infer(tort_infer *infer) {
     static const char *const names[] = {"start", "limit", "delta"};
     tort_scalar bounds[3];
     tort_status status = TORT_OK;
-    bounds[2] = tort_scalar_known(1); /* where there is no delta, which com.microsoft allows */
+    bounds[2] = tort_scalar_known(1); /* default of delta, which com.microsoft allows to be absent */
     for (int32_t i = 0; i < 3 && !status; i++)
         if (tort_has_input(infer->node, i)) status = tort_read_symbol(infer, i, names[i], &bounds[i]);
     if (status) return status;
@@ -193,7 +193,7 @@ static tort_status one_hot_reference(const tort_call *call) {
         tort_load_integers(indices->type, indices->data, first, size, block);
         for (int64_t k = 0; k < size; k++) {
             int64_t hot = block[k], at = first + k;
-            if (indices->type == TORT_UINT64 && hot < 0) continue; /* above every depth */
+            if (indices->type == TORT_UINT64 && hot < 0) continue; /* above every depth, since unsigned */
             if (hot < -depth || hot >= depth) continue;
             if (hot < 0) hot += depth;
             int64_t place = (at / inner * depth + hot) * inner + at % inner;

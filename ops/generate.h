@@ -5,7 +5,7 @@
 #include "runtime/tinyort.h"
 
 typedef struct tort_eye_params {
-    int64_t diagonal; /* 0 the main one, above it > 0 */
+    int64_t diagonal; /* 0: the main diagonal; > 0: above it */
 } tort_eye_params;
 
 typedef struct tort_one_hot_params {

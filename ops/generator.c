@@ -1,4 +1,4 @@
-/* generator.c - MT19937, uniform and normal numbers. */
+/* generator.c - MT19937, and uniform and normal numbers from it. */
 #include "ops/generator.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ void tort_resolve_seed(const tort_node_view *node, tort_seed *out) {
     const tort_attribute *seed = tort_attr(node, "seed");
     if (seed == NULL) return;
     const bool integer = seed->kind == TORT_ATTR_INT;
-    out->given = integer || (seed->u.f > -0x1p63f && seed->u.f < 0x1p63f); /* NaN asks for any */
+    out->given = integer || (seed->u.f > -0x1p63f && seed->u.f < 0x1p63f); /* NaN counts as no seed */
     if (out->given) out->value = (uint32_t)(uint64_t)(integer ? seed->u.i : (int64_t)seed->u.f);
 }
 
@@ -70,7 +70,7 @@ double tort_generator_normal(tort_generator *generator) {
 }
 
 bool tort_generator_decide(tort_generator *generator, double p) {
-    if (!(p > 0)) return false; /* draws no number, as numpy */
+    if (!(p > 0)) return false; /* p = 0 draws no number, as in numpy */
     double u = tort_generator_uniform(generator);
     return p <= 0.5 ? u > 1 - p : u <= p;
 }

@@ -1,7 +1,7 @@
-/* grid_sample.c - GridSample: an output point is X interpolated at coordinates that a tensor gives.
+/* grid_sample.c - GridSample: samples X at the coordinates of a grid, by interpolation.
  *
  * Each axis contributes 1, 2 or 4 input elements ("taps") to a point; a point is the sum over all combinations.
- * Coordinates are computed in float, as others do, so that nearest breaks ties alike. */
+ * Coordinates are computed in float, as other runtimes do, so that nearest breaks ties alike. */
 #include "ops/extent.h"
 #include "ops/grid_sample.h"
 
@@ -68,7 +68,7 @@ static tort_status resolve_grid_sample(tort_resolve *resolve) {
 
 /* ---- coordinates ------------------------------------------------------------------------------------------------- */
 
-/* -1..1 to 0..size-1 (the centres of the outer elements), or to -0.5..size-0.5 (their edges). */
+/* Maps -1..1 to 0..size-1 (the centres of the outer elements), or to -0.5..size-0.5 (their edges). */
 static double to_element(const tort_tensor *grid, int64_t i, int64_t size, bool align_corners) {
     if (grid->type == TORT_DOUBLE) {
         double n = ((const double *)grid->data)[i], length = (double)size;
@@ -89,11 +89,11 @@ static double reflect(double x, double low, double high) {
 
 typedef struct grid_taps {
     int32_t count;
-    int64_t indices[4]; /* -1: outside, worth zero */
+    int64_t indices[4]; /* -1: outside, counts as zero */
     double weights[4];
 } grid_taps;
 
-/* The input element that stands for index i of an axis. */
+/* Index of the input element at index i of an axis, after padding; -1: zero. */
 static int64_t padded_index(const tort_grid_params *params, double i, int64_t size) {
     const double last = (double)(size - 1), edge = params->align_corners ? 0 : 0.5;
     if (params->padding == TORT_GRID_ZEROS && !(i >= 0 && i <= last)) return -1;
@@ -113,17 +113,17 @@ static grid_taps taps_at(const tort_grid_params *params, double x, int64_t size)
     const double last = (double)(size - 1), edge = params->align_corners ? 0 : 0.5;
     grid_taps taps = {.count = 1, .weights = {1}};
     if (params->mode == TORT_GRID_NEAREST) x = nearbyint(x);
-    /* Cubic keeps its coordinate, as PyTorch does: only the elements it meets are those of the border. */
+    /* Cubic keeps its coordinate, as PyTorch does; padded_index moves single taps to the border. */
     if (params->padding == TORT_GRID_BORDER && params->mode != TORT_GRID_CUBIC && !(x >= -edge && x <= last + edge))
         x = x > last ? last : 0;
     if (params->padding == TORT_GRID_REFLECTION && !(x >= -edge && x <= last + edge))
         x = reflect(x, -edge, last + edge);
     if (params->mode == TORT_GRID_NEAREST) {
-        /* A reflected border may lie between two elements. */
+        /* A reflected coordinate may lie between two elements. */
         taps.indices[0] = padded_index(params, trunc(x), size);
         return taps;
     }
-    if (!isfinite(x)) x = x > 0 ? last + 8 : -8; /* as far outside as matters */
+    if (!isfinite(x)) x = x > 0 ? last + 8 : -8; /* any tap is outside */
     double base = floor(x), fraction = x - base;
     int32_t before = 0;
     if (params->mode == TORT_GRID_LINEAR) {
@@ -141,7 +141,7 @@ static grid_taps taps_at(const tort_grid_params *params, double x, int64_t size)
 
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
-/* A point of one batch: taps of each axis, from the first. */
+/* Computes the taps of a point for each axis, from the first; the grid has the coordinate of the last axis first. */
 static void point_taps(const tort_call *call, int64_t item, grid_taps *taps) {
     const tort_grid_params *params = call->params;
     for (int32_t d = 0; d < params->spatial; d++) {
@@ -158,7 +158,7 @@ static void add_channels(const tort_grid_params *params, const tort_tensor *x, i
     for (int64_t c = 0; c < count; c++) sums[c] += weight * tort_element_at(x, (first + c) * elements + offset);
 }
 
-/* The sums over all combinations of taps, of `count` channels. */
+/* Computes the sums over all combinations of taps, for `count` channels. */
 static void interpolate(const tort_grid_params *params, const tort_tensor *x, const grid_taps *taps, int64_t first,
                         int64_t count, double *sums) {
     int32_t at[TORT_MAX_RANK] = {0}, d;
@@ -179,7 +179,7 @@ static void interpolate(const tort_grid_params *params, const tort_tensor *x, co
     } while (d >= 0);
 }
 
-/* The element that the taps of mode nearest name, for each channel; zeros if it is outside. */
+/* Copies the element that the taps of mode nearest select, for each channel; zeros if it is outside. */
 static void copy_nearest(const tort_call *call, const grid_taps *taps, int64_t first, int64_t count, int64_t point) {
     const tort_grid_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
@@ -200,7 +200,7 @@ static void copy_nearest(const tort_call *call, const grid_taps *taps, int64_t f
     }
 }
 
-/* Items are points of all batches. */
+/* Samples points begin .. end-1, counted over all batches. */
 static void sample_points(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_grid_params *params = call->params;
@@ -229,7 +229,7 @@ static tort_status grid_sample(const tort_call *call) {
     for (int32_t d = 0; d < params->spatial; d++)
         if (params->sizes[d] == 0)
             return tort_fail(call->error, TORT_E_RUN, "axis %d of X is empty: there is nothing to sample", d + 2);
-    static const int64_t taps[] = {1, 2, 4}; /* by mode */
+    static const int64_t taps[] = {1, 2, 4}; /* number per axis, by mode */
     int64_t work = 20 * params->spatial;
     for (int32_t d = 0; d < params->spatial; d++) work *= taps[params->mode];
     tort_parallel(call, params->batch * params->points, work * params->channels / 4, sample_points, (void *)call);

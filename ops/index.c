@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* "[1, 0, 3]" for element i of a tensor. */
+/* Writes the coordinates of element i of a tensor, as in "[1, 0, 3]". */
 static void position_text(const tort_tensor *tensor, int64_t i, char text[8 * 24]) {
     int64_t coordinates[TORT_MAX_RANK] = {0};
     for (int32_t d = tensor->rank - 1; d >= 0; d--) {

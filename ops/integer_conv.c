@@ -1,8 +1,8 @@
-/* integer_conv.c - ConvInteger and QLinearConv: Conv of quantized tensors; that of com.microsoft may have the channels
- * last, and is made of tensors that are moved.
+/* integer_conv.c - ConvInteger and QLinearConv: Conv of quantized tensors; com.microsoft's may have the channels last,
+ * and then runs on transposed copies.
  *
- * The zero point and scale of the weights are one number or one a filter. Padding counts as the zero point of x. The
- * sum of ConvInteger wraps to int32. Read next: quantized.h, conv.c. */
+ * The weights have one zero point and scale, or one per filter. Padding counts as the zero point of x. The sum of
+ * ConvInteger wraps to int32. Read next: quantized.h, conv.c. */
 #include "ops/integer_conv.h"
 
 #include "ops/microsoft/channels_last.h"
@@ -14,7 +14,7 @@
 
 static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3, 8};
 
-/* Input i has one element, or one a filter. */
+/* Checks that input i has one element, or one per filter. */
 static tort_status check_filters(tort_infer *infer, int32_t w, int32_t i, const char *name) {
     if (!tort_has_input(infer->node, i)) return TORT_OK;
     const tort_info *weights = &infer->node->inputs[w], *numbers = &infer->node->inputs[i];
@@ -71,7 +71,7 @@ static tort_status resolve_either(tort_resolve *resolve) {
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
-/* Of QLinearConv. */
+/* Operands of QLinearConv beside X and W. */
 typedef struct linear {
     const tort_tensor *w_scale, *bias; /* bias NULL: none */
     float x_scale, y_scale, y_zero_point;
@@ -96,14 +96,14 @@ static void store_linear(const tort_conv_loop *loop, int64_t m, int64_t first, i
     tort_requantize(loop->y, first, count, sums, factor, zero_point);
 }
 
-/* X and W, inputs number x and w, in scratch. */
+/* Puts X and W, inputs number x and w, less their zero points, as floats into scratch. */
 static void widen(const tort_call *call, int32_t x, int32_t x_zero, int32_t w, int32_t w_zero, tort_conv_loop *loop) {
     tort_tensor zero;
     const tort_tensor *data = &call->inputs[x], *weights = &call->inputs[w];
     float *x_out = call->scratch, *w_out = x_out + tort_count(data);
     tort_subtract_zero_point(call, data, tort_optional_input(call, x_zero, 0, &zero), x_out);
     bool vector = w_zero < call->input_count && call->inputs[w_zero].rank == 1;
-    int32_t inner = vector ? weights->rank - 1 : 0; /* one a filter, the outermost dimension */
+    int32_t inner = vector ? weights->rank - 1 : 0; /* one per filter, the outermost dimension */
     tort_subtract_zero_point(call, weights, tort_optional_input(call, w_zero, inner, &zero), w_out);
     loop->type = TORT_FLOAT;
     loop->data[0] = x_out;

@@ -5,13 +5,13 @@
 #include "ops/conv.h"
 
 typedef struct tort_either_conv {
-    tort_conv_params conv; /* of tensors with the channels first */
-    bool channels_last;    /* x and y have them last; w never has */
+    tort_conv_params conv; /* as for tensors with the channels first */
+    bool channels_last;    /* x and y have the channels last; w never has */
 } tort_either_conv;
 
-/* Runs a kernel for channels first on them as they are, or moved (channels_last.h). */
+/* Runs a channels-first kernel on the tensors as they are, or on transposed copies (channels_last.h). */
 tort_status tort_either_conv_run(const tort_call *call, tort_status (*run)(const tort_call *call));
-/* Adds what moving takes to *scratch. */
+/* Adds the bytes of the transposed copies to *scratch. */
 tort_status tort_either_conv_size(const tort_node_view *node, const tort_either_conv *params, size_t *scratch,
                                   tort_error *error);
 

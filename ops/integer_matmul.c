@@ -1,8 +1,8 @@
-/* integer_matmul.c - MatMulInteger and QLinearMatMul: MatMul of quantized matrices; of com.microsoft
+/* integer_matmul.c - MatMulInteger and QLinearMatMul: MatMul of quantized matrices; of com.microsoft MatMulInteger16,
  * MatMulIntegerToFloat, and DynamicQuantizeMatMul, which quantizes A itself.
  *
- * A zero point or scale is one number, or one a row of A or column of B (a vector, or a tensor that broadcasts).
- * The sum of MatMulInteger wraps to int32. Read next: quantized.h. */
+ * A zero point or scale is one number, or one per row of A or column of B (a vector, or a tensor that broadcasts). The
+ * sum of MatMulInteger wraps to int32. Read next: quantized.h. */
 #include "ops/integer_matmul.h"
 
 #include "ops/extent.h"
@@ -20,7 +20,8 @@ const tort_integer_inputs tort_integer_matmul_inputs[] = {
     [TORT_MATMUL_DYNAMIC] = {0, -1, -1, 1, 2, 3, -1, -1, 4, true},
 };
 
-/* A scale or zero point, input i, that is a vector has one number for each of the `count` rows or columns; -1: any. */
+/* Checks that a vector of scales or zero points, input i, has one number for each of the `count` rows or columns; an
+ * unknown count passes. */
 static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, const char *name) {
     if (!tort_has_input(infer->node, i)) return TORT_OK;
     const tort_info *info = &infer->node->inputs[i];
@@ -30,7 +31,7 @@ static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, co
                      (long long)info->dims[0], (long long)count);
 }
 
-/* Of a matrix A, or a list, which is a row; of a matrix B, or a list, which is a column. */
+/* Rows of A and columns of B; a vector A is one row, a vector B one column. */
 static tort_dim rows_of(const tort_info *a) {
     return a->rank > 1 ? a->dims[a->rank - 2] : 1;
 }
@@ -38,7 +39,7 @@ static tort_dim columns_of(const tort_info *b) {
     return b->rank > 1 ? b->dims[b->rank - 1] : 1;
 }
 
-/* Numbers that belong to A (`of_a`) or B must broadcast to it. */
+/* Checks that a scale or zero point of A (`of_a`) or B broadcasts to that matrix. */
 static tort_status check_operand(tort_infer *infer, int32_t operand, int32_t i, bool of_a, const char *name) {
     const tort_info *matrix = &infer->node->inputs[operand];
     if (!tort_has_input(infer->node, i) || matrix->rank < 0 || infer->node->inputs[i].rank < 0) return TORT_OK;
@@ -49,7 +50,7 @@ static tort_status check_operand(tort_infer *infer, int32_t operand, int32_t i, 
     for (int32_t d = 0; d < numbers->rank; d++) {
         int32_t own = d + matrix->rank - numbers->rank;
         tort_dim size = numbers->dims[d], wanted = own >= 0 ? matrix->dims[own] : 1;
-        bool summed = d == numbers->rank - (of_a ? 1 : 2); /* one number for all that is summed up */
+        bool summed = d == numbers->rank - (of_a ? 1 : 2); /* one number for the whole summed axis */
         if (summed) wanted = 1;
         if (!tort_dim_known(size) || !tort_dim_known(wanted) || size == 1 || size == wanted) continue;
         return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld elements along dimension %d, expected 1 or %lld",
@@ -75,7 +76,7 @@ static tort_status infer_product(tort_infer *infer, tort_type type) {
     return status;
 }
 
-/* MatMulInteger, and MatMulInteger16, whose sums are natural where both operands are. */
+/* MatMulInteger, and MatMulInteger16, whose sums are unsigned if both operands are. */
 static tort_status infer_integer(tort_infer *infer) {
     const tort_info *in = infer->node->inputs;
     return infer_product(infer, in[0].type == TORT_UINT16 && in[1].type == TORT_UINT16 ? TORT_UINT32 : TORT_INT32);
@@ -105,12 +106,12 @@ static tort_status resolve_product(tort_resolve *resolve) {
 
 /* ---- the product ------------------------------------------------------------------------------------------------- */
 
-/* A vector that belongs to the rows of A is a column beside them; where Y has no columns it stays a vector. */
+/* Dimensions of 1 to append: a vector for the rows of A broadcasts as a column, unless Y has no columns. */
 static int32_t behind(const tort_call *call, int32_t i, bool columns) {
     return columns && i >= 0 && i < call->input_count && call->inputs[i].rank == 1;
 }
 
-/* A of floats becomes the whole numbers that uint8 could hold, less their zero point; tells the scale. */
+/* Quantizes A: its floats become integers in the range of uint8, less their zero point, stored as floats. */
 typedef struct dynamic_job {
     const float *a;
     float *out, scale, zero;
@@ -132,8 +133,8 @@ static float round_operand(const tort_call *call, const tort_tensor *a, float *o
     return job.scale;
 }
 
-/* A scale with the axes of its matrix, to go along those of Y: the one that is summed up, of one element, is not there
- * where the other operand is a vector. `from_end`: 1 is the last. */
+/* Removes the summed axis, of one element, from a scale with the axes of its matrix: Y has no such axis if the other
+ * operand is a vector. `from_end`: 1 is the last. */
 static void drop_summed(tort_tensor *scale, int32_t from_end) {
     if (scale->rank < 2) return;
     for (int32_t d = scale->rank - from_end; d + 1 < scale->rank; d++) scale->dims[d] = scale->dims[d + 1];
@@ -179,7 +180,7 @@ void tort_integer_product_open(const tort_call *call, const tort_integer_inputs 
     product->b = b_out;
 }
 
-/* Of floats: with the bias of their columns. */
+/* Stores floats: scaled sums plus the bias of their columns. */
 static void finish_floats(const tort_integer_product *p, int64_t first, int64_t count, const double *sums,
                           const float *factor) {
     double y[TORT_BLOCK];
@@ -214,7 +215,7 @@ static void finish(const tort_integer_product *p, const tort_loop *loop, int64_t
     tort_requantize(p->y, first, count, sums, factor, zero_point);
 }
 
-/* The elements of Y in pieces that lie in one row of it. */
+/* Computes elements of Y in pieces that lie in one row of it. */
 static void product_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
     const tort_integer_product *p = arg;
     double sums[TORT_BLOCK];

@@ -1,8 +1,8 @@
 /* linear_attention.c - LinearAttention and CausalConvWithState: layers that carry a state from token to token.
  *
- * LinearAttention keeps a matrix of [key size, value size] for each key head: each token decays it, writes its value
- * under its key, and queries read it. CausalConvWithState is a depthwise convolution over the past alone, whose state
- * is the last kernel - 1 positions. Computed in double, rounded once. */
+ * LinearAttention keeps a matrix of [key size, value size] for each key head: each token decays it and writes its value
+ * under its key; queries read it. CausalConvWithState is a depthwise convolution over past and present positions, whose
+ * state is the last kernel - 1 positions. Computed in double, rounded once. */
 #include "ops/extent.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ typedef struct linear_params {
     int64_t batch, length, query_heads, key_heads, key_size, value_size;
     bool decays, corrects;
     double scale;
-    int64_t decay_columns; /* of a head: 1, or one an element of the key */
-    int64_t beta_columns;  /* 1 for all heads, or one a head */
+    int64_t decay_columns; /* per head: 1, or one per element of the key */
+    int64_t beta_columns;  /* 1 for all heads, or one per head */
 } linear_params;
 
 static tort_status check_heads(const tort_infer *infer, const char *what, const tort_info *info, const char *name,
@@ -65,7 +65,7 @@ static tort_status resolve_rule(tort_resolve *resolve, linear_params *params) {
     return TORT_OK;
 }
 
-/* Sizes of query, key and value. False: they do not fit each other. */
+/* Reads the sizes of query, key and value; false if they do not fit each other. */
 static bool resolve_heads(const tort_node_view *node, linear_params *params) {
     const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[KEY], *value = &node->inputs[VALUE];
     params->batch = query->dims[0];
@@ -86,7 +86,7 @@ static bool state_fits(const tort_node_view *node, const linear_params *params) 
            past->dims[2] == params->key_size && past->dims[3] == params->value_size;
 }
 
-/* How many numbers decay or beta have for each head. False: not as many as they may. */
+/* Reads how many numbers decay or beta has per head; false if its shape does not fit. */
 static bool resolve_gate(const tort_node_view *node, int32_t input, linear_params *params) {
     const tort_info *gate = &node->inputs[input];
     if (!tort_has_input(node, input)) return true;
@@ -100,7 +100,7 @@ static bool resolve_gate(const tort_node_view *node, int32_t input, linear_param
     return columns == params->key_heads * params->decay_columns;
 }
 
-/* A state for each (batch, key head), and a value. */
+/* Scratch: a state and a value for each (batch, key head). */
 static tort_status count_state(tort_resolve *resolve, const linear_params *params) {
     size_t bytes;
     if (!tort_mul_size((size_t)params->key_size + 1, (size_t)params->value_size, &bytes) ||
@@ -127,7 +127,7 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return count_state(resolve, params);
 }
 
-/* One token of one (batch, key head): state = decayed state + key x value. */
+/* Updates the state of one (batch, key head) with one token: state = decayed state + key x value. */
 static void update_state(const tort_call *call, int64_t batch, int64_t head, int64_t token, double *state,
                          double *value) {
     const linear_params *params = call->params;
@@ -141,7 +141,7 @@ static void update_state(const tort_call *call, int64_t batch, int64_t head, int
     tort_load_doubles(call->inputs[VALUE].type, call->inputs[VALUE].data, (at * params->key_heads + head) * columns,
                       columns, value);
     if (params->corrects) {
-        /* Only what the state does not yet hold under this key is written. */
+        /* The delta rule writes only the difference to the value that the state holds under this key. */
         double beta =
             tort_element_at(&call->inputs[BETA], at * params->beta_columns + (params->beta_columns > 1 ? head : 0));
         for (int64_t i = 0; i < rows; i++) {
@@ -156,7 +156,7 @@ static void update_state(const tort_call *call, int64_t batch, int64_t head, int
     }
 }
 
-/* Items are (batch, key head). */
+/* Runs all tokens of (batch, key head) number begin .. end-1. */
 static void scan_heads(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const linear_params *params = call->params;
@@ -244,7 +244,7 @@ static tort_status resolve_causal(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Position p of a channel: before 0 lies the past state, or zeros. */
+/* Position p of a channel: below 0 it is in the past state, or zero. */
 static double position_at(const tort_call *call, int64_t channel, int64_t p) {
     const causal_params *params = call->params;
     if (p >= 0) return tort_element_at(&call->inputs[INPUT], channel * params->length + p);
@@ -253,7 +253,7 @@ static double position_at(const tort_call *call, int64_t channel, int64_t p) {
     return past ? tort_element_at(past, channel * kept + kept + p) : 0;
 }
 
-/* Items are (batch, channel). */
+/* Runs (batch, channel) number begin .. end-1. */
 static void convolve_channels(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const causal_params *params = call->params;

@@ -7,8 +7,8 @@ TORT_PAIR_LOOP(and_bool, uint8_t, bool, void, (a != 0) & (b != 0))
 TORT_PAIR_LOOP(or_bool, uint8_t, bool, void, (a != 0) | (b != 0))
 TORT_PAIR_LOOP(xor_bool, uint8_t, bool, void, (a != 0) != (b != 0))
 
-/* A shift by all bits or more, or by a negative number, leaves the fill alone: the sign to the right, 0 to the left.
- * Left shifts are done unsigned, where no bit is special. */
+/* A shift by the width or more, or by a negative number, leaves fill bits only: copies of the sign for a signed shift
+ * to the right, else 0. Left shifts are unsigned, since shifting a bit into or out of the sign is undefined. */
 #define BITS(ctype) (int)(8 * sizeof(ctype))
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(bitwise_and_##type, ctype, ctype, void, a &b)                                                       \
@@ -32,7 +32,7 @@ TORT_FOR_UNSIGNED(DEFINE)
 #define LEFT(enumerator, ctype, type) [enumerator] = left_##type,
 #define RIGHT(enumerator, ctype, type) [enumerator] = right_##type,
 
-/* Variants of the rows. */
+/* Values of tort_op.variant. */
 enum { PAIR_AND, PAIR_OR, PAIR_XOR, PAIR_BITWISE_AND, PAIR_BITWISE_OR, PAIR_BITWISE_XOR };
 
 static const tort_pair pairs[] = {[PAIR_AND] = {{[TORT_BOOL] = and_bool}, 6},

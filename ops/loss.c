@@ -1,18 +1,18 @@
 /* loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: minus the (logarithmic) probability of the target
  * class of each sample, weighted by class, and its sum or mean.
  *
- * A target equal to ignore_index weighs nothing. Computed in double, rounded once. */
+ * A target equal to ignore_index has weight 0. Computed in double, rounded once. */
 #include "ops/index.h"
 
 #include <math.h>
 
 enum { SCORES, TARGETS, WEIGHTS }; /* inputs */
 
-enum { NEGATIVE_LOG_LIKELIHOOD, SOFTMAX_CROSS_ENTROPY }; /* the variants of the rows */
+enum { NEGATIVE_LOG_LIKELIHOOD, SOFTMAX_CROSS_ENTROPY }; /* values of tort_op.variant */
 
 typedef enum loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN } loss_reduction;
 
-/* Scores seen as [batch, classes, inner], targets as [batch, inner]. */
+/* Views scores as [batch, classes, inner], targets as [batch, inner]. */
 typedef struct loss_params {
     int64_t batch, classes, inner;
     loss_reduction reduction;
@@ -67,8 +67,8 @@ static tort_status resolve_loss(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Minus the score of a sample's class; of softmax, its logarithm. Writes the logarithms of all classes to log_prob
- * unless it is NULL. */
+/* Minus the score of a sample's class, 0 for target -1; with softmax, minus its log probability. Writes the scores or
+ * log probabilities of all classes to log_prob unless it is NULL. */
 static double sample_loss(const tort_call *call, int64_t sample, int64_t target, bool softmax,
                           const tort_tensor *log_prob) {
     const loss_params *params = call->params;

@@ -1,9 +1,9 @@
-/* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more. And FusedMatMul, which adds a
- * bias to every row and Z to the result, and applies an activation. In com.microsoft, FusedMatMul and its older name
- * TransposeMatMul are another thing: MatMul times alpha of operands that are transposed. JoinedMatMul is several
- * products of one A.
+/* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more. And FusedMatMul of tinyort, which
+ * adds a bias to every row and Z to the result, and applies an activation. com.microsoft's FusedMatMul, once
+ * TransposeMatMul, is something else: alpha times MatMul of transposed operands. JoinedMatMul is several products of
+ * one A.
  *
- * Floats sum in double and round once; integers wrap around like the type. Read next: matmul.h, gemm.c,
+ * Floats sum in double and round once; integers wrap as the type does. Read next: matmul.h, gemm.c,
  * kernels/cpu/matmul.c for the fast form. */
 #include "ops/matmul.h"
 #include "ops/numeric.h"
@@ -15,9 +15,9 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* FusedMatMul of com.microsoft takes operands with axes in another order: transA and transB exchange the last two,
- * transBatchA and transBatchB then bring the first axis of the tensor behind its batch. This is the axis of the tensor
- * that the product sees as axis i. A vector stays as it is. */
+/* FusedMatMul of com.microsoft permutes the axes of its operands: transA and transB exchange the last two, transBatchA
+ * and transBatchB then bring the first axis of the tensor behind its batch. Returns the axis of the tensor that the
+ * product sees as axis i. A vector stays as it is. */
 static int32_t axis_of(const tort_node_view *node, int32_t input, int32_t i) {
     const int32_t rank = node->inputs[input].rank;
     if (rank < 2) return i;
@@ -26,7 +26,7 @@ static int32_t axis_of(const tort_node_view *node, int32_t input, int32_t i) {
     return i == rank - 2 ? 0 : i + 1;
 }
 
-/* Type and shape of an operand as the product sees it. */
+/* Type and shape of an operand with its axes permuted. */
 static tort_info seen(const tort_node_view *node, int32_t input) {
     tort_info info = node->inputs[input];
     for (int32_t i = 0; i < info.rank; i++) info.dims[i] = node->inputs[input].dims[axis_of(node, input, i)];
@@ -35,7 +35,7 @@ static tort_info seen(const tort_node_view *node, int32_t input) {
     return info;
 }
 
-/* The batch dims of an operand: rank and dims without the last two. */
+/* Batch dimensions of an operand: its shape without the last two. */
 static tort_info batch_of(const tort_info *info) {
     tort_info batch = *info;
     batch.rank = info->rank > 2 ? info->rank - 2 : 0;
@@ -62,7 +62,7 @@ tort_status tort_infer_matmul(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* The bias has an element for each column of the product. */
+/* Checks that the bias has an element for each column of the product. */
 static tort_status check_bias(const tort_infer *infer) {
     if (!tort_has_input(infer->node, 2)) return TORT_OK;
     const tort_info *b = &infer->node->inputs[1], *bias = &infer->node->inputs[2];
@@ -88,7 +88,8 @@ static tort_status infer_fused_matmul(tort_infer *infer) {
     return status ? status : tort_epilogue_infer(infer);
 }
 
-/* Strides of an operand: in its matrices, and of those under the batch dims. False: its shape is not known. */
+/* Strides of an operand: between rows and columns of its matrices, and along the batch dimensions. False: its shape is
+ * not known. */
 static bool operand_strides(const tort_node_view *node, int32_t input, const tort_matmul_params *p, int64_t *row,
                             int64_t *column, int64_t *batch) {
     const tort_info *info = &node->inputs[input];
@@ -138,7 +139,7 @@ static tort_status resolve_fused_matmul(tort_resolve *resolve) {
     return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
 }
 
-/* X, W and a bias: a product that ends in FastGelu. */
+/* GemmFastGelu: a product of X and W with a bias, then Gelu by tanh. */
 static tort_status resolve_matmul_gelu(tort_resolve *resolve) {
     tort_matmul_params *params = resolve->params;
     params->epilogue.activation = TORT_ACTIVATION_GELU_TANH;
@@ -163,7 +164,7 @@ void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_
 
 /* ---- rows of products -------------------------------------------------------------------------------------------- */
 
-/* `Sum` is the type of the sum, `Wide` what an element is converted to on the way there, so that signs are kept. */
+/* `Sum` is the type of the sum; elements are converted to it through `Wide`, so that signs are kept. */
 #define PRODUCT_ROW(T, Wide, Sum, name)                                                                                \
     static void product_##name(const tort_product_row *r, int64_t columns, Sum *acc) {                                 \
         const T *a = (const T *)r->a + r->a_first, *b = (const T *)r->b + r->b_first;                                  \
@@ -177,7 +178,7 @@ void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_
         }                                                                                                              \
         for (int64_t j = 0; j < columns; j++) {                                                                        \
             const T *column = b + j * r->b_column_step;                                                                \
-            Sum sums[4] = {0, 0, 0, 0}; /* four chains, so that additions need not wait for each other */              \
+            Sum sums[4] = {0, 0, 0, 0}; /* four sums, so that additions do not wait for each other */                  \
             int64_t k = 0;                                                                                             \
             for (; k + 4 <= r->k; k += 4)                                                                              \
                 for (int64_t i = 0; i < 4; i++)                                                                        \
@@ -272,7 +273,7 @@ static tort_status run_fused_matmul(const tort_call *call) {
 
 /* ---- JoinedMatMul ------------------------------------------------------------------------------------------------ */
 
-/* As far as shapes are known yet. */
+/* Checks that two inputs have one shape, of this rank, as far as shapes are known. */
 static tort_status check_alike(const tort_infer *infer, int32_t first, int32_t input, int32_t rank) {
     const tort_info *a = &infer->node->inputs[first], *b = &infer->node->inputs[input];
     bool alike = b->rank < 0 || b->rank == rank;

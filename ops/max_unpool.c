@@ -1,6 +1,6 @@
-/* max_unpool.c - MaxUnpool, every version: puts maxima back to where the indices of MaxPool say they were.
+/* max_unpool.c - MaxUnpool, every version: writes maxima to the positions that the indices of MaxPool give.
  *
- * Indices count in the shape that the pooling attributes lead back to. output_shape may be larger than that along any
+ * Indices count in the shape that follows from the pooling attributes. output_shape may be larger than that along any
  * axis: the rest is zero. Read next: pool.c. */
 #include "ops/numeric.h"
 #include "ops/sliding.h"
@@ -12,7 +12,7 @@ typedef struct max_unpool_params {
     int64_t unpooled[TORT_MAX_RANK]; /* the shape in which indices count */
 } max_unpool_params;
 
-/* The dims of the unpooled shape behind batch and channels. */
+/* Size of the unpooled shape along a spatial axis. */
 static tort_status unpooled_size(const tort_sliding *window, int32_t axis, int64_t input, int64_t *out,
                                  tort_error *error) {
     if (input > (int64_t)1 << 31)

@@ -1,8 +1,8 @@
 /* metadata.c - operators that change or read the shape of a value and not its bytes: Shape, Size, Reshape, Flatten,
  * Squeeze, Unsqueeze, Identity.
  *
- * They have no loop: the executor gives output 0 the bytes of input 0 (TORT_OP_ALIAS) or writes the integers that
- * infer has put into `elements` (TORT_OP_METADATA). Read next: shapes.h, then slice.c, the other half of the shape
+ * They have no loop: the executor gives output 0 the bytes of input 0 (TORT_OP_ALIAS), or writes the integers that
+ * infer has stored in `elements` (TORT_OP_METADATA). Read next: shapes.h, then slice.c, the other half of the shape
  * arithmetic that exporters write. */
 #include "ops/shapes.h"
 #include "ops/values.h"
@@ -43,16 +43,17 @@ static tort_status size_infer(tort_infer *infer) {
 
 /* ---- Reshape ------------------------------------------------------------------------------------------------ */
 
-/* What the entries of a requested shape come to, dimension by dimension. */
+/* A requested shape, resolved dimension by dimension. */
 typedef struct reshape {
     int32_t rank;
     tort_dim dims[TORT_MAX_RANK];
-    bool copied[TORT_MAX_RANK]; /* a 0 that takes the input's dimension */
-    bool open[TORT_MAX_RANK];   /* -1, or a number that is not known and might be -1 or 0 */
+    bool copied[TORT_MAX_RANK]; /* an entry 0, which copies the input's dimension */
+    bool open[TORT_MAX_RANK];   /* -1, or an unknown number, which might be -1 or 0 */
     int32_t open_count, minus_ones;
 } reshape;
 
-/* An integer of which nothing is known might be -1 or 0; a difference such as seq - 1 is taken for a size. */
+/* True if nothing is known of the integer, which might then be -1 or 0; a difference such as seq - 1 counts as a
+ * size. */
 static bool may_be_any(const tort_infer *infer, tort_scalar entry) {
     return entry.symbolic && !tort_scalar_nonnegative(infer->dims, entry) &&
            tort_dim_expression(infer->dims, entry.value)->op == TORT_DIM_SYMBOL;
@@ -85,13 +86,13 @@ static tort_status reshape_entry(const tort_infer *infer, tort_scalar entry, int
     return TORT_OK;
 }
 
-/* Dims of the input and of the output that are not copied: those that are stand on both sides and are left out, so that
+/* Dimensions of the input and of the output that are not copied. Copied ones are on both sides and cancel out, so that
  * [0, -1] has an answer for an empty input too. */
 typedef struct reshape_sides {
     tort_dim above[TORT_MAX_RANK], below[TORT_MAX_RANK];
     int32_t above_count, below_count;
-    int32_t open; /* the dimension of the output that is to be solved; -1: none */
-    bool empty;   /* it may be: the rest need not agree then, if nothing is to be solved */
+    int32_t open; /* dimension of the output to solve for; -1: none */
+    bool empty;   /* a copied dimension may be 0: then the rest need not agree, unless one is to be solved for */
 } reshape_sides;
 
 static reshape_sides sides_of(const tort_info *data, const reshape *out) {
@@ -111,7 +112,7 @@ static reshape_sides sides_of(const tort_info *data, const reshape *out) {
     return sides;
 }
 
-/* Solves the one open dimension, or checks that the number of elements stays. */
+/* Solves for the one open dimension, or checks that the number of elements stays. */
 static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
     const tort_info *data = &infer->node->inputs[0];
     const reshape_sides s = sides_of(data, out);
@@ -154,7 +155,7 @@ static tort_status reshape_infer(tort_infer *infer) {
     return status || shape.known != TORT_KNOWN ? status : reshape_to(infer, shape.values, shape.count);
 }
 
-/* Opset 1: the shape is an attribute. */
+/* Reshape-1: the shape is an attribute. */
 static tort_status reshape_attribute_infer(tort_infer *infer) {
     if (!tort_attr(infer->node, "shape")) return tort_fail(infer->error, TORT_E_MODEL, "attribute shape is missing");
     tort_symbols shape;
@@ -198,7 +199,7 @@ static tort_status squeeze_infer(tort_infer *infer) {
     for (int32_t k = 0; k < data->rank; k++) {
         tort_dim d = data->dims[k];
         if (axes.known == TORT_ABSENT) {
-            if (!tort_dim_known(d)) return TORT_OK; /* is it 1? */
+            if (!tort_dim_known(d)) return TORT_OK; /* it might be 1 */
             remove[k] = d == 1;
         } else if (remove[k] && tort_dim_known(d) && d != 1) {
             return tort_fail(infer->error, TORT_E_MODEL, "axis %d has %lld elements; only a dimension of 1 can go",

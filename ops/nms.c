@@ -1,7 +1,8 @@
-/* nms.c - NonMaxSuppression: of boxes that overlap too much, only the one with the best score stays.
+/* nms.c - NonMaxSuppression: keeps the box with the best score among boxes that overlap too much.
  *
- * How many boxes stay depends on the data: infer runs the selection to count them when it has live data, and the
- * reference runs it again to write them. Areas are computed in float, as others do, so that thresholds cut alike. */
+ * The number of boxes depends on the data: infer runs the selection to count them when it has live data, and the
+ * reference runs it again to write them. Areas are computed in float, as other runtimes do, so that thresholds cut
+ * alike. */
 #include "ops/contents.h"
 #include "ops/extent.h"
 
@@ -19,15 +20,15 @@ typedef struct nms_box {
     int64_t index;
 } nms_box;
 
-/* What the selection reads, and room for one class: arrays of params.boxes entries each. */
+/* Input of the selection, and room for one class: arrays of params.boxes entries each. */
 typedef struct nms_state {
     nms_params params;
     const float *boxes, *scores;
-    int64_t max_boxes; /* a class */
+    int64_t max_boxes; /* per class */
     float iou_threshold, score_threshold;
     nms_box *heap;
     int64_t *kept;
-    float *sides[5]; /* of the kept ones: x1, y1, x2, y2, area */
+    float *sides[5]; /* of the kept boxes: x1, y1, x2, y2, area */
 } nms_state;
 
 enum { BOX_BYTES = sizeof(nms_box) + sizeof(int64_t) + 5 * sizeof(float) };
@@ -45,7 +46,7 @@ typedef struct nms_corners {
     float x1, y1, x2, y2; /* x1 <= x2, y1 <= y2 */
 } nms_corners;
 
-/* Unlike those of the C library they are not called. A box with NaN has no area, whatever they make of it. */
+/* Unlike fminf and fmaxf, which handle NaN, these are one instruction. A box with NaN has no area anyway. */
 static inline float smaller(float a, float b) {
     return a < b ? a : b;
 }
@@ -65,8 +66,8 @@ static float area_of(nms_corners box) {
     return (box.x2 - box.x1) * (box.y2 - box.y1);
 }
 
-/* Is the intersection over union of the box with one of the kept ones above the threshold? In blocks without a branch,
- * so that the compiler can use vectors. */
+/* True if the intersection over union of the box with a kept one is above the threshold. Blocks without branches, so
+ * that the compiler can vectorize them. */
 static bool overlaps(const nms_state *state, nms_corners a, int64_t kept) {
     enum { BLOCK = 32 };
     const float *x1 = state->sides[0], *y1 = state->sides[1], *x2 = state->sides[2], *y2 = state->sides[3];
@@ -98,7 +99,7 @@ static bool better(nms_box a, nms_box b) {
     return a.score > b.score || (a.score == b.score && a.index < b.index);
 }
 
-/* Lets the box at `at` sink in a heap whose best box is at 0. */
+/* Sifts the box at `at` down in a heap whose best box is at 0. */
 static void sink(nms_box *heap, int64_t count, int64_t at) {
     nms_box box = heap[at];
     for (;;) {
@@ -112,7 +113,7 @@ static void sink(nms_box *heap, int64_t count, int64_t at) {
     heap[at] = box;
 }
 
-/* Fills state->kept with the boxes of one class that stay, best first; returns how many. */
+/* Fills state->kept with the selected boxes of one class, best first; returns their number. */
 static int64_t select_class(nms_state *state, const float *boxes, const float *scores) {
     int64_t count = 0, kept = 0;
     for (int64_t i = 0; i < state->params.boxes; i++)
@@ -128,7 +129,7 @@ static int64_t select_class(nms_state *state, const float *boxes, const float *s
     return kept;
 }
 
-/* Writes (batch, class, box) of every selected box unless `out` is NULL; returns how many there are. */
+/* Writes (batch, class, box) of every selected box unless `out` is NULL; returns their number. */
 static int64_t select_boxes(nms_state *state, int64_t *out) {
     const nms_params *params = &state->params;
     int64_t total = 0;
@@ -163,7 +164,7 @@ static tort_status read_shapes(const tort_node_view *node, tort_error *error, nm
     return TORT_OK;
 }
 
-/* The optional inputs; `data` of an input that is absent is NULL. */
+/* Reads the inputs; `data` of an optional one that is absent is NULL. */
 static void read_limits(nms_state *state, const void *const data[5]) {
     state->boxes = data[BOXES];
     state->scores = data[SCORES];
@@ -172,7 +173,7 @@ static void read_limits(nms_state *state, const void *const data[5]) {
     state->score_threshold = data[SCORE_THRESHOLD] ? *(const float *)data[SCORE_THRESHOLD] : -INFINITY;
 }
 
-/* An empty tensor stands for an absent input. */
+/* True if the tensor is empty, which stands for an absent input. */
 static bool is_empty(const tort_info *info) {
     return tort_shape_known(info) && tort_extent(info->dims, 0, info->rank) == 0;
 }
@@ -190,7 +191,7 @@ static tort_status infer_nms(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const void *data[5] = {NULL};
     nms_state state = {0};
-    /* Constants are not selected from while a model is loaded: that may take long. Then the run counts them. */
+    /* Boxes are not selected from constants while a model is loaded, which may take long: the run counts them. */
     bool live = tort_shape_known(&node->inputs[BOXES]) && tort_shape_known(&node->inputs[SCORES]) &&
                 !node->inputs[SCORES].constant;
     tort_status status = read_shapes(node, infer->error, &state.params);

@@ -1,20 +1,20 @@
 /* norm.c - LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization. And
  * SimplifiedLayerNormalization, which ONNX Runtime has in the main domain, though it is not in the standard.
  *
- * They differ in what a row is and where scale and bias lie; resolve tells both (norm.h), one loop does the rest.
- * It computes in double, which is more than any stash_type asks for, and rounds once.
- * Over a batch: batch_norm.c. Along one axis or over channels: norm_axis.c. */
+ * They differ in what a row is and in how scale and bias broadcast; resolve computes both (norm.h), one loop does the
+ * rest. It computes in double, more precise than any stash_type, and rounds once. Over a batch: batch_norm.c. Along one
+ * axis or over channels: norm_axis.c. */
 #include "ops/extent.h"
 #include "ops/norm.h"
 
 #include <math.h>
 
-/* The variants of the rows: RMSNormalization and SimplifiedLayerNormalization subtract no mean. */
+/* Values of tort_op.variant: RMSNormalization and SimplifiedLayerNormalization subtract no mean. */
 enum { NORM_CENTERED, NORM_RMS };
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Outputs first..last have X's shape with the normalised axes of size 1. */
+/* Infers outputs first..last: X's shape with the normalised axes of size 1. */
 static tort_status infer_statistics(tort_infer *infer, int32_t first, int32_t last) {
     const tort_info *input = &infer->node->inputs[0];
     tort_type stash = tort_attr_type(infer->node, "stash_type");
@@ -29,20 +29,21 @@ static tort_status infer_statistics(tort_infer *infer, int32_t first, int32_t la
     return TORT_OK;
 }
 
-/* Mean and InvStdDev. */
+/* LayerNormalization: outputs 1 and 2 are Mean and InvStdDev. */
 static tort_status infer_layer(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     return infer_statistics(infer, 1, 2);
 }
 
-/* RMSNormalization: the type is that of scale. */
+/* RMSNormalization: the output has the type of scale. */
 static tort_status infer_rms(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     infer->outputs[0].type = infer->node->inputs[1].type;
     return TORT_OK;
 }
 
-/* SimplifiedLayerNormalization is what ONNX Runtime called RMSNormalization before the standard had it. */
+/* SimplifiedLayerNormalization is ONNX Runtime's name of RMSNormalization from before the standard had it; output 1 is
+ * the inverse of the standard deviation. */
 static tort_status infer_simplified(tort_infer *infer) {
     tort_status status = infer_rms(infer);
     return status ? status : infer_statistics(infer, 1, 1);
@@ -50,7 +51,7 @@ static tort_status infer_simplified(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* The strides with which a tensor that broadcasts to X is read. */
+/* Strides of an input, broadcast to X. */
 static tort_status broadcast_strides(tort_resolve *resolve, int32_t input, int64_t *strides) {
     const tort_info *x = &resolve->node->inputs[0], *tensor = &resolve->node->inputs[input];
     bool fits = tensor->rank <= x->rank;
@@ -84,7 +85,7 @@ static tort_status resolve_trailing(tort_resolve *resolve) {
     return broadcast_strides(resolve, 2, params->bias_strides);
 }
 
-/* X as [batch, groups, channels of a group, inner]; scale and bias have an entry a group or one a channel. */
+/* Views X as [batch, groups, channels of a group, inner]; scale and bias have one entry per group or per channel. */
 static tort_status resolve_groups(tort_resolve *resolve, int64_t groups, bool per_channel) {
     const tort_info *x = &resolve->node->inputs[0];
     tort_norm_params *params = resolve->params;
@@ -137,7 +138,7 @@ static tort_status resolve_group(tort_resolve *resolve) {
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* Elements first .. of X's view, of a tensor that is read with strides. */
+/* Loads elements first .. first+count-1 of X's view from a tensor with broadcast strides. */
 static void load_strided(const tort_norm_params *params, const tort_tensor *tensor, const int64_t *strides,
                          int64_t first, int64_t count, double *out) {
     const int32_t last = params->rank - 1;
@@ -169,7 +170,7 @@ static void load_row(const tort_norm_rows *rows, int64_t row, int64_t first, int
     tort_load_doubles(rows->x->type, rows->x->data, row * rows->params->size + first, count, values);
 }
 
-/* The sum of (x - mean)^power over a row, in eight sums side by side so that the compiler can use vectors. */
+/* Sum of (x - mean)^power over a row, in eight partial sums so that the compiler can vectorize it. */
 static double row_sum(const tort_norm_rows *rows, int64_t row, double mean, int power) {
     enum { LANES = 8 };
     const int64_t size = rows->params->size;
@@ -218,7 +219,7 @@ void tort_norm_run(const tort_call *call, const tort_norm_rows *rows) {
     tort_parallel(call, rows->params->rows, rows->params->size * 4, normalize_rows, (void *)rows);
 }
 
-/* Outputs behind Y: the mean where one is subtracted, then the inverse of the standard deviation. */
+/* Outputs behind Y: the mean if one is subtracted, then the inverse of the standard deviation. */
 static tort_status run(const tort_call *call) {
     const int32_t inverses = call->op->variant == NORM_CENTERED ? 2 : 1;
     const tort_norm_rows rows = {.params = call->params,

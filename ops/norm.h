@@ -5,8 +5,8 @@
 #include "runtime/op.h"
 
 /* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: X is `rows` contiguous rows of
- * `size` elements, each with statistics of its own: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
- * scale and bias are read with strides under a view of X of shape dims[rank] (0 where they repeat). */
+ * `size` elements, each with statistics of its own: y = (x - mean) / sqrt(variance + epsilon) * scale + bias. scale and
+ * bias broadcast to a view of X of shape dims[rank], by strides (0 where they repeat). */
 typedef struct tort_norm_params {
     int64_t rows, size;
     double epsilon;
@@ -16,21 +16,21 @@ typedef struct tort_norm_params {
     int64_t scale_strides[TORT_MAX_RANK + 1], bias_strides[TORT_MAX_RANK + 1];
 } tort_norm_params;
 
-/* A run over all rows, several threads where that pays. X is what `load` makes of it: `count` elements of a row from
- * element `first` on. Tensors but y and scale are NULL where there is none. */
+/* Arguments of a run over all rows, on several threads where that pays. X is supplied by `load`: `count` elements of a
+ * row from element `first` on. Tensors but y and scale may be NULL. */
 typedef struct tort_norm_rows {
     const tort_norm_params *params;
     void (*load)(const struct tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values);
     const tort_tensor *x; /* for load */
     const void *arg;      /* for load */
     const tort_tensor *scale, *bias;
-    const tort_tensor *y, *means, *inverses; /* the last two have one element a row */
-    const tort_tensor *sums;                 /* gets X, as `load` makes it */
+    const tort_tensor *y, *means, *inverses; /* means and inverses have one element per row */
+    const tort_tensor *sums;                 /* receives X, as `load` supplies it */
 } tort_norm_rows;
 
 void tort_norm_run(const tort_call *call, const tort_norm_rows *rows);
 
-/* BatchNormalization: X seen as [batch, channels, inner]; per-activation statistics (spatial=0) make every element
+/* BatchNormalization views X as [batch, channels, inner]; per-activation statistics (spatial=0) make every element
  * behind the batch a channel. Each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + bias. */
 typedef struct tort_batch_norm_params {
     int64_t batch, channels, inner;
@@ -44,8 +44,8 @@ typedef struct tort_lp_norm_params {
     int32_t p; /* 1 or 2 */
 } tort_lp_norm_params;
 
-/* LRN: X seen as [batch, channels, inner]; each element is divided by (bias + alpha / size * sum)^beta, the sum being
- * that of the squares of channels c - before .. c + after. */
+/* LRN views X as [batch, channels, inner]; each element is divided by (bias + alpha / size * sum)^beta, where sum is
+ * over the squares of channels c - before .. c + after. */
 typedef struct tort_lrn_params {
     int64_t batch, channels, inner, before, after, size;
     double alpha, beta, bias;

@@ -24,7 +24,7 @@ static tort_status resolve_lp(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Items are blocks of neighbouring lanes. A lane of zeros stays zeros. */
+/* Normalizes blocks of neighbouring lanes. A lane of zeros stays zeros. */
 static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_lp_norm_params *params = call->params;
@@ -82,7 +82,7 @@ static tort_status resolve_lrn(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Items are (batch, block of positions). */
+/* Normalizes items (batch, block of positions). */
 static void normalize_positions(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_lrn_params *params = call->params;
@@ -134,7 +134,7 @@ static tort_status resolve_mean_variance(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Walks the elements that share statistics in runs along the last view dimension. */
+/* Walk over the elements that share statistics, in runs along the last view dimension. */
 typedef struct group_walk {
     const tort_reduce_params *params;
     int64_t coordinates[TORT_MAX_RANK], at, run;

@@ -12,7 +12,7 @@
 
 /* ---- to text ----------------------------------------------------------------------------------------------------- */
 
-/* Whether `value`, written and read again, is the same element of `type`. */
+/* True if `value`, written and read again, is the same element of `type`. */
 static bool survives(tort_type type, const char *written, double value) {
     double read = strtod(written, NULL);
     if (type == TORT_DOUBLE) return read == value;
@@ -20,7 +20,7 @@ static bool survives(tort_type type, const char *written, double value) {
     return tort_encode_float(type, read, false) == tort_encode_float(type, value, false);
 }
 
-/* Fewest significant digits of a finite value > 0, without the point; *exponent is that of the first one. */
+/* Fewest significant digits of a finite value > 0, without the point; *exponent: power of ten of the first one. */
 static size_t shortest_digits(tort_type type, double value, char digits[24], int *exponent) {
     char written[TORT_NUMBER_TEXT];
     for (int more = 0; more < 17; more++) {
@@ -52,7 +52,7 @@ size_t tort_float_to_text(tort_type type, double value, char text[TORT_NUMBER_TE
         for (size_t i = 1; i < count; i++) *out++ = digits[i];
         return (size_t)(out - text) + (size_t)snprintf(out, 8, "e%+03d", exponent);
     }
-    int point = exponent + 1; /* digits in front of it */
+    int point = exponent + 1; /* number of digits in front of it */
     if (point <= 0) *out++ = '0';
     for (int i = 0; i < point; i++) *out++ = (size_t)i < count ? digits[i] : '0';
     *out++ = '.';
@@ -72,7 +72,7 @@ static tort_string without_blanks(tort_string text) {
 }
 
 bool tort_text_to_double(tort_string text, double *value) {
-    char copy[512]; /* terminated, with the locale's point; longer text is no number of use */
+    char copy[512]; /* terminated, with the locale's point; longer text is refused */
     text = without_blanks(text);
     const char *point = localeconv()->decimal_point;
     size_t length = 0, point_length = strlen(point);

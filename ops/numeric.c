@@ -1,14 +1,14 @@
 /* numeric.c - element types as numbers: every type of ONNX 1.23 to and from float, double and int64.
  *
- * A small float is described by a row of `formats`; encoding works on doubles, so that a value is rounded once whatever
- * it comes from. float16 and bfloat16 from and to float have branch-free paths of their own, which compilers vectorise.
- * Types below 8 bits are a stream of bits, lowest first, as in raw_data: element i starts at bit i * bits. */
+ * A small float is described by a float_format; encoding works on doubles, so that a value is rounded once whatever
+ * type it comes from. float16 and bfloat16 have branch-free paths from and to float, which compilers vectorise. Types
+ * below 8 bits are a stream of bits, lowest first, as in raw_data: element i starts at bit i * bits. */
 #include "ops/numeric.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- what a type is ---------------------------------------------------------------------------------------------- */
+/* ---- element types ----------------------------------------------------------------------------------------------- */
 
 typedef enum special_values {
     SPECIAL_IEEE,    /* the top exponent is infinity and NaN */
@@ -34,7 +34,7 @@ static const float_format e2m3 = {6, 3, 1, 0x1f, 0x20, SPECIAL_NONE};
 static const float_format e3m2 = {6, 2, 3, 0x1f, 0x20, SPECIAL_NONE};
 static const float_format e2m1 = {4, 1, 1, 0x07, 0x08, SPECIAL_NONE};
 
-/* float8e8m0 has neither sign nor mantissa and is handled apart. */
+/* Format of a small float, or NULL; float8e8m0, which has neither sign nor mantissa, is a separate case. */
 static const float_format *format_of(tort_type type) {
     switch (type) {
     case TORT_FLOAT16: return &float16;
@@ -97,13 +97,14 @@ static inline float bits_float(uint32_t bits) {
     return value;
 }
 
-/* `mask` is all ones or zero: a choice without a branch. */
+/* Selects without a branch; `mask` is all ones or zero. */
 static inline uint32_t choose(uint32_t mask, uint32_t yes, uint32_t no) {
     return (yes & mask) | (no & ~mask);
 }
 
 static inline float half_to_float(uint16_t half) {
-    /* The exponent, too small by 112, is put right by a multiplication, which normalises subnormals as well. */
+    /* The exponent is too small by 112, the difference of the biases; a multiplication corrects it, and normalises
+     * subnormals as well. */
     uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
     uint32_t finite = float_bits(bits_float(magnitude) * 0x1p112f);
     uint32_t special = -(uint32_t)(magnitude >= 0x0f800000u);
@@ -153,7 +154,7 @@ static inline bool is_nan_code(const float_format *format, uint32_t code, uint32
     return false;
 }
 
-/* With a constant format the cases vanish and loops become vector code. */
+/* Inlined with a constant format, the cases vanish and loops vectorise. */
 static inline float decode(const float_format *format, uint32_t code) {
     uint32_t top = (uint32_t)format->bits - 1, sign = code >> top << 31, magnitude = code & ((1u << top) - 1);
     float scale = bits_float((uint32_t)(254 - format->bias) << 23); /* 2^(127 - bias), as in half_to_float */
@@ -173,7 +174,8 @@ float tort_decode_float(tort_type type, uint32_t code) {
     return type == TORT_FLOAT8E8M0 ? decode_e8m0(code) : decode(format_of(type), code);
 }
 
-/* |value| = fraction * 2^exponent with fraction in [1, 2); for a subnormal double, exponent -1023 and fraction < 1. */
+/* Exponent of a double: |value| = fraction * 2^exponent with fraction in [1, 2); for a subnormal one -1023, fraction <
+ * 1. */
 static inline int exponent_of(uint64_t bits) {
     return (int)(bits >> 52 & 0x7ff) - 1023;
 }
@@ -209,7 +211,7 @@ uint32_t tort_encode_float(tort_type type, double value, bool saturate) {
     int lowest = 1 - format->bias, exponent = exponent_of(bits);
     if (exponent <= 128) {
         if (exponent < lowest) exponent = lowest;
-        /* In units of the last place of that binade; adding 2^52 makes the addition round to an integer. */
+        /* Converts to units of the last place of that binade; adding 2^52 makes the addition round to an integer. */
         uint64_t unit_bits = (uint64_t)(format->mantissa - exponent + 1023) << 52;
         double unit;
         memcpy(&unit, &unit_bits, sizeof unit);
@@ -276,7 +278,7 @@ uint64_t tort_double_to_uint64(double value) {
     return value >= 0x1p63 ? (uint64_t)value : (uint64_t)tort_double_to_int64(value);
 }
 
-/* Elements of types without a C type, one by one. */
+/* Loads one element of a type without a C type. */
 static double load_odd(tort_type type, const void *data, int64_t index) {
     int bits = tort_type_bits(type);
     if (bits > 8) return tort_decode_float(type, ((const uint16_t *)data)[index]);

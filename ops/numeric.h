@@ -1,8 +1,8 @@
 /* numeric.h - element types as numbers: conversions and type-generic loops, for ops/ and kernels/.
  *
- * Native types get one loop each from TORT_FOR_NATIVE; small floats (16 bits and below) and packed sub-byte types
- * go through blocks of at most TORT_BLOCK floats or integers: load, compute, store, so that fp16 and bf16 compute in
- * float and round once a node. Rounding is to nearest even unless a function says otherwise. */
+ * Native types get one loop each from TORT_FOR_NATIVE; small floats (16 bits and below) and packed sub-byte types go
+ * through blocks of at most TORT_BLOCK floats or integers: load, compute, store, so that fp16 and bf16 compute in float
+ * and round once per node. Rounding is to nearest even unless a function says otherwise. */
 #ifndef TORT_OPS_NUMERIC_H
 #define TORT_OPS_NUMERIC_H
 
@@ -34,25 +34,25 @@ bool tort_type_is_small_float(tort_type type); /* a float that is neither float 
 bool tort_type_is_integer(tort_type type);     /* any signed or unsigned integer, sub-byte too; not bool */
 bool tort_type_is_signed(tort_type type);
 
-/* Elements first .. first+count-1 of a tensor's data as floats (any float, integer or bool type, packed ones too). */
+/* Load elements first .. first+count-1 of a tensor's data (any float, integer or bool type, packed ones too). */
 void tort_load_floats(tort_type type, const void *data, int64_t first, int64_t count, float *out);
 void tort_load_doubles(tort_type type, const void *data, int64_t first, int64_t count, double *out);
-/* Integers and bool exactly; floats are truncated towards zero. uint64 wraps. */
+/* Integers and bool are exact, but uint64 wraps; floats are truncated towards zero. */
 void tort_load_integers(tort_type type, const void *data, int64_t first, int64_t count, int64_t *out);
-/* Rounds to nearest even; 8-bit and smaller floats saturate. Integers are truncated towards zero and wrap. */
+/* Store elements: floats round to nearest even, and saturate if of 8 bits and fewer; integers truncate and wrap. */
 void tort_store_floats(tort_type type, void *data, int64_t first, int64_t count, const float *in);
 void tort_store_doubles(tort_type type, void *data, int64_t first, int64_t count, const double *in);
 void tort_store_integers(tort_type type, void *data, int64_t first, int64_t count, const int64_t *in);
 
-/* Single elements. A code is an element's bits. Encoding rounds once, to nearest even; what is out of range (or
- * infinite) becomes the largest finite value if `saturate`, else infinity, NaN where the type has none, and the largest
- * value where it has neither (float6, float4; their NaN is -0). Any small float. */
+/* Single elements of any small float. A code is an element's bits. Encoding rounds once, to nearest even; a value out
+ * of range (or infinite) becomes the largest finite value if `saturate`; else infinity, or NaN in a type without
+ * infinity, or the largest value in a type with neither (float6, float4; their NaN is -0). */
 float tort_decode_float(tort_type type, uint32_t code);
 uint32_t tort_encode_float(tort_type type, double value, bool saturate);
 /* float8e8m0 is a bare power of two: the sign is dropped; zero is the smallest value if `saturate`, else NaN. */
 typedef enum tort_rounding { TORT_ROUND_NEAREST, TORT_ROUND_UP, TORT_ROUND_DOWN } tort_rounding;
 uint32_t tort_encode_float8e8m0(double value, tort_rounding rounding, bool saturate);
-/* Bits of an element of a type of at most 8 bits, packed or not; the bits around it stay as they are. */
+/* Bits of an element of a type of at most 8 bits, packed or not; setting them keeps the bits of its neighbours. */
 uint32_t tort_get_bits(int bits, const void *data, int64_t index);
 void tort_set_bits(int bits, void *data, int64_t index, uint32_t code);
 /* Truncated towards zero; beyond int64 the nearest int64; NaN is 0. */
@@ -69,8 +69,8 @@ void tort_copy_elements(tort_type type, void *dst, int64_t dst_first, const void
 
 /* Row-major strides, in elements, of a shape. */
 void tort_strides(int32_t rank, const int64_t *dims, int64_t *strides);
-/* Strides with which a tensor of shape `dims` reads under `out_dims` by numpy's broadcasting (0 where repeated);
- * rank <= out_rank; the shapes are known to fit. */
+/* Strides of a tensor of shape `dims`, broadcast to `out_dims` by numpy's rule (0 where repeated); rank <= out_rank;
+ * the shapes are known to fit. */
 void tort_broadcast_strides(int32_t rank, const int64_t *dims, int32_t out_rank, const int64_t *out_dims,
                             int64_t *strides);
 

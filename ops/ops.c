@@ -1,8 +1,8 @@
 /* ops.c - the lists of operator families and of fusions in this build.
  *
- * Each family is one file with its rows in a table at its end. The make variable OPS names the lists that are in the
- * build: onnx, which always is (families that the domains share are in it), ml and microsoft. Edit them to shrink a
- * firmware build further. */
+ * Each family is one file with its rows in a table at its end. The make variable OPS names the lists of a build: onnx,
+ * which is always included (it has the families that domains share), ml and microsoft. Edit them to shrink a firmware
+ * build further. */
 #include "runtime/pattern.h"
 
 // clang-format off
@@ -139,7 +139,7 @@ extern const tort_pattern tort_patterns_attention[];
 extern const tort_pattern tort_patterns_byte_table[];
 extern const tort_pattern tort_patterns_quantized[];
 
-// clang-format off: a line a table
+// clang-format off: tables in columns
 const tort_pattern *const tort_pattern_tables[] = {
     tort_patterns_batch_norm, tort_patterns_epilogue,  tort_patterns_activation, tort_patterns_layer_norm,
     tort_patterns_attention,  tort_patterns_quantized, tort_patterns_byte_table, NULL,

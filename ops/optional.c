@@ -1,14 +1,14 @@
-/* optional.c - Optional, OptionalHasElement, OptionalGetElement: a value that is there or not.
+/* optional.c - Optional, OptionalHasElement, OptionalGetElement: a value that may be absent.
  *
- * The last two take tensors and sequences as well, which are always there; of a tensor OptionalGetElement is an alias.
- */
+ * The last two also take tensors and sequences, which always count as present; OptionalGetElement of a tensor is an
+ * alias. */
 #include "ops/values.h"
 
 #include "ops/shapes.h"
 
 #include <string.h>
 
-/* ---- what operators over values share ---------------------------------------------------------------------------- */
+/* ---- shared by operators over values ----------------------------------------------------------------------------- */
 
 tort_status tort_give_value(const tort_call *call, tort_value *value) {
     call->output_values[0] = value;

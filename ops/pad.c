@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- what the node asks for ---------------------------------------------------------------------------------- */
+/* ---- attributes and inputs ----------------------------------------------------------------------------------- */
 
 static tort_pad_mode pad_mode(const tort_node_view *node, bool *known) {
     static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
@@ -26,7 +26,7 @@ static const char *pads_name(const tort_node_view *node) {
     return node->op->since == 1 && node->input_count < 2 ? "paddings" : "pads"; /* an attribute before opset 11 */
 }
 
-/* A node as `node`, in which pads are a list: com.microsoft's may be a matrix of one row. */
+/* Copy of a node in which pads are a list: those of com.microsoft may be a matrix of one row. */
 typedef struct list_of_pads {
     tort_node_view node;
     tort_info inputs[3];
@@ -43,7 +43,7 @@ static const tort_node_view *with_list(const tort_node_view *node, list_of_pads 
     return &copy->node;
 }
 
-/* The axes that the pads are for, normalized: an input from opset 18 on, else all. */
+/* Reads the axes that the pads are for, normalized: an input from opset 18 on, else all axes. */
 static tort_status pad_axes(const tort_node_view *node, tort_error *error, tort_numbers *axes) {
     tort_status status = tort_read_numbers(node, 3, "axes", axes, error);
     if (status || axes->known == TORT_UNKNOWN) return status;
@@ -137,7 +137,7 @@ static tort_status pad_resolve(tort_resolve *resolve) {
         pad->before[axes.values[k]] = pads.values[k];
         pad->after[axes.values[k]] = pads.values[k + axes.count];
     }
-    for (int32_t k = 0; k < output->rank; k++) { /* the maps */
+    for (int32_t k = 0; k < output->rank; k++) { /* room for the maps */
         size_t bytes = 0;
         if (!tort_dim_known(output->dims[k])) return TORT_OK;
         if (!tort_mul_size((size_t)output->dims[k], sizeof(int64_t), &bytes) ||
@@ -158,7 +158,7 @@ static int64_t modulo(int64_t a, int64_t b) {
 
 int64_t tort_pad_source(const tort_pad_params *pad, int32_t axis, int64_t size, int64_t at) {
     int64_t before = pad->before[axis], after = pad->after[axis];
-    int64_t low = before < 0 ? -before : 0, count = size - low + (after < 0 ? after : 0); /* what is not cut */
+    int64_t low = before < 0 ? -before : 0, count = size - low + (after < 0 ? after : 0); /* not cut */
     int64_t i = at - (before > 0 ? before : 0);
     if (i >= 0 && i < count) return low + i;
     switch (pad->mode) {
@@ -177,10 +177,10 @@ typedef struct pad_job {
     const void *value; /* one element */
     int32_t rank;
     const int64_t *maps[TORT_MAX_RANK]; /* an output position along the axis -> an offset in the input, or -1 */
-    int64_t inside, inside_count;       /* the part of a row that is a piece of an input row */
+    int64_t inside, inside_count;       /* part of an output row that is contiguous in its input row */
 } pad_job;
 
-/* Row `row` of the output, whose input row begins at element src; src < 0: all padding. */
+/* Writes row `row` of the output, whose input row begins at element src; src < 0: all padding. */
 static void pad_row(const pad_job *job, int64_t row, int64_t src) {
     tort_type type = job->output->type;
     int64_t length = job->output->dims[job->rank - 1], dst = row * length;

@@ -13,7 +13,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Padding as large as the window would make windows of padding alone. */
+/* Checks that padding is smaller than the window: otherwise windows could see nothing but padding. */
 static tort_status check_padding(const tort_sliding *window, tort_error *error) {
     for (int32_t i = 0; i < window->axes; i++)
         if (window->begin[i] >= tort_sliding_extent(window, i) || window->end[i] >= tort_sliding_extent(window, i))
@@ -95,7 +95,7 @@ tort_status tort_resolve_average_pool(tort_resolve *resolve) {
     return resolve_common(resolve, TORT_POOL_AVERAGE);
 }
 
-/* p is a float in version 1. */
+/* LpPool-1 has a float p. */
 static tort_status resolve_lp(tort_resolve *resolve) {
     tort_pool_params *params = resolve->params;
     const tort_attribute *p = tort_attr(resolve->node, "p");
@@ -125,10 +125,10 @@ static tort_status resolve_global_lp(tort_resolve *resolve) {
 typedef struct pool_job {
     const tort_pool_params *params;
     const tort_tensor *y;
-    int64_t *indices; /* NULL: not asked for */
+    int64_t *indices; /* NULL: output 1 is absent */
     tort_type type;   /* of x: float or double */
     const void *x;
-    double lowest; /* where a maximum starts */
+    double lowest; /* initial value of a maximum */
     int64_t output_rows, plane;
 } pool_job;
 
@@ -144,7 +144,7 @@ int64_t tort_pool_divisor(const tort_pool_params *params, int32_t axis, int64_t 
     return to > from ? to - from : 0;
 }
 
-/* |x|^p without pow where that is slow for nothing. */
+/* |x|^p, without the slow pow for the usual exponents. */
 static inline double power(double x, double p) {
     x = fabs(x);
     return p == 1 ? x : p == 2 ? x * x : pow(x, p);
@@ -158,8 +158,8 @@ static double load(const pool_job *job, int64_t i) {
     return tort_wide_element(job->type, job->x, i);
 }
 
-/* Takes in `count` inputs from `first` on, `stride` apart. `best` holds positions in the plane; the plane begins at
- * `plane`. */
+/* Updates maxima with `count` inputs from `first` on, `stride` apart. `best` holds positions in the plane, which begins
+ * at `plane`. */
 static void take_max(const pool_job *job, double *acc, int64_t *best, int64_t plane, int64_t first, int64_t stride,
                      int64_t count) {
     for (int64_t i = 0; i < count; i++) {
@@ -174,7 +174,7 @@ static void take_powers(const pool_job *job, double *acc, int64_t first, int64_t
     for (int64_t i = 0; i < count; i++) acc[i] += power(load(job, first + i * stride), job->params->p);
 }
 
-/* The index that MaxPool tells for position `at` of plane number `plane`. */
+/* Index that MaxPool returns for position `at` of plane number `plane`. */
 static int64_t max_index(const pool_job *job, int64_t plane, int64_t at) {
     const tort_sliding *window = &job->params->window;
     if (at < 0) return -1;
@@ -188,7 +188,7 @@ static int64_t max_index(const pool_job *job, int64_t plane, int64_t at) {
     return plane * job->plane + index;
 }
 
-/* Outputs first..last of the row at `out`, of one plane, before the final division or root. */
+/* Computes outputs first .. last-1 of the row at `out`, of one plane, before the final division or root. */
 static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int64_t first, int64_t last, double *acc,
                      int64_t *best) {
     const tort_pool_params *p = job->params;
@@ -226,7 +226,7 @@ static void finish_row(const pool_job *job, const int64_t *out, int64_t first, i
     if (p->kind == TORT_POOL_LP)
         for (int64_t i = 0; i < last - first; i++) acc[i] = root(acc[i], p->p);
     if (p->kind != TORT_POOL_AVERAGE) return;
-    double rows = 1; /* padding counted, more than an integer holds */
+    double rows = 1; /* may exceed int64, since padding counts */
     for (int32_t i = 0; i < x; i++) rows *= (double)tort_pool_divisor(p, i, out[i]);
     for (int64_t i = first; i < last; i++) {
         const double count = rows * (double)tort_pool_divisor(p, x, i);
@@ -239,7 +239,7 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const tort_sliding *window = &job->params->window;
     const int32_t x = window->axes - 1;
     const int64_t width = window->output[x];
-    /* Of a window that is larger than the image, each output sees few positions, and others than its neighbours. */
+    /* If the window is larger than the image, each output sees few positions, other ones than its neighbours. */
     const int64_t block = tort_sliding_extent(window, x) > window->input[x] ? 1 : TORT_BLOCK;
     double acc[TORT_BLOCK];
     int64_t best[TORT_BLOCK];
@@ -258,7 +258,7 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* A plane as one window. Four chains, so that additions need not wait for each other. */
+/* Reduces a plane as one window. Four sums, so that additions do not wait for each other. */
 #define REDUCE_PLANE(T, name)                                                                                          \
     static double sum_##name(const T *x, int64_t count) {                                                              \
         double sums[4] = {0, 0, 0, 0};                                                                                 \

@@ -1,8 +1,8 @@
-/* pow.c - Pow: a base and an exponent of types of their own; the result has the base's.
+/* pow.c - Pow: base and exponent may have different types; the result has the base's.
  *
- * An integer to an integer power is exact and wraps; a negative power of it is 0, but of 1 and -1. Other pairs go
- * through the C library in float, or in double where one is double, int32, int64 or uint64. An exponent that is one
- * number, as in most models, is looked at once: 2, 3, 1/2 and the like need no pow. */
+ * An integer to an integer power is exact and wraps; a negative power is 0, except of 1 and -1. Other pairs go through
+ * the C library in float, or in double if one is double or an integer of 32 or 64 bits. An exponent of one element, as
+ * in most models, is inspected once per block: 2, 3, 1/2 and the like need no pow. */
 #include "ops/elementwise.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static int64_t power_of_integer(int64_t base, int64_t exponent) {
     return (int64_t)result;
 }
 
-/* Powers with one exponent that have a shorter form. */
+/* Computes powers with a single exponent that have a shorter form; false: this has none. */
 static bool common_powers(float exponent, int64_t count, const float *base, float *out) {
     if (exponent == 2.0f) {
         for (int64_t i = 0; i < count; i++) out[i] = base[i] * base[i];

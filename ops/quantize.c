@@ -1,7 +1,7 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear (per tensor, per axis, blocked; every type) and DynamicQuantizeLinear.
  *
  * All arithmetic is in float (of int32 in double), a block at a time: the scales and zero points of the block are laid
- * out beside its elements, so that the loops have no cases. */
+ * out beside its elements, so that the loops have no cases for the granularity. */
 #include "ops/quantize.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* The number of elements along dimension d that the scale must have. */
+/* Number of elements that a blocked scale must have along dimension d. */
 static tort_dim scales_along(tort_infer *infer, int32_t d, int32_t axis, int64_t block) {
     tort_dim length = infer->node->inputs[0].dims[d];
     return d == axis ? tort_dim_ceildiv(infer->dims, length, block) : length;
@@ -24,12 +24,13 @@ static tort_status mismatch(tort_infer *infer, const char *what, int32_t d, tort
                      tort_dim_text(infer->dims, expected, expected_text, sizeof expected_text));
 }
 
-/* The operators of com.microsoft have no default, which means 1 as well. */
+/* Attribute axis; without it 1 in com.microsoft, whose schemas have no default, and 0 in version 10, which has no
+ * axis. */
 static int64_t axis_of(const tort_node_view *node) {
     return tort_attr(node, "axis") ? tort_attr_int(node, "axis") : *node->op->domain ? 1 : 0;
 }
 
-/* Scale or zero point, input i, against the shape of x. */
+/* Checks scale or zero point, input i, against the shape of x. */
 static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     const tort_node_view *node = infer->node;
     const tort_info *x = &node->inputs[0], *scale = &node->inputs[i];
@@ -39,7 +40,7 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     if (block == 0 && scale->rank > 1)
         return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
                          scale->rank);
-    /* One scale, or not known how many: then nothing is to be aligned yet. */
+    /* A single scale, or an unknown number of them: there is no axis to check. */
     if (block == 0 && (scale->rank == 0 || scale->dims[0] == 1 || !tort_dim_known(scale->dims[0]))) return TORT_OK;
     int32_t axis = 0;
     if (x->rank != 1 || axis_of(node) < 1) {
@@ -62,7 +63,7 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     return TORT_OK;
 }
 
-/* A zero point for each scale. */
+/* Checks that there is a zero point for each scale. */
 static tort_status check_pairs(tort_infer *infer) {
     const tort_info *scale = &infer->node->inputs[1], *zero = &infer->node->inputs[2];
     if (!tort_has_input(infer->node, 2) || !tort_shape_known(scale) || !tort_shape_known(zero)) return TORT_OK;
@@ -140,7 +141,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
 
 /* ---- scales beside their elements -------------------------------------------------------------------------------- */
 
-/* out[k] = the number of `values` (scales or zero points) that belongs to element first + k. */
+/* out[k] = the one of `values` (scales or zero points) that belongs to element first + k. */
 #define LAY_OUT(name, ctype, load)                                                                                     \
     static void name(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, ctype *out) {    \
         const int64_t inner = p->inner, length = p->length;                                                            \
@@ -156,7 +157,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
             int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;                          \
             if (last && run > length - a) run = length - a;                                                            \
             if (run > count - k) run = count - k;                                                                      \
-            if (blocked != last) { /* neighbours have numbers of their own */                                          \
+            if (blocked != last) { /* each neighbour has its own number */                                             \
                 load(values->type, values->data, at, run, out + k);                                                    \
             } else {                                                                                                   \
                 load(values->type, values->data, at, 1, out + k);                                                      \
@@ -172,8 +173,8 @@ typedef struct beside {
     float scale[TORT_BLOCK], zero_point[TORT_BLOCK];
 } beside;
 
-/* The scale and zero point of each element of a block. Where one belongs to all elements it stays from block to block:
- * `begun` says that there was one before, and the first is the longest. */
+/* Lays out the scale and zero point of each element of a block. Per tensor they are the same in every block: `begun`
+ * says that a block before, never a shorter one, has set them. */
 static void lay_out_both(const tort_call *call, int64_t first, int64_t count, bool begun, beside *b) {
     const tort_quantize *params = call->params;
     if (begun && params->granularity == TORT_PER_TENSOR) return;
@@ -212,7 +213,7 @@ void tort_quantize_block(const tort_quantize *params, tort_type type, void *out,
         return;
     }
     float low, high;
-    const float round = 0x1.8p23f; /* adding it rounds what is below 2^22 to an integer */
+    const float round = 0x1.8p23f; /* adding and subtracting it rounds |x| < 2^22 to an integer */
     int32_t integers[TORT_BLOCK];
     integer_range(type, &low, &high);
     for (int64_t i = 0; i < count; i++) {
@@ -254,7 +255,7 @@ static tort_status run_quantize(const tort_call *call) {
 
 /* ---- DequantizeLinear -------------------------------------------------------------------------------------------- */
 
-/* int32 and its differences do not fit a float. */
+/* Computes in double: int32 and its differences do not fit a float. */
 static void dequantize_wide(const tort_call *call, int64_t first, int64_t count) {
     const tort_quantize *params = call->params;
     const bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
@@ -295,7 +296,7 @@ static tort_status run_dequantize(const tort_call *call) {
 
 /* ---- DynamicQuantizeLinear --------------------------------------------------------------------------------------- */
 
-/* The range of x, widened to hold 0. Several lanes side by side become vector code. NaN is passed over. */
+/* Range of x, widened to hold 0, ignoring NaN; in parallel lanes, so that the compiler can vectorize it. */
 static void range_with_zero(const float *x, int64_t count, float *low, float *high) {
     enum { LANES = 16 };
     float min[LANES] = {0}, max[LANES] = {0};
@@ -336,7 +337,7 @@ static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* If all of x is 0 (or nothing), the formula divides 0 by 0: the scale is 1 then, and the zero point 0. */
+/* If x is empty or all 0, ONNX's formula divides 0 by 0: the scale is 1 then, and the zero point 0. */
 void tort_scale_of_range(float low, float high, float *scale, float *zero_point) {
     *scale = high > low ? (high - low) / 255.0f : 1;
     const float zero = *scale > 0 ? rintf(-low / *scale) : 0;

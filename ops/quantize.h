@@ -7,7 +7,7 @@
 typedef enum tort_granularity {
     TORT_PER_TENSOR, /* one scale */
     TORT_PER_AXIS,   /* one for each index of the axis */
-    TORT_PER_BLOCK   /* one for each block along the axis, at each place of the other dimensions */
+    TORT_PER_BLOCK   /* one for each block along the axis, at each position of the other dimensions */
 } tort_granularity;
 
 /* x is [outer, length, inner]. The scale (and zero point) of element (o, a, i) is number 0, a, or
@@ -20,12 +20,12 @@ typedef struct tort_quantize {
     bool saturate;       /* to 8-bit floats: out of range becomes the largest value, else infinity or NaN */
 } tort_quantize;
 
-/* Elements first .. first+count-1 of `out`: x / scale + zero_point, the quotient rounded to even for an integer type,
- * then saturated. NaN becomes the least integer. At most TORT_BLOCK; x is overwritten. */
+/* Stores elements first .. first+count-1 of `out`: x / scale + zero_point, the quotient rounded to even for an integer
+ * type, then saturated. NaN becomes the least integer. At most TORT_BLOCK; x is overwritten. */
 void tort_quantize_block(const tort_quantize *params, tort_type type, void *out, int64_t first, int64_t count, float *x,
                          const float *scale, const float *zero_point);
 
-/* Of DynamicQuantizeLinear: the scale and zero point of uint8 with which all of x, and 0, can be told. */
+/* Computes scale and zero point as DynamicQuantizeLinear: uint8 then covers all of x, and 0. */
 void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point);
 /* The same for x from low to high, low <= 0 <= high. */
 void tort_scale_of_range(float low, float high, float *scale, float *zero_point);

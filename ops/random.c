@@ -7,11 +7,11 @@
 
 #include <math.h>
 
-enum { DRAW_CLASS, DRAW_UNIFORM, DRAW_NORMAL }; /* the variants of the rows; DRAW_CLASS: Bernoulli, Multinomial */
+enum { DRAW_CLASS, DRAW_UNIFORM, DRAW_NORMAL }; /* values of tort_op.variant; DRAW_CLASS: Bernoulli, Multinomial */
 
 typedef struct distribution {
     tort_seed seed;
-    double base, scale; /* low and width of a uniform, mean and deviation of a normal one */
+    double base, scale; /* uniform: low and width; normal: mean and deviation */
 } distribution;
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ static tort_status infer_shaped(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* The shape of the input, and its type unless dtype says another. */
+/* Infers the shape of the input, and its type unless dtype is given. */
 static tort_status infer_like(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     if (tort_attr(infer->node, "dtype")) infer->outputs[0].type = tort_attr_type(infer->node, "dtype");
@@ -99,7 +99,7 @@ static tort_status run_bernoulli(const tort_call *call) {
     return TORT_OK;
 }
 
-/* Class of a row of `classes` logarithms: the first whose share, summed up, passes u in [0, 1). */
+/* Class drawn from `classes` unnormalized log probabilities: the first whose cumulative share passes u in [0, 1). */
 static int64_t pick(const tort_tensor *x, int64_t first, int64_t classes, double u) {
     double max = -INFINITY, total = 0, sum = 0, value;
     for (int64_t c = 0; c < classes; c++) {

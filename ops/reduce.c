@@ -1,8 +1,8 @@
 /* reduce.c - ReduceSum, ReduceMean, ReduceMax and the other reductions over axes.
  *
  * Axes are an attribute in old versions and an input in new ones; resolve makes both one view (reduce.h). Floats
- * accumulate in double, integers in 64 bits that wrap; each result is rounded once. What is reduced over nothing is
- * the reduction's identity. ArgMax and ArgMin are in arg_reduce.c. */
+ * accumulate in double, integers in 64 bits that wrap; each result is rounded once. A reduction over no elements gives
+ * its identity. ArgMax and ArgMin are in arg_reduce.c. */
 #include "ops/contents.h"
 #include "ops/extent.h"
 #include "ops/reduce.h"
@@ -24,7 +24,7 @@ typedef enum reduction {
 
 /* ---- axes -------------------------------------------------------------------------------------------------------- */
 
-/* The reduced axes as a mask. *known is false where they are an input whose contents are not known yet. */
+/* Reads the reduced axes as a mask. *known is false if they are an input whose contents are not known yet. */
 static tort_status reduced_axes(const tort_node_view *node, tort_error *error, uint32_t *mask, bool *known) {
     const int32_t rank = node->inputs[0].rank;
     tort_numbers axes;
@@ -34,8 +34,7 @@ static tort_status reduced_axes(const tort_node_view *node, tort_error *error, u
     if (status || !*known || rank < 0) return status;
     for (int32_t i = 0; i < axes.count; i++) {
         int32_t axis;
-        status =
-            tort_normalize_axis(error, axes.values[i], rank > 0 ? rank : 1, &axis); /* a scalar has axis 0, or -1 */
+        status = tort_normalize_axis(error, axes.values[i], rank > 0 ? rank : 1, &axis); /* scalar: axis 0 or -1 */
         if (status != TORT_OK) return status;
         *mask |= 1u << axis;
     }
@@ -93,7 +92,7 @@ tort_status tort_infer_reduce(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* Shape arithmetic: a rank 1 tensor of integers reduced to one number (the product of Shape's output, say). */
+/* Shape arithmetic: reduces known integers of rank 1 to one number (the product of Shape's output, say). */
 static tort_status infer_folding(tort_infer *infer) {
     typedef tort_scalar fold(tort_dims *, tort_scalar, tort_scalar);
     static fold *const folds[] = {[REDUCE_SUM] = tort_scalar_add,
@@ -148,7 +147,7 @@ static double initial_float(reduction kind) {
     }
 }
 
-/* into[i] takes in x[i]. Maxima of REDUCE_LOG_SUM_EXP are found by an earlier pass; `shift` holds them. */
+/* Accumulates x[i] in into[i]. REDUCE_LOG_SUM_EXP subtracts `shift`, the maxima, which an earlier pass has found. */
 static void accumulate_floats(reduction kind, double *into, const double *x, const double *shift, int64_t count) {
     switch (kind) {
     case REDUCE_SUM:
@@ -178,7 +177,7 @@ static void accumulate_floats(reduction kind, double *into, const double *x, con
     }
 }
 
-/* Two partial results into one. */
+/* Merges two partial results. */
 static double merge_floats(reduction kind, double a, double b) {
     switch (kind) {
     case REDUCE_MAX: return a >= b || a != a ? a : b;
@@ -198,7 +197,7 @@ static double finish_float(reduction kind, double sum, double shift, int64_t cou
     }
 }
 
-/* A contiguous run into one number: eight sums side by side, so that the compiler can use vectors. */
+/* Reduces a contiguous run, in eight partial results so that the compiler can vectorize it. */
 static double reduce_float_run(reduction kind, double into, const double *x, double shift, int64_t count) {
     enum { LANES = 8 };
     double lanes[LANES], shifts[LANES];
@@ -215,12 +214,12 @@ static double reduce_float_run(reduction kind, double into, const double *x, dou
 
 /* ---- accumulating integers --------------------------------------------------------------------------------------- */
 
-/* REDUCE_L2 and the logarithms of integers go through the float loops. */
+/* True if the reduction accumulates integers; REDUCE_L2 and the logarithms of integers use the float loops. */
 static bool in_integers(reduction kind, tort_type type) {
     return !tort_type_is_float(type) && kind != REDUCE_L2 && kind != REDUCE_LOG_SUM && kind != REDUCE_LOG_SUM_EXP;
 }
 
-/* The least and the greatest value of an integer type, as the 64 bits that the loops hold it in. */
+/* Least or greatest value of an integer type, as the 64 bits that the loops hold. */
 static int64_t integer_limit(tort_type type, bool greatest) {
     if (type == TORT_BOOL) return greatest;
     int bits = tort_type_bits(type);
@@ -264,12 +263,12 @@ typedef struct reduce_task {
 } reduce_task;
 
 /* A block of outputs that one sweep over the reduced elements fills: one output, or neighbours along the last view
- * dimension where that one is kept. */
+ * dimension if that is kept. */
 typedef struct output_block {
     int64_t output, input; /* index of the first output element, and of the first element that goes into it */
     int64_t lanes;         /* outputs in the block; their inputs are neighbours */
-    int64_t run;           /* elements that are neighbours and go into the same output */
-    int32_t outer_rank;    /* view dims before the last: those that a sweep walks */
+    int64_t run;           /* contiguous elements that go into the same output */
+    int32_t outer_rank;    /* view dimensions before the last, which a sweep walks */
 } output_block;
 
 static output_block block_at(const tort_reduce_params *params, int64_t item) {
@@ -402,7 +401,7 @@ tort_status tort_reduce_mean(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Axes are an attribute up to 17 (ReduceSum: 12), then an input. */
+/* Axes are an attribute up to opset 17 (ReduceSum: 12), then an input. */
 #define AXES_ATTRIBUTE(types) "data:T", "reduced:T", "T=" types, "axes:ints keepdims:int=1", 0
 #define AXES_INPUT(types)                                                                                              \
     "data:T axes?:int64", "reduced:T", "T=" types, "keepdims:int=1 noop_with_empty_axes:int=0", 1u << 1

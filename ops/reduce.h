@@ -1,10 +1,10 @@
-/* reduce.h - which dimensions of a tensor are reduced, in the smallest view that says so; for every provider. */
+/* reduce.h - params of reductions: the view of the input with the fewest dimensions; for every provider. */
 #ifndef TORT_OPS_REDUCE_H
 #define TORT_OPS_REDUCE_H
 
 #include "runtime/op.h"
 
-/* The input with dimensions of size 1 dropped and neighbours that are both kept or both reduced merged: kept and
+/* The input without dimensions of size 1, and with neighbours that are both kept or both reduced merged: kept and
  * reduced dimensions alternate, the strides are the input's own, and the output is the kept ones, row-major. */
 typedef struct tort_reduce_params {
     int32_t rank;
@@ -13,7 +13,7 @@ typedef struct tort_reduce_params {
     int64_t kept_count, reduced_count; /* elements of the output; elements that go into each */
 } tort_reduce_params;
 
-/* ArgMax, ArgMin: the input seen as [outer, length, inner], the output as [outer, inner]. */
+/* ArgMax and ArgMin view the input as [outer, length, inner], the output as [outer, inner]. */
 typedef struct tort_arg_reduce_params {
     int64_t outer, length, inner;
     bool select_last;
@@ -22,7 +22,7 @@ typedef struct tort_arg_reduce_params {
 /* Fills the view of `input`, whose dims are known, for a mask of reduced axes (bit i: axis i). */
 void tort_reduce_view(const tort_info *input, uint32_t mask, tort_reduce_params *params);
 
-/* Of a node with attributes axes and keepdims. */
+/* For nodes with `axes`, an attribute or input 1, and attribute keepdims. */
 tort_status tort_infer_reduce(tort_infer *infer);
 tort_status tort_resolve_reduce(tort_resolve *resolve); /* params are tort_reduce_params */
 tort_status tort_reduce_mean(const tort_call *call);

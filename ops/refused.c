@@ -1,9 +1,9 @@
 /* refused.c - operators that tinyort knows by name and does not run: why, and what to do instead.
  *
- * A row without an operator is for all of its domain. An application may bring rows of its own for any of them. */
+ * A row without an operator covers all of its domain. An application may bring its own rows for any of them. */
 #include "runtime/op.h"
 
-// clang-format off: a line an operator
+// clang-format off: a row per operator
 const tort_refusal tort_refusals[] = {
     {"", "Affine", "was an experiment of ONNX 1.0 to 1.4, and never of the standard",
      "export the model again, with Mul and Add"},

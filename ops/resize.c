@@ -1,16 +1,16 @@
 /* resize.c - Resize and Upsample: interpolation along any axes of a tensor of any rank.
  *
- * This file tells shapes and decodes all versions into tort_resize_params; resize_taps.c says which input elements
- * make an output coordinate; resize_loops.c combines them. */
+ * This file infers shapes and decodes all versions into tort_resize_params; resize_taps.c finds the input elements of
+ * an output coordinate; resize_loops.c combines them. */
 #include "ops/extent.h"
 #include "ops/resize.h"
 #include "ops/shapes.h"
 
 #include <math.h>
 
-/* ---- what the node asks for -------------------------------------------------------------------------------------- */
+/* ---- attributes and inputs --------------------------------------------------------------------------------------- */
 
-/* Inputs of a version: -1 where it has none. */
+/* Input indices of a version; -1: it has no such input. */
 typedef struct resize_inputs {
     int32_t roi, scales, sizes;
 } resize_inputs;
@@ -21,10 +21,10 @@ static resize_inputs inputs_of(const tort_node_view *node) {
     return (resize_inputs){1, 2, 3};
 }
 
-/* What the node says about each of its `axes`. */
+/* Scale, size and region requested for each of `axes`. */
 typedef struct resize_request {
     int32_t count, axes[TORT_MAX_RANK];
-    tort_floats scales; /* one of scales and sizes is there; the other ABSENT */
+    tort_floats scales; /* one of scales and sizes is given; the other is ABSENT */
     tort_numbers sizes;
     bool crops; /* tf_crop_and_resize, with roi known */
     tort_floats roi;
@@ -45,7 +45,7 @@ static tort_status read_axes(const tort_node_view *node, tort_error *error, resi
     return status;
 }
 
-/* Upsample-1 has an attribute for each side of an image. */
+/* Reads the scales of Upsample-1, an attribute for each side of an image. */
 static tort_status read_sides(const tort_node_view *node, tort_error *error, resize_request *request) {
     if (request->count != 4)
         return tort_fail(error, TORT_E_MODEL, "the input has rank %d; Upsample-1 takes images of rank 4",
@@ -55,7 +55,7 @@ static tort_status read_sides(const tort_node_view *node, tort_error *error, res
     return TORT_OK;
 }
 
-/* Up to opset 12 an absent input is written as an empty tensor. */
+/* Checks scales and sizes. Up to opset 12 an absent input is written as an empty tensor. */
 static tort_status check_given(tort_error *error, resize_request *request) {
     tort_floats *scales = &request->scales;
     tort_numbers *sizes = &request->sizes;
@@ -103,7 +103,7 @@ static tort_status read_request(const tort_node_view *node, tort_error *error, r
     return status ? status : tort_check_entries(error, "roi", request->roi.count, 2 * request->count);
 }
 
-/* With keep_aspect_ratio_policy, the one scale of all axes; 0 where sizes are stretched to. */
+/* Common scale of all axes under keep_aspect_ratio_policy; 0 for "stretch", where each axis has its own. */
 static double common_scale(const tort_node_view *node, const resize_request *request, const tort_dim *in) {
     const char *policy = tort_attr_string(node, "keep_aspect_ratio_policy");
     bool larger = strcmp(policy, "not_smaller") == 0;
@@ -118,7 +118,7 @@ static double common_scale(const tort_node_view *node, const resize_request *req
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* floor(in * scale), in float; also for a symbolic dimension where the scale is a binary fraction. */
+/* floor(in * scale), in float; for a symbolic dimension only if the scale is a binary fraction. */
 static tort_status scaled_dim(const tort_infer *infer, int32_t axis, tort_dim in, float scale, tort_dim *out) {
     *out = tort_dim_fresh(infer->dims, tort_dim_dynamic(infer->dims, in));
     if (tort_dim_known(in)) {
@@ -139,7 +139,7 @@ static tort_status scaled_dim(const tort_infer *infer, int32_t axis, tort_dim in
     return TORT_OK;
 }
 
-/* The sizes may be expressions of shapes; an aspect ratio needs numbers. */
+/* Output dimensions from sizes, which may be expressions of shapes; keeping the aspect ratio needs numbers. */
 static tort_status sized_dims(tort_infer *infer, const resize_request *request, tort_dim *dims) {
     const char *policy = tort_attr_string(infer->node, "keep_aspect_ratio_policy");
     const tort_dim *in = infer->node->inputs[0].dims;
@@ -170,7 +170,7 @@ static tort_status sized_dims(tort_infer *infer, const resize_request *request, 
 }
 
 static tort_status requested_dims(tort_infer *infer, const resize_request *request, tort_dim *dims) {
-    /* Even where the sizes are given, the region must be at hand when the node is resolved. */
+    /* Even with sizes given, resolve needs the contents of roi: until they are known, the shape is not either. */
     const bool waits = asks_for_crop(infer->node) && !request->crops;
     if (!waits && request->sizes.known != TORT_ABSENT && request->scales.known != TORT_UNKNOWN)
         return sized_dims(infer, request, dims);
@@ -210,7 +210,7 @@ typedef struct resize_name {
     int value;
 } resize_name;
 
-/* The value of an attribute whose values are words; `absent` where the version has no such attribute. */
+/* Reads an attribute whose values are words; `absent` if the version has no such attribute. */
 static tort_status resolve_word(tort_resolve *resolve, const char *attribute, const resize_name *names, int absent,
                                 int *value) {
     const char *word = tort_attr_string(resolve->node, attribute);
@@ -259,12 +259,12 @@ static tort_status resolve_words(tort_resolve *resolve, tort_resize_params *para
     return TORT_OK;
 }
 
-/* Input elements that an output element of the axis is made of. */
+/* Number of input elements of an output element along the axis. */
 static int64_t tap_count(const tort_resize_params *params, const tort_resize_axis *axis) {
     if (axis->identity || params->mode == TORT_RESIZE_NEAREST) return 1;
     double radius = params->mode == TORT_RESIZE_LINEAR ? 1 : 2;
     if (params->antialias && axis->scale < 1) radius /= axis->scale;
-    radius = fmin(radius, 2 * (double)axis->in + 2); /* a region may be given that makes the scale absurd */
+    radius = fmin(radius, 2 * (double)axis->in + 2); /* a scale may be absurdly small */
     return 2 * (int64_t)ceil(radius);
 }
 
@@ -286,7 +286,7 @@ static tort_status resolve_attributes(tort_resolve *resolve, tort_resize_params 
     tort_status status = resolve_words(resolve, params);
     if (status != TORT_OK) return status;
     const bool computes = params->mode != TORT_RESIZE_NEAREST ||
-                          params->transform == TORT_RESIZE_TF_CROP_AND_RESIZE; /* what is outside */
+                          params->transform == TORT_RESIZE_TF_CROP_AND_RESIZE; /* extrapolation_value */
     if (computes && (type == TORT_STRING || type == TORT_COMPLEX64 || type == TORT_COMPLEX128))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "interpolation of %s elements; mode nearest moves them",
                          tort_type_name(type));
@@ -297,7 +297,7 @@ static tort_status resolve_attributes(tort_resolve *resolve, tort_resize_params 
     return TORT_OK;
 }
 
-/* An axis that nothing is asked of. */
+/* Fills an axis that is not resized. */
 static void keep_axis(tort_resize_axis *axis, int64_t in, int64_t out) {
     axis->in = in;
     axis->out = out;
@@ -306,7 +306,7 @@ static void keep_axis(tort_resize_axis *axis, int64_t in, int64_t out) {
     axis->width = (double)out;
 }
 
-/* What the i-th requested axis becomes; common: the scale of all of them, 0 where each has its own. */
+/* Fills the i-th requested axis; common: the scale of all of them, 0 where each has its own. */
 static void resize_axis(const tort_resize_params *params, const resize_request *request, int32_t i, double common,
                         tort_resize_axis *axis) {
     const bool scaled = request->scales.known == TORT_KNOWN;
@@ -315,7 +315,7 @@ static void resize_axis(const tort_resize_params *params, const resize_request *
         axis->scale = (double)request->scales.values[i];
     else
         axis->scale = common > 0 ? common : (double)axis->out / (double)axis->in;
-    /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
+    /* The width of a crop is that of its output; elsewhere it includes the fraction that was rounded away. */
     if ((scaled || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
         axis->width = axis->scale * (double)axis->in;
     if (request->crops) {
@@ -337,7 +337,7 @@ static tort_status resolve_resize(tort_resolve *resolve) {
     if (request.scales.known != TORT_KNOWN && request.sizes.known != TORT_KNOWN) return TORT_OK;
 
     tort_resize_axis axes[TORT_MAX_RANK];
-    memset(axes, 0, sizeof axes); /* what lies between their members too: they become params */
+    memset(axes, 0, sizeof axes); /* padding bytes too: they become params */
     for (int32_t d = 0; d < input->rank; d++) keep_axis(&axes[d], input->dims[d], output->dims[d]);
     double common = common_scale(resolve->node, &request, input->dims);
     for (int32_t i = 0; i < request.count; i++) resize_axis(params, &request, i, common, &axes[request.axes[i]]);
@@ -368,7 +368,7 @@ const tort_op tort_ops_resize[] = {
     {"", "Upsample", 1, 6, "X:T", "Y:T", "T=floats|bool|int32|int64",
      "height_scale:float! mode:string=nearest width_scale:float!", 0, BY},
     {"", "Upsample", 7, 8, "X:T", "Y:T", "T=all", "mode:string=nearest scales:floats!", 0, BY},
-    /* Deprecated from 10 on, and still what it was. */
+    /* Upsample: deprecated from opset 10 on, with the same meaning. */
     {"", "Upsample", 9, TORT_NEWEST_OPSET, "X:T scales:float", "Y:T", "T=all", "mode:string=nearest", 1u << 1, BY},
     {0},
 };

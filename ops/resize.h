@@ -6,7 +6,7 @@
 
 typedef enum tort_resize_mode { TORT_RESIZE_NEAREST, TORT_RESIZE_LINEAR, TORT_RESIZE_CUBIC } tort_resize_mode;
 
-/* How an output coordinate becomes an input coordinate. */
+/* Attribute coordinate_transformation_mode: the map from an output to an input coordinate. */
 typedef enum tort_resize_transform {
     TORT_RESIZE_HALF_PIXEL,
     TORT_RESIZE_HALF_PIXEL_SYMMETRIC,
@@ -25,17 +25,17 @@ typedef enum tort_resize_rounding {
     TORT_RESIZE_FLOOR_OR_CEIL /* Upsample, Resize-10: floor, but ceil along axes that shrink */
 } tort_resize_rounding;
 
-/* One axis of the view. */
+/* An axis of the view in tort_resize_params. */
 typedef struct tort_resize_axis {
     int64_t in, out;
-    bool identity;     /* the output is the input along it */
+    bool identity;     /* the axis is not resized */
     double scale;      /* out / in, or as the model gives it */
-    double width;      /* length of the output, before it was rounded down to `out`; of HALF_PIXEL_SYMMETRIC */
-    double start, end; /* of the region, of TF_CROP_AND_RESIZE, in parts of the axis */
+    double width;      /* scale * in, before it was rounded down to `out`; for HALF_PIXEL_SYMMETRIC */
+    double start, end; /* region of TF_CROP_AND_RESIZE, as fractions of the axis */
     int64_t taps;      /* input elements that go into each output element */
 } tort_resize_axis;
 
-/* Neighbouring axes that stay as they are count as one: NCHW images are [N*C, H, W]. rank 0: a scalar, or unknown. */
+/* Neighbouring axes that are not resized are merged: NCHW images are [N*C, H, W]. rank 0: a scalar, or unknown. */
 typedef struct tort_resize_params {
     tort_resize_mode mode;
     tort_resize_transform transform;
@@ -46,15 +46,15 @@ typedef struct tort_resize_params {
     tort_resize_axis axes[TORT_MAX_RANK];
 } tort_resize_params;
 
-/* The input coordinate of output coordinate `out`. */
+/* Input coordinate of output coordinate `out`. */
 double tort_resize_coordinate(const tort_resize_params *params, const tort_resize_axis *axis, int64_t out);
-/* The input elements that make output coordinate `out` along one axis, and their weights: axis->taps of each; indices
- * are inside the axis. False if the coordinate lies outside, where the output is the extrapolation value. */
+/* Finds the input elements of output coordinate `out` along one axis, and their weights: axis->taps of each; indices
+ * are clamped to the axis. False if the coordinate lies outside, where the output is the extrapolation value. */
 bool tort_resize_taps(const tort_resize_params *params, const tort_resize_axis *axis, int64_t out, int64_t *indices,
                       double *weights);
 
-/* resize_loops.c: the plain loop, and what it needs of resolve->scratch_bytes where rank is not 0: tables of taps of
- * all axes, then a row of doubles for each worker. */
+/* In resize_loops.c: the plain loop, and its scratch if rank is not 0: tables of taps of all axes, then a row of
+ * doubles for each worker. */
 struct tort_resolve;
 struct tort_call;
 tort_status tort_resize_scratch(struct tort_resolve *resolve, const tort_resize_params *params);

@@ -11,12 +11,12 @@
 
 /* ---- rows and scratch -------------------------------------------------------------------------------------------- */
 
-/* Rows are divided among this many items of work, each with a buffer of its own in scratch. */
+/* Number of workers that share the rows, each with its own buffer in scratch. */
 static int64_t worker_count(int64_t rows) {
     return rows < 64 ? rows : 64;
 }
 
-/* The last axis that changes; what lies behind it moves along. 0 if none does. */
+/* Last axis that is resized; one behind it is copied along in runs. 0 if none is. */
 static int32_t row_axis(const tort_resize_params *params) {
     int32_t axis = params->rank - 1;
     return axis > 0 && params->axes[axis].identity ? axis - 1 : axis;
@@ -50,7 +50,7 @@ tort_status tort_resize_scratch(tort_resolve *resolve, const tort_resize_params 
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
-/* Taps of every output coordinate of one axis. */
+/* Taps of all output coordinates of one axis. */
 typedef struct resize_table {
     int64_t *indices; /* [out, taps]; the first is -1 where the coordinate is outside */
     double *weights;
@@ -63,7 +63,7 @@ typedef struct resize_task {
     double *rows; /* a buffer of row_length for each worker */
     int64_t row_length, row_count, workers, inner;
     int32_t row_axis;
-    int64_t strides[TORT_MAX_RANK]; /* of the input, of axes before the row's */
+    int64_t strides[TORT_MAX_RANK]; /* input strides of the axes before row_axis */
 } resize_task;
 
 static void build_task(const tort_call *call, resize_task *task) {
@@ -100,7 +100,7 @@ static void row_coordinates(const resize_task *task, int64_t row, int64_t *coord
     }
 }
 
-/* The weighted sum of the input rows that make an output row. False if the row is outside. */
+/* Computes the weighted sum of the input rows of an output row. False if the row is outside. */
 static bool sum_rows(const resize_task *task, const int64_t *coordinates, double *sum) {
     const tort_tensor *input = &task->call->inputs[0];
     int64_t taps[TORT_MAX_RANK] = {0};
@@ -139,7 +139,7 @@ static void store_part(const tort_tensor *output, int64_t first, int64_t count, 
     tort_store_doubles(output->type, output->data, first, count, part);
 }
 
-/* Elements first .. first + count of an output row, from the sum of the input's rows. */
+/* Computes elements first .. first+count-1 of an output row from the sum of input rows. */
 static void interpolate_part(const resize_task *task, const double *sum, int64_t first, int64_t count, double *part) {
     const resize_table *table = &task->tables[task->row_axis];
     const int64_t taps = task->params->axes[task->row_axis].taps, inner = task->inner;
@@ -191,7 +191,7 @@ static void copy_indexed(char *to, const char *from, const int64_t *indices, int
 #undef COPY
 }
 
-/* A row that has, or may have, elements outside of the input, or whose elements are runs. */
+/* Fills a row that may have elements outside of the input, or whose elements are runs. */
 static void nearest_runs(const resize_task *task, int64_t row, bool inside, const char *from) {
     const tort_tensor *output = &task->call->outputs[0];
     const int64_t length = task->params->axes[task->row_axis].out, *indices = task->tables[task->row_axis].indices;

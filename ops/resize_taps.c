@@ -1,7 +1,7 @@
-/* resize_taps.c - which input elements make an output coordinate of Resize, with which weights, along one axis.
+/* resize_taps.c - the input elements of an output coordinate of Resize, and their weights, along one axis.
  *
  * The formulas are those of ONNX's description of Resize-19; the cubic kernel is that of Keys (1981) with parameter a.
- * It must not know tensors: resize.c and the kernels of devices use it to fill their tables. */
+ * The file must not know tensors: resize.c and the kernels of devices use it to fill their tables. */
 #include "ops/resize.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ bool tort_resize_taps(const tort_resize_params *params, const tort_resize_axis *
         indices[0] = clamp(nearest(params, axis, x), axis->in);
         return true;
     }
-    /* When it shrinks, an antialiasing kernel is stretched to cover what lies between two output elements. */
+    /* Along a shrinking axis an antialiasing kernel is stretched to cover all elements between two output elements. */
     const bool stretched = params->antialias && axis->scale < 1;
     const double stretch = stretched ? axis->scale : 1;
     double sum = 0;
@@ -78,7 +78,7 @@ bool tort_resize_taps(const tort_resize_params *params, const tort_resize_axis *
         indices[t] = clamp(index, axis->in);
         sum += weights[t];
     }
-    /* The plain kernels sum to 1; a stretched or cut one is brought to it. */
+    /* The plain kernels sum to 1; the weights of a stretched or cut one are normalized. */
     if ((stretched || params->exclude_outside) && sum != 0)
         for (int64_t t = 0; t < axis->taps; t++) weights[t] /= sum;
     return true;

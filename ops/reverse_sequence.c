@@ -1,4 +1,4 @@
-/* reverse_sequence.c - ReverseSequence: the first part of each sequence of a batch backwards, the rest as it is. */
+/* reverse_sequence.c - ReverseSequence: reverses the first sequence_lens[b] steps of each sequence b of a batch. */
 #include "ops/reverse_sequence.h"
 
 #include "ops/numeric.h"

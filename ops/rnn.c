@@ -2,7 +2,7 @@
  *
  * Every (direction, sequence of the batch) is an item of work that walks its steps one after another. A step computes
  * all gates as products of weights with the input and the last state, then the cell's own equations. Computed in
- * double, from weights that are widened once a run. Positions behind a sequence's own length give zeros. */
+ * double, from weights that are widened once per run. Positions behind a sequence's own length give zeros. */
 #include "ops/extent.h"
 #include "ops/rnn.h"
 
@@ -20,7 +20,7 @@ static tort_rnn_cell cell_of(const tort_node_view *node) {
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* GRU-1's own default is spelled "foward". */
+/* The schema of GRU-1 spells its default "foward". */
 tort_status tort_rnn_direction(const tort_node_view *node, tort_error *error, int32_t *directions, bool *reverse) {
     const char *direction = tort_attr_string(node, "direction");
     *reverse = strcmp(direction, "reverse") == 0;
@@ -77,7 +77,7 @@ int32_t tort_rnn_functions(tort_rnn_cell cell) {
     return cell == TORT_CELL_RNN ? 1 : cell == TORT_CELL_GRU ? 2 : 3;
 }
 
-/* alpha and beta are lists that are used up by the functions that have them, in order. */
+/* Reads the activation functions. Those that have an alpha or beta take the next entry of the list, in order. */
 static tort_status resolve_activations(tort_resolve *resolve, tort_rnn_params *params) {
     static const char *const usual[3][3] = {[TORT_CELL_RNN] = {"Tanh"},
                                             [TORT_CELL_LSTM] = {"Sigmoid", "Tanh", "Tanh"},
@@ -137,12 +137,12 @@ static tort_status check_shapes(tort_resolve *resolve, const tort_rnn_params *pa
     return TORT_OK;
 }
 
-/* Doubles of an item: its input, state, cell, gates, and products of the state that GRU keeps apart. */
+/* Scratch of an item, in doubles: its input, state, cell and gates, and the reset state of GRU. */
 static int64_t item_doubles(const tort_rnn_params *params) {
     return params->input + (2 + params->gates + 1) * params->hidden;
 }
 
-/* Doubles of the weights of one direction. */
+/* Weights of one direction, in doubles. */
 static int64_t weight_doubles(const tort_rnn_params *params) {
     return params->gates * params->hidden * (params->input + params->hidden);
 }
@@ -192,7 +192,7 @@ static tort_status resolve_rnn(tort_resolve *resolve) {
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* fmin and fmax would pass NaN over. */
+/* Keeps NaN, which fmin and fmax would drop. */
 static double hard_sigmoid(double x) {
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
@@ -221,24 +221,24 @@ static double clipped(const tort_rnn_params *params, double x) {
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* One sequence in one direction. */
+/* State of one sequence in one direction. */
 typedef struct rnn_item {
     const tort_call *call;
     const tort_rnn_params *params;
     int64_t direction, batch;
     const double *w, *r;                  /* of the direction */
-    double *x, *h, *c, *gates, *products; /* `products`: R's, of one gate */
+    double *x, *h, *c, *gates, *products; /* `products`: GRU's reset state */
     const tort_rnn_activation *functions;
 } rnn_item;
 
-/* Bias i of a gate's two: that of W (0) or of R (1). */
+/* Bias of a gate's row: that of W (which = 0) or of R (1). */
 static double bias_at(const rnn_item *item, int64_t which, int64_t row) {
     const int64_t rows = item->params->gates * item->params->hidden;
     const tort_tensor *bias = tort_call_input(item->call, TORT_RNN_B);
     return bias ? tort_element_at(bias, (item->direction * 2 + which) * rows + row) : 0;
 }
 
-/* gates = W x + R h + both biases, of gates from .. to-1. */
+/* Computes gates from .. to-1: W x + R h + both biases. */
 static void compute_gates(const rnn_item *item, int64_t from, int64_t to) {
     const int64_t input = item->params->input, hidden = item->params->hidden;
     for (int64_t row = from * hidden; row < to * hidden; row++)
@@ -286,7 +286,7 @@ static void step_gru(const rnn_item *item) {
     compute_gates(item, UPDATE_GATE, HIDDEN_GATE);
     for (int64_t i = 0; i < hidden; i++) {
         reset[i] = apply(f, clipped(params, reset[i]));
-        /* The state is reset either before its product, or the product is reset as a whole. */
+        /* With linear_before_reset, the product of the state is reset instead of the state. */
         item->products[i] = reset[i] * item->h[i];
     }
     for (int64_t i = 0; i < hidden; i++) {
@@ -306,7 +306,7 @@ static void step_gru(const rnn_item *item) {
 
 /* ---- all steps --------------------------------------------------------------------------------------------------- */
 
-/* Where the state of an item begins in initial_h, Y_h and their like. */
+/* Offset of an item's state in initial_h, Y_h and their like. */
 static int64_t state_index(const rnn_item *item) {
     const tort_rnn_params *params = item->params;
     int64_t row = params->batch_first ? item->batch * params->directions + item->direction

@@ -4,7 +4,7 @@
 
 #include "runtime/op.h"
 
-/* Inputs; DynamicQuantizeLSTM has others. */
+/* Input indices; DynamicQuantizeLSTM has others. */
 enum {
     TORT_RNN_X,
     TORT_RNN_W,
@@ -45,20 +45,21 @@ typedef struct tort_rnn_params {
     bool reverse;     /* the first direction goes from the end to the beginning; the second always does */
     bool batch_first; /* layout 1: X is [batch, length, input], Y [batch, length, directions, hidden] */
     bool input_forget, linear_before_reset;
-    double clip;                           /* of what goes into the gates' functions; INFINITY: none */
-    tort_rnn_activation activations[2][3]; /* of a direction: f, g, h as ONNX calls them */
+    double clip;                           /* limits the arguments of the gates' functions; INFINITY: none */
+    tort_rnn_activation activations[2][3]; /* per direction: f, g, h as ONNX calls them */
     int64_t length, batch, input, hidden;
 } tort_rnn_params;
 
-/* Attribute direction. */
+/* Reads attribute direction. */
 tort_status tort_rnn_direction(const tort_node_view *node, tort_error *error, int32_t *directions, bool *reverse);
-/* All of params but the sizes. */
+/* Reads all of params but the sizes. */
 tort_status tort_rnn_attributes(tort_resolve *resolve, tort_rnn_params *params);
-/* How many functions a direction has: f; f, g; or f, g, h. */
+/* Number of functions of a direction: f; f, g; or f, g, h. */
 int32_t tort_rnn_functions(tort_rnn_cell cell);
-/* TORT_E_RUN where an element of sequence_lens is negative or more than X has. */
+/* TORT_E_RUN if an element of sequence_lens is negative or above the length of X. */
 tort_status tort_rnn_check_lengths(const tort_call *call);
-/* One step of LSTM for one sequence: gates [4 * hidden] with all biases; the cell's state and h are overwritten. */
+/* Makes one step of LSTM for one sequence: gates [4 * hidden] with all biases; the cell's state and h are
+ * overwritten. */
 void tort_lstm_cell(const tort_rnn_params *params, int64_t direction, const tort_tensor *peepholes, const double *gates,
                     double *state, double *h);
 

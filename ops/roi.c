@@ -1,8 +1,8 @@
-/* roi.c - RoiAlign, CropAndResize and MaxRoiPool: regions of an image, each divided into bins of a fixed number.
+/* roi.c - RoiAlign, CropAndResize and MaxRoiPool: regions of an image, each divided into a fixed number of bins.
  *
- * RoiAlign samples each bin bilinearly on a grid and takes the mean or the maximum; CropAndResize has one sample a bin,
- * the first and last of them in the corners of the region; MaxRoiPool takes the maximum of the elements that a bin
- * covers. All compute in double and round once. */
+ * RoiAlign samples each bin bilinearly on a grid and takes the mean or the maximum; CropAndResize has one sample per
+ * bin, the outermost in the corners of the region; MaxRoiPool takes the maximum of the elements that a bin covers. All
+ * compute in double and round once. */
 #include "ops/roi.h"
 
 #include "ops/extent.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#define MAX_SAMPLES 1024 /* that sampling_ratio may ask for */
+#define MAX_SAMPLES 1024 /* maximum of sampling_ratio */
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static tort_status infer_roi(tort_infer *infer, tort_dim high, tort_dim wide) {
     return TORT_OK;
 }
 
-/* With the numbers of bins that the attributes give. */
+/* Infers the output for numbers of bins that attributes give. */
 static tort_status infer_bins(tort_infer *infer, int64_t high, int64_t wide) {
     if (high < 1 || wide < 1)
         return tort_fail(infer->error, TORT_E_MODEL, "%lld x %lld bins; expected 1 or more each", (long long)high,
@@ -89,7 +89,7 @@ static tort_status resolve_align(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_roi_params *params = resolve->params;
     const char *mode = tort_attr_string(node, "mode");
-    /* RoiAlign-10 knows no half pixels. */
+    /* RoiAlign-10 has no such attribute, and no half pixels. */
     const char *transform =
         node->op->since < 16 ? "output_half_pixel" : tort_attr_string(node, "coordinate_transformation_mode");
     params->max = strcmp(mode, "max") == 0;
@@ -128,8 +128,8 @@ static tort_status resolve_pool(tort_resolve *resolve) {
 
 /* ---- RoiAlign ---------------------------------------------------------------------------------------------------- */
 
-/* As float where the regions are not doubles: how many samples a bin has (its length rounded up) and which of them are
- * in the image hangs on the last bit, and torchvision and onnxruntime compute so. */
+/* Rounds to float unless the regions are doubles, as torchvision and onnxruntime do: the number of samples of a bin
+ * (its length rounded up), and which of them are in the image, depend on the last bit. */
 static double as_float(tort_type type, double value) {
     return type == TORT_DOUBLE ? value : (double)(float)value;
 }
@@ -148,7 +148,7 @@ tort_roi_region tort_roi_region_of(const tort_call *call, int64_t r) {
     for (int32_t i = 0; i < 4; i++)
         corners[i] = as_float(type, as_float(type, corners[i] * params->spatial_scale) - params->offset);
     double width = as_float(type, corners[2] - corners[0]), height = as_float(type, corners[3] - corners[1]);
-    if (params->offset == 0) { /* the old form has no region below 1 x 1 */
+    if (params->offset == 0) { /* output_half_pixel: a region is at least 1 x 1 */
         width = fmax(width, 1);
         height = fmax(height, 1);
     }
@@ -163,8 +163,8 @@ tort_roi_region tort_roi_region_of(const tort_call *call, int64_t r) {
     return region;
 }
 
-/* The samples of a bin, first .. first+count-1 of all along an axis, beside which all others are outside of the image
- * (and zero): a region may be larger than any number of steps. Sample s is at start + (s + 0.5) * step. */
+/* Samples first .. first+count-1 of a bin along an axis; all others are outside of the image, and zero. A region may be
+ * too large to walk all of them. Sample s is at start + (s + 0.5) * step. */
 typedef struct roi_span {
     double first;
     int64_t count;
@@ -177,10 +177,10 @@ static roi_span samples_inside(double start, double bin, double samples, int64_t
     double first = fmax(floor((-1 - start) / step) - 1, 0);
     double last = fmin(ceil(((double)size - start) / step) + 1, samples);
     if (!(first < last)) return (roi_span){0, 0};
-    return (roi_span){first, (int64_t)fmin(last - first, 2 * (double)size + 8)}; /* so many: step is above 0.5 */
+    return (roi_span){first, (int64_t)fmin(last - first, 2 * (double)size + 8)}; /* step is above 0.5 */
 }
 
-/* False: outside of the image, where all is 0. */
+/* Finds the elements around a sample; false: it is outside of the image, where all is 0. */
 static bool sample_at(const tort_roi_params *params, double y, double x, tort_roi_sample *sample) {
     const double high = (double)params->height, wide = (double)params->width;
     if (!(y >= -1 && y <= high && x >= -1 && x <= wide)) return false;
@@ -197,7 +197,7 @@ static bool sample_at(const tort_roi_params *params, double y, double x, tort_ro
     return true;
 }
 
-/* Where sample `index` of a bin is along an axis. */
+/* Position of sample `index` of a bin along an axis. */
 static double sample_place(tort_type type, double start, double bin, double samples, double index) {
     return as_float(type, start + as_float(type, as_float(type, (index + 0.5) * bin) / samples));
 }
@@ -221,14 +221,14 @@ void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, 
     }
 }
 
-/* What a bin of the channel whose first element is `base` comes to. */
+/* Accumulator of one bin, in the channel whose first element is `base`. */
 typedef struct roi_bin {
     const tort_tensor *x;
     int64_t base;
     double sum, max, seen;
 } roi_bin;
 
-/* The maximum is that of the weighted elements, not of the interpolated samples: so ONNX defines it. */
+/* The maximum is over the weighted elements, not over the interpolated samples, as ONNX defines it. */
 static void take_sample(void *arg, const tort_roi_sample *sample) {
     roi_bin *bin = arg;
     for (int32_t n = 0; n < 4; n++) {
@@ -244,11 +244,11 @@ static double align_bin(const tort_call *call, const tort_roi_region *region, in
     const double samples = region->samples_high * region->samples_wide;
     roi_bin bin = {.x = &call->inputs[0], .base = base};
     tort_roi_each_sample(call, region, by, bx, take_sample, &bin);
-    if (bin.seen < samples && bin.max < 0) bin.max = 0; /* those outside */
+    if (bin.seen < samples && bin.max < 0) bin.max = 0; /* samples outside are 0 */
     return params->max ? bin.max : bin.sum / fmax(samples, 1);
 }
 
-/* Items are (region, channel). */
+/* Fills items (region, channel) begin .. end-1. */
 static void align_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_roi_params *params = call->params;
@@ -298,9 +298,9 @@ static tort_status roi_align(const tort_call *call) {
 
 /* ---- CropAndResize ----------------------------------------------------------------------------------------------- */
 
-/* Where sample i of `bins` is along an axis of `size` elements. Corners of the region are 0 to 1 from the first element
- * to the last; a single sample is in the middle. Computed as float where the regions are not doubles, as onnxruntime
- * does: whether the last sample is still in the image hangs on the last bit. */
+/* Position of sample i of `bins` along an axis of `size` elements. Corners of the region are 0 to 1 from the first
+ * element to the last; a single sample is in the middle. Rounded to float unless the regions are doubles, as in
+ * onnxruntime: whether the last sample is still in the image depends on the last bit. */
 static double crop_place(tort_type type, double start, double end, int64_t size, int64_t bins, int64_t i) {
     const double last = (double)(size - 1);
     if (bins == 1) return as_float(type, 0.5 * as_float(type, start + end) * last);
@@ -310,14 +310,14 @@ static double crop_place(tort_type type, double start, double end, int64_t size,
     return as_float(type, as_float(type, start * last) + as_float(type, (double)i * step));
 }
 
-/* Between the elements around place `at` of the row that begins at element `row`. */
+/* Interpolates at position `at` of the row that begins at element `row`. */
 static double between_columns(const tort_tensor *x, int64_t row, double at) {
     const double left = tort_element_at(x, row + (int64_t)at), right = tort_element_at(x, row + (int64_t)ceil(at));
     return left + (right - left) * (at - floor(at));
 }
 
-/* The sample at (at_y, at_x) of the channel whose first element is `base`. Elements beside a whole place do not count,
- * as in sample_at they would: 0 times infinity. */
+/* Sample at (at_y, at_x) of the channel whose first element is `base`. Unlike in sample_at, elements with weight 0 do
+ * not count: 0 times infinity would be NaN. */
 static double crop_sample(const tort_call *call, int64_t base, double at_y, double at_x) {
     const tort_roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
@@ -329,7 +329,7 @@ static double crop_sample(const tort_call *call, int64_t base, double at_y, doub
     return top + (bottom - top) * (at_y - floor(at_y));
 }
 
-/* Items are (region, channel). */
+/* Fills items (region, channel) begin .. end-1. */
 static void crop_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_roi_params *params = call->params;
@@ -362,7 +362,7 @@ static tort_status crop_and_resize(const tort_call *call) {
 
 /* ---- MaxRoiPool -------------------------------------------------------------------------------------------------- */
 
-/* Where bin `i` of an axis begins and ends, in elements, inside 0 .. size. */
+/* Range of elements of bin `i` along an axis, inside 0 .. size. */
 static void bin_range(double start, double end, int64_t i, int64_t bins, int64_t size, int64_t *from, int64_t *to) {
     double bin = fmax(end - start + 1, 1) / (double)bins;
     double low = fmin(fmax(floor((double)i * bin) + start, 0), (double)size);

@@ -1,8 +1,9 @@
-/* rotary.c - RotaryEmbedding, of ONNX and of com.microsoft: pairs of elements of a head are rotated by angles that
- * depend on the position.
+/* rotary.c - RotaryEmbedding, of ONNX and of com.microsoft: rotates pairs of elements of a head by angles that depend
+ * on the position.
  *
- * The caches hold cosine and sine of every position: rows that position_ids choose, or rows by (batch, position). In
- * com.microsoft position_ids are always there, and may be a single number: the position of the first row. */
+ * The caches hold cosines and sines: position_ids select a row for each (batch, position); without them the caches have
+ * one. In com.microsoft position_ids are always present, and may be a single number: the first position of every
+ * sequence. */
 #include "ops/attention.h"
 #include "ops/extent.h"
 
@@ -12,14 +13,14 @@ static bool is_microsoft(const tort_node_view *node) {
     return *node->op->domain != 0;
 }
 
-/* Sizes of X, whose heads are an axis, or packed with their elements. */
+/* Reads the sizes of X, whose heads are an axis, or packed with their elements (rank 3). */
 static tort_status resolve_heads(tort_resolve *resolve, tort_rotary_params *params) {
     const tort_info *x = &resolve->node->inputs[X];
     const bool packed = x->rank == 3;
     if (!packed && x->rank != 4)
         return tort_fail(resolve->error, TORT_E_MODEL, "X has rank %d; expected 3 or 4", x->rank);
     params->heads = packed ? tort_attr_int(resolve->node, "num_heads") : x->dims[1];
-    /* com.microsoft: without num_heads the caches tell how large a head is. */
+    /* com.microsoft without num_heads: a row of the caches is half as long as a head. */
     const int64_t cached = 2 * resolve->node->inputs[params->cosines].dims[1];
     if (packed && is_microsoft(resolve->node) && params->heads == 0 && cached > 0 && x->dims[2] % cached == 0)
         params->heads = x->dims[2] / cached;
@@ -91,17 +92,17 @@ static tort_status resolve_rotary(tort_resolve *resolve) {
     return status;
 }
 
-/* The row of the caches for item (batch, position). */
+/* Row of the caches for item (batch, position). */
 static int64_t cache_row(const tort_call *call, int64_t item) {
     const tort_rotary_params *params = call->params;
     const tort_tensor *positions = tort_call_input(call, (int32_t)params->positions);
     if (!positions) return item;
     const int64_t *ids = positions->data;
-    /* Unsigned, as a position may be any number until it is checked. */
+    /* Unsigned, since a position that is not checked yet may overflow. */
     return params->first_only ? (int64_t)((uint64_t)ids[0] + (uint64_t)(item % params->length)) : ids[item];
 }
 
-/* Items are (batch, position). */
+/* Rotates items (batch, position) begin .. end-1. */
 static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_rotary_params *params = call->params;

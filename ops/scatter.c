@@ -64,7 +64,7 @@ static tort_status infer_nd(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* Versions before 16 have no such attribute, those before 18 no max and min. */
+/* Reads attribute reduction, which versions before 16 do not have; those before 18 have no max and min. */
 static tort_status resolve_reduction(tort_resolve *resolve) {
     static const struct {
         const char *name;
@@ -156,7 +156,7 @@ static void combine(const tort_scatter_params *params, const tort_tensor *output
         } else {
             int64_t a[TORT_BLOCK], b[TORT_BLOCK];
             int64_t flip = type == TORT_UINT64 ? INT64_MIN : 0;
-            /* The sum of truth values is "or", their product "and". */
+            /* The sum of bools is "or", their product "and". */
             if (type == TORT_BOOL && reduction == TORT_SCATTER_ADD) reduction = TORT_SCATTER_MAX;
             if (type == TORT_BOOL && reduction == TORT_SCATTER_MUL) reduction = TORT_SCATTER_MIN;
             tort_load_integers(type, output->data, to + first, n, a);
@@ -183,7 +183,7 @@ static tort_status scatter_elements(const tort_call *call) {
     copy_data(call);
     int64_t strides[TORT_MAX_RANK], coordinates[TORT_MAX_RANK] = {0};
     tort_strides(output->rank, output->dims, strides);
-    int64_t base = 0; /* of the coordinates, but for the one along the axis */
+    int64_t base = 0; /* offset of all coordinates but the one along the axis */
     for (int64_t i = 0; i < total; i++) {
         int64_t to = base + tort_index_wrapped(indices, i, axis_size) * strides[params->axis];
         combine(params, output, to, updates, i, 1);
@@ -225,7 +225,7 @@ static tort_status scatter_nd(const tort_call *call) {
 #define ND_INPUTS "data:T indices:int64 updates:T", "output:T"
 
 const tort_op tort_ops_scatter[] = {
-    /* Deprecated from 11 on, under another name, and still what it was. */
+    /* Scatter: deprecated from opset 11 on, where ScatterElements is its new name; same meaning. */
     {"", "Scatter", 9, TORT_NEWEST_OPSET, ELEMENT_INPUTS, "T=all Tind=int32|int64", "axis:int=0", ELEMENTS},
     {"", "ScatterElements", 11, 12, ELEMENT_INPUTS, "T=all Tind=int32|int64", "axis:int=0", ELEMENTS},
     {"", "ScatterElements", 13, 15, ELEMENT_INPUTS, "T=all13 Tind=int32|int64", "axis:int=0", ELEMENTS},

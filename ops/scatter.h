@@ -4,7 +4,7 @@
 
 #include "ops/gather.h"
 
-/* What happens where an update meets an element. Updates are applied in the order of indices. */
+/* Combination of an update with the element that it meets. Updates are applied in the order of indices. */
 typedef enum tort_scatter_reduction {
     TORT_SCATTER_REPLACE,
     TORT_SCATTER_ADD,
@@ -16,7 +16,7 @@ typedef enum tort_scatter_reduction {
 typedef struct tort_scatter_params {
     tort_scatter_reduction reduction;
     int32_t axis;             /* of ScatterElements */
-    tort_gather_nd_params nd; /* of ScatterND: the view that GatherND has of data, without batches */
+    tort_gather_nd_params nd; /* of ScatterND: GatherND's view of data, without batches */
 } tort_scatter_params;
 
 #endif

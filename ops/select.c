@@ -1,6 +1,6 @@
 /* select.c - NonZero, Compress and Trilu: keep some elements and leave out or clear the others.
  *
- * How many NonZero and Compress keep depends on data: their infer counts, once it is given the contents. */
+ * The number of elements that NonZero and Compress keep depends on data: infer counts them once it has the contents. */
 #include "ops/select.h"
 
 #include "ops/numeric.h"
@@ -10,7 +10,7 @@
 
 /* ---- NonZero ------------------------------------------------------------------------------------------------- */
 
-/* mask[i] = element first+i is not zero; NaN and strings that are not empty are not. count <= TORT_BLOCK. */
+/* mask[i]: true if element first+i is not zero; NaN is not, nor is a string that is not empty. count <= TORT_BLOCK. */
 static void nonzero_mask(tort_type type, const void *data, int64_t first, int64_t count, bool *mask) {
     if (type == TORT_STRING) {
         for (int64_t i = 0; i < count; i++) mask[i] = ((const tort_string *)data)[first + i].length > 0;
@@ -55,7 +55,7 @@ static tort_status nonzero_infer(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* The output is [rank, number found]: a coordinate a row. */
+/* The output is [rank, number found]: row k has coordinate k of all elements found. */
 static tort_status nonzero_reference(const tort_call *call) {
     const tort_tensor *input = &call->inputs[0];
     int64_t count = tort_count(input), found = 0, columns = call->outputs[0].dims[1];
@@ -99,7 +99,7 @@ static tort_status compress_infer(tort_infer *infer) {
         for (int32_t k = 0; k < input->rank; k++) dims[k] = input->dims[k];
         length = params.flat ? tort_dim_product(infer->dims, input->rank, input->dims) : dims[params.axis];
     }
-    /* A list; Paddle's exporter gives it the rank of the input, and means all of its elements. */
+    /* The condition is a list; Paddle's exporter gives it the rank of the input, and means all of its elements. */
     const tort_dim given =
         condition->rank < 0 ? length : tort_dim_product(infer->dims, condition->rank, condition->dims);
     if (condition->data && tort_dim_known(given) && tort_dim_known(length))
@@ -190,7 +190,7 @@ static tort_status trilu_reference(const tort_call *call) {
     job.columns = input->dims[input->rank - 1];
     if (call->input_count > 1 && tort_present(&call->inputs[1])) {
         int64_t k = *(const int64_t *)call->inputs[1].data;
-        if (k > job.columns) k = job.columns; /* further out there is nothing, and sums could overflow */
+        if (k > job.columns) k = job.columns; /* beyond the matrix nothing changes, and sums could overflow */
         if (k < -job.rows) k = -job.rows;
         job.diagonal = k;
     }

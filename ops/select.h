@@ -5,7 +5,7 @@
 #include "runtime/tinyort.h"
 
 typedef struct tort_compress_params {
-    bool flat; /* no axis: the input counts as one list */
+    bool flat; /* no axis: the input is flattened */
     int32_t axis;
 } tort_compress_params;
 

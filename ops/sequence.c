@@ -1,19 +1,19 @@
-/* sequence.c - sequences of tensors: making them, taking elements out and in, splitting a tensor into one and back.
+/* sequence.c - sequences of tensors: making, reading and changing them, splitting a tensor into one and joining it.
  *
- * Inputs and outputs are values (value.h); which element a position names is known only when the node runs. */
+ * Inputs and outputs are values (value.h); the element at a position is known only when the node runs. */
 #include "ops/contents.h"
 #include "ops/index.h"
 #include "ops/strided.h"
 #include "ops/values.h"
 
-/* ---- what they share --------------------------------------------------------------------------------------------- */
+/* ---- shared by all ----------------------------------------------------------------------------------------------- */
 
 static tort_status give_integer(const tort_call *call, int64_t number) {
     const tort_tensor tensor = {.type = TORT_INT64, .data = &number};
     return tort_give_value(call, tort_value_tensor(call->env, &tensor));
 }
 
-/* A place in `sequence` that input i gives, counted from the end where it is negative: 0 to `last`. */
+/* Reads a position in `sequence` from input i, counted from the end if it is negative: 0 to `last`. */
 static tort_status read_position(const tort_call *call, int32_t i, const tort_value *sequence, int32_t last,
                                  int32_t *position) {
     const tort_tensor *input = tort_call_input(call, i);
@@ -29,14 +29,14 @@ static tort_status read_position(const tort_call *call, int32_t i, const tort_va
     return TORT_OK;
 }
 
-/* The sequence of input 0 as one that may be changed: itself where nobody else needs it, else a copy. */
+/* Sequence of input 0, to be changed: itself if nobody else needs it, else a copy. */
 static tort_value *changeable(const tort_call *call) {
     const tort_value *sequence = tort_call_value(call, 0);
     if (call->last_reads & 1 && tort_value_single(sequence)) return (tort_value *)sequence;
     return tort_value_copy(sequence);
 }
 
-/* Leaves what `changeable` gave as the output, or after a failure forgets it. */
+/* Makes the sequence from `changeable` the output, or after a failure releases it. */
 static tort_status give_changed(const tort_call *call, tort_value *sequence, bool ok) {
     const bool itself = sequence == tort_call_value(call, 0);
     if (ok) return tort_give_value(call, itself ? tort_value_retain(sequence) : sequence);
@@ -44,7 +44,7 @@ static tort_status give_changed(const tort_call *call, tort_value *sequence, boo
     return tort_out_of_memory(call->error, sizeof sequence);
 }
 
-/* The tensors in the sequence of input i. */
+/* Type of the tensors in the sequence of input i. */
 static tort_value_type element_of(const tort_node_view *node, int32_t i) {
     return tort_type_element(tort_info_type(&node->inputs[i]));
 }
@@ -157,7 +157,7 @@ static tort_status erase_reference(const tort_call *call) {
 
 typedef struct split_params {
     int64_t axis;
-    bool keep; /* the axis, where no `split` is given: every part is one long */
+    bool keep; /* keepdims: without `split`, parts of size 1 keep the axis */
 } split_params;
 
 static tort_status split_infer(tort_infer *infer) {
@@ -178,12 +178,12 @@ static tort_status split_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* One tensor on its way to becoming parts along an axis. */
+/* State of splitting one tensor into parts along an axis. */
 typedef struct splitter {
     const tort_tensor *input;
     int32_t axis;
-    int64_t first; /* where the next part begins */
-    bool drop;     /* the axis from the parts */
+    int64_t first; /* start of the next part */
+    bool drop;     /* removes the axis from the parts */
 } splitter;
 
 static void drop_axis(tort_tensor *tensor, int32_t axis) {
@@ -191,7 +191,7 @@ static void drop_axis(tort_tensor *tensor, int32_t axis) {
     for (int32_t i = axis; i < tensor->rank; i++) tensor->dims[i] = tensor->dims[i + 1];
 }
 
-/* The next `length` of the axis. NULL: out of memory. */
+/* Makes the next part, `length` long. NULL: out of memory. */
 static tort_value *next_part(const tort_call *call, splitter *split, int64_t length) {
     const tort_tensor *input = split->input;
     const int64_t outer = tort_extent(input->dims, 0, split->axis),
@@ -213,7 +213,7 @@ static tort_value *next_part(const tort_call *call, splitter *split, int64_t len
     return NULL;
 }
 
-/* Parts of one length; the last may be shorter. */
+/* Splits into parts of one length; the last may be shorter. */
 static tort_status split_evenly(const tort_call *call, splitter *split, int64_t length, tort_value *sequence) {
     const int64_t size = split->input->dims[split->axis];
     if (length <= 0)
@@ -229,7 +229,7 @@ static tort_status split_evenly(const tort_call *call, splitter *split, int64_t 
     return TORT_OK;
 }
 
-/* The lengths of all parts must be the axis. */
+/* Checks that the lengths of all parts add up to the axis. */
 static tort_status check_lengths(const tort_call *call, const splitter *split, const tort_tensor *lengths) {
     const int64_t size = split->input->dims[split->axis];
     int64_t left = size;
@@ -287,7 +287,7 @@ static tort_status join_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Element i, which has a new axis of one where elements are stacked. */
+/* Element i, with a new axis of size 1 if elements are stacked. */
 static tort_tensor part_at(const tort_value *sequence, int32_t i, int32_t axis, bool stack) {
     tort_tensor part = *tort_value_view(tort_value_at(sequence, i));
     if (!stack) return part;
@@ -296,7 +296,7 @@ static tort_tensor part_at(const tort_value *sequence, int32_t i, int32_t axis, 
     return part;
 }
 
-/* Ranks are known only now, so that a wrong axis is an error of the run. */
+/* Reads the axis. Ranks are known only now, so that a wrong axis is an error of the run. */
 static tort_status join_axis(const tort_call *call, int32_t rank, int32_t *axis) {
     const join_params *params = call->params;
     if (params->stack && rank == TORT_MAX_RANK)
@@ -310,7 +310,7 @@ static tort_status join_axis(const tort_call *call, int32_t rank, int32_t *axis)
     return TORT_OK;
 }
 
-/* The shape of all elements together. They must agree but for the axis. */
+/* Shape of all elements joined, which must agree except along the axis. */
 static tort_status joined_shape(const tort_call *call, int32_t axis, tort_tensor *shape) {
     const join_params *params = call->params;
     const tort_value *sequence = tort_call_value(call, 0);

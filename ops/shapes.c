@@ -49,7 +49,7 @@ tort_status tort_dim_unify(tort_error *error, int32_t axis, tort_dim a, tort_dim
 
 /* ---- products and quotients --------------------------------------------------------------------------------- */
 
-/* A product as a number times symbolic factors that are not products themselves. */
+/* A product: a number times symbolic factors that are not products themselves. */
 enum { MAX_FACTORS = 32 };
 typedef struct factors {
     int64_t number;

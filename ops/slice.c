@@ -17,7 +17,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
     return value > high ? high : value;
 }
 
-/* The first position and the number of elements of start:end:step in a dimension of known size. */
+/* Number of elements of start:end:step in a dimension of known size; *first: position of the first one. */
 static int64_t slice_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int64_t *first) {
     *first = 0;
     if (dim == 0) return 0;
@@ -33,7 +33,7 @@ static int64_t slice_axis(int64_t dim, int64_t start, int64_t end, int64_t step,
     return end < *first ? (int64_t)((uint64_t)(*first - end - 1) / (0 - (uint64_t)step)) + 1 : 0;
 }
 
-/* A position in a dimension of unknown size, clamped to it. False: nothing can be said. */
+/* Clamps a position to a dimension of unknown size. False: nothing is known of it. */
 static bool symbolic_position(tort_dims *dims, tort_dim d, tort_scalar position, tort_dim *out) {
     bool to_end = !position.symbolic && position.value >= FAR_AWAY;
     if (to_end || tort_scalar_same(position, tort_scalar_of_dim(d))) {
@@ -76,7 +76,7 @@ static tort_dim symbolic_slice(tort_dims *dims, tort_dim d, tort_scalar start, t
     return step == 1 ? length : tort_dim_ceildiv(dims, length, step);
 }
 
-/* ---- what the node asks for --------------------------------------------------------------------------------- */
+/* ---- attributes and inputs ---------------------------------------------------------------------------------- */
 
 typedef struct slice_list {
     int32_t count;
@@ -95,7 +95,8 @@ static tort_status check_counts(const slice_list *list, const tort_numbers *axes
     return TORT_OK;
 }
 
-/* With `dims` NULL all must be numbers. *known false: not even the axes are known. */
+/* Reads the lists. *known is false if the number of entries or an axis is not known yet; with `dims` NULL, also if an
+ * entry is not a number. */
 static tort_status read_slices(const tort_node_view *node, tort_dims *dims, slice_list *list, bool *known,
                                tort_error *error) {
     tort_numbers axes;
@@ -105,7 +106,7 @@ static tort_status read_slices(const tort_node_view *node, tort_dims *dims, slic
     if (!status) status = tort_read_symbols(node, dims, 4, "steps", &list->steps, error);
     if (status) return status;
     list->count = list->starts.count;
-    if (axes.known == TORT_KNOWN && axes.count == 0) axes.known = TORT_ABSENT; /* an empty list says nothing */
+    if (axes.known == TORT_KNOWN && axes.count == 0) axes.known = TORT_ABSENT; /* an empty list counts as absent */
     status = check_counts(list, &axes, error);
     *known = list->starts.known == TORT_KNOWN && list->ends.known == TORT_KNOWN && axes.known != TORT_UNKNOWN &&
              list->steps.known != TORT_UNKNOWN;
@@ -122,7 +123,7 @@ static tort_status read_slices(const tort_node_view *node, tort_dims *dims, slic
     return tort_normalize_axes(error, list->axes, list->count, node->inputs[0].rank);
 }
 
-/* Passes on the part of a list of known contents that the slice takes. */
+/* Gives the output the part of a list of known contents that the slice takes. */
 static tort_status slice_elements(const tort_infer *infer, const slice_list *list) {
     tort_scalar values[TORT_MAX_ELEMENTS], taken[TORT_MAX_ELEMENTS];
     int32_t count = 0;
@@ -169,7 +170,7 @@ static tort_status slice_infer(tort_infer *infer) {
 
 /* ---- resolve and loop --------------------------------------------------------------------------------------- */
 
-/* Along which one axis is it sliced, in steps of 1? */
+/* Describes the output as a part of the input, if it is sliced along one axis, in steps of 1. */
 static void find_part(const tort_node_view *node, tort_slice_params *slice) {
     const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
     int32_t sliced = 0, axis = 0;
@@ -218,7 +219,7 @@ tort_status tort_move_slice(const tort_call *call, tort_box_mover move) {
     tort_box box = {0};
     for (int32_t k = 0; k < data->rank; k++) {
         box.src_first += slice->starts[k] * src_strides[k];
-        int64_t stride = output->dims[k] > 1 ? slice->steps[k] * src_strides[k] : 0; /* a lone step may be huge */
+        int64_t stride = output->dims[k] > 1 ? slice->steps[k] * src_strides[k] : 0; /* a single step may be huge */
         tort_box_add(&box, output->dims[k], dst_strides[k], stride);
     }
     return move(call, data->type, output->data, data->data, &box);

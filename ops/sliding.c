@@ -1,4 +1,4 @@
-/* sliding.c - the geometry of sliding windows: attributes, output sizes, what a window sees.
+/* sliding.c - the geometry of sliding windows: attributes, output sizes, the positions that a window sees.
  *
  * Every number is checked when it is read, so that later arithmetic cannot overflow: kernel, strides, dilations and
  * pads stay below 2^31, inputs below 2^62. Read next: sliding.h. */
@@ -86,11 +86,11 @@ static tort_status known_output(const tort_sliding *sliding, int32_t axis, int64
     const int64_t room = input + sliding->begin[axis] + sliding->end[axis] - extent;
     int64_t steps = room / stride;
     if (sliding->ceil_mode && room > 0 && room % stride != 0) steps++;
-    /* Windows that would start in the padding behind the input are dropped: written down since version 22, but meant
-     * before (version 12 points to PyTorch's rule), and without it a maximum of nothing would be asked for. */
+    /* Windows that would start in the padding behind the input are dropped: the standard says so since version 22, but
+     * means it before (version 12 points to PyTorch's rule); such a window has no maximum. */
     if (sliding->ceil_mode && steps * stride >= input + sliding->begin[axis]) steps--;
     const bool fits = sliding->ceil_mode ? room > -stride && steps >= 0 : room >= 0;
-    /* The formula of the standard gives 0 for windows that are a stride too large: nothing comes out. */
+    /* The standard's formula gives 0 for windows that are up to a stride too large: the output is empty. */
     const bool empty = room >= (sliding->ceil_mode ? 1 - 2 * stride : -stride);
     if (!fits && !empty && input > 0)
         return tort_fail(error, TORT_E_MODEL,

@@ -1,8 +1,7 @@
 /* sliding.h - windows that slide over spatial axes: the geometry that Conv, the pools and DeformConv have in common.
  *
- * Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode once, tells output sizes, and says which input
- * positions a window sees. It must not know what is done with them.
- * Read next: conv.c, pool.c. */
+ * Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode once, and computes output sizes and the input
+ * positions that a window sees. It must not know what a kernel does with them. Read next: conv.c, pool.c. */
 #ifndef TORT_OPS_SLIDING_H
 #define TORT_OPS_SLIDING_H
 
@@ -19,13 +18,14 @@ typedef struct tort_sliding {
     bool ceil_mode;
     int64_t input[TORT_MAX_SPATIAL], output[TORT_MAX_SPATIAL], kernel[TORT_MAX_SPATIAL];
     int64_t strides[TORT_MAX_SPATIAL], dilations[TORT_MAX_SPATIAL];
-    int64_t begin[TORT_MAX_SPATIAL], end[TORT_MAX_SPATIAL]; /* padding; of SAME_* after the input is known */
+    int64_t begin[TORT_MAX_SPATIAL], end[TORT_MAX_SPATIAL]; /* padding; of SAME_* set once the input is known */
 } tort_sliding;
 
-/* Attributes of the node; kernel is -1 where kernel_shape is absent. TORT_E_MODEL when a list has not `axes` entries
- * or an entry is out of range. */
+/* Reads the attributes; kernel is -1 if kernel_shape is absent. TORT_E_MODEL if a list has the wrong length or an entry
+ * is out of range. */
 tort_status tort_sliding_read(const tort_node_view *node, int32_t axes, tort_sliding *sliding, tort_error *error);
-/* kernel_shape from the spatial dims of the weights, dims[0 .. axes): fills in what is absent, refuses what differs. */
+/* Takes the kernel's shape from the spatial dims of the weights, dims[0 .. axes): fills in absent entries of
+ * kernel_shape, refuses different ones. */
 tort_status tort_sliding_kernel(tort_sliding *sliding, const tort_dim *dims, tort_error *error);
 /* Output size along an axis. */
 tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sliding, int32_t axis, tort_dim input,
@@ -33,36 +33,35 @@ tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sli
 /* Fills input, output and the padding of SAME_* from the spatial dims of input 0 and output 0, as far as known. */
 void tort_sliding_place(const tort_node_view *node, tort_sliding *sliding);
 
-/* First to last+1 input position of a window along an axis, dilation counted: (kernel - 1) * dilation + 1. */
+/* Number of input positions that a window spans along an axis, dilation included. */
 static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t axis) {
     return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
 }
 
 /* ---- for plain loops, which go row by row along the last axis ---------------------------------------------------- */
 
-/* Products over all axes but the last. */
+/* Number of rows: the product of `sizes` over all axes but the last. */
 int64_t tort_sliding_rows(const tort_sliding *sliding, const int64_t *sizes);
-/* The coordinates of row `row` over all axes but the last of `sizes`. */
+/* Coordinates of row `row` over all axes but the last of `sizes`. */
 void tort_sliding_coordinates(const tort_sliding *sliding, const int64_t *sizes, int64_t row, int64_t *coordinates);
-/* The kernel positions along an axis with which an output of first..last sees the input: *from..*to. What lies between
- * them may see it or not. A window may be larger than any image, and what it sees of the padding is never walked. */
+/* Kernel positions along an axis with which an output of first .. last-1 sees the input: *from .. *to-1. Some between
+ * them may not see it. A window may be larger than any image: positions that see only padding are never walked. */
 void tort_sliding_reach(const tort_sliding *sliding, int32_t axis, int64_t first, int64_t last, int64_t *from,
                         int64_t *to);
-/* A walk over the kernel rows that see the input from one output row. at: their positions over all axes but the last.
- */
+/* Walk over the kernel rows that see the input from one output row. at: their positions over all axes but the last. */
 typedef struct tort_sliding_walk {
     int64_t at[TORT_MAX_SPATIAL], from[TORT_MAX_SPATIAL], to[TORT_MAX_SPATIAL];
 } tort_sliding_walk;
 
-/* The first row, from the output row at `out`, and the next one; false: there is none. */
+/* Find the first kernel row for the output row at `out`, and the next one; false: there is none. */
 bool tort_sliding_walk_begin(const tort_sliding *sliding, const int64_t *out, tort_sliding_walk *walk);
 bool tort_sliding_walk_next(const tort_sliding *sliding, tort_sliding_walk *walk);
-/* The number of the input row that it sees, and its own. */
+/* Number of the input row that the kernel row sees, and number of the kernel row itself. */
 int64_t tort_sliding_input_row(const tort_sliding *sliding, const int64_t *out, const tort_sliding_walk *walk);
 int64_t tort_sliding_kernel_row(const tort_sliding *sliding, const tort_sliding_walk *walk);
-/* For tort_parallel: the cost of a row of outputs, where each costs `each` for every element that it can see. */
+/* Cost of a row of outputs for tort_parallel, where each costs `each` for every element that it can see. */
 int64_t tort_sliding_row_cost(const tort_sliding *sliding, int64_t each);
-/* Of the outputs first..last along the last axis those, *from .. *to, that see the input at kernel position k. */
+/* Range *from .. *to-1 of the outputs first .. last-1 along the last axis that see the input at kernel position k. */
 void tort_sliding_span(const tort_sliding *sliding, int64_t k, int64_t first, int64_t last, int64_t *from, int64_t *to);
 /* acc[i * acc_step] += weight * in[first + i * in_step] for i < count; `in` is of type float or double. */
 void tort_sliding_add(tort_type type, double *acc, int64_t acc_step, const void *in, int64_t first, int64_t in_step,

@@ -1,16 +1,16 @@
 /* softmax.c - Softmax, LogSoftmax and Hardmax: normalisation of every lane along an axis.
  *
  * Until opset 12 the tensor is coerced to a matrix at `axis`, whose rows are the lanes; from 13 on the lanes lie along
- * `axis` alone. Both are one [outer, length, inner] view, which resolve decides; the loops know no versions.
- * The loops compute in double and round once to the element type. A lane that holds NaN, +inf or nothing but -inf
- * becomes NaN, which exported models rely on (they test for it after a fully masked row). */
+ * `axis` alone. Both are one [outer, length, inner] view, which resolve computes; the loops know no versions. The loops
+ * compute in double and round once to the element type. A lane with NaN, with +inf or with -inf only becomes NaN, which
+ * exported models rely on (they test for it after a fully masked row). */
 #include "ops/extent.h"
 #include "ops/numeric.h"
 #include "ops/softmax.h"
 
 #include <math.h>
 
-typedef enum softmax_kind { SOFTMAX, LOG_SOFTMAX, HARDMAX } softmax_kind; /* the variants of the rows */
+typedef enum softmax_kind { SOFTMAX, LOG_SOFTMAX, HARDMAX } softmax_kind; /* values of tort_op.variant */
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ tort_status tort_resolve_softmax_axis(tort_resolve *resolve) {
 
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
-/* What one lane is normalised by. */
+/* Statistics of one lane. */
 typedef struct softmax_lane {
     double max, sum, log_sum; /* the largest element; the sum of exp(x - max), and its logarithm */
     int64_t max_index;        /* of the first largest element */
@@ -71,7 +71,7 @@ typedef struct softmax_task {
     softmax_kind kind;
 } softmax_task;
 
-/* Lanes that are contiguous: a block is a part of one lane. */
+/* Normalises contiguous lanes: a block is a part of one lane. */
 static void normalize_rows(void *arg, int64_t begin, int64_t end) {
     const softmax_task *task = arg;
     const int64_t length = task->params->length;
@@ -100,7 +100,7 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Lanes whose elements are `inner` apart: a block holds one element each of neighbouring lanes. */
+/* Normalises lanes whose elements are `inner` apart: a block holds one element each of neighbouring lanes. */
 static void normalize_columns(void *arg, int64_t begin, int64_t end) {
     const softmax_task *task = arg;
     const int64_t length = task->params->length, inner = task->params->inner;

@@ -7,7 +7,7 @@
 
 enum {
     TILE = 16,    /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
-    SHORT_ROW = 8 /* a row that is not worth a call of its own */
+    SHORT_ROW = 8 /* shorter rows are not worth a call each */
 };
 
 void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride) {
@@ -23,8 +23,8 @@ typedef struct element16 {
     uint64_t a, b;
 } element16;
 
-/* For one size of element: a row with any strides, and a square of TILE rows that are columns of the input. The
- * pointers stand at the first element; strides are in elements. */
+/* Copy functions for one element size: a row with any strides, and a square of TILE rows that are columns of the input.
+ * Pointers are to the first element; strides are in elements. */
 typedef struct element_mover {
     void (*row)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t count);
     void (*tile)(void *dst, int64_t dst_row, const void *src, int64_t src_column);
@@ -56,7 +56,7 @@ MOVER(uint32_t)
 MOVER(uint64_t)
 MOVER(element16)
 
-/* NULL for packed types. */
+/* Copy functions of a type; NULL for packed types. */
 static const element_mover *find_mover(tort_type type) {
     static const element_mover movers[] = {{row_uint8_t, tile_uint8_t},
                                            {row_uint16_t, tile_uint16_t},
@@ -112,7 +112,7 @@ bool tort_box_simplify(const tort_box *box, tort_box *out) {
     return true;
 }
 
-/* Moves dimension `from` inwards to place `to`. The order of the dims does not matter to a copy. */
+/* Moves dimension `from` inwards to position `to`: a copy does not depend on the order of the dims. */
 static void move_dim(tort_box *box, int32_t from, int32_t to) {
     int64_t dim = box->dims[from], dst_stride = box->dst_strides[from], src_stride = box->src_strides[from];
     for (int32_t k = from; k < to; k++) {
@@ -130,7 +130,7 @@ static int64_t distance(const tort_box *box, int32_t k) {
     return (dst < 0 ? -dst : dst) + (src < 0 ? -src : src);
 }
 
-/* The dim to walk along where the last one is short: of the long ones the one with the nearest neighbours. */
+/* Dimension to walk along if the last one is short: among the long ones that with the nearest neighbours. */
 static int32_t best_row(const tort_box *box) {
     int32_t best = box->rank - 1;
     for (int32_t k = best - 1; k >= 0; k--) {
@@ -140,7 +140,7 @@ static int32_t best_row(const tort_box *box) {
     return best;
 }
 
-/* Chooses the order of the loops; returns how many dims the innermost item covers (see copy_job). */
+/* Chooses the order of the loops; returns the number of dims that the innermost item covers (see copy_job). */
 static int32_t order_loops(tort_box *box) {
     int32_t last = box->rank - 1;
     if (box->dims[last] < SHORT_ROW) {
@@ -187,7 +187,7 @@ static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first
     }
 }
 
-/* Items begin..end of the outer dims, in row-major order. */
+/* Copies items begin .. end-1 of the outer dims, in row-major order. */
 static void copy_items(void *arg, int64_t begin, int64_t end) {
     const copy_job *job = arg;
     const tort_box *box = job->box;

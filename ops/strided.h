@@ -1,8 +1,8 @@
-/* strided.h - copying a box of elements between two strided layouts: what Slice, Transpose, Expand, Tile, Concat,
- * Split, DepthToSpace and others come down to.
+/* strided.h - copying a box of elements between two strided layouts, for Slice, Transpose, Expand, Tile, Concat, Split,
+ * DepthToSpace and others.
  *
- * Works for every element type; strides may be zero (repeat) or negative (reverse). Dimensions that lie one behind
- * the other in both layouts are merged, and a transposition goes by square blocks. */
+ * Works for every element type; strides may be zero (repeat) or negative (reverse). Dimensions that are contiguous in
+ * both layouts are merged, and a transposition goes by square blocks. */
 #ifndef TORT_OPS_STRIDED_H
 #define TORT_OPS_STRIDED_H
 
@@ -10,8 +10,8 @@
 
 #define TORT_BOX_RANK (2 * TORT_MAX_RANK)
 
-/* In elements. dst and src point at element 0 of a tensor; the box starts at elements dst_first and src_first.
- * No two elements of the box have the same place in dst. */
+/* Strides and offsets are in elements. dst and src point to element 0 of a tensor; the box starts at elements dst_first
+ * and src_first. No two elements of the box have the same position in dst. */
 typedef struct tort_box {
     int32_t rank;
     int64_t dims[TORT_BOX_RANK];
@@ -19,18 +19,18 @@ typedef struct tort_box {
     int64_t dst_first, src_first;
 } tort_box;
 
-/* Appends a dimension inside those that the box has. */
+/* Appends an innermost dimension. */
 void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride);
-/* The same box with dims of 1 left out, and dims merged that lie one behind the other in both layouts; rank 1 at least.
- * False: the box is empty. */
+/* The same box without dims of 1, and with dims merged that are contiguous in both layouts; rank 1 at least. False: the
+ * box is empty. */
 bool tort_box_simplify(const tort_box *box, tort_box *simple);
-/* Copies a box somewhere: in host memory, or on a device. */
+/* Function that copies a box, in host memory or on a device. */
 typedef tort_status (*tort_box_mover)(const tort_call *call, tort_type type, void *dst, const void *src,
                                       const tort_box *box);
-/* The mover of host memory; on several threads where that pays. Always TORT_OK. */
+/* Mover for host memory, on several threads where that pays. Always TORT_OK. */
 tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);
 
-/* Operators that come down to boxes, for whoever can move one: each decodes params and shapes and moves box by box. */
+/* Operators made of box copies, for any mover: each decodes params and shapes and moves box by box. */
 tort_status tort_move_transpose(const tort_call *call, tort_box_mover move);
 tort_status tort_move_depth_to_space(const tort_call *call, tort_box_mover move);
 tort_status tort_move_space_to_depth(const tort_call *call, tort_box_mover move);

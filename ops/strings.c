@@ -1,6 +1,6 @@
 /* strings.c - StringConcat, StringSplit, StringNormalizer. Strings are UTF-8; their bytes are shared where they can be.
  *
- * How many parts StringSplit makes and how many strings StringNormalizer leaves depends on data: infer counts them. */
+ * The numbers of parts of StringSplit and of strings that StringNormalizer keeps depend on data: infer counts them. */
 #include "ops/broadcast.h"
 #include "ops/shapes.h"
 
@@ -41,10 +41,10 @@ static tort_status concat_reference(const tort_call *call) {
 
 typedef struct split_params {
     tort_list delimiter;
-    int64_t limit; /* of splits */
+    int64_t limit; /* maximum number of splits */
 } split_params;
 
-/* How to split: an empty delimiter stands for runs of white space. */
+/* Rule of a split: an empty delimiter stands for runs of white space. */
 typedef struct splitter {
     tort_string delimiter;
     int64_t limit;
@@ -77,7 +77,7 @@ static void skip(tort_string *text, size_t count) {
     text->length -= count;
 }
 
-/* Splits a text into `parts` (NULL: only counts); what is left after the last split is a part as it is. */
+/* Splits a text into `parts` (NULL: only counts); the rest after the last allowed split is one part. */
 static int64_t split_text(const splitter *how, tort_string text, tort_string *parts) {
     bool spaces = how->delimiter.length == 0;
     int64_t count = 0;
@@ -94,7 +94,7 @@ static int64_t split_text(const splitter *how, tort_string text, tort_string *pa
     }
 }
 
-/* The most parts that a string of known contents has. */
+/* Largest number of parts of a string of known contents. */
 static int64_t widest_split(const tort_node_view *node, int64_t count) {
     const tort_string *texts = node->inputs[0].data;
     const tort_attribute *delimiter = tort_attr(node, "delimiter");
@@ -162,11 +162,11 @@ typedef struct stopwords {
     bool case_sensitive;
 } stopwords;
 
-/* A letter of two bytes in UTF-8 (Latin-1, Latin Extended-A, Greek, Cyrillic) in the other case. Letters whose other
- * case has another length, and all further alphabets, stay as they are. */
+/* Changes the case of a letter of one or two bytes in UTF-8 (ASCII, Latin-1, Latin Extended-A, Greek, Cyrillic).
+ * Letters whose other case has another length, and all further alphabets, stay as they are. */
 static uint32_t change_letter(uint32_t c, bool lower) {
     static const struct {
-        uint32_t first, last, distance; /* of the capitals; to the small letters */
+        uint32_t first, last, distance; /* first, last: capitals; distance: to the small letters */
     } ranges[] = {{'A', 'Z', 32},     {0xC0, 0xD6, 32},   {0xD8, 0xDE, 32},   {0x388, 0x38A, 37},
                   {0x391, 0x3A1, 32}, {0x3A3, 0x3AB, 32}, {0x386, 0x386, 38}, {0x38E, 0x38F, 63},
                   {0x38C, 0x38C, 64}, {0x410, 0x42F, 32}, {0x400, 0x40F, 80}};
@@ -197,7 +197,7 @@ static void change_case(const char *in, size_t length, bool lower, char *out) {
     }
 }
 
-/* Equal, or equal but for the case. Changing case keeps lengths, so it can go letter by letter. */
+/* True if equal, or equal but for the case. Changing case keeps lengths, so it can go letter by letter. */
 static bool same_text(tort_string a, tort_string b, bool case_sensitive) {
     if (a.length != b.length) return false;
     for (size_t i = 0; i < a.length; i++) {
@@ -221,7 +221,7 @@ static bool is_stopword(const stopwords *stop, tort_string text) {
     return false;
 }
 
-/* How many of the strings of known contents stay; at least one, which is then empty. */
+/* Number of strings of known contents that stay; at least one, which is then empty. */
 static int64_t count_kept(const tort_node_view *node, int64_t length) {
     const tort_string *texts = node->inputs[0].data;
     const tort_attribute *words = tort_attr(node, "stopwords");

@@ -1,4 +1,5 @@
-/* tensor_scatter.c - TensorScatter: writes new keys or values into a cache of fixed length, one place a batch. */
+/* tensor_scatter.c - TensorScatter: writes new keys or values into a cache of fixed length, at one position per batch
+ * entry. */
 #include "ops/tensor_scatter.h"
 
 #include "ops/numeric.h"

@@ -1,8 +1,8 @@
-/* tfidf.c - TfIdfVectorizer: how often each n-gram of a pool stands in a row of tokens.
+/* tfidf.c - TfIdfVectorizer: counts how often each n-gram of a pool occurs in a row of tokens.
  *
- * An n-gram of a row is n of its tokens, each `distance` behind the one before, for all distances up to
- * max_skip_count + 1. The pool becomes a hash table in scratch memory; the n-grams of the rows are looked up in it.
- * Source: ONNX operator TfIdfVectorizer-9. */
+ * An n-gram of a row is n of its tokens, each `distance` behind the one before, for all distances up to max_skip_count
+ * + 1. The pool becomes a hash table in scratch memory; the n-grams of the rows are looked up in it. Source: ONNX
+ * operator TfIdfVectorizer-9. */
 #include "ops/shapes.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@ typedef enum tfidf_mode { MODE_TF, MODE_IDF, MODE_TFIDF } tfidf_mode;
 
 typedef struct tfidf_params {
     tfidf_mode mode;
-    int64_t shortest, longest, distances; /* of n-grams; `longest` is one that the pool may have */
+    int64_t shortest, longest, distances; /* lengths of n-grams, at most the pool's; number of distances */
     int64_t columns, grams;               /* of the output; n-grams of the pool, of any length */
     int64_t rows, width;                  /* of the input */
     int64_t slots;                        /* of the table: a power of two */
-    size_t grams_at, hashes_at, slots_at; /* where in scratch memory */
+    size_t grams_at, hashes_at, slots_at; /* offsets in scratch memory */
     tort_list counts, indexes, weights, pool;
 } tfidf_params;
 
@@ -44,7 +44,7 @@ static tort_status read_lengths(const tort_node_view *node, tfidf_params *params
     return TORT_OK;
 }
 
-/* The attribute that is the pool, for a type of the input that may be unknown. */
+/* Finds the attribute that is the pool, whose kind must fit the type of the input. */
 static tort_status find_pool(const tort_node_view *node, const tort_attribute **pool, tort_error *error) {
     const tort_attribute *numbers = tort_attr(node, "pool_int64s"), *texts = tort_attr(node, "pool_strings");
     const tort_type type = node->inputs[0].type;
@@ -59,7 +59,7 @@ static tort_status find_pool(const tort_node_view *node, const tort_attribute **
     return TORT_OK;
 }
 
-/* Where in the pool the n-grams of `length` tokens end. */
+/* End of the n-grams of `length` tokens in the pool. */
 static int64_t grams_end(const int64_t *counts, int64_t lengths, int64_t length, int64_t pool) {
     return length < lengths ? counts[length] : pool;
 }
@@ -128,13 +128,13 @@ static tort_status tfidf_infer(tort_infer *infer) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* An n-gram of the pool; `next` is another one of the same tokens, -1. */
+/* An n-gram of the pool; `next` is another one of the same tokens, or -1. */
 typedef struct gram {
     int64_t start, length, column, next;
     float weight;
 } gram;
 
-/* Adds room for `count` elements behind `total`. */
+/* Adds room for `count` elements to `total`; *at: its offset. */
 static bool add_room(size_t *total, int64_t count, size_t size, size_t *at) {
     size_t bytes;
     *at = *total;
@@ -164,7 +164,7 @@ static tort_status tfidf_resolve(tort_resolve *resolve) {
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
-/* Numbers or strings: of a tensor, or (params set) of the pool. */
+/* Tokens, numbers or strings: of a tensor, or (params set) of the pool. */
 typedef struct tokens {
     tort_type type;
     const void *data;
@@ -209,7 +209,8 @@ typedef struct vectorizer {
     float *output;
 } vectorizer;
 
-/* The slot of `length` tokens from `first` on, `distance` apart, which is empty where the pool does not have them. */
+/* Slot of the n-gram of `length` tokens from `first` on, `distance` apart; an empty one if the pool does not have
+ * it. */
 static int32_t *find_slot(const vectorizer *v, uint64_t hash, const tokens *t, int64_t first, int64_t distance,
                           int64_t length) {
     const uint64_t mask = (uint64_t)v->params->slots - 1;
@@ -256,7 +257,7 @@ static void found(const vectorizer *v, const gram *g, float *row) {
     }
 }
 
-/* Looks up the n-grams that begin with one token of the input, of `left` tokens in its row. */
+/* Looks up the n-grams that begin with token `first` of the input, with `left` tokens to the end of its row. */
 static void look_from(const vectorizer *v, int64_t first, int64_t left, int64_t distance, int64_t shortest,
                       float *row) {
     uint64_t hash = 0;
@@ -268,7 +269,8 @@ static void look_from(const vectorizer *v, int64_t first, int64_t left, int64_t 
     }
 }
 
-/* Distances matter from two tokens on; those as long as the row find none. */
+/* Looks up all n-grams of a row. Single tokens have no distance and count once; distances as long as the row find
+ * none. */
 static void look_row(const vectorizer *v, int64_t begin, float *row) {
     const tfidf_params *params = v->params;
     int64_t shortest = params->shortest;

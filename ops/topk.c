@@ -36,7 +36,7 @@ typedef struct topk_entry {
     int64_t index;
 } topk_entry;
 
-/* Lanes are divided among this many items of work, each with a heap of its own in scratch. */
+/* Number of workers that share the lanes, each with its own heap in scratch. */
 static int64_t worker_count(const tort_topk_params *params) {
     const int64_t max = 64, lanes = params->outer * params->inner;
     return lanes < max ? lanes : max;
@@ -62,7 +62,7 @@ static tort_status resolve_topk(tort_resolve *resolve) {
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-/* A number as an unsigned integer of the same order; both zeros are equal, NaN is above infinity. */
+/* Key of a number: an unsigned integer of the same order; both zeros are equal, NaN is above infinity. */
 static uint64_t float_key(double x) {
     uint64_t bits;
     if (x != x) return UINT64_MAX;
@@ -91,7 +91,7 @@ static bool worse(topk_entry a, topk_entry b) {
     return a.key < b.key || (a.key == b.key && a.index > b.index);
 }
 
-/* Lets the entry at `at` sink in a heap whose worst entry is at 0. */
+/* Sifts the entry at `at` down in a heap whose worst entry is at 0. */
 static void sink(topk_entry *heap, int64_t count, int64_t at) {
     topk_entry entry = heap[at];
     for (;;) {
@@ -105,12 +105,12 @@ static void sink(topk_entry *heap, int64_t count, int64_t at) {
     heap[at] = entry;
 }
 
-/* The lane's best k entries, best first. */
+/* Selects the lane's best k entries into `heap`, best first. */
 static void select_lane(const tort_topk_params *params, const tort_tensor *input, int64_t base, topk_entry *heap) {
     const int64_t k = params->k;
     uint64_t keys[TORT_BLOCK];
     for (int64_t first = 0; first < params->length;) {
-        /* Neighbours of a lane are `inner` apart: only where that is 1 do blocks pay. */
+        /* Elements of a lane are `inner` apart: blocks pay only if that is 1. */
         int64_t count = params->inner == 1 ? tort_block_count(params->length, first) : 1;
         load_keys(input, base + first * params->inner, count, params->largest, keys);
         for (int64_t i = 0; i < count; i++) {

@@ -4,7 +4,7 @@
 
 #include "runtime/tinyort.h"
 
-/* The input seen as [outer, length, inner], the outputs as [outer, k, inner]. Of equal elements the one with the lower
+/* Views the input as [outer, length, inner], the outputs as [outer, k, inner]. Of equal elements the one with the lower
  * index comes first; NaN counts as larger than every number. Output is sorted whatever `sorted` says. */
 typedef struct tort_topk_params {
     int64_t outer, length, inner, k;

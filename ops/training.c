@@ -1,6 +1,6 @@
 /* training.c - Adagrad, Adam, Momentum: one step of an optimizer over any number of tensors.
  *
- * Inputs are the learning rate R, the number of steps before T, then groups of as many tensors each: the values X,
+ * Inputs are the learning rate R, the number T of steps so far, then groups of as many tensors each: the values X,
  * their gradients G, and one or two states of the optimizer. Outputs are the new X and the new states, in the same
  * groups. Computed in double and rounded once. Sources: ONNX operators Adagrad-1, Adam-1 and Momentum-1 of
  * ai.onnx.preview.training. */
@@ -12,7 +12,7 @@
 enum { RATE, STEPS, TENSORS, MAX_STATES = 2 }; /* inputs */
 
 typedef struct training_params {
-    int32_t tensors, states; /* in each group; groups of states */
+    int32_t tensors, states; /* tensors per group; number of groups of states */
     bool nesterov;
     double norm, norm_post, alpha, beta, epsilon, decay;
 } training_params;
@@ -23,7 +23,7 @@ static int32_t states_of(const tort_node_view *node) {
     return strcmp(node->op->name, "Adam") ? 1 : 2;
 }
 
-/* Tensors of a group; TORT_E_MODEL where the inputs are no whole groups. */
+/* Counts the tensors of a group; TORT_E_MODEL if the inputs are not whole groups. */
 static tort_status count_tensors(const tort_node_view *node, int32_t *tensors, tort_error *error) {
     const int32_t groups = 2 + states_of(node), given = node->input_count - TENSORS;
     *tensors = given / groups;
@@ -32,7 +32,7 @@ static tort_status count_tensors(const tort_node_view *node, int32_t *tensors, t
                      (int)groups);
 }
 
-/* What belongs to one X has its type and shape. */
+/* Checks that input i has the type and shape of the X to which it belongs. */
 static tort_status check_tensor(const tort_infer *infer, int32_t x, int32_t i) {
     const tort_info *value = &infer->node->inputs[x], *other = &infer->node->inputs[i];
     if (!tort_has_input(infer->node, i)) return tort_fail(infer->error, TORT_E_MODEL, "input %d is missing", (int)i);
@@ -86,7 +86,8 @@ static tort_status training_resolve(tort_resolve *resolve) {
 
 /* ---- one element ------------------------------------------------------------------------------------------------- */
 
-/* `rate` is what the operator makes of R and T; `gradient` weighs a gradient in the momentum. */
+/* Update of one tensor. `rate`: learning rate, computed from R and T; `gradient`: weight of a gradient in the
+ * momentum. */
 typedef struct update {
     const tort_call *call;
     const training_params *params;

@@ -42,7 +42,7 @@ static tort_status transpose_infer(tort_infer *infer) {
     return data->rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
 }
 
-/* Do all axes longer than 1 keep their order? */
+/* True if all axes longer than 1 keep their order, so that the output has the bytes of the input. */
 static bool keeps_bytes(const tort_info *data, const int32_t *perm) {
     int32_t last = -1;
     bool keeps = data->rank > 0 && tort_shape_known(data);
@@ -116,7 +116,7 @@ static tort_status multiply(const tort_infer *infer, tort_dim d, int64_t by, tor
     return TORT_OK;
 }
 
-/* Either operator: the one divides what the other multiplies. */
+/* Infers either operator: one divides what the other multiplies. */
 static tort_status depth_space_infer(tort_infer *infer, bool to_space) {
     const tort_info *input = &infer->node->inputs[0];
     tort_depth_space_params params;
@@ -149,8 +149,8 @@ static tort_status space_to_depth_infer(tort_infer *infer) {
     return depth_space_infer(infer, false);
 }
 
-/* The six dims that both tensors are made of, and their strides in the deep [N, C*block*block, H, W] and in the wide
- * [N, C, H*block, W*block]. */
+/* The six dims that make up both tensors, and their strides in the deep [N, C*block*block, H, W] and in the wide [N, C,
+ * H*block, W*block]. */
 typedef struct six_dims {
     int64_t dims[6], deep[6], wide[6];
 } six_dims;

@@ -4,7 +4,7 @@
 
 #include "runtime/op.h"
 
-/* A pixel of C*block*block channels against a block*block square of pixels with C channels. */
+/* Exchange of a pixel with C*block*block channels for a block*block square of pixels with C channels. */
 typedef struct tort_depth_space_params {
     int64_t block;
     bool channel_first; /* mode CRD: depth is (C, block, block); else DCR: (block, block, C) */

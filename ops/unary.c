@@ -53,7 +53,7 @@ FLOAT_FUNCTIONS(DEFINE)
     TORT_MAP_LOOP(name##_doubles, double, void, of_double)
 NUMBER_FUNCTIONS(DEFINE_NUMBERS)
 
-/* The variant of the rows is one of these. */
+/* Values of tort_op.variant: indices into maps[]. */
 #define NAME(name, ...) MAP_##name,
 enum { FLOAT_FUNCTIONS(NAME) NUMBER_FUNCTIONS(NAME) };
 #define MAP(name, of_float, of_double, cost) {name##_floats, name##_doubles, NULL, NULL, cost},
@@ -67,7 +67,7 @@ static tort_status run_map(const tort_call *call) {
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-/* The variant of the rows is what flips in a byte: 0xff for all bits, 1 for bools. */
+/* tort_op.variant is the mask of bits to flip in a byte: 0xff for all bits, 1 for bools. */
 static tort_status run_flipped(const tort_call *call) {
     const uint8_t flip = (uint8_t)call->op->variant;
     const tort_tensor *x = &call->inputs[0];
@@ -96,7 +96,7 @@ static tort_status resolve_is_inf(tort_resolve *resolve) {
 typedef struct predicate {
     const tort_call *call;
     bool nan;
-    double low, high; /* for IsInf: values that count; NaN where none does */
+    double low, high; /* for IsInf: the infinities that count, or NaN */
 } predicate;
 
 static void test_blocks(void *arg, int64_t begin, int64_t end) {

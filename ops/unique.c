@@ -1,13 +1,13 @@
 /* unique.c - Unique: the different elements of a tensor, or its different slices along an axis.
  *
- * Slices are compared element by element in row-major order; NaNs are equal to each other and come last. How many
- * there are is known only with the data: infer sorts to count them, and the loop sorts again. */
+ * Slices are compared element by element in row-major order; NaNs are equal to each other and come last. The number of
+ * different ones is known only with the data: infer sorts to count them, and the loop sorts again. */
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
 #include <string.h>
 
-/* A tensor as [outer, slices, inner]; slice s is all elements (o, s, i). */
+/* Views a tensor as [outer, slices, inner]; slice s is all elements (o, s, i). */
 typedef struct slices {
     tort_type type;
     const void *data;
@@ -17,7 +17,7 @@ typedef struct slices {
 typedef struct unique_params {
     bool flat, sorted;
     int32_t axis;
-    int32_t indices, inverse, counts; /* outputs; -1: the operator has none */
+    int32_t indices, inverse, counts; /* output indices; -1: the operator has no such output */
 } unique_params;
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static int compare_slices(const slices *s, int64_t a, int64_t b) {
 }
 
 /* Fills `order` with the slices' numbers, sorted; equal ones in the order of the tensor. Both arrays have s->count
- * entries. A merge sort from short runs to long ones. */
+ * entries. Merge sort, bottom up. */
 static void sort_slices(const slices *s, int64_t *order, int64_t *spare) {
     for (int64_t i = 0; i < s->count; i++) order[i] = i;
     for (int64_t run = 1; run<s->count; run = run> s->count / 2 ? s->count : 2 * run) {
@@ -157,7 +157,7 @@ static tort_status unique_infer(tort_infer *infer) {
     return TORT_OK;
 }
 
-enum { SCRATCH_ARRAYS = 4 }; /* of a number a slice, see unique_reference */
+enum { SCRATCH_ARRAYS = 4 }; /* each with a number per slice, see unique_reference */
 
 static tort_status unique_resolve(tort_resolve *resolve) {
     const tort_info *input = &resolve->node->inputs[0];

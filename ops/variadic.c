@@ -1,11 +1,11 @@
 /* variadic.c - Sum, Mean, Max and Min of any number of tensors, broadcast.
  *
  * A block of the output is computed at a time: every input is gathered, broadcast, and joined to the block, which is
- * rounded to the type once. Max and Min let NaN through. */
+ * rounded to the type once. In Max and Min NaN wins. */
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
 
-typedef enum join { JOIN_SUM, JOIN_MEAN, JOIN_MAX, JOIN_MIN } join; /* the variants of the rows */
+typedef enum join { JOIN_SUM, JOIN_MEAN, JOIN_MAX, JOIN_MIN } join; /* values of tort_op.variant */
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -46,12 +46,12 @@ typedef union block {
 typedef struct joining {
     const tort_call *call;
     join how;
-    const tort_tensor *input; /* the one at hand */
-    int64_t begin;            /* of the block */
+    const tort_tensor *input; /* the current one */
+    int64_t begin;            /* first element of the block */
     block *block;
 } joining;
 
-/* A row of the first input fills the block, one of another joins it. */
+/* Fills the block with a row of the first input, or joins a row of another one to it. */
 static void join_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
     const joining *j = arg;
     tort_type type = j->input->type;

@@ -1,9 +1,9 @@
-/* vector_math.h - exp, log, tanh, erf and what follows from them for float, without a branch or a call, so that plain
- * loops over them become vector code. For ops/ and kernels/; double goes through the C library.
+/* vector_math.h - exp, log, tanh, erf and functions derived from them for float, without branches or calls, so that
+ * compilers vectorize plain loops over them. For ops/ and kernels/; double goes through the C library.
  *
- * Polynomials are our own fits (weighted least squares, driven towards the smallest maximum), evaluated by Horner's
- * rule. Errors are against the exact value, in units of the last place (ulp), measured over all floats. NaN stays NaN,
- * infinities give the limit, subnormal results are right too. */
+ * The polynomials are fitted by weighted least squares, iterated towards the smallest maximum, and evaluated by
+ * Horner's rule. Errors are against the exact value, in units of the last place (ulp), measured over all floats. NaN
+ * stays NaN, infinities give the limit, subnormal results are right too. */
 #ifndef TORT_OPS_VECTOR_MATH_H
 #define TORT_OPS_VECTOR_MATH_H
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A call in a loop would stop vectorization, so the compiler has no say. */
+/* Forces inlining: a call in a loop would prevent vectorization. */
 #define TORT_INLINE static inline __attribute__((always_inline))
 
 TORT_INLINE float tort_float_of_bits(uint32_t bits) {
@@ -45,7 +45,7 @@ TORT_INLINE float tort_expf(float x) {
     return p * first * second;
 }
 
-/* e^x for x <= 0, within 1.5 ulp; 0 where that is no normal number, below -87.336: so 2^n is a single factor. */
+/* e^x for x <= 0, within 1.5 ulp; subnormal results, below x = -87.336, are 0, so that 2^n is a single factor. */
 TORT_INLINE float tort_exp_downf(float x) {
     const float round = 0x1.8p23f; /* as in tort_expf */
     float shifted = x * 0x1.715476p0f + round, n = shifted - round;
@@ -105,7 +105,7 @@ TORT_INLINE float tort_softplusf(float x) {
     return (x > 0.0f ? x : 0.0f) + (tort_logf(u) + (e - (u - 1.0f)) / u);
 }
 
-/* Within 2 ulp. */
+/* Tanh, within 2 ulp. */
 TORT_INLINE float tort_tanhf(float x) {
     float a = fabsf(x), z = x * x;
     float p = -0.005717036561f;
@@ -124,13 +124,14 @@ TORT_INLINE float tort_sigmoidf(float x) {
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
-/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
+/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x; from x = 20 on the factor is 1, and n^2 must not
+ * overflow. */
 TORT_INLINE float tort_mishf(float x) {
     float n = tort_expf(x < 20.0f ? x : 20.0f), above = n * (n + 2.0f);
     return x * (above / (above + 2.0f));
 }
 
-/* Within 2 ulp: a polynomial below 0.9; above it 1 - e^-q, where the polynomial q is -log(erfc). */
+/* Erf, within 2 ulp: a polynomial below 0.9; above it 1 - e^-q, where the polynomial q is -log(erfc). */
 TORT_INLINE float tort_erff(float x) {
     float a = fabsf(x), z = x * x;
     float p = 8.538839154237e-05f;

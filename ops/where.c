@@ -1,4 +1,4 @@
-/* where.c - Where: elements of X or Y by a condition, all three broadcast; any type, moved by its size. */
+/* where.c - Where: elements of X or Y by a condition, all three broadcast; any type, copied by its size. */
 #include "ops/broadcast.h"
 #include "ops/shapes.h"
 
@@ -25,7 +25,7 @@ static tort_status infer_where(tort_infer *infer) {
     return tort_infer_set_integers(infer, 0, out, count);
 }
 
-/* Elements by their size; called with constant steps, so that the usual cases become vector code. */
+/* Chooses elements of one size; called with constant steps, so that compilers vectorize the usual cases. */
 #define DEFINE(ctype, name)                                                                                            \
     static inline void choose_##name(int64_t count, const uint8_t *c, int64_t c_step, const ctype *x, int64_t x_step,  \
                                      const ctype *y, int64_t y_step, ctype *out) {                                     \

@@ -5,11 +5,10 @@
 
 #include "runtime/op.h"
 
-/* Scratch for those of the first `count` inputs that have the type of the first. False: more than a size_t. Dims that
- * are not known count as 0. */
+/* Bytes of scratch for those of the first `count` inputs that have the type of the first; unknown dims count as 0.
+ * False: overflow. */
 bool tort_widen_scratch(const tort_node_view *node, int32_t count, size_t *bytes);
-/* Pointers to the first `count` inputs, which share a type; now of type *type (float or double); NULL where one is
- * absent. */
+/* Sets data to the first `count` inputs, which share a type, as *type (float or double); NULL for absent ones. */
 void tort_widen_inputs(const tort_call *call, int32_t count, tort_type *type, const void **data);
 double tort_wide_element(tort_type type, const void *data, int64_t i); /* of a float or double array */
 

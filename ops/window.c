@@ -6,7 +6,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* What input i, one integer, says of a dimension: value / divisor + more. */
+/* Infers a dimension from input i, one integer: value / divisor + more. */
 static tort_status infer_length(tort_infer *infer, int32_t i, const char *name, int64_t divisor, int64_t more,
                                 tort_dim *out) {
     tort_scalar value;
@@ -84,7 +84,7 @@ static double hertz_to_mel(double hertz) {
     return 2595 * log10(1 + hertz / 700);
 }
 
-/* The spectrogram bin of point k. */
+/* Spectrogram bin of point k. */
 static int64_t bin_of(const mel *m, int64_t k) {
     double hertz = 700 * (pow(10, (m->low + (double)k * m->step) / 2595) - 1);
     return tort_double_to_int64(floor((double)(m->length + 1) * hertz / (double)m->rate));
@@ -101,7 +101,7 @@ static mel read_mel(const tort_call *call) {
     return m;
 }
 
-/* Column i is a triangle over the bins of points i, i + 1 and i + 2. */
+/* Fills column i with a triangle over the bins of points i, i + 1 and i + 2. */
 static tort_status run_mel(const tort_call *call) {
     const tort_tensor *out = &call->outputs[0];
     int64_t rows = out->dims[0], columns = out->dims[1];

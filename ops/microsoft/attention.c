@@ -1,5 +1,5 @@
-/* attention.c - Attention of com.microsoft: one product makes queries, keys and values of the input; keys and values of
- * earlier runs are in one tensor, the keys first. Read next: heads.h. */
+/* attention.c - Attention of com.microsoft: one product computes queries, keys and values from the input; keys and
+ * values of earlier runs are in one tensor, the keys first. Read next: heads.h. */
 #include "ops/microsoft/heads.h"
 #include "ops/shapes.h"
 
@@ -8,7 +8,7 @@
 enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS, PAST_COUNT }; /* inputs */
 enum { OUTPUT, PRESENT };
 
-/* Elements of a position of Q and K, and of V; -1: not known yet. */
+/* Reads the number of elements of a position of Q and K, and of V; -1: not known yet. */
 static tort_status read_widths(const tort_node_view *node, tort_error *error, int64_t *width, int64_t *value_width) {
     int32_t count = 0;
     const int64_t *sizes = tort_attr_ints(node, "qkv_hidden_sizes", &count);
@@ -60,7 +60,7 @@ tort_status tort_infer_microsoft_attention(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* Q, K and V of all heads lie side by side in a position of the projection. */
+/* Reads the projection, which has Q, K and V of all heads side by side in each position. */
 static tort_status read_projection(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
     const int64_t *dims = node->inputs[INPUT].dims;

@@ -1,7 +1,7 @@
-/* bias.c - com.microsoft: what begins with the sum of a tensor and a bias, which is one row for all rows of the tensor:
- * BiasAdd, BiasDropout, BiasGelu, BiasSplitGelu and FastGelu. And BiasSoftmax, whose bias is a tensor.
+/* bias.c - operators of com.microsoft that first add a bias, one row for all rows of a tensor: BiasAdd, BiasDropout,
+ * BiasGelu, BiasSplitGelu and FastGelu. And BiasSoftmax, whose bias is a tensor.
  *
- * They compute in double and round once. BiasDropout is that of inference: nothing is dropped. */
+ * They compute in double and round once. BiasDropout is inference only: nothing is dropped. */
 #include "ops/microsoft/bias.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
@@ -10,7 +10,7 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* Input 1, if it is there, has one element for each along the last axis of input 0. */
+/* Checks that input 1, if present, has one element for each along the last axis of input 0. */
 static tort_status check_bias(const tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *bias = &infer->node->inputs[1];
     if (!tort_has_input(infer->node, 1) || bias->rank < 0) return TORT_OK;
@@ -23,7 +23,7 @@ static tort_status check_bias(const tort_infer *infer) {
                      (long long)size, (long long)columns);
 }
 
-/* Input i, if it is there, has the shape of input 0. */
+/* Checks that input i, if present, has the shape of input 0. */
 static tort_status check_same(const tort_infer *infer, int32_t i) {
     const tort_info *x = &infer->node->inputs[0], *other = &infer->node->inputs[i];
     if (!tort_has_input(infer->node, i) || x->rank < 0 || other->rank < 0) return TORT_OK;
@@ -96,7 +96,7 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
 
 typedef struct bias_job {
     const tort_bias_params *params;
-    const tort_tensor *x, *bias, *skip, *y; /* bias and skip are NULL where there is none */
+    const tort_tensor *x, *bias, *skip, *y; /* bias and skip: NULL if absent */
     double (*activation)(double x);         /* NULL: none */
     bool split;                             /* the left half of a row times the activation of the right one */
 } bias_job;
@@ -109,7 +109,7 @@ static double gelu_tanh(double x) {
     return 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
 }
 
-/* values += elements of a tensor, if there is one. */
+/* values += elements of a tensor, unless it is NULL. */
 static void add(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
     double other[TORT_BLOCK];
     if (!tensor) return;
@@ -117,7 +117,7 @@ static void add(const tort_tensor *tensor, int64_t first, int64_t count, double 
     for (int64_t i = 0; i < count; i++) values[i] += other[i];
 }
 
-/* Elements of a row from `column` on, with bias and skip. */
+/* Loads elements of a row from `column` on, plus bias and skip. */
 static void load_sums(const bias_job *job, int64_t row, int64_t column, int64_t count, double *values) {
     const int64_t first = row * job->params->columns + column;
     tort_load_doubles(job->x->type, job->x->data, first, count, values);
@@ -176,7 +176,8 @@ static tort_status run_dropout(const tort_call *call) {
 
 /* ---- BiasSoftmax ------------------------------------------------------------------------------------------------- */
 
-/* Lanes of `length` elements. Lane i has lane i / repeated of the bias if inner, else lane i % bias_lanes. */
+/* Lanes of `length` elements. Lane i adds lane i / (lanes / bias_lanes) of the bias if inner, else lane i %
+ * bias_lanes. */
 typedef struct bias_softmax_params {
     int64_t lanes, length, bias_lanes;
     bool inner;

@@ -6,7 +6,7 @@
 
 /* X is `rows` rows of `columns` elements, and the bias is one row. */
 typedef struct tort_bias_params {
-    tort_activation_params gelu; /* as Gelu has them */
+    tort_activation_params gelu; /* the form of Gelu */
     int64_t rows, columns;
 } tort_bias_params;
 

@@ -1,4 +1,4 @@
-/* channels_last.c - tensors with the channels last, seen with the channels first (channels_last.h). */
+/* channels_last.c - shapes and transposed copies of tensors with the channels last (channels_last.h). */
 #include "ops/microsoft/channels_last.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@
 
 enum { PLANAR_INPUTS = 16 }; /* no schema of such an operator has more */
 
-/* X and Y, input and output 0 of a node, and the node as a family sees it that has channels first. */
+/* View of a node whose input 0 and output 0 have the channels first, for a family of ONNX. */
 typedef struct planar_view {
     tort_node_view node;
     tort_info inputs[PLANAR_INPUTS], output;
 } planar_view;
 
-/* The same tensor with its last dimension in place 1; a rank below 3 stays as it is. */
+/* Shape of the same tensor with its last dimension moved to axis 1; a rank below 3 stays as it is. */
 static tort_info channels_first(const tort_info *info) {
     tort_info first = *info;
     if (info->rank < 3) return first;
@@ -22,7 +22,7 @@ static tort_info channels_first(const tort_info *info) {
     return first;
 }
 
-/* The other way round. */
+/* Moves dimension 1 of a shape to the end. */
 static void put_channels_last(tort_info *info) {
     if (info->rank < 3) return;
     const tort_dim channels = info->dims[1];
@@ -64,9 +64,9 @@ tort_status tort_planar_resolve(tort_resolve *resolve, bool channels_last, void 
 
 /* ---- kernels for channels first ---------------------------------------------------------------------------------- */
 
-enum { TILE = 16 }; /* rows and columns: as many lines of a cache are read and written side by side */
+enum { TILE = 16 }; /* rows and columns of a tile: as many cache lines are read and written side by side */
 
-/* Matrices that are turned over. */
+/* Transposition of `rows` x `columns` matrices, tile by tile. */
 typedef struct move_job {
     size_t size; /* of an element */
     const char *from;
@@ -78,7 +78,7 @@ static int64_t tile_end(int64_t first, int64_t count) {
     return first + TILE < count ? first + TILE : count;
 }
 
-/* `size` is a constant where this is called, so that an element is a plain move. */
+/* Transposes a tile. Callers pass a constant `size`, so that an element is a plain move. */
 static inline void move_tile(const move_job *job, size_t size, int64_t tile) {
     const int64_t matrix = tile / (job->row_tiles * job->column_tiles) * job->rows * job->columns;
     const int64_t row = tile / job->column_tiles % job->row_tiles * TILE, row_end = tile_end(row, job->rows);
@@ -103,7 +103,7 @@ static void move_tiles(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* (batch, columns, rows) of elements of `size` bytes from (batch, rows, columns). */
+/* Copies (batch, rows, columns) to (batch, columns, rows), elements of `size` bytes. */
 static void move_channels(const tort_call *call, size_t size, const void *from, void *to, int64_t batch, int64_t rows,
                           int64_t columns) {
     move_job job = {.size = size, .from = from, .to = to, .rows = rows, .columns = columns};
@@ -150,7 +150,7 @@ static tort_tensor planar(const tort_tensor *tensor, char **scratch) {
     return first;
 }
 
-/* The input with its channels first, at *scratch. */
+/* Copies an input with its channels first to *scratch. */
 static tort_tensor move_first(const tort_call *call, const tort_tensor *input, char **scratch) {
     const tort_tensor first = planar(input, scratch);
     const int64_t count = tort_count(input), channels = first.dims[1];

@@ -6,7 +6,7 @@
 
 typedef struct distance_params {
     int64_t a_rows, b_rows, columns;
-    bool root; /* else the square */
+    bool root; /* euclidean; else sqeuclidean */
 } distance_params;
 
 static tort_status infer_distance(tort_infer *infer) {

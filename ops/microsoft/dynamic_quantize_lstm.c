@@ -1,9 +1,9 @@
 /* dynamic_quantize_lstm.c - DynamicQuantizeLSTM: LSTM with weights of 8 bits.
  *
- * What weights are multiplied by becomes uint8 first, with one scale: X as a whole, up to its longest sequence, and the
- * states of all sequences at each step. So all sequences walk together. W is [directions, input, 4 * hidden], R
- * [directions, hidden, 4 * hidden]; their scales and zero points are one a direction or one a column.
- * Read next: rnn.h, quantize.h. */
+ * The other operands of the products are quantized to uint8 first, with one scale: X as a whole, up to its longest
+ * sequence, and the states of all sequences at each step. Therefore all sequences advance together. W is [directions,
+ * input, 4 * hidden], R [directions, hidden, 4 * hidden]; their scales and zero points are one per direction or one per
+ * column. Read next: rnn.h, quantize.h. */
 #include "ops/extent.h"
 #include "ops/matmul.h"
 #include "ops/quantize.h"
@@ -62,7 +62,7 @@ static tort_status check_shapes(const tort_resolve *resolve, const tort_rnn_para
     return TORT_OK;
 }
 
-/* Elements of scratch. */
+/* Numbers of elements of the arrays in scratch. */
 typedef struct lstm_sizes {
     int64_t w, r, x, states, gates;
 } lstm_sizes;
@@ -90,7 +90,7 @@ static tort_status resolve_lstm(tort_resolve *resolve) {
         return tort_fail(resolve->error, TORT_E_MODEL, "hidden_size is %lld; R says %lld",
                          (long long)tort_attr_int(node, "hidden_size"), (long long)p->hidden);
     status = check_shapes(resolve, p);
-    /* Each is no more than a few times a tensor of the node, so that none of the sums is too large. */
+    /* Each size is at most a few times that of a tensor of the node: the sums cannot overflow. */
     const lstm_sizes s = sizes_of(p);
     resolve->scratch_bytes =
         (size_t)(2 * s.states + s.gates) * sizeof(double) + (size_t)(s.w + s.r + s.x + 2 * s.states) * sizeof(float);
@@ -104,12 +104,12 @@ typedef struct lstm_walk {
     const tort_rnn_params *params;
     double *h, *c, *gates;     /* [batch][hidden], and [batch][4 * hidden] */
     float *w, *r;              /* less their zero points */
-    float *x, *state, *spread; /* X and the states as whole numbers, and the states before */
+    float *x, *state, *spread; /* X and the states, quantized; the states as floats */
     float x_scale, state_scale;
     int64_t direction, step, longest;
 } lstm_walk;
 
-/* Whole numbers of uint8 less their zero point; tells the scale. */
+/* Quantizes to integers in the range of uint8, less their zero point, stored as floats; returns the scale. */
 static float round_all(const float *from, int64_t count, float *out) {
     float scale, zero;
     tort_dynamic_scale(from, count, &scale, &zero);
@@ -121,7 +121,7 @@ static float round_all(const float *from, int64_t count, float *out) {
     return scale;
 }
 
-/* Input `weights` less its zero points. */
+/* Widens input `weights` to floats, less its zero points. */
 static void widen_weights(const tort_call *call, int32_t weights, int32_t zeros, float *out) {
     const tort_rnn_params *p = call->params;
     const tort_tensor *from = &call->inputs[weights], *zero = &call->inputs[zeros];
@@ -144,7 +144,7 @@ static int64_t length_of(const lstm_walk *walk, int64_t batch) {
     return lengths ? ((const int32_t *)lengths->data)[batch] : walk->params->length;
 }
 
-/* The step of X that sequence `batch` is at. */
+/* Step of X that sequence `batch` is at. */
 static int64_t position(const lstm_walk *walk, int64_t batch) {
     const bool backwards = walk->params->reverse || walk->direction == 1;
     return backwards ? length_of(walk, batch) - 1 - walk->step : walk->step;
@@ -174,7 +174,7 @@ static void store(const tort_tensor *to, int64_t first, int64_t count, const dou
     if (to) tort_store_doubles(to->type, to->data, first, count, from);
 }
 
-/* One step of the sequences begin .. end-1. */
+/* Makes one step of the sequences begin .. end-1. */
 static void step_sequences(void *arg, int64_t begin, int64_t end) {
     const lstm_walk *walk = arg;
     const tort_rnn_params *p = walk->params;
@@ -202,7 +202,7 @@ static void step_sequences(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* The states that sequences begin in. */
+/* Sets the states that sequences begin in. */
 static void begin_states(const lstm_walk *walk) {
     const int64_t count = sizes_of(walk->params).states;
     const tort_tensor *h = tort_call_input(walk->call, INITIAL_H), *c = tort_call_input(walk->call, INITIAL_C);
@@ -212,8 +212,8 @@ static void begin_states(const lstm_walk *walk) {
     if (c) tort_load_doubles(c->type, c->data, walk->direction * count, count, walk->c);
 }
 
-/* Sequences that end with this number of steps leave their states. Those still count for the scale of the next step, as
- * in ONNX Runtime; then zeros are in their place. */
+/* Outputs the states of the sequences that end after this number of steps. As in ONNX Runtime these states still count
+ * for the scale of the next step; then they become zeros. */
 static void end_sequences(const lstm_walk *walk, int64_t steps) {
     const tort_rnn_params *p = walk->params;
     for (int64_t b = 0; b < p->batch; b++) {

@@ -1,8 +1,9 @@
 /* gated_bias.c - com.microsoft: GatedRelativePositionBias, a bias of scores by the distance of their positions, which
- * each query lets through as far as two gates of its own say. As WavLM has it (arXiv 2110.13900).
+ * each query scales by two gates. From WavLM (arXiv 2110.13900).
  *
- * A gate is the sigmoid of a sum: of the products of a head of the query, plus its bias, with one half of the columns
- * of the weight, which are therefore added up once. ONNX Runtime has a kernel on GPUs alone; this is its text. */
+ * A gate is the sigmoid of a sum: of the products of a head of the query, plus its bias, with all columns of one half
+ * of the weight. The columns of a half are therefore added up once. ONNX Runtime has a kernel for GPUs only, which this
+ * follows. */
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
@@ -29,7 +30,7 @@ static tort_status expect(tort_error *error, const tort_info *info, const char *
     return TORT_OK;
 }
 
-/* Sizes that are not known are -1. */
+/* Reads and checks the sizes; those that are not known are -1. */
 static tort_status read_sizes(const tort_node_view *node, gated_params *p, tort_error *error) {
     const tort_info *in = node->inputs;
     p->batch = tort_known_dim(&in[QUERY], 0);
@@ -91,7 +92,7 @@ static float at(const tort_tensor *tensor, int64_t i) {
     return value;
 }
 
-/* The sums of both halves of a row of `columns`. */
+/* Sums both halves of a row of `columns`. */
 static void add_halves(const tort_tensor *tensor, int64_t row, int64_t columns, float *sums) {
     sums[0] = sums[1] = 0;
     for (int64_t j = 0; j < columns; j++) sums[j >= columns / 2] += at(tensor, row * columns + j);
@@ -101,7 +102,7 @@ static float sigmoid(float x) {
     return 1 / (1 + expf(-x));
 }
 
-/* What lets the biases of one query through; `row` counts (batch, head, position). */
+/* Factor of the biases of one query; `row` counts (batch, head, position). */
 static float gate_of(const tort_call *call, int64_t row) {
     const gated_params *p = call->params;
     const float *sums = call->scratch;

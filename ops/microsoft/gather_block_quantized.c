@@ -1,7 +1,7 @@
 /* gather_block_quantized.c - GatherBlockQuantized: slices of a table that is quantized in blocks, as floats.
  *
- * A table of uint8 has 2, 4 or 8 bits a number, packed along its last dimension; a table of small floats has no zero
- * points, and its scales may be one for a whole dimension. An index out of range gives zeros, as in ONNX Runtime. */
+ * A table of uint8 has 2, 4 or 8 bits per number, packed along its last dimension; a table of small floats has no zero
+ * points, and may have one scale for a whole dimension. An index out of range gives zeros, as in ONNX Runtime. */
 #include <inttypes.h>
 
 #include "ops/extent.h"
@@ -11,9 +11,9 @@ enum { DATA, INDICES, SCALES, ZEROS };
 
 typedef struct gather_block {
     int32_t rank, gather_axis, quantize_axis;
-    tort_type type; /* of the numbers: of uint8 UINT2, UINT4 or UINT8 */
+    tort_type type; /* of the numbers: UINT2, UINT4 or UINT8 if data is uint8 */
     int64_t block;
-    float zero;                  /* where there are no zero points */
+    float zero;                  /* zero point without the input zero_points */
     int64_t dims[TORT_MAX_RANK]; /* of the table in numbers; -1 while not known */
     int64_t scale_strides[TORT_MAX_RANK], zero_strides[TORT_MAX_RANK];
 } gather_block;
@@ -41,7 +41,7 @@ static tort_status read_block(const tort_node_view *node, gather_block *p, tort_
     return tort_fail(error, TORT_E_MODEL, "block_size is %" PRId64 ", expected a power of two from 16 on", p->block);
 }
 
-/* Numbers in a byte of a packed table, 1 of all others: the last dimension counts bytes. */
+/* Numbers per byte of a packed table, whose last dimension counts bytes; 1 for all others. */
 static int64_t packed(const tort_node_view *node, const gather_block *p) {
     return node->inputs[DATA].type == TORT_UINT8 ? 8 / (int64_t)tort_type_bits(p->type) : 1;
 }
@@ -76,7 +76,7 @@ static tort_status read_params(const tort_node_view *node, gather_block *p, tort
     return status;
 }
 
-/* Scales, or zero points, have an element for each block. */
+/* Checks that scales or zero points have an element for each block. */
 static tort_status check_blocks(const tort_infer *infer, const gather_block *p, int32_t i, const char *name) {
     const tort_node_view *node = infer->node;
     const tort_info *info = &node->inputs[i];
@@ -119,7 +119,7 @@ static tort_status infer_gather(tort_infer *infer) {
     return status;
 }
 
-/* Strides in elements with which blocks are found; 0 along dimensions that have a single one. */
+/* Strides of scales or zero points, in elements; 0 along dimensions with a single block. */
 static void read_strides(const tort_info *info, int64_t per_byte, int64_t *strides) {
     int64_t stride = 1;
     for (int32_t d = info->rank - 1; d >= 0; d--) {
@@ -149,7 +149,7 @@ typedef struct gather_job {
     int64_t size, inner, index_count;
 } gather_job;
 
-/* Where the block of the number with this place in the table is among scales or zero points. */
+/* Index of the scale or zero point of the number at `place` of the table. */
 static int64_t block_at(const gather_block *p, const int64_t *strides, int64_t place) {
     int64_t at = 0;
     for (int32_t d = p->rank - 1; d >= 0; d--) {
@@ -160,7 +160,7 @@ static int64_t block_at(const gather_block *p, const int64_t *strides, int64_t p
     return at;
 }
 
-/* Numbers place .. place+count-1 of the table, which lie in one row of it; at most TORT_BLOCK. */
+/* Dequantizes numbers place .. place+count-1 of the table, which lie in one row of it; at most TORT_BLOCK. */
 static void dequantize(const gather_job *job, int64_t place, int64_t count, float *out) {
     const gather_block *p = job->params;
     const tort_tensor *in = job->call->inputs, *zeros = tort_call_input(job->call, ZEROS);

@@ -1,8 +1,8 @@
-/* group_norm.c - com.microsoft: GroupNorm and SkipGroupNorm, which normalise groups of channels, those of one pixel
- * side by side or not, of X or of X + skip + bias; then SiLU, if asked for.
+/* group_norm.c - com.microsoft: GroupNorm and SkipGroupNorm, which normalise groups of channels of X, or of X + skip +
+ * bias, with the channels last or first; then SiLU, if requested.
  *
- * A group of one image is `runs` pieces of memory of `length` elements each: its channels in every pixel, or its pixels
- * in every channel. Sums are computed in double and rounded once where a node gives them out. */
+ * A group of one image is `runs` contiguous runs of `length` elements each: its channels in every pixel, or its pixels
+ * in every channel. Sums are computed in double and rounded once where a node outputs them. */
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
@@ -14,7 +14,7 @@ typedef struct group_norm_params {
     int64_t batch, groups, channels, pixels;
     double epsilon;
     bool silu, channels_last;
-    bool skip_is_pixel; /* one pixel of skip serves all of an image */
+    bool skip_is_pixel; /* skip has one pixel for all of an image */
 } group_norm_params;
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static tort_status infer_group_norm(tort_infer *infer) {
     return status ? status : check_list(infer, BIAS, "bias", channels);
 }
 
-/* X's own shape, or one pixel: (N, C), or with axes of size 1 for the places. */
+/* Checks that skip has X's shape, or is one pixel: (N, C), or with spatial axes of size 1. */
 static tort_status check_skip(const tort_resolve *resolve, group_norm_params *params) {
     const tort_info *x = &resolve->node->inputs[X], *skip = &resolve->node->inputs[SKIP];
     if (!tort_has_input(resolve->node, SKIP) || !tort_shape_known(skip)) return TORT_OK;
@@ -81,7 +81,7 @@ static tort_status resolve_group_norm(tort_resolve *resolve) {
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* Group `group` of image `image`. */
+/* A group of an image, and the runs of memory that it has. */
 typedef struct group_walk {
     const tort_call *call;
     const group_norm_params *params;
@@ -98,7 +98,7 @@ static group_walk walk_of(const tort_call *call, int64_t item) {
     return walk;
 }
 
-/* Where a run begins in X. */
+/* Offset of a run in X. */
 static int64_t run_start(const group_walk *walk, int64_t run) {
     const group_norm_params *p = walk->params;
     const int64_t first = walk->group * walk->channels;
@@ -106,7 +106,8 @@ static int64_t run_start(const group_walk *walk, int64_t run) {
                             : (walk->image * p->channels + first + run) * p->pixels;
 }
 
-/* `count` numbers for the elements of a run from `at` on, of a list with one number for each channel behind `first`. */
+/* Loads `count` numbers for the elements of a run from `at` on, from a list with one number per channel that begins at
+ * `first`. */
 static void load_channels(const group_walk *walk, const tort_tensor *list, int64_t first, int64_t run, int64_t at,
                           int64_t count, double *out) {
     const int64_t channel = first + walk->group * walk->channels;
@@ -140,7 +141,7 @@ static void load_run(const group_walk *walk, int64_t run, int64_t at, int64_t co
     add(more, count, values);
 }
 
-/* The mean of (x - center)^power. */
+/* Mean of (x - center)^power; power 1 or 2. */
 static double mean_of(const group_walk *walk, double center, int power) {
     double sum = 0, values[TORT_BLOCK];
     for (int64_t run = 0; run < walk->runs; run++)

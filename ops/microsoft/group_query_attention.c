@@ -1,4 +1,4 @@
-/* group_query_attention.c - GroupQueryAttention of com.microsoft: several query heads a key head, keys and values of
+/* group_query_attention.c - GroupQueryAttention of com.microsoft: several query heads per key head, keys and values of
  * earlier runs in caches, rotary embedding, a window, a soft cap and sinks. Read next: heads.h. */
 #include "ops/microsoft/heads.h"
 #include "ops/shapes.h"
@@ -69,7 +69,7 @@ static tort_status infer_group_query(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* What no file that this was tried on has. */
+/* Refuses quantized caches and sliding_window_cache, which no tested model has. */
 static tort_status refuse(const tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_type cache = node->inputs[tort_has_input(node, PAST_KEY) ? PAST_KEY : QUERY].type;
@@ -86,7 +86,7 @@ static tort_status refuse(const tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Q, K and V, side by side in one input or each in its own. */
+/* Reads Q, K and V, side by side in one input or each in its own. */
 static tort_status read_rows(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
     const int64_t *dims = node->inputs[QUERY].dims, length = dims[1];
@@ -175,7 +175,7 @@ static tort_status read_norms(const tort_resolve *resolve, tort_heads_params *p)
     return status ? status : tort_heads_expect(resolve, KEY_NORM, "k_norm_weight", 1, wanted);
 }
 
-/* Sums of scores and biases, sinks, and who sees what. */
+/* Reads the bias of the scores, the sinks, and the numbers of keys. */
 static tort_status read_scores(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
     const int64_t sinks[1] = {p->query_heads}, lengths[1] = {p->batch};

@@ -1,4 +1,4 @@
-/* hash.c - com.microsoft: MurmurHash3, the 32-bit hash of that name (x86_32) of the bytes of every element. */
+/* hash.c - com.microsoft: MurmurHash3, the 32-bit variant (x86_32), of the bytes of every element. */
 #include "ops/extent.h"
 
 typedef struct hash_params {

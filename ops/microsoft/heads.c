@@ -1,7 +1,7 @@
-/* heads.c - how com.microsoft's attention operators run, whatever provider brings the inner loops.
+/* heads.c - runs com.microsoft's attention operators, with the inner loops of any provider.
  *
- * Two passes, each shared out to the threads: rows are laid out, then blocks of queries attend to them. Read next:
- * heads_rows.c, the first of them. */
+ * Two passes, each divided among threads: rows are laid out, then blocks of queries attend to them. Read next:
+ * heads_rows.c, the first pass. */
 #include "ops/microsoft/heads.h"
 
 #include "ops/extent.h"
@@ -13,7 +13,7 @@
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* A block: queries of one head, or, where each has one query, heads of a group that share their keys. */
+/* A block of rows: queries of one head, or, where each head has one query, heads of a group that share their keys. */
 typedef struct heads_block {
     const heads_job *job;
     int64_t batch, head, query, rows; /* of the first row */
@@ -22,19 +22,19 @@ typedef struct heads_block {
     float *buffer, *scores, *bias, *outputs;
 } heads_block;
 
-/* From row to row of the scores of so many keys, and of a sink. */
+/* Stride between rows of scores: room for the keys and a sink, a multiple of TORT_HEADS_STEP. */
 static int64_t score_stride(int64_t keys) {
     return keys / TORT_HEADS_STEP * TORT_HEADS_STEP + TORT_HEADS_STEP;
 }
 
-/* Do keys that causality hides count, with the lowest float on top of their scores? If nothing else is added to scores,
- * and nobody sees them, they need not even be made. */
+/* True if keys that causality hides get scores, too, with the lowest float added. If scores have no mask and no bias
+ * and are not output, such keys can be left out instead. */
 static bool sees_all(const tort_heads_params *p) {
     return p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0 || p->scores >= 0);
 }
 
-/* The first key that causality hides from a query. Without lengths the last query sees all keys, also where there are
- * more of them than queries: so does onnxruntime. */
+/* First key that causality hides from a query. Without lengths the last query sees all keys, even if there are more of
+ * them than queries, as in onnxruntime. */
 static int64_t causal_end(const heads_job *job, int64_t batch, int64_t query) {
     const tort_heads_params *p = job->p;
     const heads_span span = tort_heads_span(job, batch);
@@ -42,7 +42,7 @@ static int64_t causal_end(const heads_job *job, int64_t batch, int64_t query) {
     return all || span.before + query + 1 > span.total ? span.total : span.before + query + 1;
 }
 
-/* Keys first..last that count for a query. What a mask hides counts, too. */
+/* Range *first .. *last-1 of keys that count for a query; those that a mask hides count, too. */
 static void visible(const heads_job *job, int64_t batch, int64_t query, int64_t *first, int64_t *last) {
     const tort_heads_params *p = job->p;
     *last = sees_all(p) ? tort_heads_span(job, batch).total : causal_end(job, batch, query);
@@ -58,7 +58,8 @@ static bool is_hidden(const heads_job *job, int64_t batch, int64_t query, int64_
     return key >= mask[batch] || (p->mask_kind == TORT_HEADS_INTERVAL && key < mask[p->batch + batch]);
 }
 
-/* In float, as sums with the lowest float are that float again: what a mask and causality hide both counts the same. */
+/* Adds mask_filter and the lowest float to hidden keys. In float, where a sum with the lowest float is that float
+ * again: keys hidden by mask and causality count like those hidden by causality alone. */
 static void add_mask(const heads_block *b, int64_t query, float *scores) {
     const tort_heads_params *p = b->job->p;
     const int64_t end = causal_end(b->job, b->batch, query);
@@ -77,7 +78,7 @@ static void add_bias(const heads_block *b, int64_t head, int64_t query, float *s
     for (int64_t j = 0; j < b->last - b->first; j++) scores[j] += row[j];
 }
 
-/* Keys first..last of a row of the output of scores; 0 elsewhere. */
+/* Stores keys first .. last-1 of a row of the output of scores, 0 elsewhere, if it shows this stage. */
 static void show_scores(const heads_block *b, int64_t stage, int64_t head, int64_t query, int64_t first, int64_t last,
                         const float *scores) {
     const tort_heads_params *p = b->job->p;
@@ -91,13 +92,13 @@ static void show_scores(const heads_block *b, int64_t stage, int64_t head, int64
     tort_store_floats(out->type, out->data, at, length, row);
 }
 
-/* Scores to probabilities, over those of keys first..last. */
+/* Turns scores into probabilities, over keys first .. last-1. */
 static void normalize(const heads_block *b, int64_t head, int64_t first, int64_t last, float *scores) {
     const tort_heads_params *p = b->job->p;
     const bool sinks = p->smooth || p->sink >= 0;
     const int64_t count = last - first;
     for (int64_t j = b->first; j < first; j++) scores[j - b->first] = 0;
-    /* The sink is behind the keys. */
+    /* The sink follows the keys. */
     float *row = scores + (first - b->first);
     if (sinks) row[count] = p->sink >= 0 ? (float)tort_element_at(&b->job->call->inputs[p->sink], head) : 0;
     b->job->loops->softmax(row, row, count + sinks);
@@ -173,7 +174,7 @@ static void make_output(const heads_block *b) {
         tort_store_floats(y->type, y->data, at + r * stride, p->value_size, b->outputs + r * p->value_size);
 }
 
-/* Blocks of a line: the queries of a head, or the heads of a group. */
+/* Length of a line, which is divided into blocks: the queries of a head, or the heads of a group. */
 static int64_t line_length(const tort_heads_params *p) {
     return p->queries == 1 ? p->query_heads / p->key_heads : p->queries;
 }
@@ -200,7 +201,7 @@ static void attend_block(const heads_job *job, int64_t index, char *part) {
     make_output(&b);
 }
 
-/* Tells the inner loops of the keys that a block's queries see. */
+/* Gives the inner loops the keys that the queries of a block see. */
 static void begin_keys(const heads_job *job, int64_t group, char *part) {
     const tort_heads_params *p = job->p;
     const int64_t batch = group / p->key_heads, head = group % p->key_heads;
@@ -219,7 +220,7 @@ static void attend_parts(void *arg, int64_t begin, int64_t end) {
     const heads_job *job = arg;
     const tort_heads_params *p = job->p;
     const int64_t most = job->loops->max_rows, blocks = (line_length(p) + most - 1) / most;
-    const int64_t lines = p->queries == 1 ? 1 : p->query_heads / p->key_heads; /* that see the same keys */
+    const int64_t lines = p->queries == 1 ? 1 : p->query_heads / p->key_heads; /* lines that see the same keys */
     const int64_t count = p->batch * p->key_heads * lines * blocks;
     for (int64_t part = begin; part < end; part++) {
         const int64_t first = count * part / job->loops->parts;
@@ -233,7 +234,7 @@ static void attend_parts(void *arg, int64_t begin, int64_t end) {
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds of a part, where a processor does some operations in one. */
+/* Estimate of the nanoseconds of a part, at 8 operations each. */
 static int64_t part_work(const tort_heads_loops *loops, double operations) {
     const double work = operations / 8 / loops->parts;
     return work < 1e15 ? (int64_t)work + 1 : (int64_t)1e15;
@@ -305,7 +306,7 @@ tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
                                   keys < INT64_MAX / most - TORT_HEADS_STEP ? most * score_stride(keys) : INT64_MAX};
 }
 
-/* Rows of the projection; items are rows of the input. */
+/* Computes rows begin .. end-1 of the projection, one per row of the input. */
 static void project_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_heads_params *p = call->params;

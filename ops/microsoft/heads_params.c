@@ -1,5 +1,5 @@
-/* heads_params.c - what the families of com.microsoft's attention operators share while they resolve: masks, biases of
- * scores, where rows will lie, how much scratch that takes. Read next: heads.c. */
+/* heads_params.c - shared by the resolve functions of com.microsoft's attention operators: masks, biases of scores, the
+ * memory of rows, and scratch. Read next: heads.c. */
 #include "ops/microsoft/heads_run.h"
 #include "runtime/base/memory.h"
 
@@ -48,14 +48,14 @@ tort_status tort_heads_expect(const tort_resolve *resolve, int32_t input, const 
                      name);
 }
 
-/* ---- what is added to scores ------------------------------------------------------------------------------------- */
+/* ---- biases and masks of scores ---------------------------------------------------------------------------------- */
 
 tort_status tort_heads_read_score_bias(const tort_resolve *resolve, tort_heads_params *p, int32_t input) {
     const tort_info *bias = &resolve->node->inputs[input];
     if (!tort_has_input(resolve->node, input)) return TORT_OK;
     const int64_t batch = bias->rank == 4 && bias->dims[0] == 1 ? 1 : p->batch;
     const int64_t heads = bias->rank == 4 && bias->dims[1] == 1 ? 1 : p->query_heads;
-    /* How many keys there are may only be known while running. */
+    /* The number of keys may be known only at run time. */
     const bool open = p->lengths >= 0 || p->past_count >= 0;
     const int64_t wanted[4] = {batch, heads, p->queries, open ? -1 : tort_heads_capacity(p)};
     tort_status status = tort_heads_expect(resolve, input, "attention_bias", 4, wanted);
@@ -68,7 +68,8 @@ tort_status tort_heads_read_score_bias(const tort_resolve *resolve, tort_heads_p
     return TORT_OK;
 }
 
-/* One number a batch: where its keys end. More may follow: where they begin, or what other kernels want to know. */
+/* Reads a mask with one number per batch entry, the end of its keys. More may follow: their starts, or numbers for
+ * other kernels. */
 static tort_status read_ends(const tort_resolve *resolve, tort_heads_params *p, const tort_info *mask) {
     const int64_t count = mask->dims[0];
     p->mask_kind = count == 2 * p->batch ? TORT_HEADS_INTERVAL : TORT_HEADS_ENDS;
@@ -108,7 +109,7 @@ static bool changes(const tort_heads_params *p, int32_t which) {
     return turned || (p->bias >= 0 && p->bias_offsets[which] >= 0);
 }
 
-/* Rows of floats in scratch, for all batches. */
+/* Number of floats of rows in scratch, for all batch entries; 0 if the rows are elsewhere. */
 static bool rows_floats(const tort_heads_params *p, tort_heads_home home, int64_t heads, int64_t length, int64_t size,
                         size_t *floats) {
     *floats = 0;

@@ -1,6 +1,6 @@
 /* heads_rows.c - lays out the queries, keys and values of com.microsoft's attention operators as rows of floats:
- * biases, normalization, rotary embedding, the past, and the outputs that hold the keys and values of the next run.
- * Read next: heads.c, which attends to them. */
+ * biases, normalization, rotary embedding, the past, and the present outputs, which hold the keys and values for the
+ * next run. Read next: heads.c, which attends to them. */
 #include "ops/microsoft/heads_run.h"
 
 #include "ops/extent.h"
@@ -65,7 +65,7 @@ static tort_status check_beams(heads_job *job) {
     return TORT_OK;
 }
 
-/* The row of the caches for a position; -1: the batch has no such position, it only fills up. */
+/* Row of the caches for a position: given by position_ids, or counted from that of the first query. */
 static int64_t rotary_row(const heads_job *job, int64_t batch, int64_t position) {
     const tort_heads_params *p = job->p;
     const int64_t *ids = p->positions >= 0 ? job->call->inputs[p->positions].data : NULL;
@@ -107,7 +107,7 @@ static tort_status check_numbers(heads_job *job) {
     return check_positions(job);
 }
 
-/* ---- where rows lie ---------------------------------------------------------------------------------------------- */
+/* ---- memory of rows ---------------------------------------------------------------------------------------------- */
 
 static const tort_tensor *source(const heads_job *job, const tort_heads_rows *rows) {
     return rows->operand == TORT_HEADS_PROJECTED ? &job->projected : &job->call->inputs[rows->operand];
@@ -180,7 +180,7 @@ tort_status tort_heads_begin(heads_job *job, const float *projected, void *scrat
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
-/* Elements as floats; floats themselves are most of what is moved here. */
+/* Loads elements as floats; most are floats already. */
 static void load(const tort_tensor *tensor, int64_t first, int64_t count, float *out) {
     if (tensor->type == TORT_FLOAT)
         memcpy(out, (const float *)tensor->data + first, (size_t)count * sizeof *out);
@@ -188,7 +188,7 @@ static void load(const tort_tensor *tensor, int64_t first, int64_t count, float 
         tort_load_floats(tensor->type, tensor->data, first, count, out);
 }
 
-/* Room for single rows, of a part. */
+/* Buffers of a part for single rows. */
 typedef struct row_room {
     float *row, *cosines, *sines;
 } row_room;
@@ -205,7 +205,7 @@ static void add_row_bias(const heads_job *job, int32_t which, int64_t head, int6
         for (int64_t i = 0; i < size; i++) row[i] += (float)tort_element_at(bias, at + i);
 }
 
-/* The root of the mean of squares becomes 1, times a weight. */
+/* RMS normalization: the root of the mean of squares becomes 1, times a weight. */
 static void normalize_row(const heads_job *job, int64_t input, int64_t size, float *row) {
     const tort_tensor *weights = &job->call->inputs[input];
     double sum = 0;
@@ -245,7 +245,7 @@ static void make_row(const heads_job *job, int32_t which, int64_t batch, int64_t
 
 /* ---- a head ------------------------------------------------------------------------------------------------------ */
 
-/* The past of a head as rows; with beams, each position is that of one of the beams of its batch. */
+/* Loads the past of a head as rows; with beams, each position is taken from one of the beams of its batch entry. */
 static void load_past(const heads_job *job, int32_t which, int64_t batch, int64_t head, int64_t count, float *rows) {
     const tort_heads_params *p = job->p;
     const tort_heads_rows *past = which == KEY ? &p->past_key : &p->past_value;
@@ -264,7 +264,7 @@ static void load_past(const heads_job *job, int32_t which, int64_t batch, int64_
     }
 }
 
-/* The output of a head but for the new rows: the past, and what is behind. */
+/* Fills the present output of a head, except the new rows: the past, and the rest behind. */
 static void keep_past(const heads_job *job, int32_t which, int64_t batch, int64_t head, int64_t count) {
     const tort_heads_params *p = job->p;
     const tort_heads_rows *past = which == KEY ? &p->past_key : &p->past_value;

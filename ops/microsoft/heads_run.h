@@ -1,4 +1,4 @@
-/* heads_run.h - what heads.c and heads_rows.c share of a run. */
+/* heads_run.h - state of a run, shared by heads.c and heads_rows.c. */
 #ifndef TORT_OPS_MICROSOFT_HEADS_RUN_H
 #define TORT_OPS_MICROSOFT_HEADS_RUN_H
 
@@ -19,24 +19,24 @@ typedef struct heads_job {
     float *laid_out[3]; /* queries, keys and values in scratch; NULL: they are elsewhere */
     char *parts;
     size_t part_bytes;
-    int64_t longest, past_count, beams; /* keys of the longest batch; of the past, in every batch; of a batch */
-    bool first;                         /* the first run of a sequence, whose past counts for nothing */
+    int64_t longest, past_count, beams; /* keys of the longest batch entry; past keys of every entry; beams */
+    bool first;                         /* first run of a sequence: the past is ignored */
 } heads_job;
 
-/* The keys of a batch. */
+/* Keys of a batch entry. */
 typedef struct heads_span {
-    int64_t past, total; /* taken from the past; seen at most */
-    int64_t before;      /* place of the first query */
+    int64_t past, total; /* keys taken from the past; all keys */
+    int64_t before;      /* position of the first query */
 } heads_span;
 
 heads_span tort_heads_span(const heads_job *job, int64_t batch);
-int64_t tort_heads_capacity(const tort_heads_params *params); /* keys of a batch at most */
+int64_t tort_heads_capacity(const tort_heads_params *params); /* maximum number of keys of a batch entry */
 bool tort_heads_part_bytes(const tort_heads_params *params, const tort_heads_loops *loops, size_t *bytes);
 tort_heads_loops tort_heads_plain_loops(const tort_heads_params *params);
 
-/* Reads and checks the numbers that inputs hold, finds where rows lie. */
+/* Reads and checks the numbers that inputs hold, and finds the memory of rows. */
 tort_status tort_heads_begin(heads_job *job, const float *projected, void *scratch);
-/* Parts begin..end of laying out rows; arg is a heads_job. */
+/* Lays out rows, parts begin .. end-1; arg is a heads_job. */
 void tort_heads_lay_out(void *arg, int64_t begin, int64_t end);
 
 #endif

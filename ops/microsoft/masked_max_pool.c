@@ -1,8 +1,9 @@
-/* masked_max_pool.c - MaxpoolWithMask: MaxPool whose windows end, row by row, before the first place where a mask is 0.
+/* masked_max_pool.c - MaxpoolWithMask: MaxPool whose windows end, row by row, before the first position where a mask is
+ * 0.
  *
- * The meaning is that of onnxruntime's kernel, whose schema says nothing: a window that sees no element is the lowest
- * float, and where there are two spatial axes or more, the first element of an image is never masked.
- * Read next: pool.h, sliding.h. */
+ * The schema does not define this, so onnxruntime's kernel is followed: a window that sees no element yields the lowest
+ * float, and with two or more spatial axes the first element of an image is never masked. Read next: pool.h,
+ * sliding.h. */
 #include "ops/pool.h"
 
 #include <float.h>
@@ -14,7 +15,7 @@ typedef struct masked_pool {
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* Batch and channels of the mask are those of X or 1. */
+/* Checks that batch and channels of the mask are those of X or 1. */
 static tort_status check_mask(const tort_node_view *node, tort_error *error) {
     const tort_info *x = &node->inputs[0], *mask = &node->inputs[1];
     if (x->rank < 0 || mask->rank < 0) return TORT_OK;
@@ -41,7 +42,7 @@ static tort_status resolve(tort_resolve *resolve) {
     params->mask_batch = tort_known_dim(mask, 0);
     params->mask_channels = tort_known_dim(mask, 1);
     tort_status status = check_mask(resolve->node, resolve->error);
-    return status ? status : tort_resolve_max_pool(resolve); /* whose params come first */
+    return status ? status : tort_resolve_max_pool(resolve); /* whose params are the first member */
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ typedef struct masked_job {
     int64_t output_rows, plane; /* of an image: rows of Y, elements of X */
 } masked_job;
 
-/* The largest element of the window at `out` in an image and its mask. */
+/* Largest element of the window at `out`, in an image and its mask. */
 static float window_max(const masked_job *job, const float *x, const int32_t *mask, const int64_t *out) {
     const tort_sliding *window = &job->params->pool.window;
     const int32_t last = window->axes - 1;

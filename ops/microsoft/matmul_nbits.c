@@ -1,8 +1,8 @@
-/* matmul_nbits.c - MatMulNBits: A times a constant matrix of 2, 4 or 8 bits an element, quantized in blocks.
+/* matmul_nbits.c - MatMulNBits: A times a constant matrix of 2, 4 or 8 bits per element, quantized in blocks.
  *
  * A is float, float16 or bfloat16; sums are made in double, and rounded once. With accuracy_level 4 the elements of A
- * are rounded to int8 first, block by block, as ONNX Runtime does it. Read next: matmul_nbits.h; kernels/cpu's file of
- * that name for the fast form. */
+ * are rounded to int8 first, block by block, as in ONNX Runtime. Read next: matmul_nbits.h; kernels/cpu's file of that
+ * name for the fast form. */
 #include "ops/microsoft/matmul_nbits.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static tort_status read_params(const tort_node_view *node, tort_nbits *p, tort_e
     return TORT_OK;
 }
 
-/* Input i has `rows` times `columns` elements, as a matrix or as a list. */
+/* Checks that input i has `rows` times `columns` elements, as a matrix or as a list. */
 static tort_status check_matrix(const tort_infer *infer, int32_t i, const char *name, int64_t rows, int64_t columns) {
     const tort_info *info = &infer->node->inputs[i];
     if (!tort_has_input(infer->node, i) || !tort_shape_known(info)) return TORT_OK;
@@ -81,7 +81,8 @@ static tort_status infer_nbits(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* ONNX Runtime does it where it has a kernel for it: not for 2 bits in blocks of 16. */
+/* True if A is rounded to int8: at accuracy_level 4, where ONNX Runtime has a kernel for it, not for 2 bits in blocks
+ * of 16. */
 static bool quantizes_a(const tort_node_view *node, const tort_nbits *p) {
     const bool floats = p->zeros_type != TORT_UNDEFINED && p->zeros_type != TORT_UINT8;
     return node->inputs[TORT_NBITS_A].type == TORT_FLOAT && tort_attr_int(node, "accuracy_level") == 4 && !p->grouped &&
@@ -114,7 +115,7 @@ float tort_nbits_zero(const tort_nbits *p, const void *zeros, int64_t j, int64_t
     float zero = (float)(1 << (bits - 1));
     if (!zeros) return zero;
     if (p->zeros_type == TORT_UINT8) {
-        const int64_t row = (p->blocks * bits + 7) / 8 * 8 / bits; /* numbers of a column, those that fill bytes too */
+        const int64_t row = (p->blocks * bits + 7) / 8 * 8 / bits; /* numbers of a column, padded to whole bytes */
         tort_load_floats(p->type, zeros, j * row + block, 1, &zero);
     } else {
         tort_load_floats(p->zeros_type, zeros, j * p->blocks + block, 1, &zero);
@@ -130,7 +131,7 @@ float tort_nbits_scale_of(const float *a, int64_t count) {
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
-enum { ROWS = 16 }; /* of A at a time, so that numbers of B are unpacked once for all of them */
+enum { ROWS = 16 }; /* rows of A at a time, so that numbers of B are unpacked once for all of them */
 
 typedef struct nbits_job {
     const tort_call *call;
@@ -138,7 +139,7 @@ typedef struct nbits_job {
     float *a;
 } nbits_job;
 
-/* Elements first .. first+count-1 of column j of B, all of one block but with g_idx; at most TORT_BLOCK. */
+/* Dequantizes elements first .. first+count-1 of column j of B; at most TORT_BLOCK. */
 static void dequantize(const nbits_job *job, int64_t j, int64_t first, int64_t count, double *b) {
     const tort_nbits *p = job->params;
     const tort_tensor *in = job->call->inputs, *zeros = tort_call_input(job->call, TORT_NBITS_ZEROS);
@@ -157,7 +158,7 @@ static void dequantize(const nbits_job *job, int64_t j, int64_t first, int64_t c
     }
 }
 
-/* Column j of Y for rows first .. first+count-1, at most ROWS. */
+/* Computes column j of Y for rows first .. first+count-1, at most ROWS. */
 static void multiply_column(const nbits_job *job, int64_t j, int64_t first, int64_t count) {
     const tort_nbits *p = job->params;
     const tort_tensor *bias = tort_call_input(job->call, TORT_NBITS_BIAS), *y = &job->call->outputs[0];
@@ -185,7 +186,7 @@ static void multiply_columns(void *arg, int64_t begin, int64_t end) {
             multiply_column(job, j, first, m - first < ROWS ? m - first : ROWS);
 }
 
-/* Rounds each block of a row of A to as many steps as int8 has. */
+/* Rounds each block of a row of A to the steps of int8. */
 static void round_rows(void *arg, int64_t begin, int64_t end) {
     const nbits_job *job = arg;
     const tort_nbits *p = job->params;

@@ -1,7 +1,7 @@
-/* matmul_nbits.h - MatMulNBits once it is decoded, for every provider of the host.
+/* matmul_nbits.h - params of MatMulNBits, for every provider of the host.
  *
- * B is (n, blocks, block * bits / 8) bytes: a row a column of the product, its numbers one behind another, low bits
- * first. A scale and a zero point belong to a block of a column. Read next: matmul_nbits.c. */
+ * B is (n, blocks, block * bits / 8) bytes: a row for each column of the product, with its numbers one after another,
+ * low bits first. Each block of a column has a scale and a zero point. Read next: matmul_nbits.c. */
 #ifndef TORT_OPS_MICROSOFT_MATMUL_NBITS_H
 #define TORT_OPS_MICROSOFT_MATMUL_NBITS_H
 
@@ -17,24 +17,24 @@ enum { /* inputs */
 };
 
 typedef struct tort_nbits {
-    int64_t m, n, k; /* m is -1 while it is not known */
+    int64_t m, n, k; /* m is -1 while not known */
     int64_t block, blocks;
     tort_type type;       /* of the numbers: UINT2, UINT4 or UINT8 */
-    bool grouped;         /* g_idx says which block's scale an element has */
+    bool grouped;         /* g_idx gives the block whose scale an element has */
     bool quantizes_a;     /* accuracy_level 4: A is rounded to int8, with a scale of its own for each block of a row */
-    tort_type zeros_type; /* UNDEFINED: the zero point is half of the range; UINT8: packed as B is; else floats */
+    tort_type zeros_type; /* UNDEFINED: zero points are half of the range; UINT8: packed as B is; else floats */
 } tort_nbits;
 
-/* Numbers first .. first+count-1 of column j, before scale and zero point. */
+/* Loads numbers first .. first+count-1 of column j, before scale and zero point. */
 static inline void tort_nbits_load(const tort_nbits *p, const void *b, int64_t j, int64_t first, int64_t count,
                                    float *out) {
     tort_load_floats(p->type, b, j * p->blocks * p->block + first, count, out);
 }
 
-/* The zero point of a block of column j; `zeros` are those of the node, NULL where it has none: half of the range. */
+/* Zero point of a block of column j; `zeros`: the node's input, NULL if absent (half of the range). */
 float tort_nbits_zero(const tort_nbits *p, const void *zeros, int64_t j, int64_t block);
 
-/* The scale with which `count` elements are rounded to int8: the largest becomes 127. 0 where all are 0. */
+/* Scale that rounds `count` elements to int8: the largest magnitude becomes 127. 0 if all are 0. */
 float tort_nbits_scale_of(const float *a, int64_t count);
 
 #endif

@@ -1,9 +1,9 @@
-/* moe.c - MoE and QMoE: each token goes through the few experts that a router chose for it, two or three products each,
- * and gets the sum of what they say, by weights. The weights of QMoE have 2, 4 or 8 bits.
+/* moe.c - MoE and QMoE: each token goes through the few experts that a router chose for it, two or three products each;
+ * the result is the weighted sum of their outputs. The weights of QMoE have 2, 4 or 8 bits.
  *
- * As ONNX Runtime's CPU provider has it: MoE weighs by the softmax over all experts, QMoE by that over the chosen ones
- * or by router_weights; of equal experts the last is chosen; use_sparse_mixer and weights_prepacked change nothing
- * there. Read next: moe_matrix.h. */
+ * ONNX Runtime's CPU provider is followed: MoE weighs by the softmax over all experts, QMoE by that over the chosen
+ * ones or by router_weights; of equal experts the last is chosen; use_sparse_mixer and weights_prepacked change
+ * nothing. Read next: moe_matrix.h. */
 #include "ops/microsoft/moe_matrix.h"
 
 #include <inttypes.h>
@@ -12,20 +12,20 @@
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
-enum { MAX_PARTS = 16 }; /* of the work; each has buffers of its own */
+enum { MAX_PARTS = 16 }; /* parts of the work, each with its own buffers */
 
 typedef enum moe_activation { MOE_RELU, MOE_GELU, MOE_SILU, MOE_IDENTITY, MOE_SWIGLU } moe_activation;
 
 typedef struct moe_params {
     int64_t tokens, hidden, inter, experts, chosen;
     moe_activation activation;
-    int32_t fusion; /* of SwiGLU: 1 gates and values in turns, 2 one behind the other */
+    int32_t fusion; /* of SwiGLU: 1 gates and values interleaved, 2 gates, then values */
     float alpha, beta, limit;
     bool normalizes, quantized;
     tort_moe_matrix fc[3];
 } moe_params;
 
-/* Numbers of the inputs of a product: weights, scales, zero points, bias. */
+/* Input indices of a product: weights, scales, zero points, bias. */
 static const int32_t plain_inputs[3][4] = {{2, -1, -1, 3}, {4, -1, -1, 5}, {6, -1, -1, 7}};
 static const int32_t quantized_inputs[3][4] = {{2, 3, 11, 4}, {5, 6, 12, 7}, {8, 9, 13, 10}};
 enum { INPUT, ROUTER, ROUTER_WEIGHTS = 14 };
@@ -67,7 +67,7 @@ static tort_status read_kind(const tort_resolve *resolve) {
                      "quant_type \"%s\" is for GPUs alone; quantize the experts to integers (quant_type int)", kind);
 }
 
-/* The inputs that have one row a token. */
+/* Checks an input that has one row per token, of one element per expert. */
 static tort_status check_router(const tort_resolve *resolve, const moe_params *p, int32_t i, const char *name) {
     const tort_info *info = &resolve->node->inputs[i];
     if (!tort_has_input(resolve->node, i)) return TORT_OK;
@@ -93,8 +93,7 @@ static tort_status read_matrices(const tort_resolve *resolve, moe_params *p) {
     return TORT_OK;
 }
 
-/* Floats of a part: a token, fc1, fc3 (or what SwiGLU makes) and the sums of outputs, the router's choice and its
- * weights. */
+/* Floats of a part: a token, fc1, fc3, the activation, fc2, the sum of outputs, the router's choice and its weights. */
 static int64_t part_floats(const moe_params *p) {
     return 2 * p->hidden + p->fc[0].rows + 2 * p->inter + 2 * p->chosen + p->hidden;
 }
@@ -143,7 +142,7 @@ static float element(const tort_tensor *tensor, int64_t i) {
     return value;
 }
 
-/* The experts with the largest numbers, the largest first. */
+/* Chooses the experts with the largest numbers, the largest first. */
 static void choose(const tort_call *call, int64_t token, float *experts) {
     const moe_params *p = call->params;
     const tort_tensor *router = &call->inputs[ROUTER];
@@ -200,8 +199,7 @@ static float swiglu(const moe_params *p, float gate, float value) {
     return gate * sigmoid(p->alpha * gate) * (value + p->beta);
 }
 
-/* What is between the products: h has the sums of fc1, and after them those of fc3; the result is at the start of
- * `out`. */
+/* Applies the activation between the products: h has the sums of fc1, `linear` those of fc3. */
 static void combine(const moe_params *p, const float *h, const float *linear, float *out) {
     const int64_t inter = p->inter;
     for (int64_t i = 0; i < inter; i++) {

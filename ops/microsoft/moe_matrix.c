@@ -1,4 +1,4 @@
-/* moe_matrix.c - matrices of experts: what inputs they are in, and rows of them times a vector (moe_matrix.h). */
+/* moe_matrix.c - reads the matrices of experts from inputs, and multiplies them with a vector (moe_matrix.h). */
 #include "ops/microsoft/moe_matrix.h"
 
 #include <inttypes.h>
@@ -70,7 +70,7 @@ tort_status tort_moe_matrix_read(const tort_resolve *resolve, int32_t product, c
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* The product of two vectors of at most TORT_BLOCK elements, in sums side by side. */
+/* Dot product of at most TORT_BLOCK elements, in partial sums so that the compiler can vectorize it. */
 static float dot(const float *a, const float *b, int64_t count) {
     enum { LANES = 8 };
     float sums[LANES] = {0}, total = 0;
@@ -82,7 +82,7 @@ static float dot(const float *a, const float *b, int64_t count) {
     return total;
 }
 
-/* Scale and zero point of a block of row `row`, counted over all experts. */
+/* Reads scale and zero point of a block of row `row`, counted over all experts. */
 static void read_block(const tort_call *call, const tort_moe_matrix *m, int64_t row, int64_t block, float *scale,
                        float *zero) {
     const tort_tensor *scales = &call->inputs[m->scales];
@@ -94,11 +94,11 @@ static void read_block(const tort_call *call, const tort_moe_matrix *m, int64_t 
     tort_load_floats(m->type, call->inputs[m->zeros].data, at, 1, zero);
 }
 
-/* Elements first .. first+count-1 of a row; at most TORT_BLOCK. */
+/* Loads elements first .. first+count-1 of a row, dequantized; at most TORT_BLOCK. */
 static void read_row(const tort_call *call, const tort_moe_matrix *m, int64_t row, int64_t first, int64_t count,
                      float *out) {
     const int64_t bits = m->scales < 0 ? 8 : (int64_t)tort_type_bits(m->type);
-    const int64_t stride = (m->depth * bits + 7) / 8 * 8 / bits; /* numbers that fill bytes too */
+    const int64_t stride = (m->depth * bits + 7) / 8 * 8 / bits; /* numbers of a row, with the padding to whole bytes */
     tort_load_floats(m->type, call->inputs[m->weights].data, row * stride + first, count, out);
     for (int64_t i = 0; m->scales >= 0 && i < count;) {
         const int64_t block = (first + i) / m->block, left = (block + 1) * m->block - first - i;

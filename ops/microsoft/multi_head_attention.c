@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { QUERY }; /* the first input; where the others are differs */
+enum { QUERY }; /* first input; the other indices differ by operator */
 enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };
 
 typedef struct input_order {
@@ -45,12 +45,12 @@ static const input_order *order_of(const tort_node_view *node) {
 
 /* ---- the main inputs --------------------------------------------------------------------------------------------- */
 
-/* What the shapes of query, key and value say; dims that are not known are expressions, or -1. */
+/* Sizes from the shapes of query, key and value; those that are not known are expressions, or -1. */
 typedef struct main_dims {
     tort_dim batch, queries, keys, key_size, value_size; /* keys: new ones */
 } main_dims;
 
-/* A packed query of rank 3 has Q, K and V side by side, of heads of one size. */
+/* Reads the query. A packed one of rank 3 has Q, K and V side by side, of heads of one size. */
 static tort_status read_query(const tort_node_view *node, tort_dims *dims, int64_t heads, main_dims *out) {
     const tort_info *query = &node->inputs[QUERY];
     const bool packed = !tort_has_input(node, order_of(node)->key);
@@ -95,7 +95,7 @@ static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_e
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Keys with those of the past; of the present, which may have more room. */
+/* *total: number of keys with those of the past; *room: length of the present, which may have more room. */
 static void read_lengths(const tort_infer *infer, tort_dim keys, tort_dim *total, tort_dim *room) {
     const tort_node_view *node = infer->node;
     const input_order *order = order_of(node);
@@ -108,7 +108,7 @@ static void read_lengths(const tort_infer *infer, tort_dim keys, tort_dim *total
     *room = shares ? length : tort_dim_add(infer->dims, keys, length);
     *total = *room;
     if (!shares) return;
-    /* Only the output of scores needs the number of keys; it is rarely asked for. */
+    /* Only the output of scores needs the number of keys; it is rarely used. */
     if (tort_has_output(node, SCORES) &&
         tort_read_symbol(infer, order->past_count, "past_sequence_length", &count) == TORT_OK)
         *total = tort_dim_add(infer->dims, tort_scalar_to_dim(infer->dims, count), keys);
@@ -141,7 +141,7 @@ static tort_status infer_multi_head(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* Rows of (batch, position, head, which of `parts`, element). */
+/* Sets rows of (batch, position, head, which of `parts`, element). */
 static void set_packed(tort_heads_rows *rows, int32_t operand, int64_t length, int64_t heads, int64_t parts,
                        int64_t which, int64_t size) {
     rows->operand = operand;
@@ -149,7 +149,7 @@ static void set_packed(tort_heads_rows *rows, int32_t operand, int64_t length, i
     rows->strides = (tort_head_strides){length * heads * parts * size, parts * size, heads * parts * size};
 }
 
-/* Rows of (batch, head, position, element). */
+/* Sets rows of (batch, head, position, element). */
 static void set_heads(tort_heads_rows *rows, int32_t operand, int64_t length, int64_t heads, int64_t size) {
     rows->operand = operand;
     rows->strides = (tort_head_strides){heads * length * size, length * size, size};
@@ -172,7 +172,7 @@ static void set_rows(const tort_node_view *node, tort_heads_params *p) {
     } else if (rank == 5 || packed == QUERY) {
         set_packed(&p->key, packed, length, heads, rank == 5 ? 2 : 3, rank == 5 ? 0 : 1, size);
         set_packed(&p->value, packed, length, heads, rank == 5 ? 2 : 3, rank == 5 ? 1 : 2, size);
-    } else { /* the parts of a position lie side by side */
+    } else { /* Q, K and V of a position are side by side */
         const int64_t hidden = heads * size;
         p->query.operand = p->key.operand = p->value.operand = QUERY;
         p->key.offset = hidden;
@@ -242,7 +242,7 @@ static tort_status read_beams(const tort_resolve *resolve, tort_heads_params *p)
     return TORT_OK;
 }
 
-/* What is added to Q, K and V. Keys and values of rank 4 come from another node that has added it. */
+/* Reads the bias of Q, K and V. Keys and values of rank 4 come from another node, which has added it. */
 static tort_status read_bias(const tort_resolve *resolve, tort_heads_params *p) {
     const input_order *order = order_of(resolve->node);
     const int64_t hidden = p->query_heads * p->key_size;

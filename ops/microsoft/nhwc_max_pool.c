@@ -8,7 +8,7 @@ static tort_status infer(tort_infer *infer) {
     return tort_planar_infer(infer, true, tort_infer_pool);
 }
 
-/* Scratch: X and Y with the channels first, then that of the pool. */
+/* Scratch: X and Y with the channels first, then the scratch of the pool. */
 static tort_status resolve(tort_resolve *resolve) {
     tort_status status = tort_planar_resolve(resolve, true, resolve->params, tort_resolve_max_pool);
     if (status != TORT_OK) return status;

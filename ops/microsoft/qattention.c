@@ -1,5 +1,5 @@
-/* qattention.c - QAttention: Attention of com.microsoft, whose queries, keys and values are made of an 8-bit input and
- * 8-bit weights, as MatMulIntegerToFloat makes products. Read next: heads.h, attention.c, integer_matmul.h. */
+/* qattention.c - QAttention: Attention of com.microsoft, whose queries, keys and values are computed from an 8-bit
+ * input and 8-bit weights, as by MatMulIntegerToFloat. Read next: heads.h, attention.c, integer_matmul.h. */
 #include "ops/integer_matmul.h"
 #include "ops/microsoft/heads_run.h"
 #include "ops/quantized.h"
@@ -9,7 +9,7 @@ enum { INPUT, WEIGHTS, BIAS, INPUT_SCALE, WEIGHT_SCALE, MASK, INPUT_ZERO, WEIGHT
 enum { OPERANDS = 5 };
 
 static const int32_t attention_operands[OPERANDS] = {INPUT, WEIGHTS, BIAS, MASK, PAST};
-/* Those of MatMulIntegerToFloat. */
+/* Inputs in the order of MatMulIntegerToFloat. */
 static const int32_t product_operands[] = {INPUT, WEIGHTS, INPUT_SCALE, WEIGHT_SCALE, INPUT_ZERO, WEIGHT_ZERO, BIAS};
 
 typedef struct qattention {
@@ -17,13 +17,13 @@ typedef struct qattention {
     uint64_t heads_scratch;  /* bytes, a multiple of 64; those of the product follow */
 } qattention;
 
-/* The node as Attention, whose input and weights are of the type of the bias. */
+/* View of the node as Attention, whose input and weights have the type of the bias. */
 static void view_of(const tort_node_view *node, tort_operands *view) {
     tort_operands_of(node, OPERANDS, attention_operands, view);
     view->inputs[0].type = view->inputs[1].type = node->inputs[BIAS].type;
 }
 
-/* A scale or zero point of the weights has one element, or one a column. */
+/* Checks that a scale or zero point of the weights has one element, or one per column. */
 static tort_status check_columns(const tort_infer *infer, int32_t i) {
     const tort_info *numbers = &infer->node->inputs[i], *weights = &infer->node->inputs[WEIGHTS];
     if (!tort_has_input(infer->node, i) || numbers->rank < 0 || weights->rank != 2) return TORT_OK;
@@ -72,7 +72,7 @@ static tort_tensor operand(const tort_call *call, int32_t i) {
     return i < call->input_count ? call->inputs[i] : (tort_tensor){.type = TORT_UNDEFINED};
 }
 
-/* (rows, projected_size) floats. */
+/* Computes the projection, (rows, projected_size) floats. */
 static tort_status project(const tort_call *call, float *projected) {
     const qattention *params = call->params;
     const tort_heads_params *p = &params->heads;

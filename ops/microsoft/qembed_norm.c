@@ -3,9 +3,9 @@
 #include "ops/microsoft/qlinear.h"
 #include "ops/microsoft/skip_norm.h"
 
-enum { SCALES = 8, ZEROS = 13, OPERANDS = 8 }; /* of words, positions, segments, gamma and beta; first inputs */
+enum { SCALES = 8, ZEROS = 13, OPERANDS = 8 }; /* first scale, first zero point; inputs of the view */
 
-/* Its first inputs, whose tables are of floats. */
+/* View of the node's first inputs, with tables of floats. */
 typedef struct embed_view {
     tort_node_view node;
     tort_info inputs[OPERANDS];
@@ -52,7 +52,7 @@ static tort_status resolve_embed(tort_resolve *resolve) {
     return status;
 }
 
-/* values += elements of row `row` of table number `table`, counted from the words. */
+/* values += dequantized elements of row `row` of table number `table`, counted from the words. */
 static void add_row(const tort_call *call, int32_t table, int64_t row, int64_t first, int64_t count, double *values) {
     const tort_tensor *from = &call->inputs[TORT_EMBED_WORDS + table];
     const tort_linear linear = tort_linear_of(call, SCALES + table, ZEROS + table);
@@ -71,7 +71,7 @@ static void load_embedding(const tort_norm_rows *rows, int64_t row, int64_t firs
     if (segments) add_row(call, 2, ((const int32_t *)segments->data)[row], first, count, values);
 }
 
-/* Input gamma or beta, table number 3 or 4, as floats. */
+/* Dequantizes input gamma or beta, table number 3 or 4. */
 static tort_tensor widen(const tort_call *call, int32_t table, float *out) {
     tort_tensor tensor = call->inputs[TORT_EMBED_WORDS + table];
     const tort_linear linear = tort_linear_of(call, SCALES + table, ZEROS + table);

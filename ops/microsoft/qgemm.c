@@ -1,5 +1,5 @@
-/* qgemm.c - QGemm: alpha * (A * B + C) of 8-bit matrices, whose sums are whole numbers; the result is of floats, or
- * quantized where the node has a scale for it. Read next: qgemm.h; quantized.h. */
+/* qgemm.c - QGemm: alpha * (A * B + C) of 8-bit matrices, whose sums are integers; the result is float, or quantized if
+ * the node has a scale for it. Read next: qgemm.h; quantized.h. */
 #include "ops/microsoft/qgemm.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* Input i has one element, or one a column. */
+/* Checks that input i has one element, or one per column. */
 static tort_status check_columns(const tort_infer *infer, int32_t i, const char *name, tort_dim n) {
     const tort_info *numbers = &infer->node->inputs[i];
     if (!tort_shape_known(numbers) || !tort_dim_known(n)) return TORT_OK;
@@ -99,7 +99,7 @@ void tort_qgemm_widen(const tort_call *call, float *a, float *b) {
     tort_tensor zero;
     tort_subtract_zero_point(call, &in[TORT_QGEMM_A], tort_optional_input(call, TORT_QGEMM_A_ZERO, 0, &zero), a);
     if (!b) return;
-    const int32_t trailing = p->trans_b && in[TORT_QGEMM_B_ZERO].rank == 1; /* a zero point a row of B as it lies */
+    const int32_t trailing = p->trans_b && in[TORT_QGEMM_B_ZERO].rank == 1; /* one zero point per row of B as stored */
     tort_subtract_zero_point(call, &in[TORT_QGEMM_B], tort_optional_input(call, TORT_QGEMM_B_ZERO, trailing, &zero), b);
 }
 
@@ -121,7 +121,7 @@ typedef struct qgemm_job {
     float y_zero_point;
 } qgemm_job;
 
-/* Elements first .. first+count-1 of row `row`. */
+/* Stores elements first .. first+count-1 of row `row`. */
 static void finish(const qgemm_job *job, int64_t row, int64_t first, int64_t count, double *sums) {
     const tort_qgemm *p = job->params;
     const tort_tensor *in = job->call->inputs, *c = tort_call_input(job->call, TORT_QGEMM_C);

@@ -1,4 +1,4 @@
-/* qgemm.h - QGemm once it is decoded, for every provider of the host. Read next: qgemm.c. */
+/* qgemm.h - params of QGemm, for every provider of the host. Read next: qgemm.c. */
 #ifndef TORT_OPS_MICROSOFT_QGEMM_H
 #define TORT_OPS_MICROSOFT_QGEMM_H
 
@@ -16,7 +16,7 @@ enum { /* inputs */
        TORT_QGEMM_Y_ZERO
 };
 
-/* Strides are in elements. Numbers that are not yet known while claims are made are -1. */
+/* Strides are in elements. Sizes that are not known yet, while providers claim nodes, are -1. */
 typedef struct tort_qgemm {
     int64_t m, n, k;
     int64_t a_row_stride, a_k_stride, b_k_stride, b_column_stride;
@@ -25,9 +25,9 @@ typedef struct tort_qgemm {
     bool trans_b;
 } tort_qgemm;
 
-/* A and B less their zero points, as they lie; b NULL: not asked for. */
+/* Widens A and B to floats, less their zero points, in their own layout; b NULL: not needed. */
 void tort_qgemm_widen(const tort_call *call, float *a, float *b);
-/* What a sum of column j is multiplied by: n numbers, with 1 / y_scale where the node has that. */
+/* Fills the n factors of the columns' sums, with 1 / y_scale if the node has one. */
 void tort_qgemm_factors(const tort_call *call, float *factors);
 
 #endif

@@ -1,5 +1,5 @@
-/* qlinear.h - what operators on 8-bit numbers with a scale and a zero point share: those two, and tables that answer
- * for each of the 256 numbers. Read next: qlinear_elementwise.c, qlinear_table.c. */
+/* qlinear.h - shared by operators on 8-bit numbers with a scale and a zero point: reading those two, and tables with an
+ * entry for each of the 256 numbers. Read next: qlinear_elementwise.c, qlinear_table.c. */
 #ifndef TORT_OPS_MICROSOFT_QLINEAR_H
 #define TORT_OPS_MICROSOFT_QLINEAR_H
 
@@ -10,30 +10,31 @@ typedef struct tort_linear {
     float scale, zero;
 } tort_linear;
 
-/* Of the inputs with these numbers, of one element each; the zero point may be absent: 0. */
+/* Reads the inputs with these indices, of one element each; an absent zero point is 0. */
 tort_linear tort_linear_of(const tort_call *call, int32_t scale, int32_t zero);
 
-/* TORT_E_MODEL if one of `count` scales or zero points (bit i of `inputs`: input i) has other than one element. */
+/* TORT_E_MODEL if a scale or zero point (bit i of `inputs`: input i) is known not to have exactly one element. */
 tort_status tort_linear_check(const tort_infer *infer, uint32_t inputs);
 
-/* The real number that each byte of a type (int8, uint8) stands for. */
+/* Fills the real number that each byte of a type (int8, uint8) stands for. */
 void tort_linear_values(tort_type type, tort_linear from, float *values);
 /* out[byte] = the byte of type `type` that stands for values[byte]; all 256 of them. */
 void tort_linear_table(tort_type type, const float *values, tort_linear to, uint8_t *out);
-/* What a byte of one scale is in another. The same scale and zero point change nothing. */
+/* Fills the table that converts bytes of one scale to another; equal scales and zero points give the identity. */
 void tort_linear_convert(tort_type type, tort_linear from, tort_linear to, uint8_t *out);
 
-/* Elements first .. first+count-1 of y of type int8 or uint8: x rounded to even, plus the zero point, saturated. */
+/* Stores elements first .. first+count-1 of y of type int8 or uint8: x rounded to even, plus the zero point,
+ * saturated. */
 void tort_linear_store(const tort_tensor *y, int64_t first, int64_t count, const float *x, float zero);
 
 /* y[i] = table[x[i]], on several threads where that pays. */
 void tort_linear_map(const tort_call *call, const uint8_t *table, const void *x, void *y, int64_t count);
 
-/* What QLinearSigmoid and QLinearLeakyRelu make of each byte. */
+/* Tables of QLinearSigmoid and QLinearLeakyRelu. */
 void tort_qlinear_sigmoid_table(const tort_call *call, uint8_t *table);
 void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
 
-/* Addition and multiplication, of which the inputs are A, its scale and zero point, those of B, and those of C. */
+/* Input indices of QLinearAdd and QLinearMul: A, its scale and zero point; the same of B; scale and zero point of C. */
 enum { TORT_QLINEAR_A = 0, TORT_QLINEAR_B = 3, TORT_QLINEAR_C = 6 };
 
 /* QLinearAdd: C is a * A + b * B + fixed, rounded to even. */

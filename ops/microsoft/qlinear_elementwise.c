@@ -1,7 +1,7 @@
 /* qlinear_elementwise.c - QLinearAdd, QLinearMul, QLinearWhere and MulInteger: two tensors of 8-bit numbers, broadcast.
  *
- * QLinearAdd is computed as ONNX Runtime does, all zero points gathered in one number before the sum is rounded: where
- * a sum is just between two numbers, an odd zero point decides. Read next: qlinear.h. */
+ * QLinearAdd follows ONNX Runtime: all zero points are gathered in one number before the sum is rounded, so that an odd
+ * zero point decides where a sum is halfway between two numbers. Read next: qlinear.h. */
 #include "ops/microsoft/qlinear.h"
 
 #include "ops/extent.h"
@@ -32,14 +32,14 @@ typedef struct binary_job binary_job;
 struct binary_job {
     tort_tensor inputs[3];
     const tort_tensor *y;
-    /* Makes elements first .. first+count-1 of y, at most TORT_BLOCK. */
+    /* Computes elements first .. first+count-1 of y, at most TORT_BLOCK. */
     void (*combine)(const binary_job *job, int64_t first, int64_t count, const float *a, const float *b);
     tort_sum_of_linear sum; /* of QLinearAdd */
     float factor;           /* of QLinearMul */
     float zeros[3];         /* A, B, C */
 };
 
-/* `count` elements of an operand, from `offset` on; `step` 0: one for all. */
+/* Loads `count` elements of an operand, from `offset` on; `step` 0: one for all. */
 static void load(const tort_tensor *x, int64_t offset, int64_t step, int64_t count, float *out) {
     tort_load_floats(x->type, x->data, offset, step ? count : 1, out);
     for (int64_t i = 1; !step && i < count; i++) out[i] = out[0];
@@ -66,7 +66,7 @@ static tort_status run_binary(const tort_call *call, binary_job *job, const int3
 
 /* ---- addition ---------------------------------------------------------------------------------------------------- */
 
-/* Source: MlasQLinearAdd of ONNX Runtime, for the order of roundings. */
+/* The order of roundings is that of MlasQLinearAdd in ONNX Runtime. */
 tort_sum_of_linear tort_linear_sum(const tort_call *call) {
     const tort_linear a = tort_linear_of(call, TORT_QLINEAR_A + 1, TORT_QLINEAR_A + 2),
                       b = tort_linear_of(call, TORT_QLINEAR_B + 1, TORT_QLINEAR_B + 2),
@@ -123,7 +123,7 @@ static tort_status run_integer(const tort_call *call) {
 typedef struct where_job {
     tort_tensor inputs[3];
     uint8_t *z;
-    uint8_t x[256], y[256]; /* what a byte of X or Y is in Z */
+    uint8_t x[256], y[256]; /* tables: bytes of X and Y as bytes of Z */
 } where_job;
 
 static void where_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {

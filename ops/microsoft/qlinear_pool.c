@@ -1,11 +1,11 @@
-/* qlinear_pool.c - QLinearAveragePool and QLinearGlobalAveragePool: X becomes floats with the channels first, the pool
- * of ONNX is made of them, and the averages become 8-bit numbers again. Read next: pool.h, channels_last.h. */
+/* qlinear_pool.c - QLinearAveragePool and QLinearGlobalAveragePool: X is dequantized to floats with the channels first,
+ * ONNX's pool runs on them, and the averages are quantized. Read next: pool.h, channels_last.h. */
 #include "ops/extent.h"
 #include "ops/microsoft/channels_last.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/pool.h"
 
-enum { POOL_WINDOW, POOL_GLOBAL }; /* the variants of the rows */
+enum { POOL_WINDOW, POOL_GLOBAL }; /* values of tort_op.variant */
 
 typedef struct qlinear_pool {
     tort_pool_params pool;
@@ -29,7 +29,7 @@ static tort_status resolve_pool(tort_resolve *resolve) {
     params->channels_last = is_last(resolve->node);
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->pool,
                                              global ? tort_resolve_global_average_pool : tort_resolve_average_pool);
-    resolve->scratch_bytes = 0; /* that of the pool is for other types */
+    resolve->scratch_bytes = 0; /* the pool's scratch is for other types */
     if (status != TORT_OK) return status;
     const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
     size_t count;
@@ -51,7 +51,7 @@ typedef struct pool_job {
     tort_linear to;
 } pool_job;
 
-/* Planes of X as floats. */
+/* Dequantizes planes of X. */
 static void widen_planes(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     for (int64_t plane = begin; plane < end; plane++) {
@@ -76,8 +76,7 @@ static void store_planes(void *arg, int64_t begin, int64_t end) {
             float scaled[TORT_BLOCK];
             uint8_t bytes[TORT_BLOCK];
             const tort_tensor block = {.type = y->type, .data = bytes};
-            /* ONNX Runtime rounds after it has added the zero point: where a sum is just between two numbers it counts.
-             */
+            /* ONNX Runtime adds the zero point before rounding: it decides where a sum is halfway. */
             for (int64_t i = 0; i < count; i++) scaled[i] = from[at + i] / job->to.scale + job->to.zero;
             tort_linear_store(&block, 0, count, scaled, 0);
             for (int64_t i = 0; i < count; i++) ((uint8_t *)y->data)[first + (at + i) * step] = bytes[i];

@@ -1,11 +1,11 @@
-/* qlinear_reduce.c - QLinearReduceMean: the mean of what 8-bit numbers stand for, as an 8-bit number again.
+/* qlinear_reduce.c - QLinearReduceMean: the mean of dequantized 8-bit numbers, quantized again.
  *
  * Read next: qlinear.h, reduce.h. */
 #include "ops/extent.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/reduce.h"
 
-/* The node as ReduceMean of its first input. */
+/* View of the node as ReduceMean of its first input. */
 static tort_node_view mean_of(const tort_node_view *node) {
     tort_node_view view = *node;
     view.input_count = 1;

@@ -1,4 +1,4 @@
-/* qlinear_softmax.c - QLinearSoftmax: in whole numbers, as ONNX Runtime does it.
+/* qlinear_softmax.c - QLinearSoftmax: in integers, as in ONNX Runtime.
  *
  * A table has e^x of all distances from the largest element, scaled so that the sum of a lane fits 32 bits; quotients
  * are rounded half up. Read next: qlinear.h, softmax.h. */
@@ -28,9 +28,9 @@ typedef struct softmax_job {
     const tort_softmax_params *params;
     const uint8_t *x;
     uint8_t *y;
-    uint8_t flip; /* makes the bytes of int8 ascend as those of uint8 do */
+    uint8_t flip; /* makes the bytes of int8 ascend like those of uint8 */
     uint32_t powers[256];
-    uint32_t parts; /* that make up 1 */
+    uint32_t parts; /* steps of the output's scale that make up 1 */
     int32_t zero, min, max;
 } softmax_job;
 

@@ -1,4 +1,4 @@
-/* qlinear_table.c - QLinearSigmoid, QLinearLeakyRelu and QLinearConcat: every byte becomes another one, by a table.
+/* qlinear_table.c - QLinearSigmoid, QLinearLeakyRelu and QLinearConcat: every byte is mapped through a table.
  *
  * Read next: qlinear.h. */
 #include "ops/microsoft/qlinear.h"
@@ -72,7 +72,7 @@ typedef struct concat_params {
 
 enum { FIRST = 2, GROUP = 3 }; /* inputs: scale and zero point of Y, then a tensor, its scale and zero point each */
 
-/* A tensor, float, and the tensor's type again, in turns. */
+/* Checks the inputs: groups of a tensor, a float scale, and a zero point of the tensor's type. */
 static tort_status check_groups(const tort_infer *infer) {
     const tort_node_view *node = infer->node;
     if (node->input_count < FIRST + GROUP || (node->input_count - FIRST) % GROUP)
@@ -92,7 +92,7 @@ static tort_status check_groups(const tort_infer *infer) {
     return tort_linear_check(infer, 3);
 }
 
-/* Adds the shape of a part to the whole. */
+/* Joins the shape of a part to that of the whole. */
 static tort_status join(const tort_infer *infer, const tort_info *part, int32_t axis, bool first, tort_dim *dims) {
     for (int32_t d = 0; d < part->rank; d++) {
         tort_status status = TORT_OK;

@@ -1,8 +1,8 @@
 /* skip_norm.c - com.microsoft: SkipLayerNormalization, SkipSimplifiedLayerNormalization and EmbedLayerNormalization,
- * which normalise sums, of a tensor and what goes past it or of embeddings.
+ * which normalise sums: of a tensor and a skip connection, or of embeddings.
  *
- * The sums are computed in double and rounded once where a node gives them out; what is normalised is not rounded.
- * Read first: norm.h. */
+ * The sums are computed in double and rounded once where a node outputs them; unrounded ones are normalised. Read
+ * first: norm.h. */
 #include "ops/microsoft/skip_norm.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
@@ -13,7 +13,7 @@ static bool is_simplified(const tort_op *op) {
     return strcmp(op->name, "SkipSimplifiedLayerNormalization") == 0;
 }
 
-/* Input i, if it is there, is a list of `size` elements (negative: not known). */
+/* Checks that input i, if present, is a list of `size` elements (negative: not known). */
 static tort_status check_list(const tort_infer *infer, int32_t i, const char *name, int64_t size) {
     const tort_info *list = &infer->node->inputs[i];
     if (!tort_has_input(infer->node, i) || list->rank < 0) return TORT_OK;
@@ -25,7 +25,7 @@ static tort_status check_list(const tort_infer *infer, int32_t i, const char *na
                      (long long)size);
 }
 
-/* The skip has the shape of the input, but its first axis may have size 1, or be absent where the input has rank 3. */
+/* Checks that skip has the shape of the input; its first axis may have size 1, or be absent if the input has rank 3. */
 static tort_status check_skip(const tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *skip = &infer->node->inputs[1];
     if (x->rank >= 0 && x->rank != 2 && x->rank != 3)
@@ -45,7 +45,7 @@ static tort_status check_skip(const tort_infer *infer) {
     return TORT_OK;
 }
 
-/* Mean and inverse deviation have one element a row. */
+/* Mean and inverse deviation have one element per row. */
 static tort_status infer_skip(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     const int64_t size = x->rank > 0 ? tort_known_dim(x, x->rank - 1) : -1;
@@ -66,7 +66,7 @@ static tort_status infer_skip(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* Rows of the last axis of `x`, under scale and bias of one row. */
+/* Views `x` as rows along its last axis; scale and bias have one row. */
 static void resolve_rows(const tort_resolve *resolve, const tort_info *x, bool centered, tort_norm_params *norm) {
     norm->epsilon = (double)tort_attr_float(resolve->node, "epsilon");
     norm->centered = centered;
@@ -168,7 +168,7 @@ tort_status tort_infer_embed_norm(tort_infer *infer) {
     return status;
 }
 
-/* These have the shape of input_ids; position_ids may have one row. */
+/* Checks that input i has the shape of input_ids; position_ids may have one row. */
 static tort_status check_ids(const tort_resolve *resolve, int32_t i, const char *name, bool may_repeat) {
     const tort_info *ids = &resolve->node->inputs[TORT_EMBED_IDS], *other = &resolve->node->inputs[i];
     if (!tort_has_input(resolve->node, i) || !tort_shape_known(other)) return TORT_OK;
@@ -197,7 +197,7 @@ tort_status tort_resolve_embed_norm(tort_resolve *resolve) {
                      (long long)places, (long long)params->length);
 }
 
-/* Elements of row `row` of table `input`. */
+/* values += elements of row `row` of table `input`. */
 static void add_embedding(const tort_call *call, int32_t input, int64_t row, int64_t first, int64_t count,
                           double *values) {
     const tort_tensor *table = &call->inputs[input];

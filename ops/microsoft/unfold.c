@@ -4,7 +4,7 @@
 #include "ops/shapes.h"
 
 typedef struct unfold_params {
-    int64_t outer, length, inner; /* of the input around the axis */
+    int64_t outer, length, inner; /* the input as [outer, length, inner] */
     int64_t windows, size, step;
 } unfold_params;
 
@@ -55,7 +55,7 @@ static tort_status resolve_unfold(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Items are (outer, window). */
+/* Copies items (outer, window) begin .. end-1. */
 static void unfold_windows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const unfold_params *p = call->params;
