@@ -14,6 +14,7 @@
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/option_table.h"
 #include "runtime/cli/profile.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
@@ -179,9 +180,9 @@ static tort_status measure(const cli_options *options, tort_session *session, co
                            tort_error *error) {
     const size_t max = options->repeat ? (size_t)options->repeat : MAX_RUNS;
     m->milliseconds = cli_alloc(max, sizeof *m->milliseconds);
-    if (options->profile) m->profiled = cli_alloc(max, sizeof *m->profiled);
+    if (cli_is_given(options, OPTION_PROFILE)) m->profiled = cli_alloc(max, sizeof *m->profiled);
     tort_status status = warm_up(options, r, error);
-    if (!status && options->profile && !interrupted) status = begin_profile(session, r, m, error);
+    if (!status && cli_is_given(options, OPTION_PROFILE) && !interrupted) status = begin_profile(session, r, m, error);
     if (!status) status = measure_runs(options, r, m, error);
     cli_progress_end();
     sort_runs(m);
@@ -231,7 +232,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
     if (!status) status = cli_inputs_read(options, model, inputs, error);
     if (status) return status;
     double read = cli_seconds();
-    tort_session_options session_options = cli_session_options(options, options->chains[0]);
+    tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     if (!*session) status = cli_open_session(model, &session_options, session, error);
     if (!status) status = tort_context_create(*session, context, error);
     m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
@@ -258,7 +259,7 @@ static int32_t threads_of(const tort_report *report) {
 
 /* The chain as typed, or the providers of a saved plan. The caller frees it. */
 static char *chain_text(const cli_options *options, const tort_report *report) {
-    const char *typed = options->chain_count ? options->chains[0] : "cpu";
+    const char *typed = options->chains.count ? options->chains.items[0] : "cpu";
     char *text = cli_copy_text(options->plan ? "" : typed, options->plan ? 0 : strlen(typed));
     for (int32_t i = 0; options->plan && i < report->provider_count; i++)
         cli_append(&text, "%s%s", i ? "," : "", report->providers[i]->name);
@@ -315,7 +316,7 @@ static void print_text(const cli_options *options, const measurement *m, const t
     if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
     cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms, cli_bytes_text(m->peak_bytes, peak, sizeof peak));
     print_calls(&m->calls);
-    if (m->profile) cli_profile_print(m->profile, options->profile_all, cli_width(stdout, 0));
+    if (m->profile) cli_profile_print(m->profile, options->profile_all == 1, cli_width(stdout, 0));
     free(counts);
 }
 

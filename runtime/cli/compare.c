@@ -178,7 +178,8 @@ static char *required_of(const cli_options *options, int32_t which) {
     char *list = cli_copy_text("", 0);
     for (const char *p = options->require ? options->require : ""; *p; p += strcspn(p, ","), p += *p == ',') {
         const size_t length = strcspn(p, ",");
-        if (names_provider(options->chains[which], p, length) || !names_provider(options->chains[1 - which], p, length))
+        if (names_provider(options->chains.items[which], p, length) ||
+            !names_provider(options->chains.items[1 - which], p, length))
             cli_append(&list, "%s%.*s", *list ? "," : "", (int)length, p);
     }
     return list;
@@ -205,7 +206,7 @@ static tort_status run_on(comparison *c, tort_context *context, int32_t which, t
 
 /* Runs on one chain with an observer; the session stays open for its report. */
 static tort_status run_observed(comparison *c, int32_t which, tort_observer observer, tort_error *error) {
-    const char *chain = c->options->chains[which];
+    const char *chain = c->options->chains.items[which];
     tort_session_options session_options = cli_session_options(c->options, chain);
     char *required = required_of(c->options, which);
     session_options.unfolded = !c->options->outputs_only;
@@ -250,7 +251,7 @@ static bool same_placement(const tort_report *a, const tort_report *b) {
 
 static tort_status work(comparison *c, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
-    options->random = options->random || options->input_count == 0;
+    options->random = options->random || options->inputs.count == 0;
     if (!status) status = cli_open_model(options, options->operands[0], &c->model, error);
     if (!status) status = cli_check_names(options, c->model, error);
     if (!status) status = cli_inputs_read(options, c->model, &c->inputs, error);
@@ -273,7 +274,7 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
     if (c->same_placement && !chains_alike)
         return tort_fail(error, TORT_E_PLACEMENT,
                          "--ep %s and --ep %s came to the same placement: this compared a provider with itself",
-                         c->options->chains[0], c->options->chains[1]);
+                         c->options->chains.items[0], c->options->chains.items[1]);
     return TORT_OK;
 }
 
@@ -301,8 +302,8 @@ static const tort_report_node *node_at(const comparison *c, const tort_report *r
 }
 
 static void fill_json(const comparison *c, const tort_report *report, cJSON *root) {
-    cli_json_text(root, "a", c->options->chains[0]);
-    cli_json_text(root, "b", c->options->chains[1]);
+    cli_json_text(root, "a", c->options->chains.items[0]);
+    cli_json_text(root, "b", c->options->chains.items[1]);
     cJSON_AddBoolToObject(root, "same_placement", c->same_placement);
     cli_json_number(root, "compared", c->compared);
     cli_json_number(root, "different", c->different);
@@ -333,7 +334,7 @@ static void print_missing(const comparison *c) {
 }
 
 static void print_text(const comparison *c, const tort_report *report) {
-    const char *a = c->options->chains[0], *b = c->options->chains[1];
+    const char *a = c->options->chains.items[0], *b = c->options->chains.items[1];
     if (c->same_placement) {
         char *counts = cli_counts_text(report);
         cli_print_colour(stdout, CLI_YELLOW, "both chains placed every node alike (%s): no two devices are compared\n",

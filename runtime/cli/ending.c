@@ -189,7 +189,7 @@ static void add_sessions(cJSON *json, const cli_options *options, const cli_endi
     for (int32_t i = 0; i < count; i++) {
         if (!reports[i]) continue;
         cJSON *item = cJSON_CreateObject();
-        cli_json_text(item, "ep", options->chains[i]);
+        cli_json_text(item, "ep", options->chains.items[i]);
         cli_json_placement(item, reports[i]);
         cJSON_AddItemToArray(list, item);
     }
@@ -216,7 +216,7 @@ int cli_end(const cli_options *options, const cli_ending *ending) {
     fflush(stdout);
     cli_progress_end();
     for (int32_t i = 0; i < count; i++) {
-        if (reports[i]) print_placement(reports[i], count > 1 ? options->chains[i] : NULL);
+        if (reports[i]) print_placement(reports[i], count > 1 ? options->chains.items[i] : NULL);
         tort_report_free(reports[i]);
     }
     if (ending->total) print_placement(ending->total, NULL);

@@ -406,7 +406,7 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
     inputs->shapes = cli_copy_text("", 0);
     for (int32_t i = 0; i < inputs->count; i++) inputs->notes[i] = cli_copy_text("", 0);
     reader r = {.options = options, .model = model, .inputs = inputs, .error = error};
-    for (int32_t i = 0; !status && i < options->input_count; i++) status = read_given(&r, options->inputs[i]);
+    for (int32_t i = 0; !status && i < options->inputs.count; i++) status = read_given(&r, options->inputs.items[i]);
     if (!status && options->image.first && !r.pictures)
         status = tort_fail(error, TORT_E_USAGE, "--%s is for pictures, and no --input is a .png or .jpg",
                            options->image.first);

@@ -177,8 +177,8 @@ static tort_status check_only(const cli_options *options, const name_list *opera
                               tort_error *error) {
     static const char *const groups[] = {"fallback", "unplaced", "copies"};
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < options->only_count; i++) {
-        const char *only = options->only[i];
+    for (int32_t i = 0; !status && i < options->only.count; i++) {
+        const char *only = options->only.items[i];
         bool known = (*only == '#' && only[1] && !only[1 + strspn(only + 1, "0123456789")]);
         for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) known = known || !strcmp(only, groups[k]);
         if (!known && !is_part_of_a_name(model, only)) status = check_operator("only", operators, only, error);
@@ -189,7 +189,7 @@ static tort_status check_only(const cli_options *options, const name_list *opera
 tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error) {
     tort_status status = model ? check_shapes(&options->fixed, model, error) : TORT_OK;
     if (!status && model) status = check_shapes(&options->max, model, error);
-    if (status || (!options->allow && !options->only_count)) return status;
+    if (status || (!options->allow && !options->only.count)) return status;
     name_list operators = operators_of(model);
     status = check_allow(options, &operators, error);
     if (!status) status = check_only(options, &operators, model, error);
@@ -222,11 +222,11 @@ tort_status cli_check_environment(tort_error *error) {
  * The caller frees the list, which ends with NULL, and its names. */
 static char **named_inputs(const cli_options *options) {
     size_t count = (size_t)options->range_count + (size_t)options->fixed.shape_count, used = 0;
-    for (int32_t i = 0; i < options->input_count; i++)
-        for (const char *at = options->inputs[i]; (at = strchr(at, '=')); at++) count++;
+    for (int32_t i = 0; i < options->inputs.count; i++)
+        for (const char *at = options->inputs.items[i]; (at = strchr(at, '=')); at++) count++;
     char **names = cli_alloc(count + 1, sizeof *names);
-    for (int32_t i = 0; i < options->input_count; i++) /* "a=b=FILE": the name is a or a=b */
-        for (const char *text = options->inputs[i], *at = text; (at = strchr(at, '=')); at++)
+    for (int32_t i = 0; i < options->inputs.count; i++) /* "a=b=FILE": the name is a or a=b */
+        for (const char *text = options->inputs.items[i], *at = text; (at = strchr(at, '=')); at++)
             names[used++] = cli_copy_text(text, (size_t)(at - text));
     for (int32_t i = 0; i < options->range_count; i++) names[used++] = cli_format("%s", options->ranges[i].name);
     for (int32_t i = 0; i < options->fixed.shape_count; i++)
@@ -259,10 +259,10 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .strict = options->strict,
         .allow = options->allow,
         .fusions_off = options->no_fusion,
-        .pins = options->pins,
-        .pin_count = options->pin_count,
-        .bindings = options->bindings,
-        .binding_count = options->binding_count,
+        .pins = options->pins.items,
+        .pin_count = options->pins.count,
+        .bindings = options->bindings.items,
+        .binding_count = options->bindings.count,
         .shapes = options->fixed.shapes,
         .shape_count = options->fixed.shape_count,
         .symbols = options->fixed.symbols,

@@ -54,13 +54,13 @@ static tort_status check_pairs(const cli_options *options, tort_error *error) {
 }
 
 static tort_status check_chains(const cli_command *command, const cli_options *options, tort_error *error) {
-    if (command->bit == CLI_CMD_COMPARE && options->chain_count != 2)
+    if (command->bit == CLI_CMD_COMPARE && options->chains.count != 2)
         return tort_fail(error, TORT_E_USAGE,
                          "it compares two chains, each by an --ep of its own (--ep cuda --ep cpu); %d given",
-                         options->chain_count);
-    if (command->bit != CLI_CMD_COMPARE && options->chain_count > 1)
+                         options->chains.count);
+    if (command->bit != CLI_CMD_COMPARE && options->chains.count > 1)
         return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
-                         options->chain_count, options->chains[0], options->chains[1]);
+                         options->chains.count, options->chains.items[0], options->chains.items[1]);
     return TORT_OK;
 }
 
@@ -91,16 +91,12 @@ static tort_status check_operands(const cli_command *command, const cli_options 
 
 /* Refuses a list such as "," that has no name. */
 static tort_status check_lists(const cli_options *options, tort_error *error) {
-    const struct {
-        cli_option option;
-        const char *list;
-    } lists[] = {
-        {OPTION_REQUIRE, options->require}, {OPTION_ALLOW, options->allow}, {OPTION_NO_FUSION, options->no_fusion}};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (lists[i].list && !lists[i].list[strspn(lists[i].list, ",")])
-            return tort_fail(error, TORT_E_USAGE, "--%s wants %s, and '%s' has no name",
-                             cli_option_table[lists[i].option].name, cli_option_table[lists[i].option].value,
-                             lists[i].list);
+    for (const cli_option_row *row = cli_option_table; row < cli_option_table + OPTION_COUNT; row++) {
+        const void *member = (const char *)options + row->member;
+        const char *list = row->kind == CLI_TEXT && strstr(row->value, ",...") ? *(const char *const *)member : NULL;
+        if (list && !list[strspn(list, ",")])
+            return tort_fail(error, TORT_E_USAGE, "--%s wants %s, and '%s' has no name", row->name, row->value, list);
+    }
     return TORT_OK;
 }
 

@@ -1,6 +1,5 @@
-/* option_table.c - the table of options, from which the help of every subcommand is printed.
- *
- * A new option is a row here, a number in option_table.h and a case in options.c. */
+/* option_table.c - the table of options, made from option_list.h, and the help of every subcommand. */
+#include <stddef.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -14,69 +13,24 @@
 #define TABLES (CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_INSPECT | CLI_CMD_OPS | CLI_CMD_PROVIDERS)
 #define EVERY 0xffffffffu
 
+/* Destinations of values: initializers of a row from its kind to its member, which its help follows. A value is stored
+ * by way of void *, so STORE proves the type of the member: _Generic does not compile for another. */
+#define STORE(how, type, place)                                                                                        \
+    .kind = how, .member = offsetof(cli_options, place) + 0 * sizeof(_Generic(((cli_options *)0)->place, type : 0))
+#define FLAG(place) STORE(CLI_FLAG, bool, place)
+#define TEXT(place) STORE(CLI_TEXT, const char *, place)
+#define TEXTS(place) STORE(CLI_TEXTS, cli_texts, place) /* the option may be repeated */
+#define VALUE(reader, type, place) .read = reader, STORE(CLI_PARSED, type, place)
+#define WORD(place) VALUE(cli_read_word, int32_t, place)
+#define INT32(place, least) .min = least, VALUE(cli_read_int32, int32_t, place)
+#define INT64(place, least) .min = least, VALUE(cli_read_int64, int64_t, place)
+#define NUMBER(place, least) .min = least, VALUE(cli_read_number, double, place)
+#define WHOLE(reader) .read = reader, .kind = CLI_PARSED, .member = 0 /* the reader is handed all of cli_options */
+
 const cli_option_row cli_option_table[OPTION_COUNT] = {
-    [OPTION_EP] = {"ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS | CLI_CMD_OPS,
-                   "providers in order, and options: cuda:device=1,cpu:threads=2 (default cpu)"},
-    [OPTION_TARGET] = {"target", "DEVICE", CLI_CMD_PLAN, "plan for a device that is not here: cuda:sm_87"},
-    [OPTION_REQUIRE] = {"require", "EP,...", PLACING | CLI_CMD_PROVIDERS, "providers that must open"},
-    [OPTION_STRICT] = {"strict", NULL, PLACING, "every node must be on the first provider"},
-    [OPTION_ALLOW] = {"allow", "OP,...", PLACING, "operators that --strict lets pass"},
-    [OPTION_PIN] = {"pin", "NODE=EP", PLACING, "put a node, by name or as '#12', on this provider (repeatable)"},
-    [OPTION_BIND] = {"bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH,
-                     "an input or output ('*': all) stays in this provider's memory (repeatable)"},
-    [OPTION_NO_FUSION] = {"no-fusion", "[=NAME,...]", PLACING,
-                          "do not join nodes, or not by these fusions ('tinyort ops --fusions')"},
-    [OPTION_STEP_BY_STEP] = {"step-by-step", NULL, RUNNING,
-                             "wait for the device after every step, so that an error names its node"},
-    [OPTION_INPUT] = {"input", "[NAME=]FILE", RUNNING,
-                      ".npy .npz .pb .raw .png .jpg, by name or in the model's order (repeatable)"},
-    [OPTION_SHAPE] = {"shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT,
-                      "the shape of an input, or the size of a dimension: batch=1 (repeatable)"},
-    [OPTION_MAX] = {"max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH,
-                    "the most of a dimension or shape: memory is taken once (repeatable)"},
-    [OPTION_RANDOM] = {"random", "SEED|NAME=A..B", RUNNING,
-                       "fill inputs that are not given: floats 0..1, indices in range (repeatable)"},
-    [OPTION_RESIZE] = {"resize", "WxH|N", RUNNING, "picture: resize; N is the length of its shorter side"},
-    [OPTION_CROP] = {"crop", "WxH|N", RUNNING, "picture: then cut out its middle"},
-    [OPTION_SCALE] = {"scale", "S", RUNNING,
-                      "picture: multiply levels 0..255 by S (default 1/255; for uint8 inputs 1)"},
-    [OPTION_MEAN] = {"mean", "R,G,B", RUNNING, "picture: then subtract"},
-    [OPTION_STD] = {"std", "R,G,B", RUNNING, "picture: then divide by"},
-    [OPTION_LAYOUT] = {"layout", "nchw|nhwc", RUNNING, "picture: order of the tensor (default: as its shape tells)"},
-    [OPTION_BGR] = {"bgr", NULL, RUNNING, "picture: blue first"},
-    [OPTION_SECONDS] = {"seconds", "S", CLI_CMD_BENCH, "how long to measure (default 3)"},
-    [OPTION_REPEAT] = {"repeat", "N", CLI_CMD_BENCH, "runs to measure, in place of --seconds"},
-    [OPTION_WARMUP] = {"warmup", "N", CLI_CMD_BENCH, "runs before measuring (default 2)"},
-    [OPTION_PROFILE] = {"profile", "[=all]", CLI_CMD_BENCH,
-                        "time, FLOP/s and bytes/s of the 20 dearest units (or all), and by operator"},
-    [OPTION_TRACE] = {"trace", "FILE", CLI_CMD_BENCH, "of the profiled runs, for chrome://tracing or ui.perfetto.dev"},
-    [OPTION_RTOL] = {"rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, "equal means |a-b| <= A + R*|b| ..."},
-    [OPTION_ATOL] = {"atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE,
-                     "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)"},
-    [OPTION_OUTPUTS_ONLY] = {"outputs-only", NULL, CLI_CMD_COMPARE,
-                             "the outputs of the model as it runs otherwise, folded and fused"},
-    [OPTION_SHAPES_ONLY] = {"shapes-only", NULL, CLI_CMD_TEST, "compare types and shapes alone: for random values"},
-    [OPTION_SAVE] = {"save", "DIR", CLI_CMD_RUN, "write output_0.npy, output_1.npy ..."},
-    [OPTION_SAVE_PLAN] = {"save", "FILE", CLI_CMD_PLAN,
-                          "write the plan with its packed weights: tinyort run --plan FILE"},
-    [OPTION_FORMAT] = {"format", "npy|pb", CLI_CMD_RUN, "of what --save writes (default npy; pb holds sequences too)"},
-    [OPTION_TOP] = {"top", "K", CLI_CMD_RUN, "the K largest entries of the first output"},
-    [OPTION_LABELS] = {"labels", "FILE", CLI_CMD_RUN, "their names, one a line"},
-    [OPTION_ONLY] = {"only", "WHICH", CLI_CMD_PLAN, "an operator, #12, part of a name, fallback, unplaced or copies"},
-    [OPTION_FULL] = {"full", NULL, CLI_CMD_PLAN, "whole names and reasons, and kernels that were made for other nodes"},
-    [OPTION_ASSUME_OPSET] = {"assume-opset", "N", LOADING, "treat a newer opset as this one"},
-    [OPTION_ALLOW_LINKS] = {"allow-links", NULL, LOADING, "external data may be a link or have several names"},
-    [OPTION_MAP] = {"map", NULL, LOADING, "map external data, or a saved plan, instead of reading it"},
-    [OPTION_PLAN] = {"plan", "FILE", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH,
-                     "in place of MODEL: what 'tinyort plan MODEL --save FILE' wrote"},
-    [OPTION_DYNAMIC_LIMIT] = {"dynamic-limit", "BYTES", RUNNING,
-                              "for values whose shape depends on data, such as 512M (default 1G)"},
-    [OPTION_TRIP_LIMIT] = {"trip-limit", "N", RUNNING, "most trips of a loop (default 2^31)"},
-    [OPTION_FUSIONS] = {"fusions", NULL, CLI_CMD_OPS, "the fusions: which nodes become which operator"},
-    [OPTION_MISSING] = {"missing", NULL, CLI_CMD_OPS, "the operators that none of the providers of --ep has"},
-    [OPTION_WIDTH] = {"width", "COLUMNS", TABLES, "of tables (default: the terminal's; a pipe has no limit)"},
-    [OPTION_JSON] = {"json", NULL, EVERY ^ CLI_CMD_SCHEMA, "machine-readable output on stdout, after a failure too"},
-    [OPTION_HELP] = {"help", NULL, EVERY, "this text"},
+#define HEADING(number, title) [HEADING_##number] = {.name = "", .help = title},
+#define OPTION(number, ...) [OPTION_##number] = {__VA_ARGS__},
+#include "runtime/cli/option_list.h"
 };
 
 bool cli_value_is_optional(const cli_option_row *row) {
@@ -84,20 +38,6 @@ bool cli_value_is_optional(const cli_option_row *row) {
 }
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *title;
-    cli_option first, last;
-} groups[] = {
-    {"Where nodes run", OPTION_EP, OPTION_STEP_BY_STEP},
-    {"Inputs", OPTION_INPUT, OPTION_RANDOM},
-    {"Pictures", OPTION_RESIZE, OPTION_BGR},
-    {"Measuring", OPTION_SECONDS, OPTION_TRACE},
-    {"What is equal", OPTION_RTOL, OPTION_SHAPES_ONLY},
-    {"Outputs", OPTION_SAVE, OPTION_FULL},
-    {"The model", OPTION_ASSUME_OPSET, OPTION_TRIP_LIMIT},
-    {"And", OPTION_FUSIONS, OPTION_HELP},
-};
 
 /* Help for the options of providers; printed only if a provider of the build has the key. */
 static const struct {
@@ -148,17 +88,15 @@ static void print_provider_options(void) {
 void cli_print_usage(const cli_command *command) {
     cli_print(stdout, "usage: tinyort %s%s%s [option]...\n%s\n", command->name, *command->operands ? " " : "",
               command->operands, command->summary);
-    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
-        bool titled = false;
-        for (cli_option id = groups[g].first; id <= groups[g].last; id++) {
-            const cli_option_row *row = &cli_option_table[id];
-            if (!(row->commands & command->bit)) continue;
-            if (!titled) cli_print(stdout, "%s\n", groups[g].title);
-            titled = true;
-            const bool spaced = row->value && !cli_value_is_optional(row);
-            cli_print(stdout, "  --%s%s%-*s %s\n", row->name, spaced ? " " : "", 21 - (int)strlen(row->name) - spaced,
-                      row->value ? row->value : "", row->help);
-        }
+    const char *heading = NULL; /* not printed yet: a group without options of this subcommand has none */
+    for (const cli_option_row *row = cli_option_table; row < cli_option_table + OPTION_COUNT; row++) {
+        if (!row->commands) heading = row->help;
+        if (!(row->commands & command->bit)) continue;
+        if (heading) cli_print(stdout, "%s\n", heading);
+        heading = NULL;
+        const bool spaced = row->value && !cli_value_is_optional(row);
+        cli_print(stdout, "  --%s%s%-*s %s\n", row->name, spaced ? " " : "", 21 - (int)strlen(row->name) - spaced,
+                  row->value ? row->value : "", row->help);
     }
     if (command->bit == CLI_CMD_PROVIDERS)
         print_provider_options();

@@ -11,79 +11,99 @@
 #include "runtime/provider.h"
 #include "runtime/base/suggest.h"
 
-static tort_status wrong_value(cli_option id, const char *text, const char *wanted, tort_error *error) {
-    return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", cli_option_table[id].name, wanted, text);
+static tort_status wrong_value(const cli_option_row *row, const char *text, const char *wanted, tort_error *error) {
+    return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", row->name, wanted, text);
+}
+
+/* Stores which word of the row's argument, such as "npy|pb", the text is, from 1; 0 for "[=all]" that is left out. */
+tort_status cli_read_word(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    char list[32], hint[80], *rest = NULL;
+    const char *words[sizeof list];
+    size_t count = 0;
+    *(int32_t *)out = 0;
+    if (!text) return TORT_OK;
+    snprintf(list, sizeof list, "%s", row->value);
+    for (char *word = strtok_r(list, "[=|]", &rest); word; word = strtok_r(NULL, "[=|]", &rest)) {
+        words[count++] = word;
+        if (strcasecmp(text, word) != 0) continue;
+        *(int32_t *)out = (int32_t)count;
+        return TORT_OK;
+    }
+    return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'%s", row->name, row->value, text,
+                     tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-tort_status cli_read_integer(cli_option id, const char *text, int64_t min, int64_t max, int64_t *out,
-                             tort_error *error) {
+static tort_status read_integer(const cli_option_row *row, const char *text, int64_t max, int64_t *out,
+                                tort_error *error) {
     char *end, wanted[80];
+    const long long min = (long long)row->min;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld", (long long)min, (long long)max);
-    if (end == text || *end || errno || value < min || value > max) return wrong_value(id, text, wanted, error);
+    snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld", min, (long long)max);
+    if (end == text || *end || errno || value < min || value > max) return wrong_value(row, text, wanted, error);
     *out = value;
     return TORT_OK;
 }
 
-tort_status cli_read_int32(cli_option id, const char *text, int32_t min, int32_t *out, tort_error *error) {
+tort_status cli_read_int32(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     int64_t value = 0;
-    tort_status status = cli_read_integer(id, text, min, INT32_MAX, &value, error);
-    if (!status) *out = (int32_t)value;
+    tort_status status = read_integer(row, text, INT32_MAX, &value, error);
+    if (!status) *(int32_t *)out = (int32_t)value;
     return status;
 }
 
-tort_status cli_read_number(cli_option id, const char *text, double min, double *out, tort_error *error) {
+tort_status cli_read_int64(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    return read_integer(row, text, INT64_MAX, out, error);
+}
+
+tort_status cli_read_number(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < min)
-        return wrong_value(id, text, min > 0 ? "a number above 0" : "a number that is not negative", error);
-    *out = value;
+    if (end == text || *end || !isfinite(value) || value < row->min)
+        return wrong_value(row, text, row->min > 0 ? "a number above 0" : "a number that is not negative", error);
+    *(double *)out = value;
     return TORT_OK;
 }
 
-tort_status cli_read_bytes(cli_option id, const char *text, uint64_t *out, tort_error *error) {
-    if (tort_read_size(text, out) && *out) return TORT_OK;
-    return wrong_value(id, text, "bytes such as 64k, 512M or 2G", error);
-}
-
-tort_status cli_read_word(cli_option id, const char *text, const char *const *words, size_t count, size_t *chosen,
-                          tort_error *error) {
-    for (*chosen = 0; *chosen < count; ++*chosen)
-        if (!strcasecmp(text, words[*chosen])) return TORT_OK;
-    char hint[80];
-    return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'%s", cli_option_table[id].name,
-                     cli_option_table[id].value, text, tort_did_you_mean(text, words, count, hint, sizeof hint));
+tort_status cli_read_bytes(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    if (tort_read_size(text, out) && *(uint64_t *)out) return TORT_OK;
+    return wrong_value(row, text, "bytes such as 64k, 512M or 2G", error);
 }
 
 /* ---- shapes and ranges ------------------------------------------------------------------------------------------- */
 
 /* Parses "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied, so that argv stays as it is. */
-tort_status cli_read_shape(cli_option id, const char *text, tort_input_shape *shape, tort_error *error) {
+tort_status cli_read_shapes(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     static const char wanted[] = "NAME=1x3x224x224, or the size of a dimension as in batch=1";
+    cli_shapes *all = out;
+    const size_t count = (size_t)all->shape_count + 1;
+    all->option = row->name;
+    all->shapes = cli_realloc(all->shapes, count, sizeof *all->shapes);
+    all->symbols = cli_realloc(all->symbols, count, sizeof *all->symbols); /* cli_check_names moves shapes there */
+    tort_input_shape *shape = &all->shapes[all->shape_count];
     const char *equals = strrchr(text, '=');
-    if (!equals || equals == text) return wrong_value(id, text, wanted, error);
+    if (!equals || equals == text) return wrong_value(row, text, wanted, error);
     *shape = (tort_input_shape){0};
     for (const char *p = equals + 1; *p;) {
         char *end;
         errno = 0;
         long long dim = strtoll(p, &end, 10);
         if (end == p || dim < 0 || errno || (*end && *end != 'x') || (*end == 'x' && !end[1]))
-            return wrong_value(id, text, wanted, error);
+            return wrong_value(row, text, wanted, error);
         if (shape->rank == TORT_MAX_RANK)
-            return tort_fail(error, TORT_E_USAGE, "--%s %s: more than %d dimensions", cli_option_table[id].name, text,
-                             TORT_MAX_RANK);
+            return tort_fail(error, TORT_E_USAGE, "--%s %s: more than %d dimensions", row->name, text, TORT_MAX_RANK);
         shape->dims[shape->rank++] = dim;
         p = *end ? end + 1 : end;
     }
     shape->name = cli_copy_text(text, (size_t)(equals - text));
+    all->shape_count++;
     return TORT_OK;
 }
 
 /* Parses "NAME=LOW..HIGH" or "NAME=ONE". */
-tort_status cli_read_range(const char *text, cli_random_range *range, tort_error *error) {
+static tort_status read_range(const cli_option_row *row, const char *text, cli_random_range *range, tort_error *error) {
     const char *equals = strrchr(text, '='), *dots = strstr(equals, "..");
     char *end = NULL;
     range->low = range->high = strtod(equals + 1, &end);
@@ -94,15 +114,33 @@ tort_status cli_read_range(const char *text, cli_random_range *range, tort_error
         range->high = strtod(dots + 2, &end);
         good = end != dots + 2 && isfinite(range->high) && range->low <= range->high;
     }
-    if (!good || *end) return wrong_value(OPTION_RANDOM, text, "a seed, or a range as in NAME=0..9", error);
+    if (!good || *end) return wrong_value(row, text, "a seed, or a range as in NAME=0..9", error);
     range->name = cli_copy_text(text, (size_t)(equals - text));
     return TORT_OK;
+}
+
+/* Reads a seed, or the range of one input. */
+tort_status cli_read_random(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    cli_options *options = out;
+    int64_t seed = 0;
+    options->random = true;
+    if (strchr(text, '=')) {
+        const size_t count = (size_t)options->range_count + 1;
+        options->ranges = cli_realloc(options->ranges, count, sizeof *options->ranges);
+        tort_status status = read_range(row, text, &options->ranges[options->range_count], error);
+        if (!status) options->range_count++;
+        return status;
+    }
+    tort_status status = read_integer(row, text, INT64_MAX, &seed, error);
+    if (status) tort_fail(error, status, "--random wants a seed from 0 up, or a range as in NAME=0..9, not '%s'", text);
+    options->seed = (uint64_t)seed;
+    return status;
 }
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 /* Parses "WxH", or "N" with a height of 0. */
-static tort_status read_extent(cli_option id, const char *text, int32_t *width, int32_t *height, tort_error *error) {
+tort_status cli_read_extent(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     enum { MAX = 1 << 16 };
     char *end;
     long w = strtol(text, &end, 10), h = 0;
@@ -112,52 +150,24 @@ static tort_status read_extent(cli_option id, const char *text, int32_t *width, 
         h = strtol(second, &end, 10);
         good = end != second && h >= 1 && h <= MAX;
     }
-    if (!good || *end) return wrong_value(id, text, "WIDTHxHEIGHT or one number", error);
-    *width = (int32_t)w;
-    *height = (int32_t)h;
+    if (!good || *end) return wrong_value(row, text, "WIDTHxHEIGHT or one number", error);
+    *(cli_extent *)out = (cli_extent){(int32_t)w, (int32_t)h};
     return TORT_OK;
 }
 
-static tort_status read_channels(cli_option id, const char *text, float *values, int32_t *count, tort_error *error) {
-    *count = 0;
+tort_status cli_read_channels(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    cli_channels *channels = out;
+    channels->count = 0;
     for (const char *p = text;; p++) {
         char *end;
         float value = strtof(p, &end);
-        if (end == p || *count == 4)
-            return wrong_value(id, text, "one number a channel, as in 0.485,0.456,0.406", error);
-        values[(*count)++] = value;
+        if (end == p || channels->count == 4 || (*end && *end != ','))
+            return wrong_value(row, text, "one number a channel, as in 0.485,0.456,0.406", error);
+        channels->values[channels->count++] = value;
         p = end;
         if (!*p) break;
-        if (*p != ',') return wrong_value(id, text, "one number a channel, as in 0.485,0.456,0.406", error);
     }
-    for (int32_t i = 0; id == OPTION_STD && i < *count; i++)
-        if (values[i] == 0) return wrong_value(id, text, "numbers other than 0", error);
+    for (int32_t i = 0; row == &cli_option_table[OPTION_STD] && i < channels->count; i++)
+        if (channels->values[i] == 0) return wrong_value(row, text, "numbers other than 0", error);
     return TORT_OK;
-}
-
-tort_status cli_read_picture(cli_option id, const char *value, cli_image_options *image, tort_error *error) {
-    static const char *const layouts[] = {"nchw", "nhwc"};
-    size_t chosen;
-    double number = 0;
-    tort_status status = TORT_OK;
-    if (!image->first) image->first = cli_option_table[id].name;
-    switch (id) {
-    case OPTION_RESIZE: return read_extent(id, value, &image->resize_width, &image->resize_height, error);
-    case OPTION_CROP:
-        status = read_extent(id, value, &image->crop_width, &image->crop_height, error);
-        if (!status && !image->crop_height) image->crop_height = image->crop_width;
-        return status;
-    case OPTION_SCALE:
-        status = cli_read_number(id, value, 0, &number, error);
-        image->scale = (float)number;
-        image->levels = true;
-        return status;
-    case OPTION_MEAN: return read_channels(id, value, image->mean, &image->mean_count, error);
-    case OPTION_STD: return read_channels(id, value, image->std, &image->std_count, error);
-    case OPTION_LAYOUT:
-        status = cli_read_word(id, value, layouts, 2, &chosen, error);
-        image->layout = chosen == 0 ? CLI_NCHW : CLI_NHWC;
-        return status;
-    default: image->bgr = true; return TORT_OK;
-    }
 }

@@ -1,5 +1,5 @@
-/* options.h - the options of the command line. The table of options is in option_table.c, the reading of values in
- * option_values.c, checks of combinations in option_checks.c. */
+/* options.h - the options of the command line. Their rows are in option_list.h, the reading of values is in
+ * option_values.c, checks of combinations are in option_checks.c. */
 #ifndef TORT_CLI_OPTIONS_H
 #define TORT_CLI_OPTIONS_H
 
@@ -19,18 +19,28 @@ enum {
     CLI_CMD_SCHEMA = 1u << 9
 };
 
-typedef enum cli_image_layout { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC } cli_image_layout;
+/* Words of --format and --layout, as cli_read_word numbers them; 0: not given. */
+enum { CLI_NPY = 1, CLI_PB };
+enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
-/* Conversion of a picture into a tensor. Widths and heights are in pixels, 0 if not given. */
+typedef struct cli_extent {
+    int32_t width, height; /* in pixels, 0 if not given */
+} cli_extent;
+
+/* A number for each channel, or one for all; count 0: not given. */
+typedef struct cli_channels {
+    float values[4];
+    int32_t count;
+} cli_channels;
+
+/* Conversion of a picture into a tensor. */
 typedef struct cli_image_options {
-    const char *first;                   /* the first of these options that was given, for messages; NULL: none */
-    int32_t resize_width, resize_height; /* height 0: the shorter side becomes resize_width */
-    int32_t crop_width, crop_height;
-    float mean[4], std[4]; /* per channel, applied after scaling */
-    int32_t mean_count, std_count;
-    float scale; /* factor for the levels 0..255 */
-    bool levels; /* --scale was given */
-    cli_image_layout layout;
+    const char *first;      /* the first of these options that was given, for messages; NULL: none */
+    cli_extent resize;      /* height 0: the shorter side becomes `width` */
+    cli_extent crop;        /* height 0: a square */
+    double scale;           /* factor for the levels 0..255; negative: not given */
+    cli_channels mean, std; /* applied after scaling */
+    int32_t layout;         /* CLI_LAYOUT_AUTO, CLI_NCHW or CLI_NHWC */
     bool bgr;
 } cli_image_options;
 
@@ -39,6 +49,12 @@ typedef struct cli_random_range {
     char *name; /* owned */
     double low, high;
 } cli_random_range;
+
+/* Every text of an option that may be repeated. */
+typedef struct cli_texts {
+    const char **items;
+    int32_t count;
+} cli_texts;
 
 /* All --shape or all --max options. They are parsed into `shapes`; cli_check_names moves those of dimensions to
  * `symbols`. */
@@ -53,21 +69,15 @@ typedef struct cli_shapes {
 
 typedef struct cli_options {
     const char *command;
-    uint64_t given;        /* bit i: option i of the table */
-    const char **operands; /* models, directories */
+    uint64_t given;  /* bit i: option i of the table */
+    char **operands; /* models, directories: the end of argv */
     int32_t operand_count;
-    const char **chains; /* every --ep */
-    int32_t chain_count;
+    cli_texts chains; /* items[0] is NULL if there is none */
+    cli_texts pins, bindings, inputs, only;
     const char *target, *require, *allow;
     const char *no_fusion; /* names, "*" for all; NULL: not given */
     bool strict, step_by_step, fusions, missing;
-    const char **pins;
-    int32_t pin_count;
-    const char **bindings;
-    int32_t binding_count;
     cli_shapes fixed, max; /* --shape, --max */
-    const char **inputs;   /* every --input, unread */
-    int32_t input_count;
     bool random;
     int32_t attempt; /* number of the attempt to choose open sizes (made_up.h) */
     uint64_t seed;
@@ -76,17 +86,15 @@ typedef struct cli_options {
     cli_image_options image;
     const char *save, *save_plan;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
-    bool save_pb;
+    int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
     int32_t top;
     const char *labels;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
-    bool profile, profile_all;
+    int32_t profile_all; /* 1: --profile=all */
     const char *trace;
     double rtol, atol; /* negative: not given */
     bool shapes_only, outputs_only;
-    const char **only; /* every --only */
-    int32_t only_count;
     bool full;
     int32_t width; /* 0: as wide as the terminal */
     tort_load_options load;

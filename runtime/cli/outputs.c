@@ -19,7 +19,7 @@ static void name_file(const cli_new_file *file, tort_error *error) {
 
 tort_status cli_check_save(const cli_options *options, const tort_model *model, tort_error *error) {
     char type[80];
-    for (int32_t i = 0; !options->save_pb && i < tort_model_output_count(model); i++) {
+    for (int32_t i = 0; options->format != CLI_PB && i < tort_model_output_count(model); i++) {
         const tort_port port = cli_output(model, i);
         if (tort_type_kind(port.value_type) != TORT_TENSOR)
             return tort_fail(error, TORT_E_USAGE, "--save: output '%s' is %s, which .npy cannot hold: add --format pb",
@@ -31,7 +31,7 @@ tort_status cli_check_save(const cli_options *options, const tort_model *model, 
 /* Tells the user that a .npy holds only the bits of elements if NumPy lacks their type. */
 static void tell_bits(const cli_options *options, const char *name, const tort_value *output) {
     const tort_tensor *tensor = tort_value_view(output);
-    const tort_type bits = tensor && !options->save_pb ? tort_npy_bits_type(tensor->type) : TORT_UNDEFINED;
+    const tort_type bits = tensor && options->format != CLI_PB ? tort_npy_bits_type(tensor->type) : TORT_UNDEFINED;
     if (bits)
         cli_print(stderr, "%s holds the bits of %s as %s, which --input takes back (--format pb keeps the type)\n",
                   name, tort_type_name(tensor->type), tort_type_name(bits));
@@ -41,7 +41,7 @@ tort_status cli_save_outputs(const cli_options *options, const tort_model *model
                              int32_t count, tort_error *error) {
     tort_status status = cli_make_folder("--save", options->save, error);
     for (int32_t i = 0; !status && i < count; i++) {
-        char *name = cli_format("output_%d.%s", i, options->save_pb ? "pb" : "npy");
+        char *name = cli_format("output_%d.%s", i, options->format == CLI_PB ? "pb" : "npy");
         cli_new_file file = cli_new_file_begin(options->save, name);
         cli_progress("writing %s", file.path);
         status = tort_value_file_write(file.unfinished, cli_output(model, i).name, outputs[i], error);

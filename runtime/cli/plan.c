@@ -270,9 +270,9 @@ static bool is_named(const tort_report_node *node, const char *word) {
 typedef enum asked { NOT_ASKED, ASKED, ASKED_BY_NAME } asked;
 
 static asked is_asked_for(const cli_options *options, const tort_report_node *node) {
-    asked is = options->only_count ? NOT_ASKED : ASKED;
-    for (int32_t i = 0; i < options->only_count; i++) {
-        const char *only = options->only[i];
+    asked is = options->only.count ? NOT_ASKED : ASKED;
+    for (int32_t i = 0; i < options->only.count; i++) {
+        const char *only = options->only.items[i];
         const bool fallback = !strcmp(only, "fallback"), unplaced = !strcmp(only, "unplaced");
         if ((fallback && cli_is_loss(node)) || (unplaced && !node->provider) || is_of(node, only))
             is = is == NOT_ASKED ? ASKED : is;
@@ -346,12 +346,12 @@ static size_t common_prefix(const tort_report *report, const char **name) {
 }
 
 static void print_nodes(const cli_options *options, const tort_report *report, const layout *l) {
-    bool copies_asked = options->only_count == 0;
-    for (int32_t i = 0; i < options->only_count; i++) copies_asked |= !strcmp(options->only[i], "copies");
+    bool copies_asked = options->only.count == 0;
+    for (int32_t i = 0; i < options->only.count; i++) copies_asked |= !strcmp(options->only.items[i], "copies");
     cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|why", 0);
     copy_list copies = sorted_copies(report);
     int32_t *behind = cli_behind(report), shown = 0, listed = 0;
-    if (!options->full && !options->only_count) cli_table_cut(table, 2);
+    if (!options->full && !options->only.count) cli_table_cut(table, 2);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
         if (!is_listed(node)) continue;
@@ -369,8 +369,8 @@ static void print_nodes(const cli_options *options, const tort_report *report, c
     cli_print(stdout, "\n");
     if (l->prefix) cli_print(stdout, "every name begins with %.*s\n", (int)l->prefix, l->name);
     cli_table_print(table, stdout, l->width);
-    if (options->only_count && shown) cli_print(stdout, "\n");
-    if (options->only_count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
+    if (options->only.count && shown) cli_print(stdout, "\n");
+    if (options->only.count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
     free(behind);
     free(copies.sorted);
 }
@@ -386,7 +386,7 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     tort_status status = cli_open_model(options, options->operands[0], loaded, error);
     if (!status) status = cli_check_names(options, *loaded, error);
     if (status) return status;
-    tort_session_options session_options = cli_session_options(options, options->chains[0]);
+    tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.plan_only = options->save_plan == NULL;
     return cli_open_session(*loaded, &session_options, session, error);
 }
@@ -408,7 +408,7 @@ static void print_summary(const cli_options *options, const tort_report *report,
 /* Prints the summary where the user looks: before a short list of nodes, after one that scrolls away. */
 static void tell(const cli_options *options, const tort_report *report, int width) {
     enum { A_SCREEN = 40 };
-    const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only_count;
+    const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only.count;
     layout l = {.first = report->providers[0]->name, .width = width};
     if (width && !options->full) l.prefix = common_prefix(report, &l.name);
     if (!scrolls) print_summary(options, report, width);

@@ -71,7 +71,7 @@ static tort_probe_options probe_options(const cli_options *options, const char *
 
 tort_status cli_check_required(const cli_options *options, tort_error *error) {
     tort_probe *probe;
-    const tort_probe_options wanted = probe_options(options, options->chain_count ? options->chains[0] : "cpu");
+    const tort_probe_options wanted = probe_options(options, options->chains.count ? options->chains.items[0] : "cpu");
     tort_status status = tort_probe_providers(NULL, &wanted, &probe, error);
     tort_probe_free(probe);
     return status;
@@ -92,7 +92,7 @@ int cli_providers(cli_options *options) {
     tort_error error = {0};
     tort_probe *probe = NULL;
     cJSON *json = cli_json_of(options);
-    tort_probe_options wanted = probe_options(options, options->chain_count ? options->chains[0] : NULL);
+    tort_probe_options wanted = probe_options(options, options->chains.count ? options->chains.items[0] : NULL);
     wanted.libraries = true;
     if (!cli_check_environment(&error)) tort_probe_providers(NULL, &wanted, &probe, &error);
     if (probe) tell(probe, options, json);

@@ -76,7 +76,7 @@ static tort_status run_once(job *j, cli_options *options, tort_error *error) {
 static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_status status = prepare(j, options, error);
     if (status) return status;
-    tort_session_options session_options = cli_session_options(options, options->chains[0]);
+    tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
     if (!status) status = run_once(j, options, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);

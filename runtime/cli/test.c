@@ -197,7 +197,7 @@ static verdict run_model(test *t) {
     tort_status status = tort_model_load(NULL, path, &t->options->load, &t->model, &error);
     free(path);
     if (status) return from_error("loading", &error);
-    tort_session_options session_options = cli_session_options(t->options, t->options->chains[0]);
+    tort_session_options session_options = cli_session_options(t->options, t->options->chains.items[0]);
     status = tort_session_create(NULL, t->model, &session_options, &t->session, &error);
     if (status == TORT_E_PLACEMENT && t->session) return from_placement(t->session, &error);
     if (status) return from_error("planning", &error);

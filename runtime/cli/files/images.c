@@ -266,7 +266,7 @@ static void resize(picture *p, int32_t width, int32_t height) {
 }
 
 static void resize_as_asked(picture *p, const cli_image_options *options) {
-    int32_t width = options->resize_width, height = options->resize_height;
+    int32_t width = options->resize.width, height = options->resize.height;
     if (!width) return;
     if (!height) {
         int64_t shorter = width;
@@ -278,7 +278,8 @@ static void resize_as_asked(picture *p, const cli_image_options *options) {
     resize(p, width, height);
 }
 
-static tort_status crop(picture *p, int32_t width, int32_t height, const char *path, tort_error *error) {
+static tort_status crop(picture *p, cli_extent asked, const char *path, tort_error *error) {
+    const int32_t width = asked.width, height = asked.height ? asked.height : width;
     if (!width) return TORT_OK;
     if (width > p->width || height > p->height)
         return tort_fail(error, TORT_E_INPUT,
@@ -318,7 +319,7 @@ static bool is_channel_count(int64_t dim) {
     return dim == 1 || dim == 3;
 }
 
-static tort_status find_placing(const tort_port *port, cli_image_layout layout, placing *out, tort_error *error) {
+static tort_status find_placing(const tort_port *port, int32_t layout, placing *out, tort_error *error) {
     int32_t rank = port->rank < 0 ? 4 : port->rank;
     if (rank < 2 || rank > 4)
         return tort_fail(error, TORT_E_INPUT, "input '%s' has rank %d, which no picture has; give it an .npy",
@@ -354,7 +355,7 @@ static tort_status check_channels(const cli_image_options *o, int32_t channels, 
     const struct {
         const char *name;
         int32_t count;
-    } lists[] = {{"mean", o->mean_count}, {"std", o->std_count}};
+    } lists[] = {{"mean", o->mean.count}, {"std", o->std.count}};
     for (size_t i = 0; i < 2; i++)
         if (lists[i].count > 1 && lists[i].count != channels)
             return tort_fail(error, TORT_E_USAGE, "--%s has %d numbers, and the input %d channel%s", lists[i].name,
@@ -364,8 +365,8 @@ static tort_status check_channels(const cli_image_options *o, int32_t channels, 
 
 static float normalized(const cli_image_options *o, float level, int32_t channel, float scale) {
     float value = level * scale;
-    if (o->mean_count) value -= o->mean[o->mean_count > 1 ? channel : 0];
-    if (o->std_count) value /= o->std[o->std_count > 1 ? channel : 0];
+    if (o->mean.count) value -= o->mean.values[o->mean.count > 1 ? channel : 0];
+    if (o->std.count) value /= o->std.values[o->std.count > 1 ? channel : 0];
     return value;
 }
 
@@ -376,7 +377,7 @@ static tort_status fill_tensor(const picture *p, const cli_image_options *o, con
     tort_status status = tort_tensor_file_alloc(&env, tensor, 0, error);
     if (status) return status;
     float *values = cli_alloc(area * channels, sizeof *values);
-    float scale = o->levels ? o->scale : tensor->type == TORT_UINT8 ? 1.0f : 1.0f / 255.0f;
+    float scale = o->scale >= 0 ? (float)o->scale : tensor->type == TORT_UINT8 ? 1.0f : 1.0f / 255.0f;
     bool last = at->channel > at->row;
     for (size_t pixel = 0; pixel < area; pixel++)
         for (int32_t c = 0; c < p->channels; c++) {
@@ -405,7 +406,7 @@ static tort_status prepare(const char *path, const tort_port *port, const cli_im
     tort_status status = check_channels(options, (int32_t)channels, error);
     if (status) return status;
     resize_as_asked(p, options);
-    status = crop(p, options->crop_width, options->crop_height, path, error);
+    status = crop(p, options->crop, path, error);
     if (!status && channels == 1) make_grey(p);
     return status ? status : check_fit(path, p, port, at, error);
 }
