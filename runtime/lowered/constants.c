@@ -75,8 +75,8 @@ static tort_status hold_inputs(tort_lowered *lowered, int32_t index, tort_error 
 static bool is_looked_at(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     const bool resolved = !unit->folded && (unit->provider != TORT_AT_FUSED || unit->segment);
-    if (lowered->max && lowered->asked[index] == TORT_ASKED_AFRESH) return true; /* no run may load a weight */
-    return lowered->asked[index] == TORT_ASKED_ALWAYS || resolved;
+    if (lowered->max && lowered->rule_use[index] == TORT_RULE_AFRESH) return true; /* no run may load a weight */
+    return lowered->rule_use[index] == TORT_RULE_ALWAYS || resolved;
 }
 
 /* Inference and resolve look at small weights for each plan, so these stay in memory from the first plan on. */

@@ -41,7 +41,7 @@
 /* ---- chain ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_library_state {
-    bool asked, found;
+    bool queried, found;
     char message[160], cure[160]; /* if found: the version of the library */
 } tort_library_state;
 
@@ -76,7 +76,7 @@ typedef struct tort_chain_layout {
 
 enum { TORT_AT_HOST = -1, TORT_AT_FOLDED = -2, TORT_AT_NOWHERE = -3, TORT_AT_FUSED = -4 };
 
-typedef struct tort_said {
+typedef struct tort_reason {
     int32_t provider; /* chain index */
     const char *kernel;
     tort_verdict_code code;
@@ -84,7 +84,7 @@ typedef struct tort_said {
     const char *fusion; /* a fusion that was refused; NULL: the unit itself was */
     bool segment;       /* the verdict is on the unit as a part of a segment */
     int32_t root;       /* UPSTREAM: the unit that is the root cause; -1 */
-} tort_said;
+} tort_reason;
 
 /* Nodes that one kernel runs together. They stay in the graph, since shapes are inferred node by node; plans and runs
  * see `node` in the place of the last part. */
@@ -105,13 +105,14 @@ typedef struct tort_unit {
     int32_t provider; /* chain index, or TORT_AT_... */
     const tort_kernel *kernel;
     const char *label; /* shown as the kernel in reports */
-    const tort_said *said;
-    int32_t said_count;
-    bool folded;  /* set by fold.c before place.c runs */
-    bool asked;   /* fused away or unread, but folded values depend on the shape of its output: plans still infer it */
-    bool pinned;  /* an option pins the node to `pin` */
-    int32_t pin;  /* chain index */
-    void *params; /* resolved with what is known at placement; in the session's arena; NULL: none */
+    const tort_reason *reasons;
+    int32_t reason_count;
+    bool folded;         /* set by fold.c before place.c runs */
+    bool still_inferred; /* fused away or unread, but folded values depend on the shape of its output: plans still infer
+                            it */
+    bool pinned;         /* an option pins the node to `pin` */
+    int32_t pin;         /* chain index */
+    void *params;        /* resolved with what is known at placement; in the session's arena; NULL: none */
     size_t scratch_bytes;
     size_t packed_bytes; /* as kernel->pack.size says */
     uint32_t consumed;   /* inputs, bit i, that are in `packed`; run never reads them */
@@ -158,11 +159,11 @@ typedef struct tort_upload {
 /* ---- a lowered graph --------------------------------------------------------------------------------------------- */
 
 /* Tells when a plan calls a node's shape rule, see plan_shapes.c. */
-typedef enum tort_asked {
-    TORT_ASKED_ALWAYS,
-    TORT_ASKED_AFRESH, /* only where the session's symbolic shapes, evaluated, do not suffice */
-    TORT_ASKED_NEVER
-} tort_asked;
+typedef enum tort_rule_use {
+    TORT_RULE_ALWAYS,
+    TORT_RULE_AFRESH, /* only where the session's symbolic shapes, evaluated, do not suffice */
+    TORT_RULE_NEVER
+} tort_rule_use;
 
 typedef struct tort_outline tort_outline; /* plan/planned.h */
 typedef struct tort_planned tort_planned;
@@ -182,15 +183,15 @@ typedef struct tort_lowered {
     int32_t *input_memory, *output_memory; /* by input, output of the graph: the memory it is bound to */
     bool *passed;                          /* by output of a body: it is the matching input, unchanged by the trip */
     int32_t *same_dim;  /* main graph only: by input dimension, where its symbol occurs first, see inputs.c */
-    uint8_t *asked;     /* node_count: a tort_asked */
-    bool *final;        /* by value: shape and small contents are the same for all input shapes */
+    uint8_t *rule_use;  /* node_count: a tort_rule_use */
+    bool *shape_fixed;  /* by value: shape and small contents are the same for all input shapes */
     int32_t *evaluated; /* values whose elements plans evaluate from symbolic expressions; value_count reserved */
     int32_t evaluated_count;
     size_t evaluated_elements;
-    uint8_t *expr_uses;     /* by expression of session->dims: TORT_EXPR_ bits, see plan_shapes.c */
-    tort_outline *outlines; /* shared; under the session's lock */
-    tort_planned *plans;    /* most recently used first */
-    tort_planned *draft;    /* a plan with symbolic shapes, for reports until the first real plan; NULL */
+    uint8_t *expr_uses;          /* by expression of session->dims: TORT_EXPR_ bits, see plan_shapes.c */
+    tort_outline *outlines;      /* shared; under the session's lock */
+    tort_planned *plans;         /* most recently used first */
+    tort_planned *symbolic_plan; /* a plan with symbolic shapes, for reports until the first real plan; NULL */
     int64_t *max; /* main graph only: upper bound of each input dimension, -1 for none; NULL: no bounds are given */
     tort_planned *bound; /* the plan for the upper bounds; then each context has its own plan, and `plans` is empty */
 } tort_lowered;

@@ -335,7 +335,7 @@ static bool is_folded_open(const tort_lowered *lowered, int32_t index) {
 /* True if the node's folded outputs depend on the shapes of its inputs. */
 static bool looks_at_shapes(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
-    return is_folded_open(lowered, index) && (!tort_is_unread(unit) || unit->asked);
+    return is_folded_open(lowered, index) && (!tort_is_unread(unit) || unit->still_inferred);
 }
 
 /* Drops nodes whose outputs are not read, from last to first; in an unfolded session only nodes without outputs,
@@ -361,7 +361,7 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
         if (!read && (node->op || chosen) && (!unit->folded || (!looked && is_folded_open(lowered, i)))) {
             unit->folded = true;
             unit->label = "unread";
-            unit->asked |= looked;
+            unit->still_inferred |= looked;
         }
         int32_t *counts = unit->folded ? lookers : readers;
         for (int32_t k = 0; (!unit->folded || looks_at_shapes(lowered, i)) && k < node->input_count; k++)
@@ -480,7 +480,7 @@ static tort_status check_folded(const folder *f, int32_t index, tort_error *erro
     for (int32_t i = 0; i < node->output_count; i++)
         told = told && (node->outputs[i] < 0 || determined(f->session, &f->lowered->infos[node->outputs[i]]));
     const tort_unit *unit = &f->lowered->units[index];
-    if (told || unit->asked || !node->op || !unit->folded) return TORT_OK;
+    if (told || unit->still_inferred || !node->op || !unit->folded) return TORT_OK;
     tort_fail(error, TORT_E_MODEL, "the saved plan leaves it out, but it has to run");
     tort_error_at_node(error, &f->lowered->graph, index);
     return TORT_E_MODEL;

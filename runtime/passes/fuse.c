@@ -136,15 +136,15 @@ static bool list_parts(const tort_fuser *f, const tort_fused_parts *p, tort_unit
 
 /* The anchor's verdicts by other providers and on fusions stay valid for the fused unit. */
 static tort_status keep_said(const tort_fuser *f, const tort_unit *anchor, int32_t provider, tort_unit *joined) {
-    const int32_t max = anchor->said_count + joined->said_count;
-    tort_said *all = tort_arena_array(&f->session->arena, (size_t)max + 1, sizeof *all);
+    const int32_t max = anchor->reason_count + joined->reason_count;
+    tort_reason *all = tort_arena_array(&f->session->arena, (size_t)max + 1, sizeof *all);
     int32_t count = 0;
     if (!all) return tort_out_of_memory(f->error, 0);
-    for (int32_t i = 0; i < anchor->said_count; i++)
-        if (anchor->said[i].provider != provider || anchor->said[i].fusion) all[count++] = anchor->said[i];
-    for (int32_t i = 0; i < joined->said_count; i++) all[count++] = joined->said[i];
-    joined->said = all;
-    joined->said_count = count;
+    for (int32_t i = 0; i < anchor->reason_count; i++)
+        if (anchor->reasons[i].provider != provider || anchor->reasons[i].fusion) all[count++] = anchor->reasons[i];
+    for (int32_t i = 0; i < joined->reason_count; i++) all[count++] = joined->reasons[i];
+    joined->reasons = all;
+    joined->reason_count = count;
     return TORT_OK;
 }
 
@@ -164,8 +164,8 @@ static void retire(const tort_fuser *f, const tort_fused_parts *p) {
         tort_unit *unit = &f->lowered->units[p->nodes[k]];
         const tort_node *node = &graph->nodes[p->nodes[k]];
         tort_fuse_retire(unit);
-        unit->asked = f->looked_at[node->outputs[0]];
-        for (int32_t i = 0; unit->asked && i < node->input_count; i++)
+        unit->still_inferred = f->looked_at[node->outputs[0]];
+        for (int32_t i = 0; unit->still_inferred && i < node->input_count; i++)
             if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->looked_at[node->inputs[i]] = true;
     }
 }
@@ -200,16 +200,16 @@ static tort_status accept(const tort_fuser *f, const tort_match *match, tort_can
 
 tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_t anchor, const tort_candidate *c) {
     tort_unit *unit = &f->lowered->units[anchor];
-    for (int32_t i = 0; i < unit->said_count; i++)
-        if (unit->said[i].fusion && !strcmp(unit->said[i].fusion, name)) return TORT_OK;
-    if (!c->said_count || unit->said_count == TORT_MAX_SAID) return TORT_OK;
-    tort_said *all = tort_arena_array(&f->session->arena, (size_t)unit->said_count + 1, sizeof *all);
+    for (int32_t i = 0; i < unit->reason_count; i++)
+        if (unit->reasons[i].fusion && !strcmp(unit->reasons[i].fusion, name)) return TORT_OK;
+    if (!c->reason_count || unit->reason_count == TORT_MAX_REASONS) return TORT_OK;
+    tort_reason *all = tort_arena_array(&f->session->arena, (size_t)unit->reason_count + 1, sizeof *all);
     if (!all) return tort_out_of_memory(f->error, 0);
-    if (unit->said_count) memcpy(all, unit->said, (size_t)unit->said_count * sizeof *all);
-    all[unit->said_count] = c->said[c->said_count - 1];
-    all[unit->said_count].fusion = name;
-    unit->said = all;
-    unit->said_count++;
+    if (unit->reason_count) memcpy(all, unit->reasons, (size_t)unit->reason_count * sizeof *all);
+    all[unit->reason_count] = c->reasons[c->reason_count - 1];
+    all[unit->reason_count].fusion = name;
+    unit->reasons = all;
+    unit->reason_count++;
     return TORT_OK;
 }
 

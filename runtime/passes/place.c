@@ -23,11 +23,11 @@ static const tort_provider *provider_of_loops(const tort_session *session) {
 }
 
 /* Appends "..., or BEFORE PROVIDER AFTER" to a cure. */
-static tort_status append_cure(const tort_candidate *c, tort_said *said, const char *before, const char *provider,
+static tort_status append_cure(const tort_candidate *c, tort_reason *reason, const char *before, const char *provider,
                                const char *after, tort_error *error) {
-    said->cure = tort_arena_format(&c->session->arena, "%s%s%s %s %s", said->cure, *said->cure ? ", or " : "", before,
-                                   provider, after);
-    return said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+    reason->cure = tort_arena_format(&c->session->arena, "%s%s%s %s %s", reason->cure, *reason->cure ? ", or " : "",
+                                     before, provider, after);
+    return reason->cure ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
 /* Completes the cures that kernels gave: an unplaced node could run on a provider with reference loops; a node that
@@ -37,12 +37,12 @@ static tort_status add_cures(tort_candidate *c, tort_error *error) {
     const tort_provider *other = provider_of_loops(c->session);
     const bool runs = c->node->op && c->node->op->reference;
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < c->said_count; i++) {
-        tort_said *said = &c->said[i];
+    for (int32_t i = 0; !status && i < c->reason_count; i++) {
+        tort_reason *reason = &c->reasons[i];
         if (unit->provider == TORT_AT_NOWHERE && other && runs)
-            status = append_cure(c, said, "add", other->name, "to the chain", error);
-        else if (unit->provider > 0 && said->provider != unit->provider && !*said->cure)
-            status = append_cure(c, said, "pin the node to", c->session->chain[unit->provider].provider->name,
+            status = append_cure(c, reason, "add", other->name, "to the chain", error);
+        else if (unit->provider > 0 && reason->provider != unit->provider && !*reason->cure)
+            status = append_cure(c, reason, "pin the node to", c->session->chain[unit->provider].provider->name,
                                  "if it may be there", error);
     }
     return status;
@@ -88,10 +88,10 @@ static void end_cut_text(char *text) {
 
 /* True for the first verdict of each provider that the node is not on, unless the provider is down. */
 static bool is_told(const tort_unit *unit, int32_t i) {
-    const tort_said *said = &unit->said[i];
-    if (said->provider == unit->provider || said->code == TORT_PROVIDER_DOWN || said->code == TORT_DISABLED)
+    const tort_reason *reason = &unit->reasons[i];
+    if (reason->provider == unit->provider || reason->code == TORT_PROVIDER_DOWN || reason->code == TORT_DISABLED)
         return false;
-    return i == 0 || unit->said[i - 1].provider != said->provider;
+    return i == 0 || unit->reasons[i - 1].provider != reason->provider;
 }
 
 /* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...": the node with the first verdict of each
@@ -105,12 +105,12 @@ static void list_node(node_list *list, const tort_lowered *lowered, int32_t inde
                         node->name, node->domain, *node->domain ? "::" : "", node->op_type,
                         node->op ? node->op->since : node->opset);
     const char *before = "";
-    for (int32_t i = 0; i < unit->said_count && used > 0 && (size_t)used < sizeof line; i++) {
-        const tort_said *said = &unit->said[i];
+    for (int32_t i = 0; i < unit->reason_count && used > 0 && (size_t)used < sizeof line; i++) {
+        const tort_reason *reason = &unit->reasons[i];
         if (!is_told(unit, i)) continue;
-        used +=
-            snprintf(line + used, sizeof line - (size_t)used, "%s %s: %s %s", before,
-                     list->session->chain[said->provider].provider->name, tort_verdict_name(said->code), said->message);
+        used += snprintf(line + used, sizeof line - (size_t)used, "%s %s: %s %s", before,
+                         list->session->chain[reason->provider].provider->name, tort_verdict_name(reason->code),
+                         reason->message);
         before = ",";
     }
     if (used > 0 && (size_t)used >= sizeof line) end_cut_text(line);
@@ -168,7 +168,7 @@ static tort_status place_all(tort_candidate *c, tort_pass *pass, tort_error *err
         c->unit = &lowered->units[i];
         c->node = &lowered->graph.nodes[i];
         c->index = i;
-        c->said_count = 0;
+        c->reason_count = 0;
         if (c->unit->folded) {
             c->unit->provider = TORT_AT_FOLDED;
             continue;

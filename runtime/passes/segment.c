@@ -295,29 +295,29 @@ static tort_segment *put_together(const segmenter *s, tort_arena *arena, const i
 
 /* ---- accepted ---------------------------------------------------------------------------------------------------- */
 
-static bool is_said(const tort_said *all, int32_t count, const tort_said *said) {
+static bool is_listed(const tort_reason *all, int32_t count, const tort_reason *reason) {
     for (int32_t i = 0; i < count; i++)
-        if (all[i].provider == said->provider && all[i].code == said->code && !strcmp(all[i].kernel, said->kernel) &&
-            !strcmp(all[i].message, said->message))
+        if (all[i].provider == reason->provider && all[i].code == reason->code &&
+            !strcmp(all[i].kernel, reason->kernel) && !strcmp(all[i].message, reason->message))
             return true;
     return false;
 }
 
 /* Verdicts of other providers on the parts stay valid; equal ones are kept once. */
 static tort_status keep_said(const segmenter *s, const tort_segment *made, tort_unit *joined) {
-    tort_said all[TORT_MAX_SAID];
+    tort_reason all[TORT_MAX_REASONS];
     int32_t count = 0;
     for (int32_t k = 0; k < made->part_count; k++) {
         const tort_unit *part = &s->lowered->units[made->parts[k]];
-        for (int32_t i = 0; i < part->said_count && count < TORT_MAX_SAID; i++)
-            if (part->said[i].provider != s->provider && !is_said(all, count, &part->said[i]))
-                all[count++] = part->said[i];
+        for (int32_t i = 0; i < part->reason_count && count < TORT_MAX_REASONS; i++)
+            if (part->reasons[i].provider != s->provider && !is_listed(all, count, &part->reasons[i]))
+                all[count++] = part->reasons[i];
     }
-    tort_said *said = tort_arena_array(&s->session->arena, (size_t)count + 1, sizeof *said);
-    if (!said) return tort_out_of_memory(s->error, 0);
-    memcpy(said, all, (size_t)count * sizeof *said);
-    joined->said = said;
-    joined->said_count = count;
+    tort_reason *reasons = tort_arena_array(&s->session->arena, (size_t)count + 1, sizeof *reasons);
+    if (!reasons) return tort_out_of_memory(s->error, 0);
+    memcpy(reasons, all, (size_t)count * sizeof *reasons);
+    joined->reasons = reasons;
+    joined->reason_count = count;
     return TORT_OK;
 }
 
@@ -330,7 +330,7 @@ static void retire(const segmenter *s, const tort_segment *made) {
         unit->label = "segment";
         unit->packed_bytes = 0;
         unit->consumed = 0;
-        unit->asked = true;
+        unit->still_inferred = true;
         unit->segment = made;
     }
 }

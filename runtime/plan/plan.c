@@ -76,8 +76,8 @@ static tort_status reserve(tort_planned *planned, void (*arrays)(tort_planned *p
 static tort_status open_tables(tort_planned *planned, tort_error *error) {
     const tort_plan *outline = &planned->outline->plan;
     uint8_t *literals = planned->plan.literals;
-    planned->kept = planned->kept && planned->sized == planned->outline;
-    if (planned->kept) return TORT_OK;
+    planned->reused = planned->reused && planned->sized == planned->outline;
+    if (planned->reused) return TORT_OK;
     planned->sized = NULL;
     planned->plan = *outline;
     planned->plan.literals = literals;
@@ -158,7 +158,7 @@ static tort_status choose_outline(tort_planned *planned, bool complete, bool afr
     const tort_outline *before = planned->outline;
     int32_t count;
     for (size_t v = 0; v < values; v++)
-        if (!planned->kept || !lowered->final[v]) planned->known[v] = known_of(&planned->infos[v]);
+        if (!planned->reused || !lowered->shape_fixed[v]) planned->known[v] = known_of(&planned->infos[v]);
     if (shared && before && before->shared && !memcmp(before->known, planned->known, values)) return TORT_OK;
     drop_outline(planned);
     if (shared) {
@@ -204,10 +204,10 @@ static void rewind_plan(tort_planned *planned) {
 
 static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool afresh, tort_error *error) {
     bool complete, placed = false;
-    const bool usual = planned->usual;
+    const bool usual = planned->follows_session;
     rewind_plan(planned);
     tort_status status = tort_plan_shapes(planned, inputs, afresh, &complete, error);
-    planned->kept = usual && planned->usual;
+    planned->reused = usual && planned->follows_session;
     if (!status) status = choose_outline(planned, complete, afresh, error);
     if (!status) status = open_tables(planned, error);
     if (!status) tort_plan_unshare(&planned->plan); /* the previous fill may have shared bytes */
@@ -216,7 +216,7 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     if (!status && !placed) status = tort_plan_layout(planned, error);
     if (!status) status = tort_plan_check_sizes(&planned->plan, error);
     if (!status && !placed) status = tort_plan_check_overlap(planned->env, &planned->plan, error);
-    planned->usual = planned->usual && !status;
+    planned->follows_session = planned->follows_session && !status;
     planned->serial = atomic_fetch_add(&planned->lowered->session->plans_made, 1) + 1;
     return status;
 }

@@ -29,7 +29,7 @@ static void bind_dims(const marker *m) {
         const tort_info *info = &m->lowered->infos[graph->inputs[i]];
         for (int32_t d = 0; d < info->rank; d++)
             if (info->dims[d] < 0) m->bound[-1 - info->dims[d]] = true;
-        m->lowered->final[graph->inputs[i]] = info->constant || tort_shape_known(info);
+        m->lowered->shape_fixed[graph->inputs[i]] = info->constant || tort_shape_known(info);
     }
     for (int32_t i = 0; i < dims->count; i++) {
         const tort_dim_expr *e = tort_dim_expression(dims, -1 - (int64_t)i);
@@ -59,7 +59,8 @@ static bool is_evaluated(const marker *m, int32_t index) {
 static bool inputs_final(const tort_lowered *lowered, const tort_node *node) {
     bool all = true;
     for (int32_t i = 0; all && i < node->input_count; i++)
-        all = node->inputs[i] < 0 || lowered->final[node->inputs[i]] || tort_is_constant(lowered, node->inputs[i]);
+        all =
+            node->inputs[i] < 0 || lowered->shape_fixed[node->inputs[i]] || tort_is_constant(lowered, node->inputs[i]);
     return all;
 }
 
@@ -75,7 +76,7 @@ static void mark_outputs(const tort_lowered *lowered, const tort_node *node, boo
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
         const tort_info *info = &lowered->infos[node->outputs[i]];
-        lowered->final[node->outputs[i]] = final || (tort_shape_known(info) && !may_gain_elements(info));
+        lowered->shape_fixed[node->outputs[i]] = final || (tort_shape_known(info) && !may_gain_elements(info));
     }
 }
 
@@ -86,7 +87,7 @@ static bool is_never_asked(const tort_lowered *lowered, int32_t index) {
     bool all = true;
     for (int32_t i = 0; all && i < node->output_count; i++)
         all = node->outputs[i] < 0 || tort_is_constant(lowered, node->outputs[i]);
-    return all || (unit->provider == TORT_AT_FUSED && !unit->asked);
+    return all || (unit->provider == TORT_AT_FUSED && !unit->still_inferred);
 }
 
 /* Marks the expression and its operands, recursively. */
@@ -116,12 +117,12 @@ static void mark_nodes(const marker *m) {
     for (int32_t i = 0; i < lowered->graph.node_count; i++) {
         const tort_node *node = &lowered->graph.nodes[i];
         if (is_never_asked(lowered, i)) {
-            lowered->asked[i] = TORT_ASKED_NEVER;
+            lowered->rule_use[i] = TORT_RULE_NEVER;
         } else if (inputs_final(lowered, node)) {
-            lowered->asked[i] = TORT_ASKED_AFRESH;
+            lowered->rule_use[i] = TORT_RULE_AFRESH;
             mark_outputs(lowered, node, true);
         } else if (is_evaluated(m, i)) {
-            lowered->asked[i] = TORT_ASKED_AFRESH;
+            lowered->rule_use[i] = TORT_RULE_AFRESH;
             note_evaluated(m, node);
         } else {
             mark_outputs(lowered, node, false);
@@ -141,11 +142,11 @@ static tort_status mark_graph(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const size_t values = (size_t)lowered->graph.value_count + 1, exprs = (size_t)session->dims.count + 1;
     marker m = {.lowered = lowered, .bound = tort_alloc_zero(&session->env, exprs, sizeof *m.bound)};
-    lowered->final = tort_arena_array(&session->arena, values, sizeof *lowered->final);
-    lowered->asked = tort_arena_array(&session->arena, (size_t)lowered->graph.node_count + 1, 1);
+    lowered->shape_fixed = tort_arena_array(&session->arena, values, sizeof *lowered->shape_fixed);
+    lowered->rule_use = tort_arena_array(&session->arena, (size_t)lowered->graph.node_count + 1, 1);
     lowered->evaluated = tort_arena_array(&session->arena, values, sizeof *lowered->evaluated);
     lowered->expr_uses = tort_arena_array(&session->arena, exprs, 1);
-    const bool there = m.bound && lowered->final && lowered->asked && lowered->evaluated && lowered->expr_uses;
+    const bool there = m.bound && lowered->shape_fixed && lowered->rule_use && lowered->evaluated && lowered->expr_uses;
     if (there) {
         bind_dims(&m);
         mark_dims(lowered);
@@ -155,7 +156,7 @@ static tort_status mark_graph(tort_lowered *lowered, tort_error *error) {
     return there ? TORT_OK : tort_out_of_memory(error, values + exprs);
 }
 
-tort_status tort_mark_asked(tort_session *session, tort_error *error) {
+tort_status tort_mark_rules(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = mark_graph(&session->graphs[g], error);
@@ -268,8 +269,8 @@ static bool evaluate(const tort_planned *planned) {
 static tort_status ask(const tort_lowered *lowered, tort_pass *pass, bool afresh, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
-        const tort_asked asked = lowered->asked[i];
-        if (asked == TORT_ASKED_ALWAYS || (asked == TORT_ASKED_AFRESH && afresh))
+        const tort_rule_use asked = lowered->rule_use[i];
+        if (asked == TORT_RULE_ALWAYS || (asked == TORT_RULE_AFRESH && afresh))
             status = tort_pass_infer(pass, i, error);
     }
     return status;
@@ -279,9 +280,9 @@ tort_status tort_plan_shapes(tort_planned *planned, const tort_tensor *inputs, b
                              tort_error *error) {
     bool as_known;
     take_inputs(planned, inputs, complete, &as_known);
-    planned->usual = inputs && as_known && !afresh;
+    planned->follows_session = inputs && as_known && !afresh;
     if (!inputs) return TORT_OK;
-    planned->pass.typed = planned->usual;
-    const bool evaluated = planned->usual && evaluate(planned);
+    planned->pass.typed = planned->follows_session;
+    const bool evaluated = planned->follows_session && evaluate(planned);
     return ask(planned->lowered, &planned->pass, !evaluated, error);
 }

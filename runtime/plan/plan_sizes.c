@@ -75,7 +75,7 @@ static tort_status size_slots(tort_planned *planned, tort_error *error) {
     plan->literal_bytes = 0;
     for (int32_t i = 0; i < plan->slot_count; i++) {
         tort_slot *slot = &plan->slots[i];
-        if (!planned->kept || !planned->lowered->final[slot->value])
+        if (!planned->reused || !planned->lowered->shape_fixed[slot->value])
             size_slot(planned->lowered->session, slot, &planned->infos[slot->value]);
         if (plan->complete && slot->layout && slot->home == TORT_HOME_ARENA && slot->bytes < 0)
             return refuse_layout(planned, slot, error);
@@ -135,7 +135,7 @@ static bool is_measured(const tort_planned *planned, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || step->dynamic) return false;
     const bool segment = planned->lowered->units[step->node].segment;
     const bool restrided = planned->lowered->units[step->node].kernel->strides.inputs;
-    return segment || restrided || !planned->kept || planned->lowered->asked[step->node] == TORT_ASKED_ALWAYS;
+    return segment || restrided || !planned->reused || planned->lowered->rule_use[step->node] == TORT_RULE_ALWAYS;
 }
 
 tort_status tort_plan_sizes(tort_planned *planned, tort_error *error) {

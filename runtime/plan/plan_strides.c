@@ -103,7 +103,7 @@ static int64_t count_of(const tort_slot *slot) {
 }
 
 /* True for plain slots that are not empty and have elements of whole bytes. */
-static bool is_usual(const tort_slot *slot) {
+static bool is_plain(const tort_slot *slot) {
     return !slot->layout && slot->bytes > 0 && slot->rank >= 0 && tort_type_bits(slot->type) >= 8;
 }
 
@@ -125,7 +125,7 @@ static bool find_output(const strider *s, const tort_step *step, uint32_t flags,
     int64_t at = params->parts.start;
     for (int32_t k = 0; k < i; k++) {
         const int32_t before = operand(s, step, step->input_count + k);
-        if (before < 0 || !is_usual(&s->plan->slots[before])) return false;
+        if (before < 0 || !is_plain(&s->plan->slots[before])) return false;
         at += count_of(&s->plan->slots[before]) / others;
     }
     const int64_t length = count_of(slot) / others;
@@ -139,7 +139,7 @@ static bool find_output(const strider *s, const tort_step *step, uint32_t flags,
 
 /* True if a step makes the slot in the context's arena, and no output of the graph owns it. */
 static bool is_free(const tort_slot *slot) {
-    return slot->home == TORT_HOME_ARENA && is_usual(slot) && slot->last_step >= 0 && slot->output < 0;
+    return slot->home == TORT_HOME_ARENA && is_plain(slot) && slot->last_step >= 0 && slot->output < 0;
 }
 
 static const tort_unit *unit_of(const strider *s, const tort_step *step) {

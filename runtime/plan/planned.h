@@ -23,11 +23,12 @@ struct tort_planned {
     struct tort_lowered *lowered; /* the graph it is of */
     const tort_env *env;          /* the session's, or the env of the context that owns the plan */
     struct tort_planned *next;
-    int32_t users;   /* contexts that hold it; guarded by session->lock */
-    bool ready;      /* complete, and fitted if the session can run; false: matches no input shapes */
-    uint64_t serial; /* unique in the session, new at each fill: detects changes */
-    bool usual;      /* input shapes agree with the session's infos, and shape rules were called only where necessary */
-    bool kept;       /* the previous contents are still valid for values and steps that no open dimension reaches */
+    int32_t users;        /* contexts that hold it; guarded by session->lock */
+    bool ready;           /* complete, and fitted if the session can run; false: matches no input shapes */
+    uint64_t serial;      /* unique in the session, new at each fill: detects changes */
+    bool follows_session; /* input shapes agree with the session's infos, and shape rules were called only where
+                             necessary */
+    bool reused; /* the previous contents are still valid for values and steps that no open dimension reaches */
     tort_outline *outline;
     const tort_outline *sized;        /* the outline that the tables below were laid out for; NULL: none */
     const struct tort_planned *bound; /* plan whose offsets it takes if nothing has grown; NULL */
@@ -47,7 +48,7 @@ struct tort_planned {
 };
 
 /* plan_shapes.c: decides for every graph which shape rules plans must call. */
-tort_status tort_mark_asked(tort_session *session, tort_error *error);
+tort_status tort_mark_rules(tort_session *session, tort_error *error);
 /* Makes a plan for these input shapes (NULL: those that the session knows). Thread-safe; holds locks only briefly. */
 tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
 /* The same, but calls every shape rule and shares no outline: slower; tests compare the two. */

@@ -70,8 +70,8 @@ static tort_planned *keep_plan(tort_lowered *lowered, tort_planned *made, const 
     tort_planned *found = take_plan(lowered, inputs), *old = NULL, *draft = NULL;
     if (!found) {
         old = take_oldest(lowered); /* another thread may have filled the cache meanwhile */
-        draft = lowered->draft;
-        lowered->draft = NULL;
+        draft = lowered->symbolic_plan;
+        lowered->symbolic_plan = NULL;
         made->users = 1;
         made->ready = true;
         put_first(lowered, made);
@@ -156,9 +156,9 @@ void tort_lowered_drop_plans(tort_lowered *lowered) {
         tort_planned_free(lowered->plans);
         lowered->plans = next;
     }
-    tort_planned_free(lowered->draft);
+    tort_planned_free(lowered->symbolic_plan);
     tort_planned_free(lowered->bound);
-    lowered->draft = lowered->bound = NULL;
+    lowered->symbolic_plan = lowered->bound = NULL;
     while (lowered->outlines) {
         tort_outline *next = lowered->outlines->next;
         tort_outline_free(lowered->session, lowered->outlines);

@@ -351,8 +351,8 @@ void tort_chain_free(const tort_session *session, const tort_env *env, int32_t m
 
 const tort_library_state *tort_link_library(tort_link *link, tort_library library) {
     tort_library_state *state = &link->libraries[library];
-    if (state->asked) return state;
-    state->asked = true;
+    if (state->queried) return state;
+    state->queried = true;
     if (link->described) {
         state->found = link->target.libraries; /* for an absent device the description is trusted */
         if (!state->found) snprintf(state->message, sizeof state->message, "switched off by libraries=off");

@@ -23,32 +23,32 @@ int32_t tort_candidate_unknown_source(const tort_candidate *c) {
 static int32_t root_of(const tort_candidate *c) {
     int32_t source = tort_candidate_unknown_source(c);
     const tort_unit *before = source >= 0 ? &c->lowered->units[source] : NULL;
-    for (int32_t i = 0; before && i < before->said_count; i++)
-        if (before->said[i].root >= 0) return before->said[i].root;
+    for (int32_t i = 0; before && i < before->reason_count; i++)
+        if (before->reasons[i].root >= 0) return before->reasons[i].root;
     return source;
 }
 
 static tort_status keep(tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
                         tort_error *error) {
-    if (c->said_count == TORT_MAX_SAID) return TORT_OK;
+    if (c->reason_count == TORT_MAX_REASONS) return TORT_OK;
     tort_arena *arena = &c->session->arena;
-    tort_said *said = &c->said[c->said_count++];
-    *said = (tort_said){.provider = provider,
-                        .kernel = kernel,
-                        .code = verdict->code,
-                        .root = verdict->code == TORT_UPSTREAM ? root_of(c) : -1};
-    said->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
-    said->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
-    return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+    tort_reason *reason = &c->reasons[c->reason_count++];
+    *reason = (tort_reason){.provider = provider,
+                            .kernel = kernel,
+                            .code = verdict->code,
+                            .root = verdict->code == TORT_UPSTREAM ? root_of(c) : -1};
+    reason->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
+    reason->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
+    return reason->message && reason->cure ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
 tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const tort_verdict *verdict,
                                     tort_error *error) {
     const tort_kernel *segments = c->session->chain[provider].provider->segments;
-    c->said_count = c->unit->said_count;
-    if (c->said_count) memcpy(c->said, c->unit->said, (size_t)c->said_count * sizeof *c->said);
+    c->reason_count = c->unit->reason_count;
+    if (c->reason_count) memcpy(c->reasons, c->unit->reasons, (size_t)c->reason_count * sizeof *c->reasons);
     const tort_status status = keep(c, provider, segments ? segments->name : "", verdict, error);
-    if (c->said_count > c->unit->said_count) c->said[c->said_count - 1].segment = true;
+    if (c->reason_count > c->unit->reason_count) c->reasons[c->reason_count - 1].segment = true;
     return status;
 }
 
@@ -192,7 +192,7 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
     tort_link *link = &c->session->chain[provider];
     tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
     const tort_kernel *furthest_kernel = NULL;
-    int32_t before = c->said_count;
+    int32_t before = c->reason_count;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
         for (const tort_kernel *row = *table; row->op; row++) {
             if (!kernel_matches(c, link, row)) continue;
@@ -209,7 +209,7 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
             if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = row;
         }
     }
-    c->said_count = before; /* all rows refuse: only the furthest one is reported */
+    c->reason_count = before; /* all rows refuse: only the furthest one is reported */
     *status = keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
     return false;
 }
@@ -235,8 +235,8 @@ tort_status tort_candidate_move_on(tort_candidate *c, const tort_verdict *verdic
     const tort_kernel *next = find_behind(c, link);
     *moved = next != NULL;
     if (!next) return TORT_OK;
-    c->said_count = unit->said_count;
-    if (c->said_count) memcpy(c->said, unit->said, (size_t)c->said_count * sizeof *c->said);
+    c->reason_count = unit->reason_count;
+    if (c->reason_count) memcpy(c->reasons, unit->reasons, (size_t)c->reason_count * sizeof *c->reasons);
     tort_status status = keep(c, unit->provider, unit->kernel->name, verdict, error);
     if (!status) status = take(c, unit->provider, next, error);
     unit->packed_bytes = 0;
@@ -343,11 +343,11 @@ tort_status tort_candidate_size_packing(tort_candidate *c, tort_error *error) {
 }
 
 tort_status tort_candidate_store(tort_candidate *c, tort_error *error) {
-    size_t bytes = (size_t)c->said_count * sizeof *c->said;
-    tort_said *copy = tort_arena_alloc(&c->session->arena, bytes + 1);
+    size_t bytes = (size_t)c->reason_count * sizeof *c->reasons;
+    tort_reason *copy = tort_arena_alloc(&c->session->arena, bytes + 1);
     if (!copy) return tort_out_of_memory(error, bytes);
-    memcpy(copy, c->said, bytes);
-    c->unit->said = copy;
-    c->unit->said_count = c->said_count;
+    memcpy(copy, c->reasons, bytes);
+    c->unit->reasons = copy;
+    c->unit->reason_count = c->reason_count;
     return TORT_OK;
 }

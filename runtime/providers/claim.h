@@ -6,7 +6,7 @@
 #include "runtime/graph/check.h"
 #include "runtime/lowered/lowered.h"
 
-#define TORT_MAX_SAID 64 /* verdicts kept for one node */
+#define TORT_MAX_REASONS 64 /* verdicts kept for one node */
 
 /* A node that is being placed. */
 typedef struct tort_candidate {
@@ -19,8 +19,8 @@ typedef struct tort_candidate {
     tort_kernel widened; /* the last row that was asked through tort_provider.widening */
     bool no_loops;       /* refuse rows that run the reference loop */
     bool alone;          /* refuse rows for segments only */
-    tort_said said[TORT_MAX_SAID];
-    int32_t said_count;
+    tort_reason reasons[TORT_MAX_REASONS];
+    int32_t reason_count;
 } tort_candidate;
 
 /* The index of the node that makes an input of unknown type, which was not understood; the node's own index if no node

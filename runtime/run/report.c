@@ -37,24 +37,24 @@ static const char *node_provider(const tort_session *session, int32_t provider) 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static bool write_verdicts(writer *w, const tort_lowered *lowered, const tort_unit *unit, tort_report_node *out) {
-    const tort_report_verdict **list = tort_arena_array(w->arena, (size_t)unit->said_count, sizeof *list);
+    const tort_report_verdict **list = tort_arena_array(w->arena, (size_t)unit->reason_count, sizeof *list);
     if (!list) return false;
-    for (int32_t i = 0; i < unit->said_count; i++) {
-        const tort_said *said = &unit->said[i];
+    for (int32_t i = 0; i < unit->reason_count; i++) {
+        const tort_reason *reason = &unit->reasons[i];
         tort_report_verdict *verdict = tort_arena_alloc(w->arena, sizeof *verdict);
         if (!verdict) return false;
-        *verdict = (tort_report_verdict){.provider = w->session->chain[said->provider].provider->name,
-                                         .kernel = said->kernel,
-                                         .code = said->code,
-                                         .fusion = said->fusion,
-                                         .segment = said->segment,
-                                         .message = said->message,
-                                         .cure = said->cure,
-                                         .root = said->root < 0 ? -1 : lowered->graph.first + said->root};
+        *verdict = (tort_report_verdict){.provider = w->session->chain[reason->provider].provider->name,
+                                         .kernel = reason->kernel,
+                                         .code = reason->code,
+                                         .fusion = reason->fusion,
+                                         .segment = reason->segment,
+                                         .message = reason->message,
+                                         .cure = reason->cure,
+                                         .root = reason->root < 0 ? -1 : lowered->graph.first + reason->root};
         list[i] = verdict;
     }
     out->verdicts = list;
-    out->verdict_count = unit->said_count;
+    out->verdict_count = unit->reason_count;
     return true;
 }
 
@@ -105,7 +105,7 @@ static tort_report_node *write_node(writer *w, const tort_lowered *lowered, int3
 }
 
 static const tort_planned *plan_of(const tort_lowered *lowered) {
-    return lowered->bound ? lowered->bound : lowered->plans ? lowered->plans : lowered->draft;
+    return lowered->bound ? lowered->bound : lowered->plans ? lowered->plans : lowered->symbolic_plan;
 }
 
 /* True if the plan makes the node a view. Steps are in the order of nodes, and callers ask in

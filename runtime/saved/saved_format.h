@@ -57,7 +57,7 @@ enum {
     TORT_SAVED_ALIAS = 1u << 2     /* the contents of an earlier constant, with another shape */
 };
 /* Bits of a unit. */
-enum { TORT_SAVED_PINNED = 1u << 0, TORT_SAVED_ASKED = 1u << 1, TORT_SAVED_GHOST = 1u << 2 };
+enum { TORT_SAVED_PINNED = 1u << 0, TORT_SAVED_STILL_INFERRED = 1u << 1, TORT_SAVED_GHOST = 1u << 2 };
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 

@@ -20,8 +20,9 @@ bool tort_saved_is_ghost(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     if (!lowered->lowered) return true;
     if (unit->provider == TORT_AT_FOLDED)
-        return !unit->asked && (tort_is_unread(unit) || !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]));
-    return unit->provider == TORT_AT_FUSED && !unit->asked;
+        return !unit->still_inferred &&
+               (tort_is_unread(unit) || !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]));
+    return unit->provider == TORT_AT_FUSED && !unit->still_inferred;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -121,17 +122,17 @@ static void put_operands(tort_saved_out *out, const tort_lowered *lowered, int32
 }
 
 static void put_said(tort_saved_out *out, const tort_unit *unit) {
-    tort_put_i32(out, unit->said_count);
-    for (int32_t i = 0; i < unit->said_count; i++) {
-        const tort_said *said = &unit->said[i];
-        tort_put_i32(out, said->provider);
-        tort_put_text(out, said->kernel);
-        tort_put_i32(out, (int32_t)said->code);
-        tort_put_text(out, said->message);
-        tort_put_text(out, said->cure);
-        tort_put_text(out, said->fusion);
-        tort_put_i32(out, said->segment);
-        tort_put_i32(out, said->root);
+    tort_put_i32(out, unit->reason_count);
+    for (int32_t i = 0; i < unit->reason_count; i++) {
+        const tort_reason *reason = &unit->reasons[i];
+        tort_put_i32(out, reason->provider);
+        tort_put_text(out, reason->kernel);
+        tort_put_i32(out, (int32_t)reason->code);
+        tort_put_text(out, reason->message);
+        tort_put_text(out, reason->cure);
+        tort_put_text(out, reason->fusion);
+        tort_put_i32(out, reason->segment);
+        tort_put_i32(out, reason->root);
     }
 }
 
@@ -164,7 +165,7 @@ static void put_node(tort_saved_out *out, const tort_lowered *lowered, int32_t i
     const tort_unit *unit = &lowered->units[index];
     const bool ghost = tort_saved_is_ghost(lowered, index);
     const int32_t since = node->op ? node->op->since : node->opset;
-    tort_put_u8(out, (unit->pinned ? TORT_SAVED_PINNED : 0) | (unit->asked ? TORT_SAVED_ASKED : 0) |
+    tort_put_u8(out, (unit->pinned ? TORT_SAVED_PINNED : 0) | (unit->still_inferred ? TORT_SAVED_STILL_INFERRED : 0) |
                          (ghost ? TORT_SAVED_GHOST : 0));
     tort_put_text(out, node->name);
     tort_put_text(out, node->domain);

@@ -220,21 +220,21 @@ static bool read_operands(reader *r, tort_node *node) {
 }
 
 static bool read_said(reader *r, tort_unit *unit) {
-    unit->said_count = tort_get_count(r->in, 35);
-    tort_said *list = array(r, unit->said_count, sizeof *list);
-    for (int32_t i = 0; fine(r) && i < unit->said_count; i++) {
-        tort_said *said = &list[i];
-        said->provider = tort_get_within(r->in, 0, r->saved->link_count - 1);
-        said->kernel = tort_get_text(r->in);
-        said->code = (tort_verdict_code)tort_get_within(r->in, TORT_YES, TORT_VERDICT_COUNT - 1);
-        said->message = tort_get_text(r->in);
-        said->cure = tort_get_text(r->in);
+    unit->reason_count = tort_get_count(r->in, 35);
+    tort_reason *list = array(r, unit->reason_count, sizeof *list);
+    for (int32_t i = 0; fine(r) && i < unit->reason_count; i++) {
+        tort_reason *reason = &list[i];
+        reason->provider = tort_get_within(r->in, 0, r->saved->link_count - 1);
+        reason->kernel = tort_get_text(r->in);
+        reason->code = (tort_verdict_code)tort_get_within(r->in, TORT_YES, TORT_VERDICT_COUNT - 1);
+        reason->message = tort_get_text(r->in);
+        reason->cure = tort_get_text(r->in);
         const char *fusion = tort_get_text(r->in);
-        said->fusion = *fusion ? fusion : NULL;
-        said->segment = tort_get_within(r->in, 0, 1);
-        said->root = tort_get_within(r->in, -1, r->graph->node_capacity - 1);
+        reason->fusion = *fusion ? fusion : NULL;
+        reason->segment = tort_get_within(r->in, 0, 1);
+        reason->root = tort_get_within(r->in, -1, r->graph->node_capacity - 1);
     }
-    unit->said = list;
+    unit->reasons = list;
     return fine(r);
 }
 
@@ -265,7 +265,7 @@ static bool read_unit(reader *r, tort_saved_unit *unit, uint32_t bits) {
     const int32_t links = r->saved->link_count;
     unit->ghost = bits & TORT_SAVED_GHOST;
     unit->unit.pinned = bits & TORT_SAVED_PINNED;
-    unit->unit.asked = bits & TORT_SAVED_ASKED;
+    unit->unit.still_inferred = bits & TORT_SAVED_STILL_INFERRED;
     unit->unit.provider = tort_get_within(r->in, TORT_AT_FUSED, links - 1);
     unit->kernel = tort_get_text(r->in);
     unit->unit.label = tort_get_text(r->in);

@@ -36,7 +36,7 @@ typedef struct saver {
     section sections[TORT_SECTION_COUNT];
     entry *entries;
     int32_t entry_count, entry_capacity;
-    bool *kept;                 /* by constant: its contents are written */
+    bool *with_contents;        /* by constant: its contents are written */
     int32_t *first;             /* by constant: its first entry; -1 */
     int32_t *attribute_entries; /* by weight of the model: its entry; -1 */
     tort_saved_offsets *places; /* by graph */
@@ -92,7 +92,8 @@ static bool has_contents(const tort_session *session, const tort_constant *const
 }
 
 static void keep(const saver *s, int32_t constant, bool wanted) {
-    if (constant >= 0 && wanted && has_contents(s->session, &s->session->constants[constant])) s->kept[constant] = true;
+    if (constant >= 0 && wanted && has_contents(s->session, &s->session->constants[constant]))
+        s->with_contents[constant] = true;
 }
 
 /* Keeps constants that kernels read unpacked, or that shape rules and claims look at. */
@@ -142,8 +143,8 @@ static bool enter_value(saver *s, const tort_lowered *lowered, int32_t value) {
         *out = first;
         return true;
     }
-    if (s->kept[constant]) made.flags |= TORT_SAVED_CONTENTS;
-    if (s->kept[constant] && lowered->infos[value].data) made.flags |= TORT_SAVED_RESIDENT;
+    if (s->with_contents[constant]) made.flags |= TORT_SAVED_CONTENTS;
+    if (s->with_contents[constant] && lowered->infos[value].data) made.flags |= TORT_SAVED_RESIDENT;
     if (first >= 0 && made.shape.type != TORT_STRING) made.flags |= TORT_SAVED_ALIAS;
     *out = add_entry(s, &made);
     if (first < 0) s->first[constant] = *out;
@@ -202,11 +203,11 @@ static bool fill(int32_t *list, size_t count) {
 static bool allocate(saver *s) {
     const tort_session *session = s->session;
     const size_t constants = (size_t)session->constant_count, weights = (size_t)session->model->weight_count;
-    s->kept = tort_arena_array(&s->arena, constants + 1, sizeof *s->kept);
+    s->with_contents = tort_arena_array(&s->arena, constants + 1, sizeof *s->with_contents);
     s->first = tort_arena_array(&s->arena, constants + 1, sizeof *s->first);
     s->attribute_entries = tort_arena_array(&s->arena, weights + 1, sizeof *s->attribute_entries);
     s->places = tort_arena_array(&s->arena, (size_t)session->graph_count, sizeof *s->places);
-    bool there = s->kept && s->places && fill(s->first, constants) && fill(s->attribute_entries, weights);
+    bool there = s->with_contents && s->places && fill(s->first, constants) && fill(s->attribute_entries, weights);
     for (int32_t g = 0; there && g < session->graph_count; g++) {
         const tort_graph *graph = &session->graphs[g].graph;
         tort_saved_offsets *place = &s->places[g];

@@ -87,7 +87,7 @@ static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     if (!status && planned->plan.complete)
         lowered->plans = planned;
     else
-        lowered->draft = planned;
+        lowered->symbolic_plan = planned;
     if (planned) planned->ready = planned->plan.complete;
     return status;
 }
@@ -131,7 +131,7 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_layout_units(session, error);
     if (!status) status = tort_bind_ports(session, error);
     if (!status) status = tort_bind_bodies(session, error);
-    if (!status) status = tort_mark_asked(session, error);
+    if (!status) status = tort_mark_rules(session, error);
     if (!status) status = tort_hold_small_weights(session, error);
     if (!status) status = tort_count_weights(session, error);
     session->placed = !status;

@@ -82,7 +82,7 @@ static int32_t outlines_of(const tort_lowered *lowered) {
 
 static int32_t asked_of(const tort_lowered *lowered) {
     int32_t count = 0;
-    for (int32_t i = 0; i < lowered->graph.node_count; i++) count += lowered->asked[i] == TORT_ASKED_ALWAYS;
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) count += lowered->rule_use[i] == TORT_RULE_ALWAYS;
     return count;
 }
 
