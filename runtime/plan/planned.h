@@ -63,16 +63,15 @@ tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, 
 /* The same for the largest shapes: later fills for smaller shapes allocate nothing. */
 tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
 size_t tort_planned_bytes(const tort_planned *planned); /* bytes it holds of its env */
-/* Finds the plan for exactly these input shapes, or makes it; it is held until tort_leave_plan. Takes the locks. */
-tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
-                                   tort_error *error);
-/* Fills and fits a plan that a context owns. */
-tort_status tort_planned_renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
+/* The plan for exactly these input shapes. *held, the plan that the caller holds or NULL, stays if it is the one
+ * (*changed is false). Otherwise, with upper bounds, *held is the caller's own and is filled again; without, *held is
+ * left for a plan of the cache, which is made if it is missing. Takes the locks. After an error *held is as it was, or,
+ * with upper bounds, for no shapes. */
+tort_status tort_plan_for(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **held, bool *changed,
+                          tort_error *error);
 /* Holds the most recently used plan until tort_leave_plan; NULL: there is none. Takes the lock. */
 tort_planned *tort_lowered_last_plan(tort_lowered *lowered);
-/* True if the plan is ready and was made for exactly these input shapes. */
-bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs);
-void tort_leave_plan(tort_planned *planned);
+void tort_leave_plan(tort_planned *planned); /* the caller's own, with upper bounds, is freed; NULL is allowed */
 void tort_lowered_drop_plans(tort_lowered *lowered);
 /* fit.c: calls kernel->fit for the static steps; not for two plans at a time: session->fitting. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);

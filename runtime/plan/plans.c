@@ -9,7 +9,7 @@
 #include "runtime/plan/planned.h"
 #include "runtime/providers/link.h"
 
-bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
+static bool fits(const tort_planned *planned, const tort_tensor *inputs) {
     const tort_graph *graph = &planned->lowered->graph;
     if (!planned->ready) return false;
     for (int32_t i = 0; i < graph->input_count; i++) {
@@ -45,7 +45,7 @@ static void put_first(tort_lowered *lowered, tort_planned *planned) {
 /* Finds the plan for these shapes, holds it and moves it to the front; NULL: there is none. The caller has the lock. */
 static tort_planned *take_plan(tort_lowered *lowered, const tort_tensor *inputs) {
     tort_planned **link = &lowered->plans;
-    while (*link && !tort_plan_fits(*link, inputs)) link = &(*link)->next;
+    while (*link && !fits(*link, inputs)) link = &(*link)->next;
     tort_planned *found = *link;
     if (found) {
         *link = found->next;
@@ -113,8 +113,9 @@ static tort_status make_plan(tort_lowered *lowered, const tort_tensor *inputs, t
     return status;
 }
 
-tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
-                                   tort_error *error) {
+/* Finds the plan in the cache, or makes it; holds it. */
+static tort_status find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
+                             tort_error *error) {
     tort_planned *made = NULL;
     *planned = hold_plan(lowered, inputs);
     if (*planned) return TORT_OK;
@@ -125,14 +126,30 @@ tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inp
     return TORT_OK;
 }
 
-tort_status tort_planned_renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+/* Fills and fits a plan that a context owns. */
+static tort_status renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
     tort_session *session = planned->lowered->session;
     tort_status status = tort_planned_fill(planned, inputs, error);
-    if (status || !planned->outline->fits) return status;
-    pthread_mutex_lock(&session->fitting);
-    status = tort_fit_plan(planned, error);
-    pthread_mutex_unlock(&session->fitting);
+    if (!status && planned->outline->fits) {
+        pthread_mutex_lock(&session->fitting);
+        status = tort_fit_plan(planned, error);
+        pthread_mutex_unlock(&session->fitting);
+    }
+    planned->ready = !status;
     return status;
+}
+
+tort_status tort_plan_for(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **held, bool *changed,
+                          tort_error *error) {
+    tort_planned *found = NULL;
+    *changed = !*held || !fits(*held, inputs);
+    if (!*changed) return TORT_OK;
+    if (lowered->bound) return renew(*held, inputs, error);
+    tort_status status = find_plan(lowered, inputs, &found, error);
+    if (status) return status;
+    tort_leave_plan(*held);
+    *held = found;
+    return TORT_OK;
 }
 
 tort_planned *tort_lowered_last_plan(tort_lowered *lowered) {
@@ -144,7 +161,12 @@ tort_planned *tort_lowered_last_plan(tort_lowered *lowered) {
 }
 
 void tort_leave_plan(tort_planned *planned) {
+    if (!planned) return;
     tort_session *session = planned->lowered->session;
+    if (planned->lowered->bound) {
+        tort_planned_free(planned);
+        return;
+    }
     pthread_mutex_lock(&session->lock);
     planned->users--;
     pthread_mutex_unlock(&session->lock);
@@ -190,8 +212,8 @@ tort_status tort_session_plan(tort_session *session, const tort_input_shape *sha
         status = tort_plan_make(lowered, inputs, &planned, error);
         tort_planned_free(planned); /* each context has its own plan */
     } else if (!status) {
-        status = tort_lowered_find_plan(lowered, inputs, &planned, error);
-        if (planned) tort_leave_plan(planned);
+        status = find_plan(lowered, inputs, &planned, error);
+        tort_leave_plan(planned);
     }
     tort_free(&session->env, inputs, ((size_t)count + 1) * sizeof *inputs);
     return status;

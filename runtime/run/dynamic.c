@@ -149,7 +149,7 @@ void tort_dynamic_free_all(tort_frame *frame) {
 /* Frees the slot, through aliases, if this step was the last to read it. */
 static void free_operand(tort_frame *frame, int32_t slot, int32_t step_index) {
     const tort_plan *plan = &frame->planned->plan;
-    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    slot = tort_plan_owner(plan, slot);
     if (slot >= 0 && plan->slots[slot].last_step == step_index) free_slot(frame, slot);
 }
 

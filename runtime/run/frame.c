@@ -179,21 +179,25 @@ static tort_status upload_literals(const tort_frame *frame, tort_error *error) {
 static void drop_plan(tort_frame *frame) {
     if (!frame->planned) return;
     tort_dynamic_free_all(frame);
-    if (frame->lowered->bound)
-        tort_planned_free(frame->planned);
-    else
-        tort_leave_plan(frame->planned);
+    tort_leave_plan(frame->planned);
     frame->planned = NULL;
 }
 
-/* Takes over the hold on the plan, even on failure. */
+/* Prepares the frame for its plan, which it keeps only if that succeeds, or if the plan is its own. */
+static tort_status open_plan(tort_frame *frame, tort_error *error) {
+    tort_status status = size_frame(frame, error);
+    if (!status) status = upload_literals(frame, error);
+    if (status && frame->lowered->bound)
+        frame->planned->ready = false;
+    else if (status)
+        drop_plan(frame);
+    return status;
+}
+
 tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error) {
     drop_plan(frame);
     frame->planned = planned;
-    tort_status status = size_frame(frame, error);
-    if (!status) status = upload_literals(frame, error);
-    if (status) drop_plan(frame);
-    return status;
+    return open_plan(frame, error);
 }
 
 tort_status tort_frame_reserve(tort_frame *frame, tort_error *error) {
@@ -203,22 +207,11 @@ tort_status tort_frame_reserve(tort_frame *frame, tort_error *error) {
     return size_frame(frame, error);
 }
 
-/* Refills the frame's own plan. */
-static tort_status renew_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error) {
-    tort_dynamic_free_all(frame);
-    tort_status status = tort_planned_renew(frame->planned, inputs, error);
-    if (!status) status = size_frame(frame, error);
-    if (!status) status = upload_literals(frame, error);
-    frame->planned->ready = !status;
-    return status;
-}
-
 tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error) {
-    if (frame->planned && tort_plan_fits(frame->planned, inputs)) return TORT_OK;
-    if (frame->lowered->bound) return renew_plan(frame, inputs, error);
-    tort_planned *planned = NULL;
-    tort_status status = tort_lowered_find_plan(frame->lowered, inputs, &planned, error);
-    return status ? status : tort_frame_adopt(frame, planned, error);
+    bool changed;
+    tort_dynamic_free_all(frame); /* by the slots of the plan before */
+    tort_status status = tort_plan_for(frame->lowered, inputs, &frame->planned, &changed, error);
+    return status || !changed ? status : open_plan(frame, error);
 }
 
 /* ---- values of slots --------------------------------------------------------------------------------------------- */

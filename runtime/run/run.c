@@ -356,7 +356,6 @@ tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const t
     tort_status status = tort_frame_choose_plan(frame, inputs, error);
     if (status) return status;
     frame->input_values = input_values;
-    tort_dynamic_free_all(frame);
     bind(frame, inputs);
     status = tort_outputs_bind(frame, inputs, outputs, error);
     if (!status) status = can_record(frame) ? run_recorded(frame, error) : run_steps(frame, false, error);
