@@ -126,8 +126,8 @@ tort_status tort_attribute_reference(tort_loader *loader, const tort_scope *scop
     if (!scope->call)
         return tort_fail(loader->error, TORT_E_MODEL, "it refers to \"%.100s\", a parameter, outside a function", name);
     if (!tort_names_find(&scope->call->function->parameters, name, &number))
-        return tort_fail(loader->error, TORT_E_MODEL, "it refers to \"%.100s\", which is no parameter of the function",
-                         name);
+        return tort_fail(loader->error, TORT_E_MODEL,
+                         "it refers to \"%.100s\", which is not a parameter of the function", name);
     const TortOnnx__AttributeProto *found = scope->call->parameters[number];
     if (!found) return TORT_OK;
     tort_status status = charge(loader, (uint64_t)found->size * TORT_LOAD_FACTOR);

@@ -8,7 +8,7 @@ static tort_status infer(tort_infer *infer) {
     infer->outputs[0].type = table->type;
     if (table->rank < 0 || (table->rank == 1 && (!tort_dim_known(table->dims[0]) || table->dims[0] == 256)))
         return TORT_OK;
-    return tort_fail(infer->error, TORT_E_MODEL, "Table is no list of 256 bytes");
+    return tort_fail(infer->error, TORT_E_MODEL, "Table is not a list of 256 bytes");
 }
 
 /* Looks up each element by its byte, whatever its 8-bit type. */

@@ -2,8 +2,8 @@
  *
  * Float to integer truncates; a value that does not fit loses its high bits, as integers do (beyond int64: the nearest
  * int64; NaN: 0). To a float type there is one rounding, except from 64-bit integers to floats of up to 16 bits, which
- * go through float. number_text.c converts text; a bool is written "1" or "0". Text that is no number is an error that
- * quotes it. */
+ * go through float. number_text.c converts text; a bool is written "1" or "0". Text that is not a number is an error
+ * that quotes it. */
 #include "ops/cast.h"
 
 #include <stdio.h>
@@ -168,7 +168,7 @@ static tort_status text_to_numbers(const tort_call *call) {
             tort_store_integers(out->type, out->data, i, 1, &integer);
         } else if (!tort_text_to_double(in[i], &value)) {
             int shown = in[i].length < 64 ? (int)in[i].length : 64;
-            return tort_fail(call->error, TORT_E_RUN, "element %lld is \"%.*s\", which is no number to make %s of",
+            return tort_fail(call->error, TORT_E_RUN, "element %lld is \"%.*s\", which is not a number to make %s of",
                              (long long)i, shown, in[i].length ? in[i].data : "", tort_type_name(out->type));
         } else if (is_float8_or_less(out->type)) {
             uint32_t code = out->type == TORT_FLOAT8E8M0

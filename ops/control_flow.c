@@ -106,7 +106,7 @@ static void drop_axis(tort_info *info, int32_t axis, tort_dim *length) {
 static tort_status add_axis(const walk *w, tort_info *info, int64_t at, tort_dim length) {
     int32_t axis;
     if (info->rank == TORT_MAX_RANK)
-        return tort_fail(w->infer->error, TORT_E_MODEL, "what is stacked would have more than %d dimensions",
+        return tort_fail(w->infer->error, TORT_E_MODEL, "the stacked output would have more than %d dimensions",
                          TORT_MAX_RANK);
     tort_status status = tort_normalize_axis(w->infer->error, at, ++info->rank, &axis);
     if (status) return status;

@@ -34,7 +34,7 @@ static tort_status check_heads(const tort_node_view *node, int32_t inner, int32_
     if (differ(first->dims[0], second->dims[0]) || differ(first->dims[inner], second->dims[other]))
         return tort_fail(error, TORT_E_MODEL, "the shapes of inputs 0 and 1 do not fit each other");
     if (groups == 0 || (heads >= 0 && groups > 0 && heads % groups))
-        return tort_fail(error, TORT_E_MODEL, "%lld heads of queries are no multiple of %lld", (long long)heads,
+        return tort_fail(error, TORT_E_MODEL, "%lld heads of queries are not a multiple of %lld", (long long)heads,
                          (long long)groups);
     return TORT_OK;
 }

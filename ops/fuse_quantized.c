@@ -69,7 +69,8 @@ static bool is_byte(const tort_info *info) {
     return info->type == TORT_INT8 || info->type == TORT_UINT8;
 }
 
-/* Reads scales and zero points of x and y; false if one is no single number, or the activation does more than clip. */
+/* Reads scales and zero points of x and y; false if one is not a single number, or the activation does more than clip.
+ */
 static bool read_ends(tort_match *match, double *x_scale, double *y_scale) {
     const tort_info *x = tort_match_info(match, "x"), *y = tort_match_info(match, "y");
     double zero;

@@ -30,7 +30,7 @@ static tort_status read_perm(const tort_node_view *node, tort_error *error, cons
         seen |= 1u << given[i];
     }
     if (count == rank && seen == (1u << rank) - 1) return TORT_OK;
-    return tort_fail(error, TORT_E_MODEL, "%s is no order of %d axes", name, (int)rank);
+    return tort_fail(error, TORT_E_MODEL, "%s is not an order of %d axes", name, (int)rank);
 }
 
 static const char *const perm_names[] = {"q_perm", "k_perm", "v_perm"};

@@ -17,8 +17,7 @@ const tort_refusal tort_refusals[] = {
      "export the model again, with GRU"},
     {"", "GivenTensorFill", "was an experiment of ONNX 1.0 to 1.4, and never of the standard",
      "export the model again, with Constant"},
-    {"", "ImageDecoder",
-     "is in libtinyort_extra, which is not there, or was built without libtiff, libwebp or OpenJPEG",
+    {"", "ImageDecoder", "is in libtinyort_extra, which is missing, or was built without libtiff, libwebp or OpenJPEG",
      "install libtiff-dev, libwebp-dev and libopenjp2-7-dev (make setup) and build again; an application gives "
      "tort_extra_operators to tort_load_options"},
     {"", "ImageScaler", "was an experiment of ONNX 1.0 to 1.4, and never of the standard",
@@ -31,7 +30,7 @@ const tort_refusal tort_refusals[] = {
     {"", "ParametricSoftplus", "was an experiment of ONNX 1.0 to 1.4, and never of the standard",
      "export the model again, with Mul, Softplus and Mul"},
     {"", "PyramidROIAlign_TRT", "is a plugin of TensorRT", "export the model with operators of ONNX"},
-    {"", "RegexFullMatch", "is in libtinyort_extra, which is not there, or was built without RE2",
+    {"", "RegexFullMatch", "is in libtinyort_extra, which is missing, or was built without RE2",
      "install libre2-dev and g++ (make setup) and build again; an application gives tort_extra_operators to "
      "tort_load_options"},
     {"", "Scale", "was an experiment of ONNX 1.0 to 1.4, and never of the standard",
@@ -145,7 +144,7 @@ const tort_refusal tort_refusals[] = {
     {"com.microsoft", "SparseAttentionIndexer", "is for GPUs alone", "export the model with GroupQueryAttention"},
     {"com.microsoft", "SparsePagedAttention", "is for GPUs alone", "export the model with GroupQueryAttention"},
     {"com.microsoft", "SparseToDenseMatMul", "multiplies sparse tensors", "make the operand dense and use MatMul"},
-    {"com.microsoft", "Tokenizer", "is in libtinyort_extra, which is not there, or was built without RE2",
+    {"com.microsoft", "Tokenizer", "is in libtinyort_extra, which is missing, or was built without RE2",
      "install libre2-dev and g++ (make setup) and build again; an application gives tort_extra_operators to "
      "tort_load_options"},
     {"com.microsoft", "VarlenCausalConvWithState", "is for GPUs alone", "export the model for one request at a time"},

@@ -76,7 +76,7 @@ static tort_status read_pool(const tort_node_view *node, tfidf_params *params, t
             return tort_fail(error, TORT_E_MODEL, "n-grams of %lld tokens go from %lld to %lld of a pool of %d",
                              (long long)length, (long long)begin, (long long)end, pool->count);
         if ((end - begin) % length)
-            return tort_fail(error, TORT_E_MODEL, "%lld tokens of the pool are no whole n-grams of %lld",
+            return tort_fail(error, TORT_E_MODEL, "%lld tokens of the pool are not whole n-grams of %lld",
                              (long long)(end - begin), (long long)length);
         params->grams += (end - begin) / length;
     }

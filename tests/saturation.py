@@ -93,7 +93,7 @@ def has_operators(model):
 
 
 def unsaturated(model, types=None):
-    """The model itself where it has none of OPERATORS, or a copy; `types` of tensors that are no initializers, by name."""
+    """The model itself where it has none of OPERATORS, or a copy; `types` of tensors that are not initializers, by name."""
     if not has_operators(model):
         return model
     copy = type(model)()

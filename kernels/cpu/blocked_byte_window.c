@@ -29,7 +29,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     if (positions < 1 || positions > TORT_DEPTHWISE_POSITIONS)
         return tort_no(TORT_NO_SHAPE, "", "is for kernels of at most %d positions", TORT_DEPTHWISE_POSITIONS);
     if (!node->inputs[w].constant)
-        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+        return tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");
     return tort_byte_claim(target, node, 0, w);
 }
 

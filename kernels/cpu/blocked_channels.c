@@ -302,7 +302,8 @@ static tort_verdict claim_concat(const tort_target *target, const tort_node_view
     if (axis != 1 && axis + rank != 1) return tort_no(TORT_NO_ATTR, "", "joins channels, which are axis 1");
     for (int32_t i = 0; i + 1 < count; i++)
         if (node->inputs[i].rank != rank || node->inputs[i].dims[1] < 0 || node->inputs[i].dims[1] % TORT_LANES)
-            return tort_no(TORT_NO_SHAPE, "", "the channels of input %d are no whole blocks of %d", (int)i, TORT_LANES);
+            return tort_no(TORT_NO_SHAPE, "", "the channels of input %d are not whole blocks of %d", (int)i,
+                           TORT_LANES);
     return claim_picture(target, node, &node->inputs[0]);
 }
 

@@ -158,7 +158,7 @@ static tort_verdict claim_window(const tort_target *target, const tort_node_view
     if (verdict.code != TORT_YES) return verdict;
     if (tort_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (!node->inputs[1].constant)
-        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+        return tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");
     if (p->filters < MIN_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", MIN_FILTERS, (long long)p->filters);
     return tort_cpu_claim_float(target, node);
@@ -173,7 +173,7 @@ static tort_verdict claim_blocked(const tort_target *target, const tort_node_vie
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
                        (long long)p->channels);
     if (!group_blocks(tort_simd_choose(target->instructions), p, &g))
-        return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are no blocks of %d",
+        return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are not blocks of %d",
                        (long long)(p->channels / p->group), (long long)(p->filters / p->group), TORT_LANES);
     return tort_yes();
 }

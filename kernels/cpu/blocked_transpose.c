@@ -177,7 +177,7 @@ static tort_verdict claim_sizes(const tort_conv_params *p) {
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and %d filters and more, W has %lld and %lld", TORT_LANES,
                        MIN_FILTERS, (long long)p->channels, (long long)p->filters);
     if (p->group != 1 && (channels % TORT_LANES != 0 || filters % TORT_LANES != 0))
-        return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are no blocks of %d",
+        return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are not blocks of %d",
                        (long long)channels, (long long)filters, TORT_LANES);
     for (int32_t i = 0; i < p->window.axes; i++)
         if (p->window.strides[i] > MAX_STRIDE || tort_sliding_extent(&p->window, i) > MAX_STRIDE * MAX_STRIDE)
@@ -192,7 +192,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code == TORT_YES) verdict = claim_sizes(p);
     if (verdict.code == TORT_YES && !node->inputs[1].constant)
-        verdict = tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+        verdict = tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");
     return verdict.code == TORT_YES ? tort_cpu_claim_float(target, node) : verdict;
 }
 

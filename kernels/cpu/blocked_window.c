@@ -151,7 +151,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
                        (long long)(p->group ? p->channels / p->group : 0),
                        (long long)(p->group ? p->filters / p->group : 0));
     if (!node->inputs[1].constant)
-        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+        return tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");
     return tort_yes();
 }
 

@@ -64,7 +64,7 @@ static tort_verdict claim_winograd(const tort_target *target, const tort_node_vi
     if (verdict.code == TORT_YES) verdict = claim_picture(p);
     if (verdict.code != TORT_YES) return verdict;
     if (!node->inputs[1].constant)
-        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+        return tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");
     return tort_cpu_claim_float(target, node);
 }
 

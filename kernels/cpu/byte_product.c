@@ -14,7 +14,7 @@ tort_verdict tort_byte_claim(const tort_target *target, const tort_node_view *no
             return tort_no(TORT_NO_TYPE, "", "is for int8 and uint8, an operand is %s", tort_type_name(type));
     }
     if (!tort_bytes_choose(target->instructions))
-        return tort_no(TORT_NO_CAPABILITY, "", "there are no inner loops for this processor");
+        return tort_no(TORT_NO_CAPABILITY, "", "there are no vector loops for this processor");
     return tort_yes();
 }
 

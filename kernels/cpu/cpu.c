@@ -107,7 +107,7 @@ tort_cpu_split tort_cpu_split_of(const tort_cpu_products *products, int32_t thre
 
 tort_verdict tort_cpu_claim_processor(const tort_target *target) {
     if (tort_simd_choose(target->instructions)) return tort_yes();
-    return tort_no(TORT_NO_CAPABILITY, "", "there are no inner loops for this processor");
+    return tort_no(TORT_NO_CAPABILITY, "", "there are no vector loops for this processor");
 }
 
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node) {

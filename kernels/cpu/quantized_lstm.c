@@ -31,7 +31,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (tort_has_input(node, LENGTHS) || tort_has_input(node, PEEPHOLES))
         return tort_no(TORT_NO_SHAPE, "", "is for sequences of one length, without peepholes");
     if (!node->inputs[W].constant || !node->inputs[R].constant)
-        return tort_no(TORT_NO_DYNAMIC, "", "W or R is no constant, so it cannot be packed ahead");
+        return tort_no(TORT_NO_DYNAMIC, "", "W or R is not a constant, so it cannot be packed ahead");
     if (node->inputs[W].rank != 3 || node->inputs[R].rank != 3)
         return tort_no(TORT_NO_DYNAMIC, "", "the shape of W or R is not known");
     const tort_verdict verdict = tort_byte_claim(target, node, W, R);

@@ -120,7 +120,7 @@ static tort_status check_integers(const tort_infer *infer) {
     const int64_t *list = tort_attr_ints(infer->node, "imputed_value_int64s", &count);
     for (int32_t i = 0; i < count && infer->node->inputs[0].type == TORT_INT32; i++)
         if (list[i] < INT32_MIN || list[i] > INT32_MAX)
-            return tort_fail(infer->error, TORT_E_MODEL, "imputed_value_int64s[%d] is %lld, which is no int32", i,
+            return tort_fail(infer->error, TORT_E_MODEL, "imputed_value_int64s[%d] is %lld, which is not an int32", i,
                              (long long)list[i]);
     return TORT_OK;
 }

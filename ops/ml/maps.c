@@ -162,7 +162,7 @@ static tort_status string_to_number(const tort_call *call, tort_string text, tor
         return TORT_OK;
     }
     if (!tort_text_to_double(text, &number))
-        return tort_fail(call->error, TORT_E_RUN, "\"%.*s\" in the map is no number",
+        return tort_fail(call->error, TORT_E_RUN, "\"%.*s\" in the map is not a number",
                          text.length < 40 ? (int)text.length : 40, text.data);
     if (type == TORT_INT64)
         *(int64_t *)out = tort_double_to_int64(number);

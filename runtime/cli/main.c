@@ -7,37 +7,37 @@
 #include "runtime/base/suggest.h"
 
 static const cli_command commands[] = {
-    {"run", CLI_CMD_RUN, "MODEL", "Runs a model once, and says where every node ran.", cli_run},
+    {"run", CLI_CMD_RUN, "MODEL", "Runs a model once, and reports where every node ran.", cli_run},
     {"plan", CLI_CMD_PLAN, "MODEL", "Shows where every node would run, and why; nothing is run.", cli_plan},
-    {"providers", CLI_CMD_PROVIDERS, "", "Shows what is in this build and what opens here, with cause and cure.",
-     cli_providers},
+    {"providers", CLI_CMD_PROVIDERS, "",
+     "Lists the providers of this build, and whether they open here, with cause and cure.", cli_providers},
     {"inspect", CLI_CMD_INSPECT, "MODEL", "Shows what a model is: inputs, outputs, operators, parameters, FLOPs.",
      cli_inspect},
-    {"ops", CLI_CMD_OPS, "[OPERATOR]", "Lists the operators of this build, and what serves them where; or one in full.",
+    {"ops", CLI_CMD_OPS, "[OPERATOR]", "Lists operators and which providers run them; or one operator in full.",
      cli_ops},
     {"test", CLI_CMD_TEST, "DIR...", "Runs ONNX test directories: model.onnx and test_data_set_N.", cli_test},
     {"compare", CLI_CMD_COMPARE, "MODEL", "Runs a model on two chains (--ep A --ep B): the first node that differs.",
      cli_compare},
-    {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model; Ctrl-C ends the measuring.", cli_bench},
-    {"version", CLI_CMD_VERSION, "", "Says what this build is: commit, compiler, instruction sets, opsets.",
-     cli_version},
-    {"schema", CLI_CMD_SCHEMA, "", "Prints the JSON schema of what every command says with --json.", cli_schema},
+    {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model; Ctrl-C ends it early.", cli_bench},
+    {"version", CLI_CMD_VERSION, "", "Describes this build: commit, compiler, instruction sets, opsets.", cli_version},
+    {"schema", CLI_CMD_SCHEMA, "", "Prints the JSON schema of the output of every command with --json.", cli_schema},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
 static void print_summary(void) {
-    cli_print(stdout, "tinyort %s: runs ONNX models, and says where every node ran and why\n\n", TORT_VERSION);
+    cli_print(stdout, "tinyort %s: runs ONNX models, and reports where every node ran and why\n\n", TORT_VERSION);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         char left[32];
         snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].operands);
         cli_print(stdout, "  tinyort %-14s %s\n", left, commands[i].summary);
     }
-    cli_print(stdout, "\n'tinyort COMMAND --help' lists the options. A first try:\n"
-                      "  tinyort inspect model.onnx\n"
-                      "  tinyort run model.onnx --ep cuda,cpu --random 1\n"
-                      "Exit status: 0 fine, 1 a bug of ours, 2 usage, 3 bad model or input, 4 placement refused,\n"
-                      "5 failed while running, 130 interrupted.\n");
+    cli_print(stdout,
+              "\n'tinyort COMMAND --help' lists the options. A first try:\n"
+              "  tinyort inspect model.onnx\n"
+              "  tinyort run model.onnx --ep cuda,cpu --random 1\n"
+              "Exit status: 0 success, 1 a bug in tinyort, 2 usage, 3 bad model or input, 4 placement refused,\n"
+              "5 failed while running, 130 interrupted.\n");
 }
 
 static const cli_command *find_command(const char *word) {

@@ -140,7 +140,7 @@ static void print_refusals(const cli_ops_rows *ops, int width) {
     }
     cli_print(stdout, "\n");
     cli_table_print(table, stdout, width);
-    cli_print(stdout, "'tinyort ops NAME' says of each what to do instead\n");
+    cli_print(stdout, "'tinyort ops NAME' tells for each what to do instead\n");
 }
 
 void cli_ops_table(const cli_ops_rows *ops, bool missing, int width) {

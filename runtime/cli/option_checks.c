@@ -22,8 +22,8 @@ static const struct {
     const char *text;
 } excludes[] = {
     {OPTION_SECONDS, OPTION_REPEAT, "both say how long to measure: take one of them"},
-    {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so that there is nothing to tolerate"},
-    {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so that there is nothing to tolerate"},
+    {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so a tolerance has no effect"},
+    {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so a tolerance has no effect"},
     {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
     {OPTION_FULL, OPTION_JSON, "is for the table: the JSON has all there is"},
     {OPTION_MISSING, OPTION_JSON, "is for the table: the JSON has every operator"},

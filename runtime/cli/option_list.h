@@ -9,15 +9,15 @@
 HEADING(NODES, "Where nodes run")
 OPTION(EP, "ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS | CLI_CMD_OPS, TEXTS(chains),
        "providers in order, and options: cuda:device=1,cpu:threads=2 (default cpu)")
-OPTION(TARGET, "target", "DEVICE", CLI_CMD_PLAN, TEXT(target), "plan for a device that is not here: cuda:sm_87")
+OPTION(TARGET, "target", "DEVICE", CLI_CMD_PLAN, TEXT(target), "plan for a device that this machine lacks: cuda:sm_87")
 OPTION(REQUIRE, "require", "EP,...", PLACING | CLI_CMD_PROVIDERS, TEXT(require), "providers that must open")
 OPTION(STRICT, "strict", NULL, PLACING, FLAG(strict), "every node must be on the first provider")
 OPTION(ALLOW, "allow", "OP,...", PLACING, TEXT(allow), "operators that --strict lets pass")
 OPTION(PIN, "pin", "NODE=EP", PLACING, TEXTS(pins), "put a node, by name or as '#12', on this provider (repeatable)")
 OPTION(BIND, "bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH, TEXTS(bindings),
-       "an input or output ('*': all) stays in this provider's memory (repeatable)")
+       "keep an input or output ('*': all) in this provider's memory (repeatable)")
 OPTION(NO_FUSION, "no-fusion", "[=NAME,...]", PLACING, TEXT(no_fusion),
-       "do not join nodes, or not by these fusions ('tinyort ops --fusions')")
+       "fuse no nodes, or not by these fusions ('tinyort ops --fusions')")
 OPTION(STEP_BY_STEP, "step-by-step", NULL, RUNNING, FLAG(step_by_step),
        "wait for the device after every step, so that an error names its node")
 HEADING(INPUTS, "Inputs")
@@ -26,63 +26,62 @@ OPTION(INPUT, "input", "[NAME=]FILE", RUNNING, TEXTS(inputs),
 OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT, VALUE(cli_read_shapes, cli_shapes, fixed),
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")
 OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE(cli_read_shapes, cli_shapes, max),
-       "the most of a dimension or shape: memory is taken once (repeatable)")
+       "upper bound of a dimension or shape: memory is allocated once (repeatable)")
 OPTION(RANDOM, "random", "SEED|NAME=A..B", RUNNING, WHOLE(cli_read_random),
-       "fill inputs that are not given: floats 0..1, indices in range (repeatable)")
+       "fill inputs without --input: floats 0..1, indices in range (repeatable)")
 HEADING(PICTURES, "Pictures")
 OPTION(RESIZE, "resize", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.resize),
-       "picture: resize; N is the length of its shorter side")
-OPTION(CROP, "crop", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.crop),
-       "picture: then cut out its middle")
+       "picture: resize; N: length of the shorter side")
+OPTION(CROP, "crop", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.crop), "picture: then crop the center")
 OPTION(SCALE, "scale", "S", RUNNING, NUMBER(image.scale, 0),
        "picture: multiply levels 0..255 by S (default 1/255; for uint8 inputs 1)")
 OPTION(MEAN, "mean", "R,G,B", RUNNING, VALUE(cli_read_channels, cli_channels, image.mean), "picture: then subtract")
 OPTION(STD, "std", "R,G,B", RUNNING, VALUE(cli_read_channels, cli_channels, image.std), "picture: then divide by")
 OPTION(LAYOUT, "layout", "nchw|nhwc", RUNNING, WORD(image.layout),
-       "picture: order of the tensor (default: as its shape tells)")
-OPTION(BGR, "bgr", NULL, RUNNING, FLAG(image.bgr), "picture: blue first")
+       "picture: layout of the tensor (default: by its shape)")
+OPTION(BGR, "bgr", NULL, RUNNING, FLAG(image.bgr), "picture: channels in the order blue, green, red")
 HEADING(MEASURING, "Measuring")
 OPTION(SECONDS, "seconds", "S", CLI_CMD_BENCH, NUMBER(seconds, 1e-9), "how long to measure (default 3)")
-OPTION(REPEAT, "repeat", "N", CLI_CMD_BENCH, INT32(repeat, 1), "runs to measure, in place of --seconds")
+OPTION(REPEAT, "repeat", "N", CLI_CMD_BENCH, INT32(repeat, 1), "runs to measure, instead of --seconds")
 OPTION(WARMUP, "warmup", "N", CLI_CMD_BENCH, INT32(warmup, 0), "runs before measuring (default 2)")
 OPTION(PROFILE, "profile", "[=all]", CLI_CMD_BENCH, WORD(profile_all),
-       "time, FLOP/s and bytes/s of the 20 dearest units (or all), and by operator")
+       "time, FLOP/s and bytes/s of the 20 slowest units (or all), and by operator")
 OPTION(TRACE, "trace", "FILE", CLI_CMD_BENCH, TEXT(trace),
-       "of the profiled runs, for chrome://tracing or ui.perfetto.dev")
+       "write the profiled runs for chrome://tracing or ui.perfetto.dev")
 HEADING(EQUALITY, "What is equal")
 OPTION(RTOL, "rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(rtol, 0), "equal means |a-b| <= A + R*|b| ...")
 OPTION(ATOL, "atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(atol, 0),
        "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)")
 OPTION(OUTPUTS_ONLY, "outputs-only", NULL, CLI_CMD_COMPARE, FLAG(outputs_only),
-       "the outputs of the model as it runs otherwise, folded and fused")
+       "compare only outputs, of the model as it normally runs: folded and fused")
 OPTION(SHAPES_ONLY, "shapes-only", NULL, CLI_CMD_TEST, FLAG(shapes_only),
-       "compare types and shapes alone: for random values")
+       "compare only types and shapes: for operators that draw random values")
 HEADING(OUTPUTS, "Outputs")
 OPTION(SAVE, "save", "DIR", CLI_CMD_RUN, TEXT(save), "write output_0.npy, output_1.npy ...")
 OPTION(SAVE_PLAN, "save", "FILE", CLI_CMD_PLAN, TEXT(save_plan),
-       "write the plan with its packed weights: tinyort run --plan FILE")
-OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format),
-       "of what --save writes (default npy; pb holds sequences too)")
-OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "the K largest entries of the first output")
-OPTION(LABELS, "labels", "FILE", CLI_CMD_RUN, TEXT(labels), "their names, one a line")
+       "write the plan with its packed weights, for tinyort run --plan FILE")
+OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
+OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "show the K largest elements of the first output")
+OPTION(LABELS, "labels", "FILE", CLI_CMD_RUN, TEXT(labels), "names of classes for --top, one per line")
 OPTION(ONLY, "only", "WHICH", CLI_CMD_PLAN, TEXTS(only),
-       "an operator, #12, part of a name, fallback, unplaced or copies")
+       "show only: an operator, #12, part of a name, fallback, unplaced or copies")
 OPTION(FULL, "full", NULL, CLI_CMD_PLAN, FLAG(full),
-       "whole names and reasons, and kernels that were made for other nodes")
+       "full names and reasons, also those of kernels made for other nodes")
 HEADING(MODEL, "The model")
-OPTION(ASSUME_OPSET, "assume-opset", "N", LOADING, INT32(load.assume_opset, 1), "treat a newer opset as this one")
+OPTION(ASSUME_OPSET, "assume-opset", "N", LOADING, INT32(load.assume_opset, 1), "treat newer opsets as this one")
 OPTION(ALLOW_LINKS, "allow-links", NULL, LOADING, FLAG(load.allow_links),
-       "external data may be a link or have several names")
+       "allow external data that is a symbolic link or has hard links")
 OPTION(MAP, "map", NULL, LOADING, FLAG(load.map_external), "map external data, or a saved plan, instead of reading it")
 OPTION(PLAN, "plan", "FILE", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, TEXT(plan),
-       "in place of MODEL: what 'tinyort plan MODEL --save FILE' wrote")
+       "instead of MODEL: a plan that 'tinyort plan MODEL --save FILE' wrote")
 OPTION(DYNAMIC_LIMIT, "dynamic-limit", "BYTES", RUNNING, VALUE(cli_read_bytes, uint64_t, dynamic_limit),
-       "for values whose shape depends on data, such as 512M (default 1G)")
-OPTION(TRIP_LIMIT, "trip-limit", "N", RUNNING, INT64(trip_limit, 1), "most trips of a loop (default 2^31)")
+       "memory for values whose shape depends on data, such as 512M (default 1G)")
+OPTION(TRIP_LIMIT, "trip-limit", "N", RUNNING, INT64(trip_limit, 1), "maximum trips of a loop (default 2^31)")
 HEADING(AND, "And")
-OPTION(FUSIONS, "fusions", NULL, CLI_CMD_OPS, FLAG(fusions), "the fusions: which nodes become which operator")
-OPTION(MISSING, "missing", NULL, CLI_CMD_OPS, FLAG(missing), "the operators that none of the providers of --ep has")
-OPTION(WIDTH, "width", "COLUMNS", TABLES, INT32(width, 40), "of tables (default: the terminal's; a pipe has no limit)")
+OPTION(FUSIONS, "fusions", NULL, CLI_CMD_OPS, FLAG(fusions), "list the fusions: which nodes become which operator")
+OPTION(MISSING, "missing", NULL, CLI_CMD_OPS, FLAG(missing), "list the operators that no provider of --ep supports")
+OPTION(WIDTH, "width", "COLUMNS", TABLES, INT32(width, 40),
+       "width of tables (default: the terminal's; unlimited in a pipe)")
 OPTION(JSON, "json", NULL, EVERY ^ CLI_CMD_SCHEMA, FLAG(json), "machine-readable output on stdout, after a failure too")
 OPTION(HELP, "help", NULL, EVERY, FLAG(help), "this text")
 

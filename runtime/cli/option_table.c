@@ -44,14 +44,14 @@ static const struct {
     const char *provider, *key, *text;
 } provider_options[] = {
     {"cuda", "device", "device=1          the second GPU (default 0)"},
-    {"cuda", "mem_limit", "mem_limit=2G      bytes it may take on the GPU: k, M, G"},
-    {"cuda", "tf32", "tf32=on           products of float32 in TensorFloat-32: faster, 3 digits (default off)"},
-    {"cuda", "libraries", "libraries=off     the own kernels alone, without cuBLAS and cuDNN (default on)"},
-    {"cuda", "graph", "graph=off         runs step by step, not recorded as CUDA graphs (default on)"},
-    {"cpu", "threads", "threads=4         threads (default: one for each processor)"},
-    {"cpu", "spin", "spin=1000         microseconds for which idle threads look for the next run (default 200)"},
+    {"cuda", "mem_limit", "mem_limit=2G      limit of GPU memory in bytes: k, M, G"},
+    {"cuda", "tf32", "tf32=on           float32 products in TensorFloat-32: faster, 3 digits (default off)"},
+    {"cuda", "libraries", "libraries=off     only own kernels, no cuBLAS and cuDNN (default on)"},
+    {"cuda", "graph", "graph=off         no recording as CUDA graphs (default on)"},
+    {"cpu", "threads", "threads=4         threads (default: one per processor)"},
+    {"cpu", "spin", "spin=1000         microseconds that idle threads spin for work (default 200)"},
     {"cpu", "isa", "isa=v3            v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
-    {"cpu", "mem_limit", "mem_limit=2G      bytes that weights and values may take (default: values 8G)"},
+    {"cpu", "mem_limit", "mem_limit=2G      limit of weights and values in bytes (default: values 8G)"},
 };
 
 static bool has_key(const char *provider, const char *key) {

@@ -112,7 +112,7 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
         if (found == -1) break;
         if (found == ':') {
             const cli_option_row *row = &cli_option_table[optopt - 256];
-            return tort_fail(error, TORT_E_USAGE, "--%s wants a value: --%s %s; 'tinyort %s --help' says more",
+            return tort_fail(error, TORT_E_USAGE, "--%s needs a value: --%s %s; 'tinyort %s --help' says more",
                              row->name, row->name, row->value, command->name);
         }
         if (found == '?' && optopt > 0 && optopt < 256)

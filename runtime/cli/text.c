@@ -145,7 +145,7 @@ static const char *ending_of(const char *text, const char *end, int columns) {
     return text;
 }
 
-/* Shortens a name that is no path, or whose last part alone is too long. */
+/* Shortens a name that is not a path, or whose last part alone is too long. */
 static char *shorten_word(const char *text, const char *end, int kept) {
     const char *tail = ending_of(text, end, kept - kept * 2 / 5);
     return cli_format("%.*s…%s", (int)beginning_of(text, end, kept - cli_columns(tail)), text, tail);

@@ -341,7 +341,7 @@ static tort_status check_type_attribute(const tort_op *op, const tort_attribute_
     else if (type > TORT_UNDEFINED && type < TORT_TYPE_COUNT)
         snprintf(value, sizeof value, "%lld (%s)", (long long)type, tort_type_name((tort_type)type));
     else
-        snprintf(value, sizeof value, "%lld, which is no type", (long long)type);
+        snprintf(value, sizeof value, "%lld, which is not a type", (long long)type);
     char types[MAX_TYPES];
     return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is %s; expected one of %s", given->name, value,
                      list_types(&set, text, length, types, sizeof types));

@@ -140,7 +140,7 @@ static tort_status check_types_of(const tort_op *row, const tort_attribute_forma
         return tort_fail(error, TORT_E_USAGE, "attributes: only int(...) and string(...) name a type, \"%.*s\" cannot",
                          (int)formal->name_length, formal->name);
     if (formal->types[formal->types_length] != ')' || !tort_formal_types(&types, row->types, &set) || !set.tensor)
-        return tort_fail(error, TORT_E_USAGE, "attributes: \"%.*s\": \"(%.*s\" is no type of the row",
+        return tort_fail(error, TORT_E_USAGE, "attributes: \"%.*s\": \"(%.*s\" is not a type of the row",
                          (int)formal->name_length, formal->name, (int)formal->types_length, formal->types);
     return TORT_OK;
 }

@@ -26,7 +26,7 @@ struct tort_op;
 typedef struct tort_info {
     tort_kind kind;
     tort_type type; /* of the elements; also inside a sequence or optional of tensors */
-    int32_t nest;   /* tort_value_type.nest of a value that is no tensor; -1 for a tensor */
+    int32_t nest;   /* tort_value_type.nest of a value that is not a tensor; -1 for a tensor */
     int32_t rank;
     tort_dim dims[TORT_MAX_RANK];
     const tort_scalar *elements; /* contents of a small integer or bool tensor, as expressions over symbols; NULL */

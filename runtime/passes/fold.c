@@ -323,7 +323,7 @@ static bool has_output(const tort_node *node) {
     return false;
 }
 
-/* True if the node was folded though its outputs are no constants: shape arithmetic, or unread. */
+/* True if the node was folded though its outputs are not constants: shape arithmetic, or unread. */
 static bool is_folded_open(const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
     bool open = false;

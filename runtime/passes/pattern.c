@@ -71,7 +71,7 @@ static const char *parse_operand(tort_parsed *parsed, tort_string text, tort_ope
         operand->kind = TORT_OPERAND_CONSTANT;
     }
     operand->value = value_of(parsed, text);
-    return operand->value < 0 ? "an operand is no name" : NULL;
+    return operand->value < 0 ? "an operand is not a name" : NULL;
 }
 
 /* Parses "Conv|Gemm{group=1}(": operators, conditions in braces, the opening bracket. */
@@ -142,7 +142,7 @@ static const char *parse_made(tort_parsed *parsed) {
     while (tort_next_part(&operands, ',', &name)) {
         if (parsed->made_count == TORT_PATTERN_OPERANDS) return "what it makes has too many operands";
         const int32_t value = value_of(parsed, name);
-        if (value < 0) return "an operand of what it makes is no name";
+        if (value < 0) return "an operand of what it makes is not a name";
         parsed->made[parsed->made_count++] = value;
     }
     parsed->made_attributes = (tort_string){"", 0};

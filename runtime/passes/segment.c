@@ -62,7 +62,7 @@ static bool is_told(const segmenter *s, const tort_info *info) {
 static tort_verdict look_at(const segmenter *s, int32_t value, bool shapes) {
     const tort_info *info = &s->lowered->infos[value];
     const char *name = s->lowered->graph.values[value].name;
-    if (info->kind != TORT_TENSOR) return tort_no(TORT_NO_KIND, "", "\"%.100s\" is no tensor", name);
+    if (info->kind != TORT_TENSOR) return tort_no(TORT_NO_KIND, "", "\"%.100s\" is not a tensor", name);
     if (!is_determined(s, info)) return tort_no(TORT_NO_DYNAMIC, "", "the shape of \"%.100s\" depends on data", name);
     if (shapes && !is_told(s, info))
         return tort_no(TORT_NO_DYNAMIC, "", "the values of \"%.100s\" have a say in a shape", name);

@@ -8,8 +8,8 @@
  * dimensions and symbols of a run's tensors against the shapes that the session planned for. */
 tort_status tort_fix_inputs(tort_session *session, tort_error *error);
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
-/* tort_check_tensors_alone: refuses a session with an input or output that is no tensor. tort_check_values: checks the
- * types of a run's values. */
+/* tort_check_tensors_alone: refuses a session with an input or output that is not a tensor. tort_check_values: checks
+ * the types of a run's values. */
 tort_status tort_check_tensors_alone(const tort_session *session, tort_error *error);
 tort_status tort_check_values(const tort_session *session, const tort_value *const *inputs, int32_t count,
                               tort_error *error);

@@ -67,7 +67,7 @@ typedef struct tort_step {
     uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
     uint32_t in_place;                      /* KERNEL: inputs, bit i, whose bytes output 0 overwrites */
     bool dynamic;                           /* inferred and resolved during the run, since sizes depend on data */
-    bool values;                            /* KERNEL: some operand is no tensor, so all outputs are tort_values */
+    bool values;                            /* KERNEL: some operand is not a tensor, so all outputs are tort_values */
 } tort_step;
 
 typedef struct tort_plan {

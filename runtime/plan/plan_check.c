@@ -291,7 +291,7 @@ static bool is_shown(const tort_plan *plan, const tort_step *step, int32_t slot)
     return shown;
 }
 
-/* A view writes nothing, so its outputs are no ranges of their own; the slots it exposes
+/* A view writes nothing, so its outputs are not ranges of their own; the slots it exposes
  * live as long as its outputs. */
 static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slots) {
     int32_t last = -1;

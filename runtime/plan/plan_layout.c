@@ -129,7 +129,7 @@ static tort_status check_room(const tort_planned *planned, int32_t memory, tort_
                  maker, planned->lowered->graph.nodes[maker].name);
     tort_fail(error, TORT_E_MEMORY, "%s needs %s%llu for values%s, but may use %llu%s: %s, or lower the batch",
               link->provider->name, weights, (unsigned long long)values, max, (unsigned long long)link->target.memory,
-              link->target.values_only ? " where no mem_limit says otherwise" : "",
+              link->target.values_only ? " unless mem_limit is set" : "",
               memory ? "raise mem_limit, pin nodes to another provider" : "allow more with the option mem_limit");
     if (error) error->provider = link->provider->name;
     return TORT_E_MEMORY;

@@ -271,7 +271,7 @@ static tort_status reserve_params(builder *b, int32_t index, tort_step *step) {
     return TORT_OK;
 }
 
-/* True if an operand is no tensor: the kernel then makes tort_values of all its outputs. */
+/* True if an operand is not a tensor: the kernel then makes tort_values of all its outputs. */
 static bool makes_values(const builder *b, const tort_node *node) {
     bool values = false;
     for (int32_t i = 0; i < node->input_count; i++)

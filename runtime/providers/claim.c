@@ -269,7 +269,7 @@ static tort_verdict precheck(const tort_candidate *c, const tort_link *link) {
                        "its %s %llu bytes, %s may use %llu%s",
                        link->target.values_only ? "values need" : "tensors need", (unsigned long long)bytes,
                        link->provider->name, (unsigned long long)limit,
-                       link->target.values_only ? " where no mem_limit says otherwise" : "");
+                       link->target.values_only ? " unless mem_limit is set" : "");
     return tort_yes();
 }
 

@@ -41,7 +41,7 @@ static bool has_operands(const tort_session *session, const tort_kernel *row) {
 static const char *find_mistake(const tort_session *session, const tort_link *link, const tort_kernel *row) {
     const bool any = row->layout.id == TORT_ANY_LAYOUT;
     if (row->layout.id < TORT_ANY_LAYOUT || row->layout.id > link->layout_count)
-        return "names a layout that there is not";
+        return "names a layout that does not exist";
     if (!row->layout.id) return row->layout.inputs | row->layout.outputs ? "has operands in no layout" : NULL;
     if (!(row->layout.inputs | row->layout.outputs)) return "names a layout, but no input or output that is in it";
     if (!has_operands(session, row)) return "names inputs or outputs that its operator has not";

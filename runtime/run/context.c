@@ -228,7 +228,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
 
 /* Inputs and outputs as the frame wants them. */
 typedef struct handed {
-    tort_tensor *inputs;  /* rank -1 if the input is no tensor */
+    tort_tensor *inputs;  /* rank -1 if the input is not a tensor */
     tort_tensor *outputs; /* without data: outputs stay in the frame */
     tort_value **values;  /* by input; one reference each */
     int32_t input_count, output_count;

@@ -34,7 +34,7 @@ typedef struct tort_trip {
     tort_tensor *inputs, *outputs;
     const tort_value **input_values;
     tort_tensor *parts;   /* by stacked output: the shape of a part, from the first trip */
-    tort_value **held;    /* carried values that are no tensors, and sequences being stacked; one reference each */
+    tort_value **held;    /* carried values that are not tensors, and sequences being stacked; one reference each */
     tort_region *carried; /* two by output: one for this trip's input, one for the next trip's */
     tort_region *stacked; /* stacked parts while the length is unknown */
     tort_region *scanned; /* scanned parts that are not contiguous in their tensor */
@@ -117,7 +117,7 @@ tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs,
 tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error);
 /* Gives the frame its own plan, and memory for the session's upper bounds. */
 tort_status tort_frame_reserve(tort_frame *frame, tort_error *error);
-/* The value of a slot that is no tensor; NULL: it is a tensor. Borrowed. */
+/* The value of a slot that is not a tensor; NULL: it is a tensor. Borrowed. */
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 
 /* run.c: makes the link's device current for the thread; -1: restores the previous one. Cheap if the device does not

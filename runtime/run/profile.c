@@ -19,7 +19,7 @@ int64_t tort_profile_now(void) {
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-/* The shape of an operand; of a packed input it is only in the plan. False: it is no tensor, or absent. */
+/* The shape of an operand; of a packed input it is only in the plan. False: it is not a tensor, or absent. */
 static bool operand_of(const tort_frame *frame, const tort_step *step, int32_t i, tort_tensor *tensor) {
     const tort_plan *plan = &frame->planned->plan;
     const tort_node *node = tort_unit_node(frame->lowered, step->node);

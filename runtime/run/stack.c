@@ -20,7 +20,7 @@ static void make_value(const tort_caller *c, int32_t slot, const tort_value *val
     c->outer->dynamic_count++;
 }
 
-/* Passes an input through as output; if the output is no optional, passes the element of an optional. */
+/* Passes an input through as output; if the output is not an optional, passes the element of an optional. */
 static tort_status pass_value(const tort_caller *c, int32_t slot, const tort_value *value) {
     const tort_info *info = &c->outer->lowered->infos[c->outer->planned->plan.slots[slot].value];
     if (tort_value_kind(value) == TORT_OPTIONAL && info->kind != TORT_OPTIONAL) value = tort_value_at(value, 0);
@@ -52,10 +52,10 @@ static tort_status check_part(const tort_caller *c, int32_t output, const tort_t
     if (*is_first) *first = *part;
     const size_t bytes = (size_t)(part->rank > 0 ? part->rank : 0) * sizeof *part->dims;
     if (part->rank + axes > TORT_MAX_RANK)
-        return tort_fail(c->error, TORT_E_UNSUPPORTED, "what is stacked would have more than %d dimensions",
+        return tort_fail(c->error, TORT_E_UNSUPPORTED, "the stacked output would have more than %d dimensions",
                          TORT_MAX_RANK);
     if (part->rank == first->rank && !memcmp(part->dims, first->dims, bytes)) return TORT_OK;
-    return tort_fail(c->error, TORT_E_RUN, "what is stacked into output %d changes its shape in trip %lld", (int)output,
+    return tort_fail(c->error, TORT_E_RUN, "the shape stacked into output %d changes in trip %lld", (int)output,
                      (long long)c->trip->number);
 }
 

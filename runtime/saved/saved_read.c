@@ -69,13 +69,14 @@ static tort_status check_header(const reader *r) {
     char magic[8];
     uint32_t version;
     if (r->source->size < TORT_SAVED_HEADER + TORT_SAVED_TRAILER)
-        return tort_fail(r->error, TORT_E_MODEL, "this is no saved plan: it has %llu bytes",
+        return tort_fail(r->error, TORT_E_MODEL, "this is not a saved plan: it has %llu bytes",
                          (unsigned long long)r->source->size);
     tort_status status = read_at(r, 0, magic, sizeof magic);
     if (!status) status = read_at(r, sizeof magic, &version, sizeof version);
     if (status) return status;
     if (memcmp(magic, TORT_SAVED_MAGIC, sizeof magic) != 0)
-        return tort_fail(r->error, TORT_E_MODEL, "this is no saved plan: make one with tinyort plan MODEL --save FILE");
+        return tort_fail(r->error, TORT_E_MODEL,
+                         "this is not a saved plan: make one with tinyort plan MODEL --save FILE");
     if (version == TORT_SAVED_VERSION) return TORT_OK;
     return tort_fail(r->error, TORT_E_UNSUPPORTED,
                      "the saved plan is of version %u, this tinyort has %u: make it again with tinyort plan MODEL "
@@ -188,7 +189,7 @@ static tort_status read_shapes(reader *r, tort_saved_in *in) {
     }
     options->shapes = shapes;
     options->max_shapes = max;
-    return in->bad ? tort_saved_damaged(r->error, "what it says of its making") : TORT_OK;
+    return in->bad ? tort_saved_damaged(r->error, "the record of the build that made it") : TORT_OK;
 }
 
 static tort_status read_made(reader *r) {
@@ -196,7 +197,7 @@ static tort_status read_made(reader *r) {
     tort_session_options *options = &r->saved->options;
     const char *version = tort_get_text(in);
     const uint64_t operators = tort_get_u64(in);
-    if (in->bad) return tort_saved_damaged(r->error, "what it says of its making");
+    if (in->bad) return tort_saved_damaged(r->error, "the record of the build that made it");
     if (strcmp(version, tort_version()) != 0 || operators != tort_saved_operators())
         return tort_fail(r->error, TORT_E_UNSUPPORTED,
                          "the saved plan was made by tinyort %.40s (operators %016llx), this is %s (%016llx): make it "
@@ -236,7 +237,7 @@ static tort_status read_facts(reader *r) {
         model->metadata[i].key = tort_get_text(in);
         model->metadata[i].value = tort_get_text(in);
     }
-    return in->bad ? tort_saved_damaged(r->error, "what it says of the model") : TORT_OK;
+    return in->bad ? tort_saved_damaged(r->error, "the description of the model") : TORT_OK;
 }
 
 /* ---- WGHT -------------------------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ def test_input_files(suite, folder):
             (folder / "out" / "output_0.npy").unlink()
     suite.expect(0, "input 'x' is taken from array 'other' of", "run", model, "--input", folder / "packed.npz")
     np.savez(folder / "nameless.npz", array)
-    suite.check("is taken from" not in suite.expect(0, "placement", "run", model, "--input", folder / "nameless.npz").err, "arr_0 is no name")
+    suite.check("is taken from" not in suite.expect(0, "placement", "run", model, "--input", folder / "nameless.npz").err, "arr_0 is not a name")
     suite.expect(2, "--shape x=1x3", "run", model, "--input", folder / "x.raw")
     suite.expect(3, "24 bytes", "run", model, "--input", folder / "x.raw", "--shape", "x=3x3")
     np.save(folder / "double.npy", array.astype(np.float64))

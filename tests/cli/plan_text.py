@@ -138,7 +138,7 @@ def test_only(suite, folder):
     suite.check("Relu-14" in relus and "Cast-13" not in relus, relus)
     suite.expect(0, "9 of 9 nodes (--only)", *plan, "--only", "Relu", "--only", "Cast")
     none = suite.expect(0, "0 of 9 nodes (--only)", *plan, "--only", "unplaced")
-    suite.check("\\" not in none.out + suite.run(*plan, "--only", "Relu").out, "line ends of our own are no escapes")
+    suite.check("\\" not in none.out + suite.run(*plan, "--only", "Relu").out, "line ends of our own are not escapes")
     unknown_operator(folder / "u.onnx", behind=3)
     suite.expect(4, ["1 of 4 nodes", "+ 3 nodes behind sinus"], "plan", folder / "u.onnx", "--only", "unplaced")
 

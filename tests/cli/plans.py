@@ -67,7 +67,7 @@ def test_what_is_refused(suite, folder):
     plan, bad = folder / "digits.plan", folder / "bad.plan"
     suite.expect(0, "saved as", "plan", DIGITS, "--save", plan)
     whole = plan.read_bytes()
-    suite.expect(3, "no saved plan: make one with tinyort plan MODEL --save FILE", "run", "--plan", DIGITS)
+    suite.expect(3, "not a saved plan: make one with tinyort plan MODEL --save FILE", "run", "--plan", DIGITS)
     suite.expect(3, "there is no file", "run", "--plan", folder / "none.plan")
     for damaged in (whole[:-1], whole[: len(whole) // 2], whole[:200] + bytes([whole[200] ^ 1]) + whole[201:]):
         bad.write_bytes(damaged)

@@ -94,7 +94,7 @@ def test_pictures_that_are_none(suite, folder):
     run = ("run", DIGITS, "--input")
     (folder / "text.png").write_text("Hello, this is text.")
     suite.expect(3, ["text.png", "neither a PNG nor a JPEG", "'Hell'"], *run, folder / "text.png")
-    (folder / "no.jpg").write_bytes(b"this is no picture")
+    (folder / "no.jpg").write_bytes(b"this is not a picture")
     suite.expect(3, "no.jpg", *run, folder / "no.jpg")
     (folder / "nothing.png").write_bytes(b"")
     suite.expect(3, "nothing.png is empty", *run, folder / "nothing.png")

@@ -29,7 +29,7 @@ def test_usage(suite, folder):
     suite.expect(2, "there is no option -v;", "run", DIGITS, "-v")
     suite.expect(2, ["short for several", "--require, --random, --resize"], "run", DIGITS, "--r", "1")
     suite.expect(2, "--top wants a whole number", "run", DIGITS, "--top", "many")
-    suite.expect(2, "--top wants a value: --top K;", "run", DIGITS, "--top")
+    suite.expect(2, "--top needs a value: --top K;", "run", DIGITS, "--top")
     suite.expect(2, "takes no value", "run", DIGITS, "--json=yes")
     suite.expect(2, "did you mean 'npy'?", "run", DIGITS, "--save", "x", "--format", "np")
     suite.expect(2, "a chain is one list: --ep cpu,cuda", "run", DIGITS, "--ep", "cpu", "--ep", "cuda")

@@ -2,7 +2,7 @@
  * and calls of CUDA, where it is recorded as a graph.
  *
  * The provider's own counts (tort_context_calls) are held against what the device saw. The first run of a context is
- * left out: there libraries try what they offer, which is no part of a run. Read next: launches.c. */
+ * left out: there libraries try what they offer, which is not a part of a run. Read next: launches.c. */
 #include "tests/cuda/network_calls.h"
 
 #include <stdio.h>

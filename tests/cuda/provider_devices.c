@@ -70,7 +70,7 @@ static void check_limits(tester *t) {
     tester_check(t, refused > 1 && ran > 1, "mem_limit", "some limits are too small and some are enough");
 }
 
-/* A plan for a device that is not there needs none; a name that is no target is refused. */
+/* A plan for a device that is not there needs none; a name that is not a target is refused. */
 static void check_targets(tester *t) {
     static const char *const wrong[] = {"cudasim:87", "cudasim:sm_", "cudasim:sm_8x", "cudasim:sm_999"};
     const tort_provider *const providers[] = {t->provider, NULL};

@@ -28,7 +28,7 @@ def not_siblings(case):
     x = {"x": (3, 5)}
     yield case("bias", "a=MatMul(x,w) d=Add(a,k) b=MatMul(x,v) y=Mul(d,b)", x, {**WEIGHTS, **BIASES}, "FusedMatMul MatMul Mul", index=1, chains=LOW)  # of one alone
     yield case("each reads another value", "r=Relu(x) a=MatMul(x,w) b=MatMul(r,v) y=Mul(a,b)", x, WEIGHTS, "", chains=LOW)
-    yield case("weights that are no constants", "a=MatMul(x,w) b=MatMul(x,v) y=Mul(a,b)", {**x, "w": (5, 4), "v": (5, 4)}, {}, "", chains=LOW)
+    yield case("weights that are not constants", "a=MatMul(x,w) b=MatMul(x,v) y=Mul(a,b)", {**x, "w": (5, 4), "v": (5, 4)}, {}, "", chains=LOW)
     yield case("siblings on cpu", "a=MatMul(x,w) b=MatMul(x,v) y=Mul(a,b)", x, WEIGHTS, "", chains=("cpu",))
 
 

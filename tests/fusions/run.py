@@ -130,7 +130,7 @@ class Runner:
         rows = Counter(row["name"] for row in json.loads(self.call("ops", "--json"))["fusions"])
         tried = {(case.row, case.index) for case in cases}
         for name, index in sorted({(name, i) for name, count in rows.items() for i in range(count)} ^ tried):
-            print(f"FAILED {name}[{index}] {'is no row' if (name, index) in tried else 'has no case'}")
+            print(f"FAILED {name}[{index}] {'is not a row' if (name, index) in tried else 'has no case'}")
             self.counts["failed"] += 1
 
 

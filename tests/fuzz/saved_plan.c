@@ -30,7 +30,7 @@ static bool is_small(tort_session *session) {
     return small;
 }
 
-/* Tensors of zeros; an input that is no tensor, or of open shape, ends it. */
+/* Tensors of zeros; an input that is not a tensor, or of open shape, ends it. */
 static bool make_inputs(const tort_model *model, tort_tensor *inputs, int32_t count) {
     static _Alignas(64) char zeros[LARGEST_ARENA];
     for (int32_t i = 0; i < count; i++) {

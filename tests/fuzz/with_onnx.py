@@ -23,7 +23,7 @@ from onnx import ModelProto
 # What tinyort says of models that onnx accepts, and why. The first expression that is found in the message counts.
 DIFFERENCES = [
     ("not UTF-8", "protobuf asks for UTF-8 in a string; onnx hands out the bytes"),
-    ("NUL character", "a name that is no whole C string"),
+    ("NUL character", "a name that is not a whole C string"),
     ("a second time", "protobuf merges the pieces of a message, which no writer of models leaves (wire.h)"),
     ("wire type", "protobuf takes a field of another wire type for one that it does not know"),
     ("not a field of a protobuf message", "groups, which protobuf has not used since 2008; onnx skips them"),

@@ -45,7 +45,7 @@ class Node:
     """What a generator makes. Outputs: how many, or which of them as a list of bools; `types`: what they are declared as, the
     numbers of tensors or TypeProtos.
 
-    The inputs are x0, x1, ... of the graph. Other nodes may be around this one: `before` makes what is no tensor, `names` says what
+    The inputs are x0, x1, ... of the graph. Other nodes may be around this one: `before` makes what is not a tensor, `names` says what
     is read in the place of x0, x1, ...; `after` makes the output y0 of the outputs r0, r1, ... The Maps of `maps` are further
     inputs m0, m1, ... of the graph. Inputs number `constants` are in the model, where an oracle runs nothing else. `meaning`, of an
     operator that no oracle runs, makes of the NodeProto and the inputs the nodes that the oracles run in its place."""

@@ -28,8 +28,8 @@ static void add_bytes(stretch *s, char name[CHAIN_NAME], int32_t rank, const int
                 (size_t)count);
 }
 
-/* A scale and a zero point, as words of a node's inputs. Scales are no round numbers: else many results would be halves
- * of a step, which kernels may round either way, and the nodes behind them make more of a step. */
+/* A scale and a zero point, as words of a node's inputs. Scales are not round numbers: else many results would be
+ * halves of a step, which kernels may round either way, and the nodes behind them make more of a step. */
 static void add_scale(stretch *s, char words[2 * CHAIN_NAME + 2], double scale) {
     char name[CHAIN_NAME], zero[CHAIN_NAME];
     const double odd = 1 + (double)draw(s->c->random, 1, 999) / 32771;

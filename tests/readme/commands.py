@@ -99,14 +99,14 @@ def check_words(checks, tinyort, readme):
     """Targets, files, codes and options that the pages name exist."""
     makefile = "".join(path.read_text() for path in [Path("Makefile"), *Path("tests").glob("*/*.mk"), *Path("kernels").glob("*/*.mk")])
     for target in sorted(set(re.findall(r"(?:`|^)make ([a-z][a-z-]+)", readme, re.M))):
-        checks.check(re.search(rf"^(\.PHONY:.*\b)?{target}\b.*", makefile, re.M), f"make {target} is no target")
+        checks.check(re.search(rf"^(\.PHONY:.*\b)?{target}\b.*", makefile, re.M), f"make {target} is not a target")
     for path in sorted(set(re.findall(r"`((?:runtime|loader|ops|kernels|models|tests)/[\w./]*)`", readme))):
         checks.check(Path(path).exists(), f"{path} is not there")
     header = "".join(path.read_text() for path in [*Path("runtime").glob("tinyort*.h"), *Path("ops/extra").glob("tinyort*.h")])
     for name in sorted(set(re.findall(r"\b(?:tort_\w+|TORT_\w+)\b", readme))):
         checks.check(name in header or name in Path("runtime/provider.h").read_text(), f"{name} is not in the interface")
     for code in sorted(set(re.findall(r"`(NO_[A-Z]+|PROVIDER_DOWN|UPSTREAM|PINNED|DISABLED)`", readme))):
-        checks.check(f"TORT_{code}" in header, f"{code} is no verdict")
+        checks.check(f"TORT_{code}" in header, f"{code} is not a verdict")
     helps = "".join(
         subprocess.run([tinyort, command, "--help"], capture_output=True, text=True).stdout
         for command in ("run", "plan", "test", "bench", "compare", "providers", "inspect")

@@ -1,5 +1,5 @@
-/* cpu_kernel_cases_further.c - makers of random nodes of operators that are no products, maps or pools by name: Einsum,
- * normalisations of channels, what samples pictures. Read first: cpu_kernel_cases.c. */
+/* cpu_kernel_cases_further.c - makers of random nodes of operators that are not products, maps or pools by name:
+ * Einsum, normalisations of channels, what samples pictures. Read first: cpu_kernel_cases.c. */
 #include "tests/unit/cpu_kernel_cases.h"
 
 #include <math.h>

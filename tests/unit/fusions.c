@@ -29,7 +29,7 @@ Test(fusions, a_malformed_row_is_told) {
         {"c=Conv{group=1(x,w) y=Relu(c)", "Conv(x,w)", "braces are not closed"},
         {"c=(x,w) y=Relu(c)", "Conv(x,w)", "an operator is missing"},
         {"Conv(x,w) y=Relu(c)", "Conv(x,w)", "a node has no name"},
-        {"c=Conv(x,W) y=Relu(c)", "Conv(x,w)", "an operand is no name"},
+        {"c=Conv(x,W) y=Relu(c)", "Conv(x,w)", "an operand is not a name"},
         {"c=Conv() y=Relu(c)", "Conv(x,w)", "a node reads nothing"},
         {"y=Relu(c) c=Conv(y,w)", "Conv(x,w)", "a node is read before it is made"},
         {"c=Conv(x,w) y=Relu(c)", "Conv", "what it makes has no operands"},

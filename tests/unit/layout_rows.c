@@ -254,9 +254,9 @@ Test(layout_rows, rows_that_make_no_sense_are_refused) {
     const tort_kernel good = bad_rows[0];
     tort_kernel row = good;
     row.layout.id = 2;
-    expect_bad(row, "names a layout that there is not (layout 2 of 1)");
+    expect_bad(row, "names a layout that does not exist (layout 2 of 1)");
     row.layout.id = -2;
-    expect_bad(row, "names a layout that there is not");
+    expect_bad(row, "names a layout that does not exist");
     row.layout.id = 0;
     expect_bad(row, "has operands in no layout");
     row = good;

@@ -265,7 +265,7 @@ Test(map_operators, values_in_the_order_of_their_keys, .init = begin) {
     expect(&(map_case){"CastMap", {NULL}, TORT_INT64, TORT_FLOAT, .made = TORT_FLOAT}, floats_by_number(0),
            "float[1,0]");
     refuse_run(&(map_case){"CastMap", {NULL}, TORT_INT64, TORT_STRING, .made = TORT_FLOAT}, texts_by_number("1", "one"),
-               "\"one\" in the map is no number");
+               "\"one\" in the map is not a number");
 }
 
 Test(map_operators, values_at_the_places_of_their_keys, .init = begin) {

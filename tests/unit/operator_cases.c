@@ -4,7 +4,7 @@
  *
  * Each runs in every way that inputs can come (enum input_form), so that shapes are planned and inferred from live
  * data. An operator that has a case needs one for each row; of other domains than the main one all need one, but for
- * those over values that are no tensors.
+ * those over values that are not tensors.
  * operator_refusal_table.c has nodes that must be refused. */
 #include <criterion/criterion.h>
 #include <string.h>

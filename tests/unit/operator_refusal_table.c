@@ -49,9 +49,9 @@ const char *const operator_refusals[] = {
     ENSEMBLE("u8[1]:6", "0", "0") ONE_ROW "membership_values has no set for node 0",
     ENSEMBLE("f32[1]:0", "0", "0") ONE_ROW "nodes_modes is a tensor of float; expected uint8",
     /* Attributes that name a type: no type, one that is not allowed, one only modulo 2^32. */
-    "HannWindow 17; output_datatype=0; i64[] 4 -> error MODEL attribute \"output_datatype\" is 0, which is no type",
+    "HannWindow 17; output_datatype=0; i64[] 4 -> error MODEL attribute \"output_datatype\" is 0, which is not a type",
     "HammingWindow 17; output_datatype=4294967296; i64[] 4 -> error MODEL attribute \"output_datatype\" is 4294967296",
-    "BlackmanWindow 17; output_datatype=-9223372036854775808; i64[] 4 -> error MODEL is no type; expected one of",
+    "BlackmanWindow 17; output_datatype=-9223372036854775808; i64[] 4 -> error MODEL is not a type; expected one of",
     "HannWindow 17; output_datatype=4294967297; i64[] 4 -> error MODEL attribute \"output_datatype\" is 4294967297",
     "HannWindow 17; output_datatype=8; i64[] 4 -> error MODEL is 8 (string); expected one of float, uint8, int8",
     "MelWeightMatrix 17; output_datatype=0; i64[] 4; i64[] 16; i64[] 8192; f32[] 0; f32[] 4096 -> error MODEL "
@@ -62,7 +62,7 @@ const char *const operator_refusals[] = {
     "RandomNormalLike 1; dtype=0; f32[1] 0 -> error MODEL \"dtype\"",
     "RandomUniformLike 22; dtype=4294967296; f32[1] 0 -> error MODEL \"dtype\"",
     "EyeLike 9; dtype=4294967296; f32[1,1] 0 -> error MODEL \"dtype\"",
-    "Cast 6; to=99; f32[1] 0 -> error MODEL attribute \"to\" is 99, which is no type",
+    "Cast 6; to=99; f32[1] 0 -> error MODEL attribute \"to\" is 99, which is not a type",
     "Cast 6; to=8; f32[1] 0 -> error MODEL attribute \"to\" is 8 (string)",
     "Cast 1; to=FLOAT17; f32[1] 0 -> error MODEL attribute \"to\" is \"FLOAT17\"",
     "BitCast 26; to=0; f32[1] 0 -> error MODEL attribute \"to\" is 0",
@@ -219,9 +219,9 @@ const char *const operator_refusals[] = {
     "tinyort.FusedAttention 1; ; f32[1,2] 1 2; f32[1,1] 1; f32[1,1] 1 -> error MODEL axis 1",
     "tinyort.FusedAttention 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[1,1] 1 -> error MODEL axis 0",
     "tinyort.FusedAttention 1; ; f32[2,1,1] 1 2; f32[1,1,1] 1; f32[2,1,1] 1 2 -> error MODEL axis 0",
-    "tinyort.FusedAttention 1; q_perm=0,0; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1 -> error MODEL q_perm is no order of 2 axes",
-    "tinyort.FusedAttention 1; k_perm=0; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1 -> error MODEL k_perm is no order of 2 axes",
-    "tinyort.FusedAttention 1; y_perm=0,2; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1 -> error MODEL y_perm is no order of 2 axes",
+    "tinyort.FusedAttention 1; q_perm=0,0; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1 -> error MODEL q_perm is not an order of 2 axes",
+    "tinyort.FusedAttention 1; k_perm=0; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1 -> error MODEL k_perm is not an order of 2 axes",
+    "tinyort.FusedAttention 1; y_perm=0,2; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1 -> error MODEL y_perm is not an order of 2 axes",
     "tinyort.FusedAttention 1; ; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1; f32[2,1] 1 2 -> error MODEL input 3 does not "
     "spread over scores of shape [1,1,1,1]",
     "tinyort.FusedAttention 1; ; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1; -; bool[1,1,1] 1 -> error MODEL input 4 does not "

@@ -235,11 +235,11 @@ Test(saved_plans, the_nth_allocation_fails) {
 /* ---- other builds, other machines -------------------------------------------------------------------------------- */
 
 Test(saved_plans, what_is_no_plan_is_refused_by_name) {
-    static const char words[] = "this is a text of more than forty bytes, and no saved plan at all";
+    static const char words[] = "this is a text of more than forty bytes, and not a saved plan at all";
     tort_session *session = NULL;
     tort_error error;
     cr_expect_eq(tort_session_load_buffer(NULL, words, sizeof words, NULL, &session, &error), TORT_E_MODEL);
-    cr_expect(strstr(error.msg, "no saved plan") && strstr(error.msg, "tinyort plan MODEL --save FILE"), "%s",
+    cr_expect(strstr(error.msg, "not a saved plan") && strstr(error.msg, "tinyort plan MODEL --save FILE"), "%s",
               error.msg);
     cr_expect_eq(tort_session_load(NULL, "/no/such/file", NULL, &session, &error), TORT_E_IO);
     cr_expect_eq(tort_session_load(NULL, "/tmp", NULL, &session, &error), TORT_E_IO);
@@ -338,7 +338,7 @@ static tort_status device_copy(void *device, void *stream, void *to, const void 
 static tort_verdict claim_twice(const tort_target *target, const tort_node_view *node) {
     (void)target;
     if (node->inputs[1].constant && node->inputs[1].type == TORT_FLOAT) return tort_yes();
-    return tort_no(TORT_NO_ATTR, "", "B is no weight");
+    return tort_no(TORT_NO_ATTR, "", "B is not a weight");
 }
 
 static tort_status pack_size_twice(const tort_target *target, const tort_node_view *node, size_t *bytes,

@@ -110,7 +110,7 @@ Test(segments, what_the_executor_does_can_stand_in_one) {
     open_segments(&o, build_alias, "engine,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_from(&o, "sum", "before relu alias sum");
-    cr_expect_str_eq(segment_node(&o, "other")->provider, "host", "alone it is no segment");
+    cr_expect_str_eq(segment_node(&o, "other")->provider, "host", "alone it is not a segment");
     opened_close(&o);
     open_segments(&o, build_alias, "refusing,cpu", (tort_session_options){0});
     cr_expect_str_eq(segment_node(&o, "alias")->provider, "host");

@@ -59,7 +59,8 @@ static void *make_tensor(tort_arena *arena, const tort_tensor *tensor, const cha
     return proto;
 }
 
-/* ---- what is no tensor ------------------------------------------------------------------------------------------- */
+/* ---- what is not a tensor -------------------------------------------------------------------------------------------
+ */
 
 static void *make_value(tort_arena *arena, const tort_value *value, const char *name);
 

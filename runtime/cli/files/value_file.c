@@ -25,7 +25,8 @@ static tort_status read_tensor(tort_loader *loader, const TortOnnx__TensorProto 
     return status || tort_value_own_text(*value) ? status : tort_no_memory(loader);
 }
 
-/* ---- what is no tensor ------------------------------------------------------------------------------------------- */
+/* ---- what is not a tensor -------------------------------------------------------------------------------------------
+ */
 
 static tort_status read_value(tort_loader *loader, const void *proto, tort_value_type type, tort_value **value);
 
