@@ -45,7 +45,7 @@ OPS_DEFINES := $(if $(filter ml,$(OPS)),-DTORT_OPS_ML) $(if $(filter microsoft,$
 PLAIN := $(filter plain,$(CPU))
 
 # ---- flags ------------------------------------------------------------------------------------------------------------
-# ISO semantics of floating point everywhere but in kernels/cpu/simd, which may contract a*b+c. No kernel reads errno or the
+# ISO semantics of floating point everywhere but in kernels/cpu/simd, which may contract a*b+c (not in integers.c). No kernel reads errno or the
 # floating-point exception flags, which frees the compiler to vectorize the plain loops.
 
 # The library stays small (tests/library_size): of -O3 the inner loops of kernels/cpu/simd have all, what works once a session, or has
@@ -450,6 +450,9 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
+$(OBJ)/kernels/cpu/simd/%.o: private CONTRACT = fast
+# Bytes are the same on every instruction set: an FMA, which not all of them have, would round half-way sums the other way.
+$(SIMD_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o) $(SIMD_DOT_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o): private CONTRACT = off
 ifeq ($(PLAIN),)
 $(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os)
 $(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) # through which every byte of a model goes but its weights
@@ -458,7 +461,7 @@ define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1))"
-	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
+	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=$$(CONTRACT) -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 

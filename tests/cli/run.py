@@ -13,7 +13,7 @@ from pathlib import Path
 from suite import Skipped, Suite
 
 sys.dont_write_bytecode = True
-FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", "one_way", "plan_text", "operators", "fusing", "hostile",
+FILES = ("usage", "refused", "running", "inputs", "instruction_sets", "random_inputs", "placement", "one_way", "plan_text", "operators", "fusing", "hostile",
          "testing", "comparing", "benching", "profiling", "saving", "plans", "values", "loops", "bounds")
 
 
