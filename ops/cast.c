@@ -205,14 +205,13 @@ static tort_status run_bit_cast(const tort_call *call) {
 #define CAST(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,                       \
-            .flags = TORT_OP_PARTS, .params_size = sizeof(tort_cast), .infer = infer_cast, .resolve = resolve_cast,    \
-            .reference = run_cast                                                                                      \
+            .flags = TORT_OP_PARTS, .params_size = sizeof(tort_cast), infer_cast, resolve_cast, run_cast               \
     }
 #define CAST_LIKE(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                     \
     {                                                                                                                  \
         "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,    \
-            .flags = TORT_OP_LIKE | TORT_OP_PARTS, .params_size = sizeof(tort_cast), .infer = infer_cast_like,         \
-            .resolve = resolve_cast, .reference = run_cast                                                             \
+            .flags = TORT_OP_LIKE | TORT_OP_PARTS, .params_size = sizeof(tort_cast), infer_cast_like, resolve_cast,    \
+            run_cast                                                                                                   \
     }
 #define TO "to:int(T2)!"
 #define SATURATE "saturate:int=1"

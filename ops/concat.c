@@ -288,15 +288,14 @@ static tort_status split_reference(const tort_call *call) {
 #define CONCAT(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES,                              \
-            .flags = TORT_OP_JOINS, .params_size = sizeof(tort_concat_params), .infer = concat_infer,                  \
-            .resolve = concat_resolve, .reference = concat_reference                                                   \
+            .flags = TORT_OP_JOINS, .params_size = sizeof(tort_concat_params), concat_infer, concat_resolve,           \
+            concat_reference                                                                                           \
     }
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
     {                                                                                                                  \
         "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES,                                         \
             .shape_inputs = SHAPE_INPUTS, .flags = TORT_OP_LISTS | TORT_OP_PARTS,                                      \
-            .params_size = sizeof(tort_split_params), .infer = split_infer, .resolve = split_resolve,                  \
-            .reference = split_reference                                                                               \
+            .params_size = sizeof(tort_split_params), split_infer, split_resolve, split_reference                      \
     }
 
 const tort_op tort_ops_concat[] = {

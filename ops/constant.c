@@ -171,8 +171,8 @@ static tort_status fill_reference(const tort_call *call) {
 #define CONSTANT(SINCE, UNTIL, T, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES,                                              \
-            .flags = TORT_OP_CONSTANT | TORT_OP_LISTS, .params_size = sizeof(constant_params),                         \
-            .infer = constant_infer, .resolve = constant_resolve, .reference = constant_reference                      \
+            .flags = TORT_OP_CONSTANT | TORT_OP_LISTS, .params_size = sizeof(constant_params), constant_infer,         \
+            constant_resolve, constant_reference                                                                       \
     }
 #define CONSTANT_FORMS                                                                                                 \
     "value:tensor sparse_value:sparse_tensor value_int:int value_ints:ints value_float:float value_floats:floats "     \
@@ -181,7 +181,7 @@ static tort_status fill_reference(const tort_call *call) {
     {                                                                                                                  \
         "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2", "T1=int64 T2=" T "|-string|-complex",            \
             "value:tensor", .shape_inputs = 1u << 0, .flags = TORT_OP_BULKY, .params_size = sizeof(tort_fill_params),  \
-                            .infer = fill_infer, .resolve = fill_resolve, .reference = fill_reference                  \
+                            fill_infer, fill_resolve, fill_reference                                                   \
     }
 
 const tort_op tort_ops_constant[] = {

@@ -267,31 +267,20 @@ static tort_status run_dynamic_pads(const tort_call *call) {
 
 #define CONV_TRANSPOSE(since_, until_, types_)                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = "ConvTranspose", .since = since_, .until = until_, .inputs = "X:T W:T B?:T",             \
-        .outputs = "Y:T", .types = types_,                                                                             \
-        .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "       \
-                      "output_shape:ints pads:ints strides:ints",                                                      \
-        .params_size = sizeof(tort_conv_params), .infer = infer_conv_transpose, .resolve = resolve_conv_transpose,     \
-        .reference = run_conv_transpose                                                                                \
+        "", "ConvTranspose", since_, until_, "X:T W:T B?:T", "Y:T", types_,                                            \
+            "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "                 \
+            "output_shape:ints pads:ints strides:ints",                                                                \
+            .params_size = sizeof(tort_conv_params), infer_conv_transpose, resolve_conv_transpose, run_conv_transpose  \
     }
 
 const tort_op tort_ops_conv_transpose[] = {
     CONV_TRANSPOSE(1, 10, "T=floats"),
     CONV_TRANSPOSE(11, 21, "T=floats"),
     CONV_TRANSPOSE(22, TORT_NEWEST_OPSET, "T=floats13"),
-    {.domain = "com.microsoft",
-     .name = "ConvTransposeWithDynamicPads",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T Pads?:int64 B?:T",
-     .outputs = "Y:T",
-     .types = "T=floats",
-     .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
-                   "strides:ints",
-     .shape_inputs = 1u << TORT_CONV_PADS,
-     .params_size = sizeof(tort_conv_params),
-     .infer = infer_conv_transpose,
-     .resolve = resolve_conv_transpose,
-     .reference = run_dynamic_pads},
+    {"com.microsoft", "ConvTransposeWithDynamicPads", 1, 1, "X:T W:T Pads?:int64 B?:T", "Y:T", "T=floats",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
+     "strides:ints",
+     .shape_inputs = 1u << TORT_CONV_PADS, .params_size = sizeof(tort_conv_params), infer_conv_transpose,
+     resolve_conv_transpose, run_dynamic_pads},
     {0},
 };

@@ -225,11 +225,9 @@ static tort_status run_deform_conv(const tort_call *call) {
 
 #define DEFORM_CONV(since_, until_, types_)                                                                            \
     {                                                                                                                  \
-        .domain = "", .name = "DeformConv", .since = since_, .until = until_,                                          \
-        .inputs = "X:T W:T offset:T B?:T mask?:T", .outputs = "Y:T", .types = types_,                                  \
-        .attributes = "dilations:ints group:int=1 kernel_shape:ints offset_group:int=1 pads:ints strides:ints",        \
-        .params_size = sizeof(tort_deform_conv_params), .infer = infer_deform_conv, .resolve = resolve_deform_conv,    \
-        .reference = run_deform_conv                                                                                   \
+        "", "DeformConv", since_, until_, "X:T W:T offset:T B?:T mask?:T", "Y:T", types_,                              \
+            "dilations:ints group:int=1 kernel_shape:ints offset_group:int=1 pads:ints strides:ints",                  \
+            .params_size = sizeof(tort_deform_conv_params), infer_deform_conv, resolve_deform_conv, run_deform_conv    \
     }
 
 const tort_op tort_ops_deform_conv[] = {

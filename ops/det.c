@@ -129,10 +129,9 @@ static tort_status run_inverse(const tort_call *call) {
 }
 
 const tort_op tort_ops_det[] = {
-    {"com.microsoft", "Inverse", 1, 1, "X:T", "Y:T", "T=floats", "", .infer = infer_inverse, .resolve = resolve_inverse,
-     .reference = run_inverse},
-    {"", "Det", 11, 21, "X:T", "Y:T", "T=floats", "", .infer = infer_det, .resolve = resolve_det, .reference = run_det},
-    {"", "Det", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .infer = infer_det, .resolve = resolve_det,
-     .reference = run_det},
+    {"com.microsoft", "Inverse", 1, 1, "X:T", "Y:T", "T=floats", "", .infer = infer_inverse, resolve_inverse,
+     run_inverse},
+    {"", "Det", 11, 21, "X:T", "Y:T", "T=floats", "", .infer = infer_det, resolve_det, run_det},
+    {"", "Det", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .infer = infer_det, resolve_det, run_det},
     {0},
 };

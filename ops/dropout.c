@@ -71,29 +71,20 @@ static tort_status run_dropout(const tort_call *call) {
     return TORT_OK;
 }
 
+#define BY_DROPOUT                                                                                                     \
+    .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout
+
 const tort_op tort_ops_dropout[] = {
     {"", "Dropout", 1, 5, "data:T", "output:T mask?:T", "T=floats",
-     "consumed_inputs:ints is_test:int=0 ratio:float=0.5", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(tort_dropout_params), .infer = infer_dropout, .resolve = resolve_dropout,
-     .reference = run_dropout},
-    {"", "Dropout", 6, 6, "data:T", "output:T mask?:T", "T=floats", "is_test:int=0 ratio:float=0.5",
-     .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
-    {"", "Dropout", 7, 9, "data:T", "output:T mask?:T", "T=floats", "ratio:float=0.5", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(tort_dropout_params), .infer = infer_dropout, .resolve = resolve_dropout,
-     .reference = run_dropout},
-    {"", "Dropout", 10, 11, "data:T", "output:T mask?:T1", "T=floats T1=bool", "ratio:float=0.5",
-     .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
+     "consumed_inputs:ints is_test:int=0 ratio:float=0.5", BY_DROPOUT},
+    {"", "Dropout", 6, 6, "data:T", "output:T mask?:T", "T=floats", "is_test:int=0 ratio:float=0.5", BY_DROPOUT},
+    {"", "Dropout", 7, 9, "data:T", "output:T mask?:T", "T=floats", "ratio:float=0.5", BY_DROPOUT},
+    {"", "Dropout", 10, 11, "data:T", "output:T mask?:T1", "T=floats T1=bool", "ratio:float=0.5", BY_DROPOUT},
     {"", "Dropout", 12, 12, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats T1=floats T2=bool",
-     "seed:int", .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
+     "seed:int", BY_DROPOUT},
     {"", "Dropout", 13, 21, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats13 T1=floats T2=bool",
-     "seed:int", .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
+     "seed:int", BY_DROPOUT},
     {"", "Dropout", 22, TORT_NEWEST_OPSET, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2",
-     "T=floats13|float8 T1=floats13|float8 T2=bool", "seed:int", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(tort_dropout_params), .infer = infer_dropout, .resolve = resolve_dropout,
-     .reference = run_dropout},
+     "T=floats13|float8 T1=floats13|float8 T2=bool", "seed:int", BY_DROPOUT},
     {0},
 };

@@ -284,18 +284,9 @@ static tort_status run_attention(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_fused_attention[] = {
-    {.domain = "tinyort",
-     .name = "FusedAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "Q:T K:T V:T mask?:T keep?:bool",
-     .outputs = "Y:T",
-     .types = "T=floats13",
-     .attributes = "scale:float=1 fill:float=0 keep_where:int=1 nan_to_zero:int=0 q_perm:ints k_perm:ints v_perm:ints "
-                   "y_perm:ints",
-     .params_size = sizeof(tort_fused_attention_params),
-     .infer = infer_attention,
-     .resolve = resolve_attention,
-     .reference = run_attention},
+    {"tinyort", "FusedAttention", 1, 1, "Q:T K:T V:T mask?:T keep?:bool", "Y:T", "T=floats13",
+     "scale:float=1 fill:float=0 keep_where:int=1 nan_to_zero:int=0 q_perm:ints k_perm:ints v_perm:ints "
+     "y_perm:ints",
+     .params_size = sizeof(tort_fused_attention_params), infer_attention, resolve_attention, run_attention},
     {0},
 };

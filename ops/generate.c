@@ -208,8 +208,7 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define EYE_LIKE(SINCE, UNTIL, NUMBERS)                                                                                \
     {                                                                                                                  \
         "", "EyeLike", SINCE, UNTIL, "input:T1", "output:T2", "T1=" NUMBERS "|bool T2=" NUMBERS "|bool",               \
-            "dtype:int(T2) k:int=0", .params_size = sizeof(tort_eye_params), .infer = eye_infer,                       \
-                                     .resolve = eye_resolve, .reference = eye_reference                                \
+            "dtype:int(T2) k:int=0", .params_size = sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference     \
     }
 #define RANGE(SINCE, UNTIL, T, ATTRIBUTES)                                                                             \
     {                                                                                                                  \
@@ -221,8 +220,8 @@ static tort_status one_hot_reference(const tort_call *call) {
     {                                                                                                                  \
         "", "OneHot", SINCE, UNTIL, "indices:T1 depth:T2 values:T3", "output:T3", "T1=numeric T2=numeric T3=" ALL,     \
             "axis:int=-1", .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY,                                            \
-                           .params_size = sizeof(tort_one_hot_params), .infer = one_hot_infer,                         \
-                           .resolve = one_hot_resolve, .reference = one_hot_reference                                  \
+                           .params_size = sizeof(tort_one_hot_params), one_hot_infer, one_hot_resolve,                 \
+                           one_hot_reference                                                                           \
     }
 
 const tort_op tort_ops_generate[] = {

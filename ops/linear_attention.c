@@ -290,10 +290,9 @@ const tort_op tort_ops_linear_attention[] = {
     {"", "LinearAttention", 27, TORT_NEWEST_OPSET, "query:T key:T value:T past_state?:S decay?:T beta?:T",
      "output:T present_state:S", "T=floats13|-double S=floats13|-double",
      "chunk_size:int=64 kv_num_heads:int! q_num_heads:int! scale:float=0 update_rule:string=gated_delta",
-     .params_size = sizeof(linear_params), .infer = infer_linear, .resolve = resolve_linear,
-     .reference = linear_attention},
+     .params_size = sizeof(linear_params), infer_linear, resolve_linear, linear_attention},
     {"", "CausalConvWithState", 27, TORT_NEWEST_OPSET, "input:T weight:T bias?:T past_state?:T",
      "output:T present_state:T", "T=floats13|-double", "activation:string=none", .params_size = sizeof(causal_params),
-     .infer = infer_causal, .resolve = resolve_causal, .reference = causal_conv},
+     infer_causal, resolve_causal, causal_conv},
     {0},
 };

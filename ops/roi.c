@@ -423,7 +423,6 @@ const tort_op tort_ops_roi[] = {
      "pooled_shape:ints! spatial_scale:float=1", POOL},
     {"com.microsoft", "CropAndResize", 1, 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2", "Y:T1", "T1=floats T2=int32",
      "mode:string=bilinear extrapolation_value:float=0", .shape_inputs = 1u << 3,
-     .params_size = sizeof(tort_roi_params), .infer = infer_crop, .resolve = resolve_crop,
-     .reference = crop_and_resize},
+     .params_size = sizeof(tort_roi_params), infer_crop, resolve_crop, crop_and_resize},
     {0},
 };

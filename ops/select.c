@@ -209,8 +209,8 @@ static tort_status trilu_reference(const tort_call *call) {
 #define COMPRESS(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
         "", "Compress", SINCE, UNTIL, "input:T condition:T1", "output:T", "T=" ALL " T1=bool", "axis:int",             \
-            .shape_inputs = 1u << 1, .params_size = sizeof(tort_compress_params), .infer = compress_infer,             \
-            .resolve = compress_resolve, .reference = compress_reference                                               \
+            .shape_inputs = 1u << 1, .params_size = sizeof(tort_compress_params), compress_infer, compress_resolve,    \
+            compress_reference                                                                                         \
     }
 
 const tort_op tort_ops_select[] = {
@@ -220,10 +220,8 @@ const tort_op tort_ops_select[] = {
     COMPRESS(11, 27, "all"),
     COMPRESS(28, TORT_NEWEST_OPSET, "all13"),
     {"", "Trilu", 14, TORT_NEWEST_OPSET, "input:T k?:int64", "output:T", "T=all13", "upper:int=1",
-     .params_size = sizeof(tort_trilu_params), .infer = trilu_infer, .resolve = trilu_resolve,
-     .reference = trilu_reference},
+     .params_size = sizeof(tort_trilu_params), trilu_infer, trilu_resolve, trilu_reference},
     {"com.microsoft", "Trilu", 1, 1, "X:T k?:int64", "Y:T", "T=numeric13|bool", "upper:int=1",
-     .params_size = sizeof(tort_trilu_params), .infer = trilu_infer, .resolve = trilu_resolve,
-     .reference = trilu_reference},
+     .params_size = sizeof(tort_trilu_params), trilu_infer, trilu_resolve, trilu_reference},
     {0},
 };

@@ -84,7 +84,7 @@ static tort_status cache_reference(const tort_call *call) {
 
 const tort_op tort_ops_tensor_scatter[] = {
     {"", "TensorScatter", 24, TORT_NEWEST_OPSET, "past_cache:T update:T write_indices?:int64", "present_cache:T",
-     "T=all24", "axis:int=-2 mode:string=linear", .params_size = sizeof(tort_tensor_scatter_params),
-     .infer = cache_infer, .resolve = cache_resolve, .reference = cache_reference},
+     "T=all24", "axis:int=-2 mode:string=linear", .params_size = sizeof(tort_tensor_scatter_params), cache_infer,
+     cache_resolve, cache_reference},
     {0},
 };

@@ -199,20 +199,20 @@ static tort_status space_to_depth_reference(const tort_call *call) {
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
         "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints",                                \
-            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES, .params_size = sizeof(tort_permutation),                        \
-            .infer = transpose_infer, .resolve = transpose_resolve, .reference = transpose_reference                   \
+            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES, .params_size = sizeof(tort_permutation), transpose_infer,       \
+            transpose_resolve, transpose_reference                                                                     \
     }
 #define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \
         "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES,                                 \
-            .params_size = sizeof(tort_depth_space_params), .infer = depth_to_space_infer,                             \
-            .resolve = depth_space_resolve, .reference = depth_to_space_reference                                      \
+            .params_size = sizeof(tort_depth_space_params), depth_to_space_infer, depth_space_resolve,                 \
+            depth_to_space_reference                                                                                   \
     }
 #define SPACE_TO_DEPTH(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \
         "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES,                                 \
-            .params_size = sizeof(tort_depth_space_params), .infer = space_to_depth_infer,                             \
-            .resolve = depth_space_resolve, .reference = space_to_depth_reference                                      \
+            .params_size = sizeof(tort_depth_space_params), space_to_depth_infer, depth_space_resolve,                 \
+            space_to_depth_reference                                                                                   \
     }
 
 const tort_op tort_ops_transpose[] = {

@@ -220,15 +220,14 @@ static tort_status unique_reference(const tort_call *call) {
 #define UNIQUE(SINCE, UNTIL, ALL)                                                                                      \
     {                                                                                                                  \
         "", "Unique", SINCE, UNTIL, "X:T", "Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=" ALL,        \
-            "axis:int sorted:int=1", .shape_inputs = 1u << 0, .params_size = sizeof(unique_params),                    \
-                                     .infer = unique_infer, .resolve = unique_resolve, .reference = unique_reference   \
+            "axis:int sorted:int=1", .shape_inputs = 1u << 0, .params_size = sizeof(unique_params), unique_infer,      \
+                                     unique_resolve, unique_reference                                                  \
     }
 
 const tort_op tort_ops_unique[] = {
     UNIQUE(11, 27, "all"),
     UNIQUE(28, TORT_NEWEST_OPSET, "all13"),
     {"com.microsoft", "Unique", 1, 1, "x:T", "y:T idx:int64 counts:int64", "T=all", "", .shape_inputs = 1u << 0,
-     .params_size = sizeof(unique_params), .infer = unique_infer, .resolve = unique_resolve,
-     .reference = unique_reference},
+     .params_size = sizeof(unique_params), unique_infer, unique_resolve, unique_reference},
     {0},
 };

@@ -280,6 +280,6 @@ const tort_op tort_ops_dynamic_quantize_lstm[] = {
      "Y?:T Y_h?:T Y_c?:T", "T=float T1=int32 T2=uint8|int8",
      "activation_alpha:floats activation_beta:floats activations:strings clip:float direction:string=forward "
      "hidden_size:int input_forget:int=0",
-     .params_size = sizeof(tort_rnn_params), .infer = infer_lstm, .resolve = resolve_lstm, .reference = run_lstm},
+     .params_size = sizeof(tort_rnn_params), infer_lstm, resolve_lstm, run_lstm},
     {0},
 };

@@ -144,7 +144,7 @@ static tort_status run_gated(const tort_call *call) {
 const tort_op tort_ops_microsoft_gated_bias[] = {
     {"com.microsoft", "GatedRelativePositionBias", 1, 1,
      "query_layer:T query_bias:T rel_pos:T weight:T bias:T eco_a:T token_offset?:M", "output:T",
-     "T=float|float16 M=int32", "num_heads:int!", .params_size = sizeof(gated_params), .infer = infer_gated,
-     .resolve = resolve_gated, .reference = run_gated},
+     "T=float|float16 M=int32", "num_heads:int!", .params_size = sizeof(gated_params), infer_gated, resolve_gated,
+     run_gated},
     {0},
 };

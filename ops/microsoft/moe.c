@@ -262,8 +262,8 @@ const tort_op tort_ops_moe[] = {
     {"com.microsoft", "MoE", 1, 1,
      "input:T router_probs:T fc1_experts_weights:T fc1_experts_bias?:T fc2_experts_weights:T fc2_experts_bias?:T "
      "fc3_experts_weights?:T fc3_experts_bias?:T",
-     "output:T", "T=float|float16|bfloat16", COMMON, .params_size = sizeof(moe_params), .infer = infer_moe,
-     .resolve = resolve_moe, .reference = run_moe},
+     "output:T", "T=float|float16|bfloat16", COMMON, .params_size = sizeof(moe_params), infer_moe, resolve_moe,
+     run_moe},
     {"com.microsoft", "QMoE", 1, 1,
      "input:T router_probs:T fc1_experts_weights:T1 fc1_scales?:T2 fc1_experts_bias?:T fc2_experts_weights:T1 "
      "fc2_scales?:T2 fc2_experts_bias?:T fc3_experts_weights?:T1 fc3_scales?:T2 fc3_experts_bias?:T "
@@ -273,6 +273,6 @@ const tort_op tort_ops_moe[] = {
      "T=float|float16|bfloat16 T1=uint8|float8e4m3fn T2=float|float16|bfloat16|float8e8m0|float8e4m3fn T4=float",
      COMMON " accuracy_level:int=0 block_size:int expert_weight_bits:int=4 fc1_expert_weight_bits:int "
             "fc2_expert_weight_bits:int fc3_expert_weight_bits:int quant_type:string=int weights_prepacked:int=-1",
-     .params_size = sizeof(moe_params), .infer = infer_moe, .resolve = resolve_moe, .reference = run_moe},
+     .params_size = sizeof(moe_params), infer_moe, resolve_moe, run_moe},
     {0},
 };

@@ -298,33 +298,18 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
 #define OUTPUTS "output:T present_key?:T present_value?:T qk?:QK"
 
 const tort_op tort_ops_multi_head_attention[] = {
-    {.domain = "com.microsoft",
-     .name = "MultiHeadAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "query:T key?:T value?:T bias?:T key_padding_mask?:M attention_bias?:T past_key?:T past_value?:T "
-               "past_sequence_length?:M cache_indirection?:M",
-     .outputs = OUTPUTS,
-     .types = "T=float|float16|bfloat16 QK=float|float16|bfloat16 M=int32",
-     .attributes = "mask_filter_value:float num_heads:int! scale:float unidirectional:int=0",
-     .shape_inputs = 1u << 8,
-     .params_size = sizeof(tort_heads_params),
-     .infer = infer_multi_head,
-     .resolve = resolve_multi_head,
-     .reference = tort_heads_reference},
-    {.domain = "com.microsoft",
-     .name = "DecoderMaskedMultiHeadAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "query:T key?:T value?:T mask_index?:M attention_bias?:T past_key?:T past_value?:T "
-               "past_sequence_length?:M beam_width?:M cache_indirection?:M bias?:T",
-     .outputs = OUTPUTS,
-     .types = "T=float|float16 QK=float|float16 M=int32",
-     .attributes = "mask_filter_value:float num_heads:int! output_qk:int past_present_share_buffer:int scale:float",
-     .shape_inputs = 1u << 7,
-     .params_size = sizeof(tort_heads_params),
-     .infer = infer_multi_head,
-     .resolve = resolve_multi_head,
-     .reference = tort_heads_reference},
+    {"com.microsoft", "MultiHeadAttention", 1, 1,
+     "query:T key?:T value?:T bias?:T key_padding_mask?:M attention_bias?:T past_key?:T past_value?:T "
+     "past_sequence_length?:M cache_indirection?:M",
+     OUTPUTS, "T=float|float16|bfloat16 QK=float|float16|bfloat16 M=int32",
+     "mask_filter_value:float num_heads:int! scale:float unidirectional:int=0", .shape_inputs = 1u << 8,
+     .params_size = sizeof(tort_heads_params), infer_multi_head, resolve_multi_head, tort_heads_reference},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", 1, 1,
+     "query:T key?:T value?:T mask_index?:M attention_bias?:T past_key?:T past_value?:T "
+     "past_sequence_length?:M beam_width?:M cache_indirection?:M bias?:T",
+     OUTPUTS, "T=float|float16 QK=float|float16 M=int32",
+     "mask_filter_value:float num_heads:int! output_qk:int past_present_share_buffer:int scale:float",
+     .shape_inputs = 1u << 7, .params_size = sizeof(tort_heads_params), infer_multi_head, resolve_multi_head,
+     tort_heads_reference},
     {0},
 };

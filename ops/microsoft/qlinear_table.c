@@ -163,9 +163,9 @@ const tort_op tort_ops_qlinear_table[] = {
     {"com.microsoft", "QLinearSigmoid", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "", .infer = infer_function,
      .reference = run_sigmoid},
     {"com.microsoft", "QLinearLeakyRelu", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "alpha:float=0.01",
-     .params_size = sizeof(leaky_params), .infer = infer_function, .resolve = resolve_leaky, .reference = run_leaky},
+     .params_size = sizeof(leaky_params), infer_function, resolve_leaky, run_leaky},
     {"com.microsoft", "QLinearConcat", 1, 1, "Y_scale:TF Y_zero_point:T8 inputs+:TV", "Y:T8",
-     "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(concat_params),
-     .infer = infer_concat, .resolve = resolve_concat, .reference = run_concat},
+     "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(concat_params), infer_concat,
+     resolve_concat, run_concat},
     {0},
 };

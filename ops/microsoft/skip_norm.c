@@ -272,8 +272,7 @@ const tort_op tort_ops_microsoft_skip_norm[] = {
      "input_ids:T1 segment_ids?:T1 word_embedding:T position_embedding:T segment_embedding?:T gamma:T beta:T mask?:T1 "
      "position_ids?:T1",
      "output:T mask_index?:T1 embedding_sum?:T", "T1=int32 T=float|float16", "epsilon:float=1e-12 mask_index_type:int",
-     .params_size = sizeof(tort_embed_norm_params), .infer = tort_infer_embed_norm, .resolve = tort_resolve_embed_norm,
-     .reference = run_embed},
+     .params_size = sizeof(tort_embed_norm_params), tort_infer_embed_norm, tort_resolve_embed_norm, run_embed},
     {"com.microsoft", "SkipLayerNormalization", 1, 1, "input:T skip:T gamma:T beta?:T bias?:T",
      "output:T mean?:U inv_std_var?:U input_skip_bias_sum?:T", "T=float|float16|bfloat16 U=float",
      "epsilon:float=1e-12", SKIP},

@@ -78,6 +78,6 @@ static tort_status encoder_reference(const tort_call *call) {
 const tort_op tort_ops_ml_one_hot[] = {
     {"ai.onnx.ml", "OneHotEncoder", 1, 5, "X:T", "Y:float", "T=string|int64|int32|float|double",
      "cats_int64s:ints cats_strings:strings zeros:int=1", .flags = TORT_OP_LISTS, .params_size = sizeof(encoder_params),
-     .infer = encoder_infer, .resolve = encoder_resolve, .reference = encoder_reference},
+     encoder_infer, encoder_resolve, encoder_reference},
     {0},
 };

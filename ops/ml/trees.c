@@ -172,14 +172,14 @@ static tort_status trees(const tort_call *call) {
     {                                                                                                                  \
         "ai.onnx.ml", "TreeEnsembleClassifier", SINCE, UNTIL, "X:T1", "Y:T2 Z:float",                                  \
             "T1=float|double|int64|int32 T2=string|int64", ATTRIBUTES,                                                 \
-            .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), .infer = infer_classifier,                \
-            .resolve = tort_trees_resolve_classifier, .reference = trees                                               \
+            .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), infer_classifier,                         \
+            tort_trees_resolve_classifier, trees                                                                       \
     }
 #define REGRESSOR(SINCE, UNTIL, ATTRIBUTES)                                                                            \
     {                                                                                                                  \
         "ai.onnx.ml", "TreeEnsembleRegressor", SINCE, UNTIL, "X:T", "Y:float", "T=float|double|int64|int32",           \
-            ATTRIBUTES, .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), .infer = infer_regressor,     \
-                        .resolve = tort_trees_resolve_regressor, .reference = trees                                    \
+            ATTRIBUTES, .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), infer_regressor,              \
+                        tort_trees_resolve_regressor, trees                                                            \
     }
 
 const tort_op tort_ops_ml_trees[] = {
@@ -192,7 +192,7 @@ const tort_op tort_ops_ml_trees[] = {
      "nodes_falseleafs:ints! nodes_falsenodeids:ints! nodes_featureids:ints! nodes_hitrates:tensor "
      "nodes_missing_value_tracks_true:ints nodes_modes:tensor! nodes_splits:tensor! nodes_trueleafs:ints! "
      "nodes_truenodeids:ints! post_transform:int=0 tree_roots:ints!",
-     .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), .infer = infer_ensemble,
-     .resolve = tort_trees_resolve_ensemble, .reference = trees},
+     .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), infer_ensemble, tort_trees_resolve_ensemble,
+     trees},
     {0},
 };
