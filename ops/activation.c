@@ -209,11 +209,9 @@ static tort_status run_swiglu(const tort_call *call) {
 
 /* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
-/* Upper bound of Clip where neither an attribute nor an input gives one. Before opset 11 it is infinity (opset 6 has
- * attribute defaults of FLT_MAX); from opset 11 on, the largest finite number of the type (of double: see run_clip). */
-static float largest(const tort_node_view *node) {
-    if (node->op->since < 11) return INFINITY;
-    switch (node->inputs[0].type) {
+float tort_clip_largest(const tort_op *op, tort_type type) {
+    if (op->since < 11) return INFINITY;
+    switch (type) {
     case TORT_FLOAT16: return 65504.0f;
     case TORT_BFLOAT16: return 0x1.fep127f;
     case TORT_FLOAT: return FLT_MAX;
@@ -227,8 +225,9 @@ static float bound(const tort_node_view *node, const char *name, float none) {
 
 static tort_status resolve_clip(tort_resolve *resolve) {
     tort_clip *params = resolve->params;
-    params->low = bound(resolve->node, "min", -largest(resolve->node));
-    params->high = bound(resolve->node, "max", largest(resolve->node));
+    const float largest = tort_clip_largest(resolve->node->op, resolve->node->inputs[0].type);
+    params->low = bound(resolve->node, "min", -largest);
+    params->high = bound(resolve->node, "max", largest);
     params->limits = resolve->node->op->since >= 11;
     return TORT_OK;
 }
@@ -264,8 +263,7 @@ static tort_status run_clip(const tort_call *call) {
     } bounds;
     const bool wide = params->limits && type == TORT_DOUBLE;
     double low = wide ? -DBL_MAX : (double)params->low, high = wide ? DBL_MAX : (double)params->high;
-    const tort_tensor *low_in = call->input_count > 1 && tort_present(&call->inputs[1]) ? &call->inputs[1] : NULL;
-    const tort_tensor *high_in = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
+    const tort_tensor *low_in = tort_call_input(call, 1), *high_in = tort_call_input(call, 2);
     if (tort_type_is_float(type)) {
         if (low_in) tort_load_doubles(type, low_in->data, 0, 1, &low);
         if (high_in) tort_load_doubles(type, high_in->data, 0, 1, &high);

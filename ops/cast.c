@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/extent.h"
 #include "ops/number_text.h"
 #include "ops/shapes.h"
 
@@ -125,7 +126,7 @@ static void cast_blocks(void *arg, int64_t begin, int64_t end) {
     int64_t total = tort_count(&call->inputs[0]);
     for (int64_t b = begin; b < end; b++) {
         int64_t first = b * TORT_BLOCK;
-        cast_block(call, first, total - first < TORT_BLOCK ? total - first : TORT_BLOCK);
+        cast_block(call, first, tort_block_count(total, first));
     }
 }
 
@@ -139,9 +140,7 @@ static tort_status numbers_to_text(const tort_call *call) {
         char text[TORT_NUMBER_TEXT];
         size_t length;
         if (tort_type_is_float(in->type)) {
-            double value;
-            tort_load_doubles(in->type, in->data, i, 1, &value);
-            length = tort_float_to_text(in->type, value, text);
+            length = tort_float_to_text(in->type, tort_element_at(in, i), text);
         } else {
             int64_t value;
             tort_load_integers(in->type, in->data, i, 1, &value);

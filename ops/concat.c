@@ -250,7 +250,7 @@ static tort_status split_resolve(tort_resolve *resolve) {
 static int64_t part_length(const tort_call *call, int32_t i) {
     const tort_split_params *params = call->params;
     int64_t length = params->part;
-    if (call->input_count > 1 && tort_present(&call->inputs[1])) {
+    if (tort_call_input(call, 1)) {
         tort_load_integers(call->inputs[1].type, call->inputs[1].data, i, 1, &length);
     } else if (params->lengths.count > 0) {
         length = ((const int64_t *)tort_list_at(params, params->lengths))[i];

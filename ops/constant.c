@@ -110,7 +110,7 @@ static tort_status constant_reference(const tort_call *call) {
 
 /* ---- ConstantOfShape ----------------------------------------------------------------------------------------- */
 
-/* Reads the attribute `value`, a tensor of one element: its type, and its bytes unless params is NULL. */
+/* Reads the attribute `value`, a tensor of one element: its type and its bytes. */
 static tort_status fill_value(const tort_node_view *node, tort_error *error, tort_type *type,
                               tort_fill_params *params) {
     const tort_attribute *attribute = tort_attr(node, "value");
@@ -123,7 +123,6 @@ static tort_status fill_value(const tort_node_view *node, tort_error *error, tor
     }
     *type = weight->type;
     if (*type == TORT_STRING) return tort_fail(error, TORT_E_MODEL, "value must be a number");
-    if (!params) return TORT_OK;
     const void *data = NULL;
     tort_status status = tort_weight_acquire(node->model, index, &data, error);
     if (status) return status;

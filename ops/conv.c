@@ -188,7 +188,7 @@ static void conv_rows(void *arg, int64_t begin, int64_t end) {
         tort_sliding_coordinates(window, window->output, row % loop->output_rows, out);
         const int64_t plane = row / loop->output_rows;
         for (int64_t first = 0; first < width; first += TORT_BLOCK) {
-            const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
+            const int64_t last = first + tort_block_count(width, first);
             task->row(loop, plane / filters, plane % filters, out, first, last, acc);
             task->store(loop, plane % filters, row * width + first, last - first, acc);
         }

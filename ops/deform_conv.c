@@ -191,18 +191,16 @@ static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const 
 static void deform_pixels(void *arg, int64_t begin, int64_t end) {
     const deform_job *job = arg;
     const tort_deform_conv_params *p = job->params;
-    const int64_t per_group = p->filters / p->group;
+    const int64_t per_group = p->filters / p->group, width = p->window.output[p->window.axes - 1];
     for (int64_t item = begin; item < end; item++) {
         const int64_t pixel = item % job->outputs;
-        int64_t out[TORT_MAX_SPATIAL], rest = pixel;
-        for (int32_t i = p->window.axes - 1; i >= 0; i--) {
-            out[i] = rest % p->window.output[i];
-            rest /= p->window.output[i];
-        }
+        int64_t out[TORT_MAX_SPATIAL];
+        tort_sliding_coordinates(&p->window, p->window.output, pixel / width, out);
+        out[p->window.axes - 1] = pixel % width;
         for (int64_t group = 0; group < p->group; group++)
             for (int64_t m = group * per_group; m < (group + 1) * per_group; m += TORT_BLOCK) {
                 const int64_t stop = (group + 1) * per_group;
-                deform_pixel(job, item / job->outputs, pixel, out, m, stop - m < TORT_BLOCK ? stop : m + TORT_BLOCK);
+                deform_pixel(job, item / job->outputs, pixel, out, m, m + tort_block_count(stop, m));
             }
     }
 }

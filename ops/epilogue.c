@@ -190,7 +190,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     const epilogue_job *job = arg;
     double values[TORT_BLOCK];
     for (int64_t first = begin; first < end; first += TORT_BLOCK) {
-        const int64_t count = end - first < TORT_BLOCK ? end - first : TORT_BLOCK;
+        const int64_t count = tort_block_count(end, first);
         tort_load_doubles(job->y->type, job->y->data, first, count, values);
         if (job->bias) add_bias(job, first, count, values);
         if (job->z) add_elements(job->z, first, count, values);

@@ -1,4 +1,4 @@
-/* extent.h - products of dimensions, blocks of loops, single elements: helpers for the loops of many families. */
+/* extent.h - products of dimensions, single elements: helpers for the loops of many families. */
 #ifndef TORT_OPS_EXTENT_H
 #define TORT_OPS_EXTENT_H
 
@@ -13,11 +13,6 @@ static inline int64_t tort_extent(const int64_t *dims, int32_t begin, int32_t en
     for (int32_t i = begin; i < end; i++)
         if (__builtin_mul_overflow(product, dims[i], &product)) product = INT64_MAX;
     return product;
-}
-
-/* Number of elements in the block that starts at `first` of `total`: at most TORT_BLOCK. */
-static inline int64_t tort_block_count(int64_t total, int64_t first) {
-    return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
 }
 
 /* Copies an element of 1, 2, 4, 8 or 16 bytes; constant sizes compile to plain moves. */

@@ -175,11 +175,6 @@ static tort_status gather_elements(const tort_call *call) {
 
 /* ---- GatherND ---------------------------------------------------------------------------------------------------- */
 
-/* GatherND-11 has no batch_dims: it reads as 0. */
-static int64_t batch_dims(const tort_node_view *node) {
-    return tort_attr_int(node, "batch_dims");
-}
-
 static tort_status check_batch(const tort_infer *infer, int64_t batch) {
     const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
     if (indices->rank < 1 || data->rank < 1)
@@ -198,7 +193,7 @@ static tort_status check_batch(const tort_infer *infer, int64_t batch) {
 
 static tort_status infer_gather_nd(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
-    const int64_t batch = batch_dims(infer->node);
+    const int64_t batch = tort_attr_int(infer->node, "batch_dims"); /* 0 in GatherND-11, which has none */
     tort_dim dims[TORT_MAX_RANK];
     infer->outputs[0].type = data->type;
     if (data->rank < 0 || indices->rank < 0) return TORT_OK;
@@ -222,7 +217,7 @@ static tort_status infer_gather_nd(tort_infer *infer) {
 
 static tort_status resolve_gather_nd(tort_resolve *resolve) {
     const tort_info *data = &resolve->node->inputs[0], *indices = &resolve->node->inputs[1];
-    const int32_t batch = (int32_t)batch_dims(resolve->node);
+    const int32_t batch = (int32_t)tort_attr_int(resolve->node, "batch_dims");
     tort_gather_nd_params *params = resolve->params;
     if (!tort_shape_known(data) || !tort_shape_known(indices)) return TORT_OK;
     const int32_t indexed_end = batch + (int32_t)indices->dims[indices->rank - 1];

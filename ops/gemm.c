@@ -135,7 +135,7 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
     uint64_t integers[TORT_BLOCK];
     for (int64_t r = begin; r < end; r++)
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
-            const int64_t columns = p->n - first < TORT_BLOCK ? p->n - first : TORT_BLOCK;
+            const int64_t columns = tort_block_count(p->n, first);
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,

@@ -229,7 +229,7 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
         int64_t a, b;
         tort_matmul_offsets(p, r / p->m, &a, &b);
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
-            const int64_t columns = p->n - first < TORT_BLOCK ? p->n - first : TORT_BLOCK;
+            const int64_t columns = tort_block_count(p->n, first);
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,

@@ -10,6 +10,11 @@
 
 #define TORT_BLOCK 512
 
+/* Number of elements in the block that starts at `first` of `total`: at most TORT_BLOCK. */
+static inline int64_t tort_block_count(int64_t total, int64_t first) {
+    return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+}
+
 /* X(enumerator, C type, name) for every type with a C type of its own. */
 #define TORT_FOR_SIGNED(X)                                                                                             \
     X(TORT_INT8, int8_t, int8)                                                                                         \

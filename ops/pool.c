@@ -306,7 +306,7 @@ tort_status tort_run_pool(const tort_call *call) {
     const int64_t planes = params->batch * params->channels;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     pool_job job = {.params = params, .y = &call->outputs[0], .lowest = lowest_value(call->outputs[0].type)};
-    if (call->output_count > 1 && tort_present(&call->outputs[1])) job.indices = call->outputs[1].data;
+    if (tort_call_output(call, 1)) job.indices = call->outputs[1].data;
     tort_widen_inputs(call, 1, &job.type, &job.x);
     job.plane = 1;
     for (int32_t i = 0; i < window->axes; i++) job.plane *= window->input[i];

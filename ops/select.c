@@ -35,7 +35,7 @@ static int64_t nonzero_count(tort_type type, const void *data, int64_t count) {
     int64_t total = 0;
     bool mask[TORT_BLOCK];
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
-        int64_t size = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        int64_t size = tort_block_count(count, first);
         nonzero_mask(type, data, first, size, mask);
         for (int64_t i = 0; i < size; i++) total += mask[i];
     }
@@ -62,7 +62,7 @@ static tort_status nonzero_reference(const tort_call *call) {
     int64_t *out = call->outputs[0].data;
     bool mask[TORT_BLOCK];
     for (int64_t first = 0; first < count && columns > 0; first += TORT_BLOCK) {
-        int64_t size = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        int64_t size = tort_block_count(count, first);
         nonzero_mask(input->type, input->data, first, size, mask);
         for (int64_t i = 0; i < size; i++) {
             if (!mask[i]) continue;
@@ -188,7 +188,7 @@ static tort_status trilu_reference(const tort_call *call) {
     job.element = (size_t)tort_type_bits(input->type) / 8;
     job.rows = input->dims[input->rank - 2];
     job.columns = input->dims[input->rank - 1];
-    if (call->input_count > 1 && tort_present(&call->inputs[1])) {
+    if (tort_call_input(call, 1)) {
         int64_t k = *(const int64_t *)call->inputs[1].data;
         if (k > job.columns) k = job.columns; /* beyond the matrix nothing changes, and sums could overflow */
         if (k < -job.rows) k = -job.rows;

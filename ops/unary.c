@@ -106,7 +106,7 @@ static void test_blocks(void *arg, int64_t begin, int64_t end) {
     int64_t total = tort_count(x), last = end * TORT_BLOCK < total ? end * TORT_BLOCK : total;
     for (int64_t at = begin * TORT_BLOCK; at < last; at += TORT_BLOCK) {
         double block[TORT_BLOCK];
-        int64_t count = last - at < TORT_BLOCK ? last - at : TORT_BLOCK;
+        int64_t count = tort_block_count(last, at);
         tort_load_doubles(x->type, x->data, at, count, block);
         for (int64_t i = 0; i < count; i++) {
             out[at + i] = test->nan ? isnan(block[i]) : block[i] == test->low || block[i] == test->high;

@@ -133,17 +133,16 @@ static tort_status unique_infer(tort_infer *infer) {
     unique_params params = {0};
     tort_status status = read_params(infer->node, infer->error, &params);
     if (status) return status;
-    tort_dim dims[TORT_MAX_RANK] = {0}, found = tort_dim_fresh(infer->dims, true), slice_count = found;
+    tort_dim dims[TORT_MAX_RANK] = {0}, found = tort_dim_fresh(infer->dims, true), slice_count;
     bool known = input->data != NULL;
     for (int32_t k = 0; k < input->rank; k++) {
         dims[k] = input->dims[k];
         known = known && tort_dim_known(dims[k]);
     }
-    if (input->rank >= 0) {
+    if (input->rank >= 0)
         slice_count = params.flat ? tort_dim_product(infer->dims, input->rank, dims) : dims[params.axis];
-    } else {
+    else
         slice_count = tort_dim_fresh(infer->dims, true);
-    }
     if (known && input->rank >= 0) {
         slices s = slices_of(&params, input->type, input->data, input->rank, dims);
         status = count_unique(infer, &s, &found);

@@ -70,16 +70,11 @@ static tort_status infer_gated(tort_infer *infer) {
 }
 
 static tort_status resolve_gated(tort_resolve *resolve) {
-    gated_params sizes, *p = resolve->params;
+    gated_params *p = resolve->params;
     for (int32_t i = 0; i < TOKENS; i++)
         if (!tort_shape_known(&resolve->node->inputs[i])) return TORT_OK;
-    tort_status status = read_sizes(resolve->node, &sizes, resolve->error);
+    tort_status status = read_sizes(resolve->node, p, resolve->error);
     if (status) return status;
-    p->batch = sizes.batch;
-    p->length = sizes.length;
-    p->heads = sizes.heads;
-    p->size = sizes.size;
-    p->columns = sizes.columns;
     size_t floats = 0;
     const bool fits = tort_mul_size((size_t)p->size, 2, &floats) && tort_add_size(floats, 2, &floats) &&
                       tort_mul_size(floats, sizeof(float), &resolve->scratch_bytes);

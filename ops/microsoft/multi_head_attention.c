@@ -51,7 +51,7 @@ typedef struct main_dims {
 } main_dims;
 
 /* Reads the query. A packed one of rank 3 has Q, K and V side by side, of heads of one size. */
-static tort_status read_query(const tort_node_view *node, tort_dims *dims, int64_t heads, main_dims *out) {
+static void read_query(const tort_node_view *node, tort_dims *dims, int64_t heads, main_dims *out) {
     const tort_info *query = &node->inputs[QUERY];
     const bool packed = !tort_has_input(node, order_of(node)->key);
     out->batch = query->dims[0];
@@ -63,7 +63,6 @@ static tort_status read_query(const tort_node_view *node, tort_dims *dims, int64
     else
         out->key_size = query->dims[2] / (packed ? 3 * heads : heads);
     out->value_size = out->key_size;
-    return TORT_OK;
 }
 
 static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_error *error, main_dims *out) {
@@ -79,8 +78,8 @@ static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_e
                          is_decoder(node) ? "" : ", or, without a key, 5");
     if (packed && query->rank == 3 && !is_decoder(node))
         return tort_fail(error, TORT_E_MODEL, "a query of rank 3 needs a key");
-    tort_status status = read_query(node, dims, heads, out);
-    if (status || packed) return status;
+    read_query(node, dims, heads, out);
+    if (packed) return TORT_OK;
     const int32_t value_rank = tort_has_input(node, order->value) ? value->rank : 5;
     if (key->rank < 3 || key->rank > 5 || key->rank != value_rank)
         return tort_fail(error, TORT_E_MODEL,
@@ -255,14 +254,12 @@ static tort_status read_bias(const tort_resolve *resolve, tort_heads_params *p) 
     return tort_heads_expect(resolve, order->bias, "bias", 1, wanted);
 }
 
-static tort_status read_attributes(const tort_resolve *resolve, tort_heads_params *p) {
-    const tort_node_view *node = resolve->node;
+static void read_attributes(const tort_node_view *node, tort_heads_params *p) {
     p->scale = (double)tort_attr_float(node, "scale");
     p->mask_filter = tort_attr(node, "mask_filter_value") ? (double)tort_attr_float(node, "mask_filter_value") : -10000;
     p->query_heads = p->key_heads = tort_attr_int(node, "num_heads");
     if (tort_has_output(node, SCORES)) p->scores = SCORES;
     p->scores_stage = 1;
-    return TORT_OK;
 }
 
 static tort_status resolve_multi_head(tort_resolve *resolve) {
@@ -271,10 +268,10 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
     tort_heads_params *p = resolve->params;
     main_dims main;
     tort_heads_clear(p);
-    tort_status status = read_attributes(resolve, p);
-    for (int32_t i = 0; i < node->input_count && !status; i++)
+    read_attributes(node, p);
+    for (int32_t i = 0; i < node->input_count; i++)
         if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    if (!status) status = read_dims(node, NULL, resolve->error, &main);
+    tort_status status = read_dims(node, NULL, resolve->error, &main);
     if (status) return status;
     p->batch = main.batch;
     p->queries = main.queries;
