@@ -136,7 +136,8 @@ static tort_status numbers_to_text(const tort_call *call) {
     const tort_tensor *in = &call->inputs[0];
     tort_string *out = call->outputs[0].data;
     int64_t count = tort_count(in);
-    for (int64_t i = 0; i < count; i++) {
+    tort_status status = TORT_OK;
+    for (int64_t i = 0; i < count && !status; i++) {
         char text[TORT_NUMBER_TEXT];
         size_t length;
         if (tort_type_is_float(in->type)) {
@@ -147,12 +148,9 @@ static tort_status numbers_to_text(const tort_call *call) {
             const char *format = in->type == TORT_UINT64 ? "%llu" : "%lld";
             length = (size_t)snprintf(text, sizeof text, format, (long long)value);
         }
-        char *copy = tort_call_text(call, length);
-        if (copy == NULL) return tort_out_of_memory(call->error, length);
-        memcpy(copy, text, length);
-        out[i] = (tort_string){copy, length};
+        status = tort_call_copy_text(call, (tort_string){text, length}, &out[i]);
     }
-    return TORT_OK;
+    return status;
 }
 
 static tort_status text_to_numbers(const tort_call *call) {

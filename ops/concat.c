@@ -35,9 +35,8 @@ static tort_status concat_elements(const tort_infer *infer) {
     return any ? tort_infer_set_integers(infer, 0, values, total) : TORT_OK;
 }
 
-/* Joins one more input: its length is added, all other dimensions must equal those of the inputs before. */
-static tort_status concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first,
-                               tort_dim *dims) {
+tort_status tort_concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first,
+                             tort_dim *dims) {
     tort_dim *length = &dims[axis];
     for (int32_t k = 0; k < input->rank; k++) {
         if (k == axis) continue;
@@ -64,7 +63,7 @@ static tort_status concat_dims(const tort_infer *infer, int32_t rank, int32_t ax
         if (input->rank != rank)
             return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d and another one rank %d", (int)i,
                              (int)input->rank, (int)rank);
-        tort_status status = concat_join(infer, input, axis, first, dims);
+        tort_status status = tort_concat_join(infer, input, axis, first, dims);
         if (status) return status;
         first = false;
     }

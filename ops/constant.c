@@ -77,23 +77,15 @@ static tort_status constant_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Copies a string of the params: the output may outlive them. */
-static tort_status copy_string(const tort_call *call, tort_string from, tort_string *to) {
-    char *text = tort_call_text(call, from.length);
-    if (!text) return tort_out_of_memory(call->error, from.length);
-    if (from.length) memcpy(text, from.data, from.length);
-    *to = (tort_string){text, from.length};
-    return TORT_OK;
-}
-
+/* Copies the strings of the params: the output may outlive them. */
 static tort_status copy_strings(const tort_call *call, const constant_params *params) {
     const tort_list elements = params->elements;
     tort_string *out = call->outputs[0].data;
     tort_status status = TORT_OK;
     if (call->outputs[0].rank == 0)
-        return copy_string(call, (tort_string){tort_list_at(params, elements), (size_t)elements.count}, out);
+        return tort_call_copy_text(call, (tort_string){tort_list_at(params, elements), (size_t)elements.count}, out);
     for (int64_t i = 0; i < elements.count && !status; i++)
-        status = copy_string(call, tort_list_string(params, elements, i), &out[i]);
+        status = tort_call_copy_text(call, tort_list_string(params, elements, i), &out[i]);
     return status;
 }
 

@@ -65,11 +65,7 @@ static tort_status infer_fused_conv(tort_infer *infer) {
 }
 
 static tort_status infer_nhwc_conv(tort_infer *infer) {
-    return tort_planar_infer(infer, true, tort_infer_conv);
-}
-
-static tort_status infer_nhwc_fused_conv(tort_infer *infer) {
-    tort_status status = infer_nhwc_conv(infer);
+    tort_status status = tort_planar_infer(infer, true, tort_infer_conv);
     return status ? status : tort_epilogue_infer(infer);
 }
 
@@ -124,18 +120,10 @@ static tort_status resolve_activated_conv(tort_resolve *resolve) {
 }
 
 /* Scratch: the transposed tensors, then the scratch of the plain loop. */
-static tort_status resolve_nhwc(tort_resolve *resolve, tort_status (*conv)(tort_resolve *resolve)) {
-    tort_status status = tort_planar_resolve(resolve, true, resolve->params, conv);
+static tort_status resolve_nhwc_conv(tort_resolve *resolve) {
+    tort_status status = tort_planar_resolve(resolve, true, resolve->params, resolve_activated_conv);
     if (status || tort_planar_scratch(resolve->node, TORT_CONV_PLANAR, &resolve->scratch_bytes)) return status;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
-}
-
-static tort_status resolve_nhwc_conv(tort_resolve *resolve) {
-    return resolve_nhwc(resolve, tort_resolve_conv);
-}
-
-static tort_status resolve_nhwc_fused_conv(tort_resolve *resolve) {
-    return resolve_nhwc(resolve, resolve_activated_conv);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -236,10 +224,6 @@ static tort_status run_fused_conv(const tort_call *call) {
 }
 
 static tort_status run_nhwc_conv(const tort_call *call) {
-    return tort_planar_run(call, TORT_CONV_PLANAR, run_conv);
-}
-
-static tort_status run_nhwc_fused_conv(const tort_call *call) {
     return tort_planar_run(call, TORT_CONV_PLANAR, run_fused_conv);
 }
 
@@ -264,6 +248,6 @@ const tort_op tort_ops_conv[] = {
      .params_size = sizeof(tort_conv_params), infer_nhwc_conv, resolve_nhwc_conv, run_nhwc_conv},
     {"com.microsoft", "NhwcFusedConv", 1, 1, "X:T W:T B?:T Z?:T", "Y:T", "T=float|float16",
      CONV_ATTRIBUTES " activation:string activation_params:floats", .params_size = sizeof(tort_conv_params),
-     infer_nhwc_fused_conv, resolve_nhwc_fused_conv, run_nhwc_fused_conv},
+     infer_nhwc_conv, resolve_nhwc_conv, run_nhwc_conv},
     {0},
 };

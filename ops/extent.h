@@ -34,6 +34,13 @@ static inline double tort_element_at(const tort_tensor *tensor, int64_t i) {
     return value;
 }
 
+/* values += elements first .. first+count-1 of a tensor, at most TORT_BLOCK. */
+static inline void tort_add_elements(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
+    double other[TORT_BLOCK];
+    tort_load_doubles(tensor->type, tensor->data, first, count, other);
+    for (int64_t i = 0; i < count; i++) values[i] += other[i];
+}
+
 /* Dot product, in four partial sums so that the compiler can vectorize it. */
 static inline double tort_dot(const double *a, const double *b, int64_t count) {
     double sums[4] = {0};

@@ -48,12 +48,8 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return tort_operands_resolve(resolve, 3, linear_operands, tort_resolve_conv);
 }
 
-static bool is_last(const tort_node_view *node) {
-    return tort_attr_int(node, "channels_last") != 0;
-}
-
 static tort_status infer_either(tort_infer *infer) {
-    return tort_planar_infer(infer, is_last(infer->node), infer_linear);
+    return tort_planar_infer(infer, tort_channels_last(infer->node), infer_linear);
 }
 
 tort_status tort_either_conv_size(const tort_node_view *node, const tort_either_conv *params, size_t *scratch,
@@ -64,7 +60,7 @@ tort_status tort_either_conv_size(const tort_node_view *node, const tort_either_
 
 static tort_status resolve_either(tort_resolve *resolve) {
     tort_either_conv *params = resolve->params;
-    params->channels_last = is_last(resolve->node);
+    params->channels_last = tort_channels_last(resolve->node);
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->conv, resolve_linear);
     return status ? status : tort_either_conv_size(resolve->node, params, &resolve->scratch_bytes, resolve->error);
 }

@@ -68,6 +68,11 @@ uint16_t tort_float_to_half(float value);
 float tort_bfloat16_to_float(uint16_t bits);
 uint16_t tort_float_to_bfloat16(float value);
 
+/* An element of 16 bytes, moved whatever it is. */
+typedef struct tort_bytes16 {
+    uint64_t low, high;
+} tort_bytes16;
+
 /* Moves elements between tensors of one type whatever the type is (16-byte strings, packed 2-bit ...). */
 void tort_copy_elements(tort_type type, void *dst, int64_t dst_first, const void *src, int64_t src_first,
                         int64_t count);

@@ -2,7 +2,7 @@
  *
  * Slices are compared element by element in row-major order; NaNs are equal to each other and come last. The number of
  * different ones is known only with the data: infer sorts to count them, and the loop sorts again. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <string.h>
@@ -100,17 +100,9 @@ static tort_status read_params(const tort_node_view *node, tort_error *error, un
 
 static slices slices_of(const unique_params *params, tort_type type, const void *data, int32_t rank,
                         const int64_t *dims) {
-    slices s = {type, data, 1, 1, 1};
-    for (int32_t k = 0; k < rank; k++) {
-        if (params->flat || k == params->axis) {
-            s.count *= dims[k];
-        } else if (k < params->axis) {
-            s.outer *= dims[k];
-        } else {
-            s.inner *= dims[k];
-        }
-    }
-    return s;
+    if (params->flat) return (slices){type, data, 1, tort_extent(dims, 0, rank), 1};
+    const int32_t axis = params->axis;
+    return (slices){type, data, tort_extent(dims, 0, axis), dims[axis], tort_extent(dims, axis + 1, rank)};
 }
 
 static tort_status count_unique(const tort_infer *infer, const slices *s, tort_dim *out) {

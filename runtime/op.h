@@ -193,6 +193,8 @@ TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, 
                             void *arg);
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */
 TORT_API char *tort_call_text(const tort_call *call, size_t length);
+/* Sets *out to a copy of `text` in such bytes; TORT_E_MEMORY if there are none. */
+TORT_API tort_status tort_call_copy_text(const tort_call *call, tort_string text, tort_string *out);
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 

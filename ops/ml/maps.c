@@ -147,11 +147,7 @@ static tort_status float_to_string(const tort_call *call, float number, tort_str
         text[point] = '.';
         length = point + 7;
     }
-    char *copy = tort_call_text(call, length);
-    if (!copy) return tort_out_of_memory(call->error, length);
-    memcpy(copy, text, length);
-    *out = (tort_string){copy, length};
-    return TORT_OK;
+    return tort_call_copy_text(call, (tort_string){text, length}, out);
 }
 
 static tort_status string_to_number(const tort_call *call, tort_string text, tort_type type, void *out) {
