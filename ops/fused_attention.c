@@ -178,8 +178,7 @@ static tort_status resolve_attention(tort_resolve *resolve) {
     p->keep_where = tort_attr_int(node, "keep_where") != 0;
     p->nan_to_zero = tort_attr_int(node, "nan_to_zero") != 0;
     read_sizes(node, p);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     p->q = read_strides(node, Q);
     p->k = read_strides(node, K);
     p->v = read_strides(node, V);

@@ -117,8 +117,7 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     params->key_heads = tort_attr_int(node, "kv_num_heads");
     tort_status status = resolve_rule(resolve, params);
     if (status != TORT_OK) return status;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     if (!resolve_heads(node, params) || !state_fits(node, params) || !resolve_gate(node, DECAY, params) ||
         !resolve_gate(node, BETA, params))
         return tort_fail(resolve->error, TORT_E_MODEL, "the shapes of the inputs do not fit each other");
@@ -226,8 +225,7 @@ static tort_status resolve_causal(tort_resolve *resolve) {
     params->silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
     if (!params->silu && strcmp(activation, "none") != 0)
         return tort_fail(resolve->error, TORT_E_MODEL, "activation \"%s\" is not known", activation);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     params->batch = input->dims[0];
     params->channels = input->dims[1];
     params->length = input->dims[2];

@@ -125,8 +125,7 @@ tort_status tort_resolve_microsoft_attention(tort_resolve *resolve) {
             resolve->error, TORT_E_UNSUPPORTED,
             "do_rotary 1 is not supported, as it has no caches of cosines and sines; export the model with "
             "GroupQueryAttention, or with RotaryEmbedding before MultiHeadAttention");
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     tort_status status = read_projection(resolve, p);
     if (!status) status = read_past(resolve, p);
     if (!status) status = tort_heads_read_mask(resolve, p, MASK, "mask_index");

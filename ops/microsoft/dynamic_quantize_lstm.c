@@ -80,8 +80,7 @@ static tort_status resolve_lstm(tort_resolve *resolve) {
     tort_rnn_params *p = resolve->params;
     tort_status status = tort_rnn_attributes(resolve, p);
     if (status != TORT_OK) return status;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     p->length = node->inputs[X].dims[0];
     p->batch = node->inputs[X].dims[1];
     p->input = node->inputs[X].dims[2];

@@ -4,7 +4,7 @@
  * A gate is the sigmoid of a sum: of the products of a head of the query, plus its bias, with all columns of one half
  * of the weight. The columns of a half are therefore added up once. ONNX Runtime has a kernel for GPUs only, which this
  * follows. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
@@ -82,9 +82,7 @@ static tort_status resolve_gated(tort_resolve *resolve) {
 }
 
 static float at(const tort_tensor *tensor, int64_t i) {
-    float value;
-    tort_load_floats(tensor->type, tensor->data, i, 1, &value);
-    return value;
+    return (float)tort_element_at(tensor, i);
 }
 
 /* Sums both halves of a row of `columns`. */

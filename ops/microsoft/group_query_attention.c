@@ -212,9 +212,8 @@ static tort_status resolve_group_query(tort_resolve *resolve) {
     tort_status status = read_heads(node, resolve->error, &p->query_heads, &p->key_heads);
     if (!status) status = refuse(resolve);
     if (!status) status = read_attributes(resolve, p);
-    for (int32_t i = 0; i < node->input_count && !status; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    if (!status) status = read_rows(resolve, p);
+    if (status || !tort_inputs_known(node)) return status;
+    status = read_rows(resolve, p);
     if (!status) status = read_past(resolve, p);
     if (!status) status = read_rotary(resolve, p);
     if (!status) status = read_norms(resolve, p);

@@ -111,9 +111,7 @@ static tort_status resolve_moe(tort_resolve *resolve) {
     const tort_info *fc2 = &node->inputs[inputs[1][0]];
     tort_status status = p->quantized ? read_kind(resolve) : TORT_OK;
     if (status == TORT_OK) status = read_activation(resolve, p);
-    for (int32_t i = 0; i < node->input_count && status == TORT_OK; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    if (status != TORT_OK) return status;
+    if (status != TORT_OK || !tort_inputs_known(node)) return status;
     if (router->rank != 2 || fc2->rank != 3)
         return tort_fail(resolve->error, TORT_E_MODEL,
                          "router_probs has rank %d and fc2_experts_weights %d, expected 2 "
@@ -137,9 +135,7 @@ static tort_status resolve_moe(tort_resolve *resolve) {
 /* ---- the router -------------------------------------------------------------------------------------------------- */
 
 static float element(const tort_tensor *tensor, int64_t i) {
-    float value;
-    tort_load_floats(tensor->type, tensor->data, i, 1, &value);
-    return value;
+    return (float)tort_element_at(tensor, i);
 }
 
 /* Chooses the experts with the largest numbers, the largest first. */

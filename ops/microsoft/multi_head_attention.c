@@ -269,8 +269,7 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
     main_dims main;
     tort_heads_clear(p);
     read_attributes(node, p);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     tort_status status = read_dims(node, NULL, resolve->error, &main);
     if (status) return status;
     p->batch = main.batch;
