@@ -209,11 +209,9 @@ static tort_status run_swiglu(const tort_call *call) {
 
 /* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
-/* Upper bound of Clip where neither an attribute nor an input gives one. Before opset 11 it is infinity (opset 6 has
- * attribute defaults of FLT_MAX); from opset 11 on, the largest finite number of the type (of double: see run_clip). */
-static float largest(const tort_node_view *node) {
-    if (node->op->since < 11) return INFINITY;
-    switch (node->inputs[0].type) {
+float tort_clip_largest(const tort_op *op, tort_type type) {
+    if (op->since < 11) return INFINITY;
+    switch (type) {
     case TORT_FLOAT16: return 65504.0f;
     case TORT_BFLOAT16: return 0x1.fep127f;
     case TORT_FLOAT: return FLT_MAX;
@@ -227,8 +225,9 @@ static float bound(const tort_node_view *node, const char *name, float none) {
 
 static tort_status resolve_clip(tort_resolve *resolve) {
     tort_clip *params = resolve->params;
-    params->low = bound(resolve->node, "min", -largest(resolve->node));
-    params->high = bound(resolve->node, "max", largest(resolve->node));
+    const float largest = tort_clip_largest(resolve->node->op, resolve->node->inputs[0].type);
+    params->low = bound(resolve->node, "min", -largest);
+    params->high = bound(resolve->node, "max", largest);
     params->limits = resolve->node->op->since >= 11;
     return TORT_OK;
 }
@@ -264,8 +263,7 @@ static tort_status run_clip(const tort_call *call) {
     } bounds;
     const bool wide = params->limits && type == TORT_DOUBLE;
     double low = wide ? -DBL_MAX : (double)params->low, high = wide ? DBL_MAX : (double)params->high;
-    const tort_tensor *low_in = call->input_count > 1 && tort_present(&call->inputs[1]) ? &call->inputs[1] : NULL;
-    const tort_tensor *high_in = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
+    const tort_tensor *low_in = tort_call_input(call, 1), *high_in = tort_call_input(call, 2);
     if (tort_type_is_float(type)) {
         if (low_in) tort_load_doubles(type, low_in->data, 0, 1, &low);
         if (high_in) tort_load_doubles(type, high_in->data, 0, 1, &high);
@@ -289,124 +287,77 @@ static tort_status run_clip(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define BY_MAP(variant_)                                                                                               \
+    .flags = TORT_OP_IN_PLACE, .variant = variant_, sizeof(tort_activation_params), tort_infer_elementwise,            \
+    resolve_activation, run_map
+#define BY_PLAIN_MAP(variant_)                                                                                         \
+    .flags = TORT_OP_IN_PLACE, .variant = variant_, .infer = tort_infer_elementwise, .reference = run_map
+#define BY_CLIP .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_clip), infer_clip, resolve_clip, run_clip
+#define BY_PRELU .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), infer_prelu, resolve_prelu, run_prelu
+#define BY_RELU .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise, .reference = run_relu
+
 const tort_op tort_ops_activation[] = {
-    {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_celu},
-    {"", "Celu", 28, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_celu},
-    {"", "Clip", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints max:float min:float",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_clip), .infer = infer_clip, .resolve = resolve_clip,
-     .reference = run_clip},
-    {"", "Clip", 6, 10, "input:T", "output:T", "T=floats", "max:float=3.4028235e+38 min:float=-3.4028235e+38",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_clip), .infer = infer_clip, .resolve = resolve_clip,
-     .reference = run_clip},
-    {"", "Clip", 11, 11, "input:T min?:T max?:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_clip), .infer = infer_clip, .resolve = resolve_clip, .reference = run_clip},
-    {"", "Clip", 12, 12, "input:T min?:T max?:T", "output:T", "T=numeric", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_clip), .infer = infer_clip, .resolve = resolve_clip, .reference = run_clip},
-    {"", "Clip", 13, TORT_NEWEST_OPSET, "input:T min?:T max?:T", "output:T", "T=numeric13", "",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_clip), .infer = infer_clip, .resolve = resolve_clip,
-     .reference = run_clip},
-    {"", "Elu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.0 consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_elu},
-    {"", "Elu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_elu},
-    {"", "Elu", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_elu},
+    {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", BY_MAP(MAP_celu)},
+    {"", "Celu", 28, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", BY_MAP(MAP_celu)},
+    {"", "Clip", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints max:float min:float", BY_CLIP},
+    {"", "Clip", 6, 10, "input:T", "output:T", "T=floats", "max:float=3.4028235e+38 min:float=-3.4028235e+38", BY_CLIP},
+    {"", "Clip", 11, 11, "input:T min?:T max?:T", "output:T", "T=floats", "", BY_CLIP},
+    {"", "Clip", 12, 12, "input:T min?:T max?:T", "output:T", "T=numeric", "", BY_CLIP},
+    {"", "Clip", 13, TORT_NEWEST_OPSET, "input:T min?:T max?:T", "output:T", "T=numeric13", "", BY_CLIP},
+    {"", "Elu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.0 consumed_inputs:ints", BY_MAP(MAP_elu)},
+    {"", "Elu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", BY_MAP(MAP_elu)},
+    {"", "Elu", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", BY_MAP(MAP_elu)},
     {"", "Gelu", 20, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "approximate:string=none",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_gelu, .reference = run_gelu},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), tort_infer_elementwise, resolve_gelu,
+     run_gelu},
     {"", "HardSigmoid", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5 consumed_inputs:ints",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_activation, .reference = run_map, .variant = MAP_hard_sigmoid},
-    {"", "HardSigmoid", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_hard_sigmoid},
+     BY_MAP(MAP_hard_sigmoid)},
+    {"", "HardSigmoid", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5", BY_MAP(MAP_hard_sigmoid)},
     {"", "HardSigmoid", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=0.2 beta:float=0.5",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_activation, .reference = run_map, .variant = MAP_hard_sigmoid},
-    {"", "HardSwish", 14, 21, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
-     .reference = run_map, .variant = MAP_hard_swish},
-    {"", "HardSwish", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_hard_swish},
-    {"", "LeakyRelu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.01 consumed_inputs:ints",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_activation, .reference = run_map, .variant = MAP_leaky_relu},
-    {"", "LeakyRelu", 6, 15, "X:T", "Y:T", "T=floats", "alpha:float=0.01", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_leaky_relu},
-    {"", "LeakyRelu", 16, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=0.01", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_leaky_relu},
-    {"", "Mish", 18, 21, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
-     .reference = run_map, .variant = MAP_mish},
-    {"", "Mish", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_mish},
-    {"", "PRelu", 1, 5, "X:T slope:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = infer_prelu, .resolve = resolve_prelu, .reference = run_prelu},
-    {"", "PRelu", 6, 6, "X:T slope:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = infer_prelu, .resolve = resolve_prelu, .reference = run_prelu},
-    {"", "PRelu", 7, 8, "X:T slope:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = infer_prelu, .resolve = resolve_prelu, .reference = run_prelu},
-    {"", "PRelu", 9, 15, "X:T slope:T", "Y:T", "T=high", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = infer_prelu, .resolve = resolve_prelu, .reference = run_prelu},
-    {"", "PRelu", 16, TORT_NEWEST_OPSET, "X:T slope:T", "Y:T", "T=high13", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = infer_prelu, .resolve = resolve_prelu, .reference = run_prelu},
-    {"", "Relu", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_relu},
-    {"", "Relu", 6, 12, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
-     .reference = run_relu},
-    {"", "Relu", 13, 13, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
-     .reference = run_relu},
-    {"", "Relu", 14, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "",
-     .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise, .reference = run_relu},
+     BY_MAP(MAP_hard_sigmoid)},
+    {"", "HardSwish", 14, 21, "X:T", "Y:T", "T=floats", "", BY_PLAIN_MAP(MAP_hard_swish)},
+    {"", "HardSwish", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", BY_PLAIN_MAP(MAP_hard_swish)},
+    {"", "LeakyRelu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.01 consumed_inputs:ints", BY_MAP(MAP_leaky_relu)},
+    {"", "LeakyRelu", 6, 15, "X:T", "Y:T", "T=floats", "alpha:float=0.01", BY_MAP(MAP_leaky_relu)},
+    {"", "LeakyRelu", 16, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=0.01", BY_MAP(MAP_leaky_relu)},
+    {"", "Mish", 18, 21, "X:T", "Y:T", "T=floats", "", BY_PLAIN_MAP(MAP_mish)},
+    {"", "Mish", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", BY_PLAIN_MAP(MAP_mish)},
+    {"", "PRelu", 1, 5, "X:T slope:T", "Y:T", "T=floats", "consumed_inputs:ints", BY_PRELU},
+    {"", "PRelu", 6, 6, "X:T slope:T", "Y:T", "T=floats", "", BY_PRELU},
+    {"", "PRelu", 7, 8, "X:T slope:T", "Y:T", "T=floats", "", BY_PRELU},
+    {"", "PRelu", 9, 15, "X:T slope:T", "Y:T", "T=high", "", BY_PRELU},
+    {"", "PRelu", 16, TORT_NEWEST_OPSET, "X:T slope:T", "Y:T", "T=high13", "", BY_PRELU},
+    {"", "Relu", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", BY_RELU},
+    {"", "Relu", 6, 12, "X:T", "Y:T", "T=floats", "", BY_RELU},
+    {"", "Relu", 13, 13, "X:T", "Y:T", "T=floats13", "", BY_RELU},
+    {"", "Relu", 14, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", BY_RELU},
     {"", "Selu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.6732 consumed_inputs:ints gamma:float=1.0507",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_selu, .reference = run_map, .variant = MAP_selu},
+     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,
+     resolve_selu, run_map},
     {"", "Selu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.6732632 gamma:float=1.050701",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_selu, .reference = run_map, .variant = MAP_selu},
+     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,
+     resolve_selu, run_map},
     {"", "Selu", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.6732632 gamma:float=1.050701",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_selu, .reference = run_map, .variant = MAP_selu},
+     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,
+     resolve_selu, run_map},
     {"", "Shrink", 9, TORT_NEWEST_OPSET, "input:T", "output:T", "T=numeric", "bias:float=0.0 lambd:float=0.5",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_shrink, .reference = run_shrink},
-    {"", "Sigmoid", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sigmoid},
-    {"", "Sigmoid", 6, 12, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
-     .reference = run_map, .variant = MAP_sigmoid},
-    {"", "Sigmoid", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_sigmoid},
-    {"", "Softplus", 1, 21, "X:T", "Y:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise,
-     .reference = run_map, .variant = MAP_softplus},
-    {"", "Softplus", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_softplus},
-    {"", "Softsign", 1, 21, "input:T", "output:T", "T=floats", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_softsign},
-    {"", "Softsign", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .infer = tort_infer_elementwise, .reference = run_map, .variant = MAP_softsign},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), tort_infer_elementwise, resolve_shrink,
+     run_shrink},
+    {"", "Sigmoid", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", BY_PLAIN_MAP(MAP_sigmoid)},
+    {"", "Sigmoid", 6, 12, "X:T", "Y:T", "T=floats", "", BY_PLAIN_MAP(MAP_sigmoid)},
+    {"", "Sigmoid", 13, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", BY_PLAIN_MAP(MAP_sigmoid)},
+    {"", "Softplus", 1, 21, "X:T", "Y:T", "T=floats", "", BY_PLAIN_MAP(MAP_softplus)},
+    {"", "Softplus", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", BY_PLAIN_MAP(MAP_softplus)},
+    {"", "Softsign", 1, 21, "input:T", "output:T", "T=floats", "", BY_PLAIN_MAP(MAP_softsign)},
+    {"", "Softsign", 22, TORT_NEWEST_OPSET, "input:T", "output:T", "T=floats13", "", BY_PLAIN_MAP(MAP_softsign)},
     {"", "SwiGLU", 28, TORT_NEWEST_OPSET, "A:T B:T", "Y:T", "T=floats13", "alpha:float=1.0",
-     .params_size = sizeof(tort_swiglu), .infer = infer_swiglu, .resolve = resolve_swiglu, .reference = run_swiglu},
-    {"", "Swish", 24, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_swish},
-    {"", "ThresholdedRelu", 10, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_thresholded_relu},
+     .params_size = sizeof(tort_swiglu), infer_swiglu, resolve_swiglu, run_swiglu},
+    {"", "Swish", 24, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", BY_MAP(MAP_swish)},
+    {"", "ThresholdedRelu", 10, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", BY_MAP(MAP_thresholded_relu)},
     {"", "ThresholdedRelu", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.0",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise,
-     .resolve = resolve_activation, .reference = run_map, .variant = MAP_thresholded_relu},
+     BY_MAP(MAP_thresholded_relu)},
     {"com.microsoft", "Gelu", 1, 1, "X:T", "Y:T", "T=floats13", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_exact_gelu,
-     .reference = run_gelu},
-    {"com.microsoft", "QuickGelu", 1, 1, "X:T", "Y:T", "T=floats13", "alpha:float=1.702", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_activation_params), .infer = tort_infer_elementwise, .resolve = resolve_activation,
-     .reference = run_map, .variant = MAP_swish},
+     .params_size = sizeof(tort_activation_params), tort_infer_elementwise, resolve_exact_gelu, run_gelu},
+    {"com.microsoft", "QuickGelu", 1, 1, "X:T", "Y:T", "T=floats13", "alpha:float=1.702", BY_MAP(MAP_swish)},
     {0},
 };

@@ -22,4 +22,8 @@ typedef struct tort_clip {
     bool limits; /* opset 11 on: an absent bound is the largest finite number; run_clip sets that of double */
 } tort_clip;
 
+/* Upper bound of Clip where neither an attribute nor an input gives one. Before opset 11 it is infinity (opset 6 has
+ * attribute defaults of FLT_MAX); from opset 11 on, the largest finite number of the type (of double: see run_clip). */
+float tort_clip_largest(const tort_op *op, tort_type type);
+
 #endif

@@ -87,7 +87,7 @@ static tort_status affine_reference(const tort_call *call) {
 
 const tort_op tort_ops_affine_grid[] = {
     {"", "AffineGrid", 20, TORT_NEWEST_OPSET, "theta:T1 size:T2", "grid:T1", "T1=floats13 T2=int64",
-     "align_corners:int=0", .shape_inputs = 1u << 1, .params_size = sizeof(tort_affine_grid_params),
-     .infer = affine_infer, .resolve = affine_resolve, .reference = affine_reference},
+     "align_corners:int=0", .shape_inputs = 1u << 1, .params_size = sizeof(tort_affine_grid_params), affine_infer,
+     affine_resolve, affine_reference},
     {0},
 };

@@ -202,8 +202,7 @@ static tort_status resolve_attention(tort_resolve *resolve) {
     tort_attention_params *params = resolve->params;
     head_dims query, key, value;
     resolve_attributes(node, params);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     tort_status status = read_dims(node, NULL, resolve->error, QUERY, &query);
     if (status == TORT_OK) status = read_dims(node, NULL, resolve->error, KEY, &key);
     if (status == TORT_OK) status = read_dims(node, NULL, resolve->error, VALUE, &value);

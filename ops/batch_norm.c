@@ -51,12 +51,6 @@ static tort_status resolve_batch_norm(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-static double channel_entry(const tort_tensor *tensor, int64_t channel) {
-    double value;
-    tort_load_doubles(tensor->type, tensor->data, channel, 1, &value);
-    return value;
-}
-
 /* Mean of (x - center)^power over a channel of the whole batch; power 1 (center is then ignored) or 2. */
 static double channel_moment(const tort_call *call, int64_t channel, double center, int power) {
     const tort_batch_norm_params *params = call->params;
@@ -100,7 +94,7 @@ static void normalize_channels(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_batch_norm_params *params = call->params;
     for (int64_t c = begin; c < end; c++) {
-        double mean = channel_entry(&call->inputs[3], c), variance = channel_entry(&call->inputs[4], c);
+        double mean = tort_element_at(&call->inputs[3], c), variance = tort_element_at(&call->inputs[4], c);
         double batch_mean = mean, batch_variance = variance;
         if (params->training) {
             const double momentum = params->momentum;
@@ -113,8 +107,8 @@ static void normalize_channels(void *arg, int64_t begin, int64_t end) {
         put_entry(call, 2, c, variance);
         put_entry(call, 3, c, batch_mean); /* saved_mean and saved_var, below version 14 */
         put_entry(call, 4, c, batch_variance);
-        double factor = channel_entry(&call->inputs[1], c) / sqrt(batch_variance + params->epsilon);
-        normalize_channel(call, c, batch_mean, factor, channel_entry(&call->inputs[2], c));
+        double factor = tort_element_at(&call->inputs[1], c) / sqrt(batch_variance + params->epsilon);
+        normalize_channel(call, c, batch_mean, factor, tort_element_at(&call->inputs[2], c));
     }
 }
 

@@ -107,10 +107,6 @@ static inline int64_t row_distance(const tort_loop *loop, int32_t k, int64_t *in
     return distance;
 }
 
-typedef struct wide {
-    uint64_t low, high;
-} wide;
-
 /* Copies `count` elements of operand k to `to`, beginning at element `within` of row `index`, which starts at
  * `from`. */
 #define GATHER(ctype, name)                                                                                            \
@@ -128,7 +124,7 @@ GATHER(uint8_t, bytes1)
 GATHER(uint16_t, bytes2)
 GATHER(uint32_t, bytes4)
 GATHER(uint64_t, bytes8)
-GATHER(wide, bytes16)
+GATHER(tort_bytes16, bytes16)
 
 void tort_loop_gather(const tort_loop *loop, int32_t k, int64_t first, int64_t count, size_t size, const void *data,
                       void *out) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/extent.h"
 #include "ops/number_text.h"
 #include "ops/shapes.h"
 
@@ -125,7 +126,7 @@ static void cast_blocks(void *arg, int64_t begin, int64_t end) {
     int64_t total = tort_count(&call->inputs[0]);
     for (int64_t b = begin; b < end; b++) {
         int64_t first = b * TORT_BLOCK;
-        cast_block(call, first, total - first < TORT_BLOCK ? total - first : TORT_BLOCK);
+        cast_block(call, first, tort_block_count(total, first));
     }
 }
 
@@ -135,25 +136,21 @@ static tort_status numbers_to_text(const tort_call *call) {
     const tort_tensor *in = &call->inputs[0];
     tort_string *out = call->outputs[0].data;
     int64_t count = tort_count(in);
-    for (int64_t i = 0; i < count; i++) {
+    tort_status status = TORT_OK;
+    for (int64_t i = 0; i < count && !status; i++) {
         char text[TORT_NUMBER_TEXT];
         size_t length;
         if (tort_type_is_float(in->type)) {
-            double value;
-            tort_load_doubles(in->type, in->data, i, 1, &value);
-            length = tort_float_to_text(in->type, value, text);
+            length = tort_float_to_text(in->type, tort_element_at(in, i), text);
         } else {
             int64_t value;
             tort_load_integers(in->type, in->data, i, 1, &value);
             const char *format = in->type == TORT_UINT64 ? "%llu" : "%lld";
             length = (size_t)snprintf(text, sizeof text, format, (long long)value);
         }
-        char *copy = tort_call_text(call, length);
-        if (copy == NULL) return tort_out_of_memory(call->error, length);
-        memcpy(copy, text, length);
-        out[i] = (tort_string){copy, length};
+        status = tort_call_copy_text(call, (tort_string){text, length}, &out[i]);
     }
-    return TORT_OK;
+    return status;
 }
 
 static tort_status text_to_numbers(const tort_call *call) {
@@ -205,14 +202,13 @@ static tort_status run_bit_cast(const tort_call *call) {
 #define CAST(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,                       \
-            .flags = TORT_OP_PARTS, .params_size = sizeof(tort_cast), .infer = infer_cast, .resolve = resolve_cast,    \
-            .reference = run_cast                                                                                      \
+            .flags = TORT_OP_PARTS, .params_size = sizeof(tort_cast), infer_cast, resolve_cast, run_cast               \
     }
 #define CAST_LIKE(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                     \
     {                                                                                                                  \
         "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES,    \
-            .flags = TORT_OP_LIKE | TORT_OP_PARTS, .params_size = sizeof(tort_cast), .infer = infer_cast_like,         \
-            .resolve = resolve_cast, .reference = run_cast                                                             \
+            .flags = TORT_OP_LIKE | TORT_OP_PARTS, .params_size = sizeof(tort_cast), infer_cast_like, resolve_cast,    \
+            run_cast                                                                                                   \
     }
 #define TO "to:int(T2)!"
 #define SATURATE "saturate:int=1"

@@ -209,7 +209,6 @@ static tort_status col2im_reference(const tort_call *call) {
 const tort_op tort_ops_col2im[] = {
     {"", "Col2Im", 18, TORT_NEWEST_OPSET, "input:T image_shape:int64 block_shape:int64", "output:T", "T=all13",
      "dilations:ints pads:ints strides:ints", .shape_inputs = 1u << 1 | 1u << 2,
-     .params_size = sizeof(tort_col2im_params), .infer = col2im_infer, .resolve = col2im_resolve,
-     .reference = col2im_reference},
+     .params_size = sizeof(tort_col2im_params), col2im_infer, col2im_resolve, col2im_reference},
     {0},
 };

@@ -35,9 +35,8 @@ static tort_status concat_elements(const tort_infer *infer) {
     return any ? tort_infer_set_integers(infer, 0, values, total) : TORT_OK;
 }
 
-/* Joins one more input: its length is added, all other dimensions must equal those of the inputs before. */
-static tort_status concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first,
-                               tort_dim *dims) {
+tort_status tort_concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first,
+                             tort_dim *dims) {
     tort_dim *length = &dims[axis];
     for (int32_t k = 0; k < input->rank; k++) {
         if (k == axis) continue;
@@ -64,7 +63,7 @@ static tort_status concat_dims(const tort_infer *infer, int32_t rank, int32_t ax
         if (input->rank != rank)
             return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d and another one rank %d", (int)i,
                              (int)input->rank, (int)rank);
-        tort_status status = concat_join(infer, input, axis, first, dims);
+        tort_status status = tort_concat_join(infer, input, axis, first, dims);
         if (status) return status;
         first = false;
     }
@@ -250,7 +249,7 @@ static tort_status split_resolve(tort_resolve *resolve) {
 static int64_t part_length(const tort_call *call, int32_t i) {
     const tort_split_params *params = call->params;
     int64_t length = params->part;
-    if (call->input_count > 1 && tort_present(&call->inputs[1])) {
+    if (tort_call_input(call, 1)) {
         tort_load_integers(call->inputs[1].type, call->inputs[1].data, i, 1, &length);
     } else if (params->lengths.count > 0) {
         length = ((const int64_t *)tort_list_at(params, params->lengths))[i];
@@ -288,15 +287,14 @@ static tort_status split_reference(const tort_call *call) {
 #define CONCAT(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES,                              \
-            .flags = TORT_OP_JOINS, .params_size = sizeof(tort_concat_params), .infer = concat_infer,                  \
-            .resolve = concat_resolve, .reference = concat_reference                                                   \
+            .flags = TORT_OP_JOINS, .params_size = sizeof(tort_concat_params), concat_infer, concat_resolve,           \
+            concat_reference                                                                                           \
     }
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
     {                                                                                                                  \
         "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES,                                         \
             .shape_inputs = SHAPE_INPUTS, .flags = TORT_OP_LISTS | TORT_OP_PARTS,                                      \
-            .params_size = sizeof(tort_split_params), .infer = split_infer, .resolve = split_resolve,                  \
-            .reference = split_reference                                                                               \
+            .params_size = sizeof(tort_split_params), split_infer, split_resolve, split_reference                      \
     }
 
 const tort_op tort_ops_concat[] = {

@@ -15,4 +15,8 @@ typedef struct tort_split_params {
     int64_t part;
 } tort_split_params;
 
+/* Joins one more input to dims, whose length is 0 before the first: the input's length is added, all other dimensions
+ * must equal those of the inputs before. */
+tort_status tort_concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first, tort_dim *dims);
+
 #endif

@@ -77,23 +77,15 @@ static tort_status constant_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Copies a string of the params: the output may outlive them. */
-static tort_status copy_string(const tort_call *call, tort_string from, tort_string *to) {
-    char *text = tort_call_text(call, from.length);
-    if (!text) return tort_out_of_memory(call->error, from.length);
-    if (from.length) memcpy(text, from.data, from.length);
-    *to = (tort_string){text, from.length};
-    return TORT_OK;
-}
-
+/* Copies the strings of the params: the output may outlive them. */
 static tort_status copy_strings(const tort_call *call, const constant_params *params) {
     const tort_list elements = params->elements;
     tort_string *out = call->outputs[0].data;
     tort_status status = TORT_OK;
     if (call->outputs[0].rank == 0)
-        return copy_string(call, (tort_string){tort_list_at(params, elements), (size_t)elements.count}, out);
+        return tort_call_copy_text(call, (tort_string){tort_list_at(params, elements), (size_t)elements.count}, out);
     for (int64_t i = 0; i < elements.count && !status; i++)
-        status = copy_string(call, tort_list_string(params, elements, i), &out[i]);
+        status = tort_call_copy_text(call, tort_list_string(params, elements, i), &out[i]);
     return status;
 }
 
@@ -110,7 +102,7 @@ static tort_status constant_reference(const tort_call *call) {
 
 /* ---- ConstantOfShape ----------------------------------------------------------------------------------------- */
 
-/* Reads the attribute `value`, a tensor of one element: its type, and its bytes unless params is NULL. */
+/* Reads the attribute `value`, a tensor of one element: its type and its bytes. */
 static tort_status fill_value(const tort_node_view *node, tort_error *error, tort_type *type,
                               tort_fill_params *params) {
     const tort_attribute *attribute = tort_attr(node, "value");
@@ -123,7 +115,6 @@ static tort_status fill_value(const tort_node_view *node, tort_error *error, tor
     }
     *type = weight->type;
     if (*type == TORT_STRING) return tort_fail(error, TORT_E_MODEL, "value must be a number");
-    if (!params) return TORT_OK;
     const void *data = NULL;
     tort_status status = tort_weight_acquire(node->model, index, &data, error);
     if (status) return status;
@@ -171,8 +162,8 @@ static tort_status fill_reference(const tort_call *call) {
 #define CONSTANT(SINCE, UNTIL, T, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
         "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES,                                              \
-            .flags = TORT_OP_CONSTANT | TORT_OP_LISTS, .params_size = sizeof(constant_params),                         \
-            .infer = constant_infer, .resolve = constant_resolve, .reference = constant_reference                      \
+            .flags = TORT_OP_CONSTANT | TORT_OP_LISTS, .params_size = sizeof(constant_params), constant_infer,         \
+            constant_resolve, constant_reference                                                                       \
     }
 #define CONSTANT_FORMS                                                                                                 \
     "value:tensor sparse_value:sparse_tensor value_int:int value_ints:ints value_float:float value_floats:floats "     \
@@ -181,7 +172,7 @@ static tort_status fill_reference(const tort_call *call) {
     {                                                                                                                  \
         "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2", "T1=int64 T2=" T "|-string|-complex",            \
             "value:tensor", .shape_inputs = 1u << 0, .flags = TORT_OP_BULKY, .params_size = sizeof(tort_fill_params),  \
-                            .infer = fill_infer, .resolve = fill_resolve, .reference = fill_reference                  \
+                            fill_infer, fill_resolve, fill_reference                                                   \
     }
 
 const tort_op tort_ops_constant[] = {

@@ -65,11 +65,7 @@ static tort_status infer_fused_conv(tort_infer *infer) {
 }
 
 static tort_status infer_nhwc_conv(tort_infer *infer) {
-    return tort_planar_infer(infer, true, tort_infer_conv);
-}
-
-static tort_status infer_nhwc_fused_conv(tort_infer *infer) {
-    tort_status status = infer_nhwc_conv(infer);
+    tort_status status = tort_planar_infer(infer, true, tort_infer_conv);
     return status ? status : tort_epilogue_infer(infer);
 }
 
@@ -124,18 +120,10 @@ static tort_status resolve_activated_conv(tort_resolve *resolve) {
 }
 
 /* Scratch: the transposed tensors, then the scratch of the plain loop. */
-static tort_status resolve_nhwc(tort_resolve *resolve, tort_status (*conv)(tort_resolve *resolve)) {
-    tort_status status = tort_planar_resolve(resolve, true, resolve->params, conv);
+static tort_status resolve_nhwc_conv(tort_resolve *resolve) {
+    tort_status status = tort_planar_resolve(resolve, true, resolve->params, resolve_activated_conv);
     if (status || tort_planar_scratch(resolve->node, TORT_CONV_PLANAR, &resolve->scratch_bytes)) return status;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
-}
-
-static tort_status resolve_nhwc_conv(tort_resolve *resolve) {
-    return resolve_nhwc(resolve, tort_resolve_conv);
-}
-
-static tort_status resolve_nhwc_fused_conv(tort_resolve *resolve) {
-    return resolve_nhwc(resolve, resolve_activated_conv);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -188,7 +176,7 @@ static void conv_rows(void *arg, int64_t begin, int64_t end) {
         tort_sliding_coordinates(window, window->output, row % loop->output_rows, out);
         const int64_t plane = row / loop->output_rows;
         for (int64_t first = 0; first < width; first += TORT_BLOCK) {
-            const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
+            const int64_t last = first + tort_block_count(width, first);
             task->row(loop, plane / filters, plane % filters, out, first, last, acc);
             task->store(loop, plane % filters, row * width + first, last - first, acc);
         }
@@ -236,72 +224,30 @@ static tort_status run_fused_conv(const tort_call *call) {
 }
 
 static tort_status run_nhwc_conv(const tort_call *call) {
-    return tort_planar_run(call, TORT_CONV_PLANAR, run_conv);
-}
-
-static tort_status run_nhwc_fused_conv(const tort_call *call) {
     return tort_planar_run(call, TORT_CONV_PLANAR, run_fused_conv);
 }
 
 #define CONV_ATTRIBUTES "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints"
 #define CONV(since_, until_, types_)                                                                                   \
     {                                                                                                                  \
-        .domain = "", .name = "Conv", .since = since_, .until = until_, .inputs = "X:T W:T B?:T", .outputs = "Y:T",    \
-        .types = types_, .attributes = CONV_ATTRIBUTES, .params_size = sizeof(tort_conv_params),                       \
-        .infer = tort_infer_conv, .resolve = tort_resolve_conv, .reference = run_conv                                  \
+        "", "Conv", since_, until_, "X:T W:T B?:T", "Y:T", types_, CONV_ATTRIBUTES,                                    \
+            .params_size = sizeof(tort_conv_params), tort_infer_conv, tort_resolve_conv, run_conv                      \
     }
 
 const tort_op tort_ops_conv[] = {
     CONV(1, 10, "T=floats"),
     CONV(11, 21, "T=floats"),
     CONV(22, TORT_NEWEST_OPSET, "T=floats13"),
-    {.domain = "tinyort",
-     .name = "FusedConv",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T B?:T Z?:T",
-     .outputs = "Y:T",
-     .types = "T=floats13",
-     .attributes = CONV_ATTRIBUTES " " TORT_EPILOGUE_ATTRIBUTES,
-     .params_size = sizeof(tort_conv_params),
-     .infer = infer_fused_conv,
-     .resolve = resolve_fused_conv,
-     .reference = run_fused_conv},
-    {.domain = "com.microsoft",
-     .name = "FusedConv",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T B?:T Z?:T",
-     .outputs = "Y:T",
-     .types = "T=floats",
-     .attributes = CONV_ATTRIBUTES " activation:string activation_params:floats",
-     .params_size = sizeof(tort_conv_params),
-     .infer = infer_fused_conv,
-     .resolve = resolve_activated_conv,
-     .reference = run_fused_conv},
-    {.domain = "com.microsoft",
-     .name = "NhwcConv",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T B?:T",
-     .outputs = "Y:T",
-     .types = "T=floats",
-     .attributes = CONV_ATTRIBUTES,
-     .params_size = sizeof(tort_conv_params),
-     .infer = infer_nhwc_conv,
-     .resolve = resolve_nhwc_conv,
-     .reference = run_nhwc_conv},
-    {.domain = "com.microsoft",
-     .name = "NhwcFusedConv",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T B?:T Z?:T",
-     .outputs = "Y:T",
-     .types = "T=float|float16",
-     .attributes = CONV_ATTRIBUTES " activation:string activation_params:floats",
-     .params_size = sizeof(tort_conv_params),
-     .infer = infer_nhwc_fused_conv,
-     .resolve = resolve_nhwc_fused_conv,
-     .reference = run_nhwc_fused_conv},
+    {"tinyort", "FusedConv", 1, 1, "X:T W:T B?:T Z?:T", "Y:T", "T=floats13",
+     CONV_ATTRIBUTES " " TORT_EPILOGUE_ATTRIBUTES, .params_size = sizeof(tort_conv_params), infer_fused_conv,
+     resolve_fused_conv, run_fused_conv},
+    {"com.microsoft", "FusedConv", 1, 1, "X:T W:T B?:T Z?:T", "Y:T", "T=floats",
+     CONV_ATTRIBUTES " activation:string activation_params:floats", .params_size = sizeof(tort_conv_params),
+     infer_fused_conv, resolve_activated_conv, run_fused_conv},
+    {"com.microsoft", "NhwcConv", 1, 1, "X:T W:T B?:T", "Y:T", "T=floats", CONV_ATTRIBUTES,
+     .params_size = sizeof(tort_conv_params), infer_nhwc_conv, resolve_nhwc_conv, run_nhwc_conv},
+    {"com.microsoft", "NhwcFusedConv", 1, 1, "X:T W:T B?:T Z?:T", "Y:T", "T=float|float16",
+     CONV_ATTRIBUTES " activation:string activation_params:floats", .params_size = sizeof(tort_conv_params),
+     infer_nhwc_conv, resolve_nhwc_conv, run_nhwc_conv},
     {0},
 };

@@ -38,10 +38,6 @@ typedef struct transpose_sizes {
     int64_t shape[TORT_MAX_SPATIAL], padding[TORT_MAX_SPATIAL]; /* output_shape, output_padding */
 } transpose_sizes;
 
-static bool is_same(const tort_sliding *window) {
-    return window->auto_pad == TORT_PAD_SAME_UPPER || window->auto_pad == TORT_PAD_SAME_LOWER;
-}
-
 /* Reads the input Pads, which has no effect with SAME_*. */
 static tort_status read_pads(const tort_node_view *node, tort_sliding *window, bool *unknown, tort_error *error) {
     tort_numbers pads;
@@ -49,7 +45,7 @@ static tort_status read_pads(const tort_node_view *node, tort_sliding *window, b
     tort_status status = tort_read_numbers(node, TORT_CONV_PADS, "Pads", &pads, error);
     if (!status && pads.known != TORT_ABSENT) status = tort_check_entries(error, "Pads", pads.count, 2 * axes);
     *unknown = pads.known == TORT_UNKNOWN;
-    if (status || pads.known != TORT_KNOWN || is_same(window)) return status;
+    if (status || pads.known != TORT_KNOWN || tort_sliding_is_same(window)) return status;
     for (int32_t i = 0; i < 2 * axes; i++) {
         if (pads.values[i] < -INT32_MAX || pads.values[i] > INT32_MAX)
             return tort_fail(error, TORT_E_MODEL, "Pads[%d] is %" PRId64 ", expected -2147483647 to 2147483647", (int)i,
@@ -81,7 +77,7 @@ static tort_status output_dim(const tort_infer *infer, const tort_sliding *windo
     if (tort_dim_known(input) && input > (int64_t)1 << 31)
         return tort_fail(infer->error, TORT_E_MODEL, "the input has %" PRId64 " elements along spatial axis %d", input,
                          (int)axis);
-    if (is_same(window)) {
+    if (tort_sliding_is_same(window)) {
         *output = tort_dim_mul(dims, input, window->strides[axis]);
         return TORT_OK;
     }
@@ -169,7 +165,7 @@ static tort_status infer_conv_transpose(tort_infer *infer) {
 /* Computes the padding for output_shape or SAME_*; a negative total becomes 0, and outputs that no input reaches get
  * the bias alone. */
 static void place_padding(tort_sliding *window, const transpose_sizes *sizes) {
-    if (!sizes->shape_given && !is_same(window)) return;
+    if (!sizes->shape_given && !tort_sliding_is_same(window)) return;
     for (int32_t i = 0; i < window->axes; i++) {
         if (window->input[i] < 0 || window->output[i] < 0 || window->kernel[i] < 0) continue;
         int64_t total = (window->input[i] - 1) * window->strides[i] + sizes->padding[i] +
@@ -221,11 +217,6 @@ static bool source_row(const tort_sliding *window, const int64_t *out, int64_t k
     return true;
 }
 
-/* Smallest i >= 0 with i * stride >= distance. */
-static int64_t first_at(int64_t distance, int64_t stride) {
-    return distance > 0 ? (distance + stride - 1) / stride : 0;
-}
-
 static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
                           int64_t last, double *acc) {
     const tort_conv_params *p = loop->params;
@@ -240,8 +231,8 @@ static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, cons
         if (!source_row(window, out, k_row, &in_row)) continue;
         for (int64_t k = 0; k < kernel; k++) {
             const int64_t shift = k * window->dilations[x] - window->begin[x];
-            const int64_t from = first_at(first - shift, stride);
-            int64_t to = first_at(last - shift, stride);
+            const int64_t from = tort_sliding_first_at(first - shift, stride);
+            int64_t to = tort_sliding_first_at(last - shift, stride);
             if (to > input) to = input;
             if (to <= from) continue;
             for (int64_t c = group * channels; c < (group + 1) * channels; c++) {
@@ -267,31 +258,20 @@ static tort_status run_dynamic_pads(const tort_call *call) {
 
 #define CONV_TRANSPOSE(since_, until_, types_)                                                                         \
     {                                                                                                                  \
-        .domain = "", .name = "ConvTranspose", .since = since_, .until = until_, .inputs = "X:T W:T B?:T",             \
-        .outputs = "Y:T", .types = types_,                                                                             \
-        .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "       \
-                      "output_shape:ints pads:ints strides:ints",                                                      \
-        .params_size = sizeof(tort_conv_params), .infer = infer_conv_transpose, .resolve = resolve_conv_transpose,     \
-        .reference = run_conv_transpose                                                                                \
+        "", "ConvTranspose", since_, until_, "X:T W:T B?:T", "Y:T", types_,                                            \
+            "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "                 \
+            "output_shape:ints pads:ints strides:ints",                                                                \
+            .params_size = sizeof(tort_conv_params), infer_conv_transpose, resolve_conv_transpose, run_conv_transpose  \
     }
 
 const tort_op tort_ops_conv_transpose[] = {
     CONV_TRANSPOSE(1, 10, "T=floats"),
     CONV_TRANSPOSE(11, 21, "T=floats"),
     CONV_TRANSPOSE(22, TORT_NEWEST_OPSET, "T=floats13"),
-    {.domain = "com.microsoft",
-     .name = "ConvTransposeWithDynamicPads",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T Pads?:int64 B?:T",
-     .outputs = "Y:T",
-     .types = "T=floats",
-     .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
-                   "strides:ints",
-     .shape_inputs = 1u << TORT_CONV_PADS,
-     .params_size = sizeof(tort_conv_params),
-     .infer = infer_conv_transpose,
-     .resolve = resolve_conv_transpose,
-     .reference = run_dynamic_pads},
+    {"com.microsoft", "ConvTransposeWithDynamicPads", 1, 1, "X:T W:T Pads?:int64 B?:T", "Y:T", "T=floats",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
+     "strides:ints",
+     .shape_inputs = 1u << TORT_CONV_PADS, .params_size = sizeof(tort_conv_params), infer_conv_transpose,
+     resolve_conv_transpose, run_dynamic_pads},
     {0},
 };

@@ -81,7 +81,7 @@ static void along_line(const accumulation *a, int64_t first) {
     block values, sum;
     start(a, 1, &sum);
     for (int64_t done = 0; done < a->length; done += TORT_BLOCK) {
-        int64_t count = a->length - done < TORT_BLOCK ? a->length - done : TORT_BLOCK;
+        int64_t count = tort_block_count(a->length, done);
         int64_t at = first + (a->reverse ? a->length - done - count : done);
         load(a, at, count, &values);
         for (int64_t k = 0; k < count; k++) {
@@ -127,7 +127,7 @@ static void accumulate(void *arg, int64_t begin, int64_t end) {
         if (a->inner == 1) {
             along_line(a, first);
         } else {
-            across(a, first, a->inner - part < TORT_BLOCK ? a->inner - part : TORT_BLOCK);
+            across(a, first, tort_block_count(a->inner, part));
         }
     }
 }

@@ -191,18 +191,16 @@ static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const 
 static void deform_pixels(void *arg, int64_t begin, int64_t end) {
     const deform_job *job = arg;
     const tort_deform_conv_params *p = job->params;
-    const int64_t per_group = p->filters / p->group;
+    const int64_t per_group = p->filters / p->group, width = p->window.output[p->window.axes - 1];
     for (int64_t item = begin; item < end; item++) {
         const int64_t pixel = item % job->outputs;
-        int64_t out[TORT_MAX_SPATIAL], rest = pixel;
-        for (int32_t i = p->window.axes - 1; i >= 0; i--) {
-            out[i] = rest % p->window.output[i];
-            rest /= p->window.output[i];
-        }
+        int64_t out[TORT_MAX_SPATIAL];
+        tort_sliding_coordinates(&p->window, p->window.output, pixel / width, out);
+        out[p->window.axes - 1] = pixel % width;
         for (int64_t group = 0; group < p->group; group++)
             for (int64_t m = group * per_group; m < (group + 1) * per_group; m += TORT_BLOCK) {
                 const int64_t stop = (group + 1) * per_group;
-                deform_pixel(job, item / job->outputs, pixel, out, m, stop - m < TORT_BLOCK ? stop : m + TORT_BLOCK);
+                deform_pixel(job, item / job->outputs, pixel, out, m, m + tort_block_count(stop, m));
             }
     }
 }
@@ -225,11 +223,9 @@ static tort_status run_deform_conv(const tort_call *call) {
 
 #define DEFORM_CONV(since_, until_, types_)                                                                            \
     {                                                                                                                  \
-        .domain = "", .name = "DeformConv", .since = since_, .until = until_,                                          \
-        .inputs = "X:T W:T offset:T B?:T mask?:T", .outputs = "Y:T", .types = types_,                                  \
-        .attributes = "dilations:ints group:int=1 kernel_shape:ints offset_group:int=1 pads:ints strides:ints",        \
-        .params_size = sizeof(tort_deform_conv_params), .infer = infer_deform_conv, .resolve = resolve_deform_conv,    \
-        .reference = run_deform_conv                                                                                   \
+        "", "DeformConv", since_, until_, "X:T W:T offset:T B?:T mask?:T", "Y:T", types_,                              \
+            "dilations:ints group:int=1 kernel_shape:ints offset_group:int=1 pads:ints strides:ints",                  \
+            .params_size = sizeof(tort_deform_conv_params), infer_deform_conv, resolve_deform_conv, run_deform_conv    \
     }
 
 const tort_op tort_ops_deform_conv[] = {

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static tort_status infer_det(tort_infer *infer) {
+/* Checks that the last two axes of X are square matrices; Y lacks as many axes as the row's variant says. */
+static tort_status infer_square(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     infer->outputs[0].type = x->type;
     if (x->rank < 0) return TORT_OK;
@@ -13,7 +14,7 @@ static tort_status infer_det(tort_infer *infer) {
     tort_dim size;
     tort_status status = tort_dim_unify(infer->error, x->rank - 1, x->dims[x->rank - 2], x->dims[x->rank - 1], &size);
     if (status != TORT_OK) return status;
-    tort_infer_shape(infer, 0, x->type, x->rank - 2, x->dims);
+    tort_infer_shape(infer, 0, x->type, x->rank - infer->node->op->variant, x->dims);
     return TORT_OK;
 }
 
@@ -28,6 +29,14 @@ static tort_status resolve_det(tort_resolve *resolve) {
     return TORT_OK;
 }
 
+static void swap_rows(int64_t n, double *a, int64_t i, int64_t k) {
+    for (int64_t j = 0; i != k && j < n; j++) {
+        const double swapped = a[k * n + j];
+        a[k * n + j] = a[i * n + j];
+        a[i * n + j] = swapped;
+    }
+}
+
 /* Determinant of an n x n matrix, which is overwritten. */
 static double determinant(int64_t n, double *a) {
     double product = 1;
@@ -37,11 +46,7 @@ static double determinant(int64_t n, double *a) {
             if (fabs(a[i * n + k]) > fabs(a[pivot * n + k])) pivot = i;
         }
         if (a[pivot * n + k] == 0) return 0;
-        for (int64_t j = k; pivot != k && j < n; j++) {
-            double swapped = a[k * n + j];
-            a[k * n + j] = a[pivot * n + j];
-            a[pivot * n + j] = swapped;
-        }
+        swap_rows(n, a, pivot, k);
         product *= pivot != k ? -a[k * n + k] : a[k * n + k];
         for (int64_t i = k + 1; i < n; i++) {
             double factor = a[i * n + k] / a[k * n + k];
@@ -64,28 +69,11 @@ static tort_status run_det(const tort_call *call) {
 
 /* ---- Inverse ----------------------------------------------------------------------------------------------------- */
 
-static tort_status infer_inverse(tort_infer *infer) {
-    const tort_info *x = &infer->node->inputs[0];
-    tort_dim size;
-    tort_infer_same(infer, 0, 0);
-    if (x->rank < 0) return TORT_OK;
-    if (x->rank < 2) return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d, expected 2 or more", x->rank);
-    return tort_dim_unify(infer->error, x->rank - 1, x->dims[x->rank - 2], x->dims[x->rank - 1], &size);
-}
-
 /* Scratch: two matrices of doubles, the input and its inverse. */
 static tort_status resolve_inverse(tort_resolve *resolve) {
     tort_status status = resolve_det(resolve);
     if (status || tort_mul_size(resolve->scratch_bytes, 2, &resolve->scratch_bytes)) return status;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
-}
-
-static void swap_rows(int64_t n, double *a, int64_t i, int64_t k) {
-    for (int64_t j = 0; i != k && j < n; j++) {
-        const double swapped = a[k * n + j];
-        a[k * n + j] = a[i * n + j];
-        a[i * n + j] = swapped;
-    }
 }
 
 /* row += factor * other, of a matrix of n columns. */
@@ -129,10 +117,10 @@ static tort_status run_inverse(const tort_call *call) {
 }
 
 const tort_op tort_ops_det[] = {
-    {"com.microsoft", "Inverse", 1, 1, "X:T", "Y:T", "T=floats", "", .infer = infer_inverse, .resolve = resolve_inverse,
-     .reference = run_inverse},
-    {"", "Det", 11, 21, "X:T", "Y:T", "T=floats", "", .infer = infer_det, .resolve = resolve_det, .reference = run_det},
-    {"", "Det", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .infer = infer_det, .resolve = resolve_det,
-     .reference = run_det},
+    {"com.microsoft", "Inverse", 1, 1, "X:T", "Y:T", "T=floats", "", .infer = infer_square, resolve_inverse,
+     run_inverse},
+    {"", "Det", 11, 21, "X:T", "Y:T", "T=floats", "", .variant = 2, 0, infer_square, resolve_det, run_det},
+    {"", "Det", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "", .variant = 2, 0, infer_square, resolve_det,
+     run_det},
     {0},
 };

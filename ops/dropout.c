@@ -3,7 +3,7 @@
  * Training mode is is_test=0 before opset 7, and an input from 12 on; opsets 7 to 11 only infer. The mask is true for
  * kept elements, which are scaled by 1 / (1 - ratio) to keep the mean. */
 #include "ops/dropout.h"
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <string.h>
@@ -29,12 +29,10 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
 /* Sets *ratio to the share of elements to drop; 0 outside training mode. */
 static tort_status ratio_of(const tort_call *call, double *ratio) {
     const tort_dropout_params *params = call->params;
-    bool training = params->is_training;
-    *ratio = params->by_inputs ? 0.5 : params->ratio;
-    if (params->by_inputs && call->input_count > 1 && tort_present(&call->inputs[1]))
-        tort_load_doubles(call->inputs[1].type, call->inputs[1].data, 0, 1, ratio);
-    if (params->by_inputs && call->input_count > 2 && tort_present(&call->inputs[2]))
-        training = *(const uint8_t *)call->inputs[2].data;
+    const tort_tensor *given = params->by_inputs ? tort_call_input(call, 1) : NULL;
+    const tort_tensor *mode = params->by_inputs ? tort_call_input(call, 2) : NULL;
+    const bool training = mode ? *(const uint8_t *)mode->data : params->is_training;
+    *ratio = given ? tort_element_at(given, 0) : params->by_inputs ? 0.5 : params->ratio;
     if (!training) *ratio = 0;
     if (*ratio >= 0 && *ratio < 1) return TORT_OK;
     return tort_fail(call->error, TORT_E_RUN, "ratio is %g, expected a number from 0 to below 1", *ratio);
@@ -47,17 +45,15 @@ static void drop(const tort_call *call, double ratio, const tort_tensor *mask) {
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
     for (int64_t i = 0; i < count; i++) {
-        double value, kept = tort_generator_uniform(&generator) >= ratio;
-        tort_load_doubles(x->type, x->data, i, 1, &value);
-        value = kept * value * (1 / (1 - ratio));
+        const double kept = tort_generator_uniform(&generator) >= ratio;
+        const double value = kept * tort_element_at(x, i) * (1 / (1 - ratio));
         tort_store_doubles(out->type, out->data, i, 1, &value);
         if (mask) tort_store_doubles(mask->type, mask->data, i, 1, &kept);
     }
 }
 
 static tort_status run_dropout(const tort_call *call) {
-    const tort_tensor *x = &call->inputs[0];
-    const tort_tensor *mask = call->output_count > 1 && tort_present(&call->outputs[1]) ? &call->outputs[1] : NULL;
+    const tort_tensor *x = &call->inputs[0], *mask = tort_call_output(call, 1);
     double ratio;
     tort_status status = ratio_of(call, &ratio);
     if (status != TORT_OK) return status;
@@ -71,29 +67,20 @@ static tort_status run_dropout(const tort_call *call) {
     return TORT_OK;
 }
 
+#define BY_DROPOUT                                                                                                     \
+    .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout
+
 const tort_op tort_ops_dropout[] = {
     {"", "Dropout", 1, 5, "data:T", "output:T mask?:T", "T=floats",
-     "consumed_inputs:ints is_test:int=0 ratio:float=0.5", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(tort_dropout_params), .infer = infer_dropout, .resolve = resolve_dropout,
-     .reference = run_dropout},
-    {"", "Dropout", 6, 6, "data:T", "output:T mask?:T", "T=floats", "is_test:int=0 ratio:float=0.5",
-     .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
-    {"", "Dropout", 7, 9, "data:T", "output:T mask?:T", "T=floats", "ratio:float=0.5", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(tort_dropout_params), .infer = infer_dropout, .resolve = resolve_dropout,
-     .reference = run_dropout},
-    {"", "Dropout", 10, 11, "data:T", "output:T mask?:T1", "T=floats T1=bool", "ratio:float=0.5",
-     .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
+     "consumed_inputs:ints is_test:int=0 ratio:float=0.5", BY_DROPOUT},
+    {"", "Dropout", 6, 6, "data:T", "output:T mask?:T", "T=floats", "is_test:int=0 ratio:float=0.5", BY_DROPOUT},
+    {"", "Dropout", 7, 9, "data:T", "output:T mask?:T", "T=floats", "ratio:float=0.5", BY_DROPOUT},
+    {"", "Dropout", 10, 11, "data:T", "output:T mask?:T1", "T=floats T1=bool", "ratio:float=0.5", BY_DROPOUT},
     {"", "Dropout", 12, 12, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats T1=floats T2=bool",
-     "seed:int", .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
+     "seed:int", BY_DROPOUT},
     {"", "Dropout", 13, 21, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats13 T1=floats T2=bool",
-     "seed:int", .flags = TORT_OP_RANDOM, .params_size = sizeof(tort_dropout_params), .infer = infer_dropout,
-     .resolve = resolve_dropout, .reference = run_dropout},
+     "seed:int", BY_DROPOUT},
     {"", "Dropout", 22, TORT_NEWEST_OPSET, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2",
-     "T=floats13|float8 T1=floats13|float8 T2=bool", "seed:int", .flags = TORT_OP_RANDOM,
-     .params_size = sizeof(tort_dropout_params), .infer = infer_dropout, .resolve = resolve_dropout,
-     .reference = run_dropout},
+     "T=floats13|float8 T1=floats13|float8 T2=bool", "seed:int", BY_DROPOUT},
     {0},
 };

@@ -251,8 +251,7 @@ static tort_status resolve_einsum(tort_resolve *resolve) {
     for (int32_t o = 0; o < equation.operand_count; o++)
         resolve_operand(&node->inputs[o], &equation.operands[o], number, &params->operands[o], &params->uses[o]);
     for (int32_t i = 0; i < equation.output_rank; i++) params->in_output[number[equation.output[i]]] = true;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (!tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     resolve_output(&equation, number, params);
     return count_scratch(resolve, params);
 }

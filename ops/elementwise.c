@@ -45,7 +45,7 @@ static void map_blocks(void *arg, int64_t begin, int64_t end) {
         run->map->doubles(run->params, last - first, (const double *)run->x + first, (double *)run->y + first);
     } else {
         for (int64_t at = first; at < last; at += TORT_BLOCK) {
-            map_block(run, at, last - at < TORT_BLOCK ? last - at : TORT_BLOCK);
+            map_block(run, at, tort_block_count(last, at));
         }
     }
 }
@@ -111,8 +111,7 @@ tort_status tort_infer_compare_old(tort_infer *infer) {
     return status;
 }
 
-/* Input B followed by its trailing dimensions of 1, so that it broadcasts by numpy's rule. */
-static tort_tensor aligned_b(const tort_call *call) {
+tort_tensor tort_aligned_b(const tort_call *call) {
     tort_tensor b = call->inputs[1];
     const tort_binary *params = call->params;
     for (int32_t i = 0; i < params->trailing; i++) b.dims[b.rank++] = 1;
@@ -144,7 +143,7 @@ static void pair_row_small(void *arg, const tort_loop *loop, int64_t first, int6
     } out;
     int64_t a_step = loop->steps[0], b_step = loop->steps[1];
     for (int64_t at = 0; at < count; at += TORT_BLOCK) {
-        int64_t n = count - at < TORT_BLOCK ? count - at : TORT_BLOCK;
+        int64_t n = tort_block_count(count, at);
         tort_load_floats(run->type, run->a, offsets[0] + at * a_step, a_step ? n : 1, a);
         tort_load_floats(run->type, run->b, offsets[1] + at * b_step, b_step ? n : 1, b);
         if (run->out_type == TORT_BOOL) {
@@ -176,7 +175,7 @@ static void pair_piece(void *arg, const tort_loop *loop, int64_t first, int64_t 
 
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
     const tort_tensor *out = &call->outputs[0];
-    tort_tensor inputs[2] = {call->inputs[0], aligned_b(call)};
+    tort_tensor inputs[2] = {call->inputs[0], tort_aligned_b(call)};
     tort_loop loop = tort_loop_broadcast(out, inputs, 2);
     bool small = tort_type_is_small_float(inputs[0].type);
     pair_run run = {.loop = pair->loops[small ? TORT_FLOAT : inputs[0].type],

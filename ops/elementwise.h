@@ -69,6 +69,8 @@ tort_status tort_check_fits(const tort_infer *infer, int32_t trailing);
 tort_status tort_infer_binary_old(tort_infer *infer);
 tort_status tort_infer_compare_old(tort_infer *infer);
 
+/* Input B followed by its trailing dimensions of 1, so that it broadcasts by numpy's rule. */
+tort_tensor tort_aligned_b(const tort_call *call);
 /* Computes output 0 from inputs 0 and 1. */
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair);
 

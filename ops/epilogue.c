@@ -2,7 +2,7 @@
  *
  * The loop runs over a result already rounded to its type, as separate operators would have rounded it. */
 #include "ops/epilogue.h"
-#include "ops/numeric.h"
+#include "ops/extent.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -168,18 +168,11 @@ typedef struct epilogue_job {
     int64_t columns;                 /* elements of bias */
 } epilogue_job;
 
-/* values += elements first .. first+count-1 of a tensor. */
-static void add_elements(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
-    double other[TORT_BLOCK];
-    tort_load_doubles(tensor->type, tensor->data, first, count, other);
-    for (int64_t i = 0; i < count; i++) values[i] += other[i];
-}
-
 static void add_bias(const epilogue_job *job, int64_t first, int64_t count, double *values) {
     while (count > 0) {
         const int64_t column = first % job->columns, left = job->columns - column;
         const int64_t length = count < left ? count : left;
-        add_elements(job->bias, column, length, values);
+        tort_add_elements(job->bias, column, length, values);
         values += length;
         first += length;
         count -= length;
@@ -190,10 +183,10 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     const epilogue_job *job = arg;
     double values[TORT_BLOCK];
     for (int64_t first = begin; first < end; first += TORT_BLOCK) {
-        const int64_t count = end - first < TORT_BLOCK ? end - first : TORT_BLOCK;
+        const int64_t count = tort_block_count(end, first);
         tort_load_doubles(job->y->type, job->y->data, first, count, values);
         if (job->bias) add_bias(job, first, count, values);
-        if (job->z) add_elements(job->z, first, count, values);
+        if (job->z) tort_add_elements(job->z, first, count, values);
         for (int64_t i = 0; i < count; i++) values[i] = tort_epilogue_activate(job->epilogue, values[i]);
         tort_store_doubles(job->y->type, job->y->data, first, count, values);
     }

@@ -1,4 +1,4 @@
-/* extent.h - products of dimensions, blocks of loops, single elements: helpers for the loops of many families. */
+/* extent.h - products of dimensions, single elements: helpers for the loops of many families. */
 #ifndef TORT_OPS_EXTENT_H
 #define TORT_OPS_EXTENT_H
 
@@ -13,11 +13,6 @@ static inline int64_t tort_extent(const int64_t *dims, int32_t begin, int32_t en
     for (int32_t i = begin; i < end; i++)
         if (__builtin_mul_overflow(product, dims[i], &product)) product = INT64_MAX;
     return product;
-}
-
-/* Number of elements in the block that starts at `first` of `total`: at most TORT_BLOCK. */
-static inline int64_t tort_block_count(int64_t total, int64_t first) {
-    return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
 }
 
 /* Copies an element of 1, 2, 4, 8 or 16 bytes; constant sizes compile to plain moves. */
@@ -37,6 +32,13 @@ static inline double tort_element_at(const tort_tensor *tensor, int64_t i) {
     double value;
     tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
     return value;
+}
+
+/* values += elements first .. first+count-1 of a tensor, at most TORT_BLOCK. */
+static inline void tort_add_elements(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
+    double other[TORT_BLOCK];
+    tort_load_doubles(tensor->type, tensor->data, first, count, other);
+    for (int64_t i = 0; i < count; i++) values[i] += other[i];
 }
 
 /* Dot product, in four partial sums so that the compiler can vectorize it. */

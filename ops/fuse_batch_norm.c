@@ -3,7 +3,7 @@
  * eps).
  *
  * The scaled weights are derived from the model's whenever a kernel packs or uploads them. Read next: batch_norm.c. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "runtime/pattern.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct scaling {
 static void scale_run(const scaling *s, const void *source, void *out, int64_t first, double factor) {
     double block[TORT_BLOCK];
     for (int64_t done = 0; done < s->inner; done += TORT_BLOCK) {
-        const int64_t count = s->inner - done < TORT_BLOCK ? s->inner - done : TORT_BLOCK;
+        const int64_t count = tort_block_count(s->inner, done);
         tort_load_doubles(s->type, source, first + done, count, block);
         for (int64_t i = 0; i < count; i++) block[i] *= factor;
         tort_store_doubles(s->type, out, first + done, count, block);
@@ -31,7 +31,7 @@ static void scale_run(const scaling *s, const void *source, void *out, int64_t f
 static void scale_row(const scaling *s, const void *source, void *out, int64_t first, const double *factors) {
     double block[TORT_BLOCK];
     for (int64_t done = 0; done < s->channels; done += TORT_BLOCK) {
-        const int64_t count = s->channels - done < TORT_BLOCK ? s->channels - done : TORT_BLOCK;
+        const int64_t count = tort_block_count(s->channels, done);
         tort_load_doubles(s->type, source, first + done, count, block);
         for (int64_t i = 0; i < count; i++) block[i] *= factors[done + i];
         tort_store_doubles(s->type, out, first + done, count, block);
@@ -68,12 +68,6 @@ static bool read_list(tort_match *match, const char *name, int64_t channels, tor
     return tort_match_constant(match, name, list) && list->rank == 1 && list->dims[0] == channels;
 }
 
-static double number_of(const tort_tensor *list, int64_t i) {
-    double number;
-    tort_load_doubles(list->type, list->data, i, 1, &number);
-    return number;
-}
-
 #define LARGEST_HALF_FACTOR 256 /* for 16-bit weights, which must not overflow */
 
 /* Fills the factors, and the shifts, which are added to the scaled product; b (NULL: none) has one number or one per
@@ -89,9 +83,9 @@ static bool read_factors(tort_match *match, int64_t channels, const tort_tensor 
         return false;
     const bool half = tort_type_bits(tort_match_info(match, "w")->type) == 16;
     for (int64_t i = 0; i < channels; i++) {
-        const double bias = b ? beta * number_of(b, tort_count(b) == 1 ? 0 : i) : 0;
-        factors[i] = number_of(&scale, i) / sqrt(number_of(&variance, i) + epsilon);
-        shifts[i] = (bias - number_of(&mean, i)) * factors[i] + number_of(&shift, i);
+        const double bias = b ? beta * tort_element_at(b, tort_count(b) == 1 ? 0 : i) : 0;
+        factors[i] = tort_element_at(&scale, i) / sqrt(tort_element_at(&variance, i) + epsilon);
+        shifts[i] = (bias - tort_element_at(&mean, i)) * factors[i] + tort_element_at(&shift, i);
         if (!isfinite(factors[i]) || (half && fabs(factors[i]) > LARGEST_HALF_FACTOR)) return false;
     }
     return true;

@@ -3,11 +3,11 @@
  *
  * They apply one after the other: a Conv and an Add become a FusedConv with Z; a Relu behind it sets its activation.
  * Read next: epilogue.h, fuse_batch_norm.c. */
+#include "ops/activation.h"
 #include "ops/epilogue.h"
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "runtime/pattern.h"
 
-#include <float.h>
 #include <math.h>
 
 /* ---- bias -------------------------------------------------------------------------------------------------------- */
@@ -73,28 +73,16 @@ static bool build_siblings(tort_match *match) {
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-/* Value of an absent bound: infinity before version 11, then the largest number of the type; 0: no known float type. */
-static float no_bound(const tort_node_view *clip, tort_type type) {
-    if (clip->op->since < 11) return INFINITY;
-    switch (type) {
-    case TORT_FLOAT: return FLT_MAX;
-    case TORT_FLOAT16: return 65504.0f;
-    case TORT_BFLOAT16: return 0x1.fep127f;
-    default: return 0;
-    }
-}
-
 /* Reads a bound of Clip: an input from version 11 on, an attribute before. False if it is not a known number or no
  * float is equal to it. */
 static bool clip_bound(tort_match *match, const char *input, const char *attribute, float sign, float *bound) {
     const tort_node_view clip = tort_match_node(match, "y");
     const tort_attribute *given = tort_attr(&clip, attribute);
     tort_tensor tensor;
-    double number;
-    *bound = given ? given->u.f : sign * no_bound(&clip, tort_match_info(match, "c")->type);
-    if (!tort_match_info(match, input)) return given || *bound != 0;
+    *bound = given ? given->u.f : sign * tort_clip_largest(clip.op, tort_match_info(match, "c")->type);
+    if (!tort_match_info(match, input)) return given || clip.op->since < 11 || isfinite(*bound);
     if (!tort_match_constant(match, input, &tensor) || tort_count(&tensor) != 1) return false;
-    tort_load_doubles(tensor.type, tensor.data, 0, 1, &number);
+    const double number = tort_element_at(&tensor, 0);
     *bound = (float)number;
     return (double)*bound == number; /* attributes are floats */
 }

@@ -2,7 +2,7 @@
  * RMSNormalization.
  *
  * Read next: norm_axis.c. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "runtime/pattern.h"
 
 #include <float.h>
@@ -43,13 +43,12 @@ static bool build_layer_norm(tort_match *match) {
 static bool build_rms_norm(tort_match *match) {
     const tort_info *x = tort_match_info(match, "x");
     tort_tensor epsilon;
-    double number;
     if (x->rank < 1 || !tort_match_same_shape(match, "x", "y")) return false;
     const int64_t axes = trailing_axes(match, "v", "axes", x->rank);
     if (!axes || tort_match_info(match, "scale")->rank > axes) return false;
     if (!tort_match_constant(match, "epsilon", &epsilon) || tort_count(&epsilon) != 1) return false;
-    tort_load_doubles(epsilon.type, epsilon.data, 0, 1, &number);
-    return tort_match_set_int(match, "axis", -axes) && tort_match_set_float(match, "epsilon", (float)number);
+    return tort_match_set_int(match, "axis", -axes) &&
+           tort_match_set_float(match, "epsilon", (float)tort_element_at(&epsilon, 0));
 }
 
 #define ROOT " v=ReduceMean{keepdims=1}(p,#axes?) e=Add(v,#epsilon) s=Sqrt(e) "

@@ -6,7 +6,7 @@
  * The fused sum is one of integers and rounds once, so that results may differ by one step of the output's scale. An
  * activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c, integer_conv.c,
  * integer_matmul.c. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "runtime/pattern.h"
 
 #include <math.h>
@@ -14,9 +14,7 @@
 
 /* Number i of a list, or its only one. */
 static double number_of(const tort_tensor *list, int64_t i) {
-    double number;
-    tort_load_doubles(list->type, list->data, tort_count(list) == 1 ? 0 : i, 1, &number);
-    return number;
+    return tort_element_at(list, tort_count(list) == 1 ? 0 : i);
 }
 
 /* Reads a constant of one number and replaces it by a scalar, as the fused operator needs it. An absent zero point

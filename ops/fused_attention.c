@@ -178,8 +178,7 @@ static tort_status resolve_attention(tort_resolve *resolve) {
     p->keep_where = tort_attr_int(node, "keep_where") != 0;
     p->nan_to_zero = tort_attr_int(node, "nan_to_zero") != 0;
     read_sizes(node, p);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     p->q = read_strides(node, Q);
     p->k = read_strides(node, K);
     p->v = read_strides(node, V);
@@ -284,18 +283,9 @@ static tort_status run_attention(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_fused_attention[] = {
-    {.domain = "tinyort",
-     .name = "FusedAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "Q:T K:T V:T mask?:T keep?:bool",
-     .outputs = "Y:T",
-     .types = "T=floats13",
-     .attributes = "scale:float=1 fill:float=0 keep_where:int=1 nan_to_zero:int=0 q_perm:ints k_perm:ints v_perm:ints "
-                   "y_perm:ints",
-     .params_size = sizeof(tort_fused_attention_params),
-     .infer = infer_attention,
-     .resolve = resolve_attention,
-     .reference = run_attention},
+    {"tinyort", "FusedAttention", 1, 1, "Q:T K:T V:T mask?:T keep?:bool", "Y:T", "T=floats13",
+     "scale:float=1 fill:float=0 keep_where:int=1 nan_to_zero:int=0 q_perm:ints k_perm:ints v_perm:ints "
+     "y_perm:ints",
+     .params_size = sizeof(tort_fused_attention_params), infer_attention, resolve_attention, run_attention},
     {0},
 };

@@ -175,11 +175,6 @@ static tort_status gather_elements(const tort_call *call) {
 
 /* ---- GatherND ---------------------------------------------------------------------------------------------------- */
 
-/* GatherND-11 has no batch_dims: it reads as 0. */
-static int64_t batch_dims(const tort_node_view *node) {
-    return tort_attr_int(node, "batch_dims");
-}
-
 static tort_status check_batch(const tort_infer *infer, int64_t batch) {
     const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
     if (indices->rank < 1 || data->rank < 1)
@@ -198,7 +193,7 @@ static tort_status check_batch(const tort_infer *infer, int64_t batch) {
 
 static tort_status infer_gather_nd(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
-    const int64_t batch = batch_dims(infer->node);
+    const int64_t batch = tort_attr_int(infer->node, "batch_dims"); /* 0 in GatherND-11, which has none */
     tort_dim dims[TORT_MAX_RANK];
     infer->outputs[0].type = data->type;
     if (data->rank < 0 || indices->rank < 0) return TORT_OK;
@@ -222,7 +217,7 @@ static tort_status infer_gather_nd(tort_infer *infer) {
 
 static tort_status resolve_gather_nd(tort_resolve *resolve) {
     const tort_info *data = &resolve->node->inputs[0], *indices = &resolve->node->inputs[1];
-    const int32_t batch = (int32_t)batch_dims(resolve->node);
+    const int32_t batch = (int32_t)tort_attr_int(resolve->node, "batch_dims");
     tort_gather_nd_params *params = resolve->params;
     if (!tort_shape_known(data) || !tort_shape_known(indices)) return TORT_OK;
     const int32_t indexed_end = batch + (int32_t)indices->dims[indices->rank - 1];
@@ -276,36 +271,30 @@ static tort_status gather_nd(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define BY_GATHER_ND                                                                                                   \
+    .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd
+#define BY_GATHER                                                                                                      \
+    .flags = TORT_OP_PICKS | TORT_OP_PARTS, .params_size = sizeof(tort_gather_params), infer_gather, resolve_gather,   \
+    gather
+
 const tort_op tort_ops_gather[] = {
-    {"", "Gather", 1, 10, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0",
-     .flags = TORT_OP_PICKS | TORT_OP_PARTS, .params_size = sizeof(tort_gather_params), .infer = infer_gather,
-     .resolve = resolve_gather, .reference = gather},
-    {"", "Gather", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0",
-     .flags = TORT_OP_PICKS | TORT_OP_PARTS, .params_size = sizeof(tort_gather_params), .infer = infer_gather,
-     .resolve = resolve_gather, .reference = gather},
+    {"", "Gather", 1, 10, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", BY_GATHER},
+    {"", "Gather", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", BY_GATHER},
     {"", "Gather", 13, TORT_NEWEST_OPSET, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64", "axis:int=0",
-     .flags = TORT_OP_PICKS | TORT_OP_PARTS, .params_size = sizeof(tort_gather_params), .infer = infer_gather,
-     .resolve = resolve_gather, .reference = gather},
+     BY_GATHER},
     {"", "GatherElements", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0",
-     .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_elements_params), .infer = infer_gather_elements,
-     .resolve = resolve_gather_elements, .reference = gather_elements},
+     .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_elements_params), infer_gather_elements,
+     resolve_gather_elements, gather_elements},
     {"", "GatherElements", 13, TORT_NEWEST_OPSET, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64",
-     "axis:int=0", .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_elements_params),
-     .infer = infer_gather_elements, .resolve = resolve_gather_elements, .reference = gather_elements},
-    {"", "GatherND", 11, 11, "data:T indices:int64", "output:T", "T=all", "", .flags = TORT_OP_PICKS,
-     .params_size = sizeof(tort_gather_nd_params), .infer = infer_gather_nd, .resolve = resolve_gather_nd,
-     .reference = gather_nd},
-    {"", "GatherND", 12, 12, "data:T indices:int64", "output:T", "T=all", "batch_dims:int=0", .flags = TORT_OP_PICKS,
-     .params_size = sizeof(tort_gather_nd_params), .infer = infer_gather_nd, .resolve = resolve_gather_nd,
-     .reference = gather_nd},
+     "axis:int=0", .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_elements_params), infer_gather_elements,
+     resolve_gather_elements, gather_elements},
+    {"", "GatherND", 11, 11, "data:T indices:int64", "output:T", "T=all", "", BY_GATHER_ND},
+    {"", "GatherND", 12, 12, "data:T indices:int64", "output:T", "T=all", "batch_dims:int=0", BY_GATHER_ND},
     {"", "GatherND", 13, TORT_NEWEST_OPSET, "data:T indices:int64", "output:T", "T=all13", "batch_dims:int=0",
-     .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_nd_params), .infer = infer_gather_nd,
-     .resolve = resolve_gather_nd, .reference = gather_nd},
+     BY_GATHER_ND},
     {"com.microsoft", "TorchEmbedding", 1, 1, "weight:T indices:int64 padding_idx?:int64 scale_grad_by_freq?:bool",
-     "Y:T", "T=numeric13", "", .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_params), .infer = infer_gather,
-     .resolve = resolve_gather, .reference = gather},
-    {"com.microsoft", "GatherND", 1, 1, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "",
-     .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_nd_params), .infer = infer_gather_nd,
-     .resolve = resolve_gather_nd, .reference = gather_nd},
+     "Y:T", "T=numeric13", "", .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_params), infer_gather,
+     resolve_gather, gather},
+    {"com.microsoft", "GatherND", 1, 1, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "", BY_GATHER_ND},
     {0},
 };

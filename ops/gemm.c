@@ -135,7 +135,7 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
     uint64_t integers[TORT_BLOCK];
     for (int64_t r = begin; r < end; r++)
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
-            const int64_t columns = p->n - first < TORT_BLOCK ? p->n - first : TORT_BLOCK;
+            const int64_t columns = tort_block_count(p->n, first);
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
@@ -184,9 +184,8 @@ static tort_status run_fused_gemm(const tort_call *call) {
 #define ATTRIBUTES "alpha:float=1.0 beta:float=1.0 transA:int=0 transB:int=0"
 #define GEMM(since_, until_, inputs_, types_, attributes_)                                                             \
     {                                                                                                                  \
-        .domain = "", .name = "Gemm", .since = since_, .until = until_, .inputs = inputs_, .outputs = "Y:T",           \
-        .types = types_, .attributes = attributes_, .params_size = sizeof(tort_gemm_params), .infer = infer_gemm,      \
-        .resolve = resolve_gemm, .reference = run_gemm                                                                 \
+        "", "Gemm", since_, until_, inputs_, "Y:T", types_, attributes_, .params_size = sizeof(tort_gemm_params),      \
+                                                                         infer_gemm, resolve_gemm, run_gemm            \
     }
 
 const tort_op tort_ops_gemm[] = {
@@ -196,29 +195,10 @@ const tort_op tort_ops_gemm[] = {
     GEMM(9, 10, "A:T B:T C:T", "T=high", ATTRIBUTES),
     GEMM(11, 12, "A:T B:T C?:T", "T=high", ATTRIBUTES),
     GEMM(13, TORT_NEWEST_OPSET, "A:T B:T C?:T", "T=high13", ATTRIBUTES),
-    {.domain = "tinyort",
-     .name = "FusedGemm",
-     .since = 1,
-     .until = 1,
-     .inputs = "A:T B:T C?:T Z?:T",
-     .outputs = "Y:T",
-     .types = "T=floats13",
-     .attributes = ATTRIBUTES " " TORT_EPILOGUE_ATTRIBUTES,
-     .params_size = sizeof(tort_gemm_params),
-     .infer = infer_fused_gemm,
-     .resolve = resolve_fused_gemm,
-     .reference = run_fused_gemm},
-    {.domain = "com.microsoft",
-     .name = "FusedGemm",
-     .since = 1,
-     .until = 1,
-     .inputs = "A:T B:T C?:T",
-     .outputs = "Y:T",
-     .types = "T=float16|float|double|uint32|uint64|int32|int64",
-     .attributes = ATTRIBUTES " activation:string activation_alpha:float activation_beta:float activation_gamma:float",
-     .params_size = sizeof(tort_gemm_params),
-     .infer = infer_gemm,
-     .resolve = resolve_activated_gemm,
-     .reference = run_fused_gemm},
+    {"tinyort", "FusedGemm", 1, 1, "A:T B:T C?:T Z?:T", "Y:T", "T=floats13", ATTRIBUTES " " TORT_EPILOGUE_ATTRIBUTES,
+     .params_size = sizeof(tort_gemm_params), infer_fused_gemm, resolve_fused_gemm, run_fused_gemm},
+    {"com.microsoft", "FusedGemm", 1, 1, "A:T B:T C?:T", "Y:T", "T=float16|float|double|uint32|uint64|int32|int64",
+     ATTRIBUTES " activation:string activation_alpha:float activation_beta:float activation_gamma:float",
+     .params_size = sizeof(tort_gemm_params), infer_gemm, resolve_activated_gemm, run_fused_gemm},
     {0},
 };

@@ -1,7 +1,7 @@
 /* generate.c - operators that make a tensor of a few numbers: EyeLike, Range, OneHot. */
 #include "ops/generate.h"
 
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
 
@@ -126,9 +126,7 @@ static tort_status range_reference(const tort_call *call) {
     tort_type type = output->type;
     int64_t count = output->dims[0];
     if (tort_type_is_float(type)) {
-        double start, delta = 1;
-        tort_load_doubles(type, call->inputs[0].data, 0, 1, &start);
-        if (step) tort_load_doubles(type, step->data, 0, 1, &delta);
+        const double start = tort_element_at(&call->inputs[0], 0), delta = step ? tort_element_at(step, 0) : 1;
         for (int64_t i = 0; i < count; i++) {
             double value = start + (double)i * delta;
             tort_store_doubles(type, output->data, i, 1, &value);
@@ -189,7 +187,7 @@ static tort_status one_hot_reference(const tort_call *call) {
     for (int32_t k = axis; k < indices->rank; k++) inner *= indices->dims[k];
     tort_fill_elements(output->type, output->data, 0, tort_count(output), values->data, 0);
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
-        int64_t block[TORT_BLOCK], size = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        int64_t block[TORT_BLOCK], size = tort_block_count(count, first);
         tort_load_integers(indices->type, indices->data, first, size, block);
         for (int64_t k = 0; k < size; k++) {
             int64_t hot = block[k], at = first + k;
@@ -208,8 +206,7 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define EYE_LIKE(SINCE, UNTIL, NUMBERS)                                                                                \
     {                                                                                                                  \
         "", "EyeLike", SINCE, UNTIL, "input:T1", "output:T2", "T1=" NUMBERS "|bool T2=" NUMBERS "|bool",               \
-            "dtype:int(T2) k:int=0", .params_size = sizeof(tort_eye_params), .infer = eye_infer,                       \
-                                     .resolve = eye_resolve, .reference = eye_reference                                \
+            "dtype:int(T2) k:int=0", .params_size = sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference     \
     }
 #define RANGE(SINCE, UNTIL, T, ATTRIBUTES)                                                                             \
     {                                                                                                                  \
@@ -221,8 +218,8 @@ static tort_status one_hot_reference(const tort_call *call) {
     {                                                                                                                  \
         "", "OneHot", SINCE, UNTIL, "indices:T1 depth:T2 values:T3", "output:T3", "T1=numeric T2=numeric T3=" ALL,     \
             "axis:int=-1", .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY,                                            \
-                           .params_size = sizeof(tort_one_hot_params), .infer = one_hot_infer,                         \
-                           .resolve = one_hot_resolve, .reference = one_hot_reference                                  \
+                           .params_size = sizeof(tort_one_hot_params), one_hot_infer, one_hot_resolve,                 \
+                           one_hot_reference                                                                           \
     }
 
 const tort_op tort_ops_generate[] = {

@@ -48,12 +48,8 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return tort_operands_resolve(resolve, 3, linear_operands, tort_resolve_conv);
 }
 
-static bool is_last(const tort_node_view *node) {
-    return tort_attr_int(node, "channels_last") != 0;
-}
-
 static tort_status infer_either(tort_infer *infer) {
-    return tort_planar_infer(infer, is_last(infer->node), infer_linear);
+    return tort_planar_infer(infer, tort_channels_last(infer->node), infer_linear);
 }
 
 tort_status tort_either_conv_size(const tort_node_view *node, const tort_either_conv *params, size_t *scratch,
@@ -64,7 +60,7 @@ tort_status tort_either_conv_size(const tort_node_view *node, const tort_either_
 
 static tort_status resolve_either(tort_resolve *resolve) {
     tort_either_conv *params = resolve->params;
-    params->channels_last = is_last(resolve->node);
+    params->channels_last = tort_channels_last(resolve->node);
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->conv, resolve_linear);
     return status ? status : tort_either_conv_size(resolve->node, params, &resolve->scratch_bytes, resolve->error);
 }
@@ -144,19 +140,16 @@ const tort_op tort_ops_integer_conv[] = {
     {"", "ConvInteger", 10, TORT_NEWEST_OPSET, "x:T1 w:T2 x_zero_point?:T1 w_zero_point?:T2", "y:T3",
      "T1=int8|uint8 T2=int8|uint8 T3=int32",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints",
-     .params_size = sizeof(tort_conv_params), .infer = infer_integer, .resolve = resolve_integer,
-     .reference = run_integer},
+     .params_size = sizeof(tort_conv_params), infer_integer, resolve_integer, run_integer},
     {"", "QLinearConv", 10, TORT_NEWEST_OPSET,
      "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints",
-     .params_size = sizeof(tort_conv_params), .infer = infer_linear, .resolve = resolve_linear,
-     .reference = run_linear},
+     .params_size = sizeof(tort_conv_params), infer_linear, resolve_linear, run_linear},
     {"com.microsoft", "QLinearConv", 1, 1,
      "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
      "auto_pad:string=NOTSET channels_last:int=0 dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints",
-     .params_size = sizeof(tort_either_conv), .infer = infer_either, .resolve = resolve_either,
-     .reference = run_either},
+     .params_size = sizeof(tort_either_conv), infer_either, resolve_either, run_either},
     {0},
 };

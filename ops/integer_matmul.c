@@ -5,7 +5,6 @@
  * sum of MatMulInteger wraps to int32. Read next: quantized.h. */
 #include "ops/integer_matmul.h"
 
-#include "ops/extent.h"
 #include "ops/quantize.h"
 #include "ops/quantized.h"
 #include "ops/shapes.h"

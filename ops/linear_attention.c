@@ -117,8 +117,7 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     params->key_heads = tort_attr_int(node, "kv_num_heads");
     tort_status status = resolve_rule(resolve, params);
     if (status != TORT_OK) return status;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     if (!resolve_heads(node, params) || !state_fits(node, params) || !resolve_gate(node, DECAY, params) ||
         !resolve_gate(node, BETA, params))
         return tort_fail(resolve->error, TORT_E_MODEL, "the shapes of the inputs do not fit each other");
@@ -226,8 +225,7 @@ static tort_status resolve_causal(tort_resolve *resolve) {
     params->silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
     if (!params->silu && strcmp(activation, "none") != 0)
         return tort_fail(resolve->error, TORT_E_MODEL, "activation \"%s\" is not known", activation);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     params->batch = input->dims[0];
     params->channels = input->dims[1];
     params->length = input->dims[2];
@@ -290,10 +288,9 @@ const tort_op tort_ops_linear_attention[] = {
     {"", "LinearAttention", 27, TORT_NEWEST_OPSET, "query:T key:T value:T past_state?:S decay?:T beta?:T",
      "output:T present_state:S", "T=floats13|-double S=floats13|-double",
      "chunk_size:int=64 kv_num_heads:int! q_num_heads:int! scale:float=0 update_rule:string=gated_delta",
-     .params_size = sizeof(linear_params), .infer = infer_linear, .resolve = resolve_linear,
-     .reference = linear_attention},
+     .params_size = sizeof(linear_params), infer_linear, resolve_linear, linear_attention},
     {"", "CausalConvWithState", 27, TORT_NEWEST_OPSET, "input:T weight:T bias?:T past_state?:T",
      "output:T present_state:T", "T=floats13|-double", "activation:string=none", .params_size = sizeof(causal_params),
-     .infer = infer_causal, .resolve = resolve_causal, .reference = causal_conv},
+     infer_causal, resolve_causal, causal_conv},
     {0},
 };

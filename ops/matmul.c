@@ -229,7 +229,7 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
         int64_t a, b;
         tort_matmul_offsets(p, r / p->m, &a, &b);
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
-            const int64_t columns = p->n - first < TORT_BLOCK ? p->n - first : TORT_BLOCK;
+            const int64_t columns = tort_block_count(p->n, first);
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
@@ -328,74 +328,33 @@ static tort_status run_joined(const tort_call *call) {
 
 #define MATMUL(since_, until_, types_)                                                                                 \
     {                                                                                                                  \
-        .domain = "", .name = "MatMul", .since = since_, .until = until_, .inputs = "A:T B:T", .outputs = "Y:T",       \
-        .types = types_, .attributes = "", .params_size = sizeof(tort_matmul_params), .infer = tort_infer_matmul,      \
-        .resolve = tort_resolve_matmul, .reference = run_matmul                                                        \
+        "", "MatMul", since_, until_, "A:T B:T", "Y:T", types_, "", .params_size = sizeof(tort_matmul_params),         \
+                                                                    tort_infer_matmul, tort_resolve_matmul, run_matmul \
     }
 
 #define TRANSPOSED(name_, more_)                                                                                       \
     {                                                                                                                  \
-        .domain = "com.microsoft", .name = name_, .since = 1, .until = 1, .inputs = "A:T B:T", .outputs = "Y:T",       \
-        .types = "T=floats13", .attributes = "alpha:float=1.0 transA:int=0 transB:int=0" more_,                        \
-        .params_size = sizeof(tort_matmul_params), .infer = tort_infer_matmul, .resolve = tort_resolve_matmul,         \
-        .reference = run_matmul                                                                                        \
+        "com.microsoft", name_, 1, 1, "A:T B:T", "Y:T", "T=floats13",                                                  \
+            "alpha:float=1.0 transA:int=0 transB:int=0" more_, .params_size = sizeof(tort_matmul_params),              \
+                                                               tort_infer_matmul, tort_resolve_matmul, run_matmul      \
     }
 
 const tort_op tort_ops_matmul[] = {
     MATMUL(1, 8, "T=floats"),
     MATMUL(9, 12, "T=high"),
     MATMUL(13, TORT_NEWEST_OPSET, "T=high13"),
-    {.domain = "tinyort",
-     .name = "FusedMatMul",
-     .since = 1,
-     .until = 1,
-     .inputs = "A:T B:T bias?:T Z?:T",
-     .outputs = "Y:T",
-     .types = "T=floats13",
-     .attributes = TORT_EPILOGUE_ATTRIBUTES,
-     .params_size = sizeof(tort_matmul_params),
-     .infer = infer_fused_matmul,
-     .resolve = resolve_fused_matmul,
-     .reference = run_fused_matmul},
-    {.domain = "tinyort",
-     .name = "JoinedMatMul",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T operands*:T",
-     .outputs = "Y*:T",
-     .types = "T=floats13",
-     .attributes = "",
-     .params_size = sizeof(tort_joined_matmul_params),
-     .infer = infer_joined,
-     .resolve = resolve_joined,
-     .reference = run_joined},
+    {"tinyort", "FusedMatMul", 1, 1, "A:T B:T bias?:T Z?:T", "Y:T", "T=floats13", TORT_EPILOGUE_ATTRIBUTES,
+     .params_size = sizeof(tort_matmul_params), infer_fused_matmul, resolve_fused_matmul, run_fused_matmul},
+    {"tinyort", "JoinedMatMul", 1, 1, "X:T operands*:T", "Y*:T", "T=floats13", "",
+     .params_size = sizeof(tort_joined_matmul_params), infer_joined, resolve_joined, run_joined},
     TRANSPOSED("FusedMatMul", " transBatchA:int=0 transBatchB:int=0"),
     TRANSPOSED("TransposeMatMul", ""),
-    {.domain = "com.microsoft",
-     .name = "FusedMatMulActivation",
-     .since = 1,
-     .until = 1,
-     .inputs = "A:T B:T",
-     .outputs = "Y:T",
-     .types = "T=floats13",
-     .attributes = "activation:string! activation_alpha:float activation_axis:int activation_beta:float "
-                   "activation_gamma:float alpha:float=1.0 transA:int=0 transB:int=0 transBatchA:int=0 "
-                   "transBatchB:int=0",
-     .params_size = sizeof(tort_matmul_params),
-     .infer = tort_infer_matmul,
-     .resolve = resolve_activated_matmul,
-     .reference = run_fused_matmul},
-    {.domain = "com.microsoft",
-     .name = "GemmFastGelu",
-     .since = 1,
-     .until = 1,
-     .inputs = "X:T W:T bias?:T",
-     .outputs = "Y:T",
-     .types = "T=float|float16|bfloat16",
-     .attributes = "",
-     .params_size = sizeof(tort_matmul_params),
-     .infer = infer_matmul_gelu,
-     .resolve = resolve_matmul_gelu,
-     .reference = run_fused_matmul},
+    {"com.microsoft", "FusedMatMulActivation", 1, 1, "A:T B:T", "Y:T", "T=floats13",
+     "activation:string! activation_alpha:float activation_axis:int activation_beta:float "
+     "activation_gamma:float alpha:float=1.0 transA:int=0 transB:int=0 transBatchA:int=0 "
+     "transBatchB:int=0",
+     .params_size = sizeof(tort_matmul_params), tort_infer_matmul, resolve_activated_matmul, run_fused_matmul},
+    {"com.microsoft", "GemmFastGelu", 1, 1, "X:T W:T bias?:T", "Y:T", "T=float|float16|bfloat16", "",
+     .params_size = sizeof(tort_matmul_params), infer_matmul_gelu, resolve_matmul_gelu, run_fused_matmul},
     {0},
 };

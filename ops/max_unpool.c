@@ -123,10 +123,10 @@ static tort_status run_max_unpool(const tort_call *call) {
 
 #define MAX_UNPOOL(since_, until_, types_)                                                                             \
     {                                                                                                                  \
-        .domain = "", .name = "MaxUnpool", .since = since_, .until = until_, .inputs = "X:T1 I:T2 output_shape?:T2",   \
-        .outputs = "output:T1", .types = types_, .attributes = "kernel_shape:ints! pads:ints strides:ints",            \
-        .shape_inputs = 1u << 2, .params_size = sizeof(max_unpool_params), .infer = infer_max_unpool,                  \
-        .resolve = resolve_max_unpool, .reference = run_max_unpool                                                     \
+        "", "MaxUnpool", since_, until_, "X:T1 I:T2 output_shape?:T2", "output:T1", types_,                            \
+            "kernel_shape:ints! pads:ints strides:ints",                                                               \
+            .shape_inputs = 1u << 2, .params_size = sizeof(max_unpool_params), infer_max_unpool, resolve_max_unpool,   \
+            run_max_unpool                                                                                             \
     }
 
 const tort_op tort_ops_max_unpool[] = {

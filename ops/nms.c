@@ -241,10 +241,10 @@ const tort_op tort_ops_nms[] = {
     {"", "NonMaxSuppression", 10, 10,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
      "selected_indices:int64", "", "center_point_box:int=0", .shape_inputs = 0x1f, .params_size = sizeof(nms_params),
-     .infer = infer_nms, .resolve = resolve_nms, .reference = nms},
+     infer_nms, resolve_nms, nms},
     {"", "NonMaxSuppression", 11, TORT_NEWEST_OPSET,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
      "selected_indices:int64", "", "center_point_box:int=0", .shape_inputs = 0x1f, .params_size = sizeof(nms_params),
-     .infer = infer_nms, .resolve = resolve_nms, .reference = nms},
+     infer_nms, resolve_nms, nms},
     {0},
 };

@@ -249,7 +249,7 @@ const tort_op tort_ops_norm[] = {
      "epsilon:float=1e-05", INSTANCE},
     {"", "LayerNormalization", 17, TORT_NEWEST_OPSET, "X:T Scale:T B?:T", "Y:T Mean?:U InvStdDev?:U",
      "T=floats13 U=bfloat16|float", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", .flags = TORT_OP_EARLY,
-     .params_size = sizeof(tort_norm_params), .infer = infer_layer, .resolve = resolve_trailing, .reference = run},
+     .params_size = sizeof(tort_norm_params), infer_layer, resolve_trailing, run},
     {"", "GroupNormalization", 18, 20, "X:T scale:T bias:T", "Y:T", "T=floats13", "epsilon:float=1e-05 num_groups:int!",
      GROUP},
     {"", "GroupNormalization", 21, TORT_NEWEST_OPSET, "X:T scale:T bias:T", "Y:T", "T=floats13",

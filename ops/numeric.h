@@ -10,6 +10,11 @@
 
 #define TORT_BLOCK 512
 
+/* Number of elements in the block that starts at `first` of `total`: at most TORT_BLOCK. */
+static inline int64_t tort_block_count(int64_t total, int64_t first) {
+    return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+}
+
 /* X(enumerator, C type, name) for every type with a C type of its own. */
 #define TORT_FOR_SIGNED(X)                                                                                             \
     X(TORT_INT8, int8_t, int8)                                                                                         \
@@ -62,6 +67,11 @@ float tort_half_to_float(uint16_t half);
 uint16_t tort_float_to_half(float value);
 float tort_bfloat16_to_float(uint16_t bits);
 uint16_t tort_float_to_bfloat16(float value);
+
+/* An element of 16 bytes, moved whatever it is. */
+typedef struct tort_bytes16 {
+    uint64_t low, high;
+} tort_bytes16;
 
 /* Moves elements between tensors of one type whatever the type is (16-byte strings, packed 2-bit ...). */
 void tort_copy_elements(tort_type type, void *dst, int64_t dst_first, const void *src, int64_t src_first,

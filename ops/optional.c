@@ -102,8 +102,8 @@ static tort_status get_reference(const tort_call *call) {
 #define OPTIONAL(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
         "", "Optional", SINCE, UNTIL, "input?:V", "output:O", "V=" ALL "|seq(" ALL ") O=" OPTIONALS(ALL), "type:type", \
-            .flags = TORT_OP_VALUES, .params_size = sizeof(optional_params), .infer = optional_infer,                  \
-            .resolve = optional_resolve, .reference = optional_reference                                               \
+            .flags = TORT_OP_VALUES, .params_size = sizeof(optional_params), optional_infer, optional_resolve,         \
+            optional_reference                                                                                         \
     }
 #define HAS(SINCE, UNTIL, INPUTS, TYPES)                                                                               \
     {                                                                                                                  \

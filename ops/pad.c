@@ -234,10 +234,10 @@ static void make_maps(const tort_call *call, pad_job *job) {
 static tort_status pad_reference(const tort_call *call) {
     const tort_pad_params *pad = call->params;
     pad_job job = {.input = &call->inputs[0], .output = &call->outputs[0], .rank = pad->rank};
-    bool given = call->input_count > 2 && tort_present(&call->inputs[2]);
+    const tort_tensor *given = tort_call_input(call, 2);
     unsigned char value[16] = {0};
     if (!given && pad->value != 0.0f) tort_store_floats(job.output->type, value, 0, 1, &pad->value);
-    job.value = given ? call->inputs[2].data : value;
+    job.value = given ? given->data : value;
     int64_t count = tort_count(job.output);
     if (count == 0) return TORT_OK;
     if (pad->rank == 0) {

@@ -306,7 +306,7 @@ tort_status tort_run_pool(const tort_call *call) {
     const int64_t planes = params->batch * params->channels;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     pool_job job = {.params = params, .y = &call->outputs[0], .lowest = lowest_value(call->outputs[0].type)};
-    if (call->output_count > 1 && tort_present(&call->outputs[1])) job.indices = call->outputs[1].data;
+    if (tort_call_output(call, 1)) job.indices = call->outputs[1].data;
     tort_widen_inputs(call, 1, &job.type, &job.x);
     job.plane = 1;
     for (int32_t i = 0; i < window->axes; i++) job.plane *= window->input[i];
@@ -324,9 +324,8 @@ tort_status tort_run_pool(const tort_call *call) {
 #define WINDOW "auto_pad:string=NOTSET kernel_shape:ints! pads:ints strides:ints"
 #define POOL(name_, since_, until_, outputs_, types_, attributes_, infer_, resolve_)                                   \
     {                                                                                                                  \
-        .domain = "", .name = name_, .since = since_, .until = until_, .inputs = "X:T", .outputs = outputs_,           \
-        .types = types_, .attributes = attributes_, .params_size = sizeof(tort_pool_params), .infer = infer_,          \
-        .resolve = resolve_, .reference = tort_run_pool                                                                \
+        "", name_, since_, until_, "X:T", outputs_, types_, attributes_, .params_size = sizeof(tort_pool_params),      \
+                                                                         infer_, resolve_, tort_run_pool               \
     }
 #define MAX(since_, until_, outputs_, types_, attributes_)                                                             \
     POOL("MaxPool", since_, until_, outputs_, types_, attributes_, tort_infer_pool, tort_resolve_max_pool)

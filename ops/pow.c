@@ -45,7 +45,7 @@ static void float_row(void *arg, const tort_loop *loop, int64_t first, int64_t c
     int64_t a_step = loop->steps[0], b_step = loop->steps[1];
     for (int64_t at = 0; at < count; at += TORT_BLOCK) {
         float a[TORT_BLOCK], b[TORT_BLOCK], out[TORT_BLOCK];
-        int64_t n = count - at < TORT_BLOCK ? count - at : TORT_BLOCK;
+        int64_t n = tort_block_count(count, at);
         tort_load_floats(p->base->type, p->base->data, offsets[0] + at * a_step, a_step ? n : 1, a);
         tort_load_floats(p->exponent->type, p->exponent->data, offsets[1] + at * b_step, b_step ? n : 1, b);
         if (a_step == 0 || b_step != 0 || !common_powers(b[0], n, a, out)) {
@@ -55,31 +55,21 @@ static void float_row(void *arg, const tort_loop *loop, int64_t first, int64_t c
     }
 }
 
-static void double_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
-    const powers *p = arg;
-    int64_t a_step = loop->steps[0], b_step = loop->steps[1];
-    for (int64_t at = 0; at < count; at += TORT_BLOCK) {
-        double a[TORT_BLOCK], b[TORT_BLOCK], out[TORT_BLOCK];
-        int64_t n = count - at < TORT_BLOCK ? count - at : TORT_BLOCK;
-        tort_load_doubles(p->base->type, p->base->data, offsets[0] + at * a_step, a_step ? n : 1, a);
-        tort_load_doubles(p->exponent->type, p->exponent->data, offsets[1] + at * b_step, b_step ? n : 1, b);
-        for (int64_t i = 0; i < n; i++) out[i] = pow(a[i * a_step], b[i * b_step]);
-        tort_store_doubles(p->out->type, p->out->data, first + at, n, out);
+#define POWER_ROW(row, ctype, name, power)                                                                             \
+    static void row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {          \
+        const powers *p = arg;                                                                                         \
+        int64_t a_step = loop->steps[0], b_step = loop->steps[1];                                                      \
+        for (int64_t at = 0; at < count; at += TORT_BLOCK) {                                                           \
+            ctype a[TORT_BLOCK], b[TORT_BLOCK], out[TORT_BLOCK];                                                       \
+            int64_t n = tort_block_count(count, at), a_first = offsets[0] + at * a_step;                               \
+            tort_load_##name(p->base->type, p->base->data, a_first, a_step ? n : 1, a);                                \
+            tort_load_##name(p->exponent->type, p->exponent->data, offsets[1] + at * b_step, b_step ? n : 1, b);       \
+            for (int64_t i = 0; i < n; i++) out[i] = power(a[i * a_step], b[i * b_step]);                              \
+            tort_store_##name(p->out->type, p->out->data, first + at, n, out);                                         \
+        }                                                                                                              \
     }
-}
-
-static void integer_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
-    const powers *p = arg;
-    int64_t a_step = loop->steps[0], b_step = loop->steps[1];
-    for (int64_t at = 0; at < count; at += TORT_BLOCK) {
-        int64_t a[TORT_BLOCK], b[TORT_BLOCK], out[TORT_BLOCK];
-        int64_t n = count - at < TORT_BLOCK ? count - at : TORT_BLOCK;
-        tort_load_integers(p->base->type, p->base->data, offsets[0] + at * a_step, a_step ? n : 1, a);
-        tort_load_integers(p->exponent->type, p->exponent->data, offsets[1] + at * b_step, b_step ? n : 1, b);
-        for (int64_t i = 0; i < n; i++) out[i] = power_of_integer(a[i * a_step], b[i * b_step]);
-        tort_store_integers(p->out->type, p->out->data, first + at, n, out);
-    }
-}
+POWER_ROW(double_row, double, doubles, pow)
+POWER_ROW(integer_row, int64_t, integers, power_of_integer)
 
 static bool needs_double(tort_type type) {
     return type == TORT_DOUBLE || type == TORT_INT32 || type == TORT_INT64 || type == TORT_UINT32 ||
@@ -87,16 +77,14 @@ static bool needs_double(tort_type type) {
 }
 
 static tort_status run_pow(const tort_call *call) {
-    const tort_binary *params = call->params;
     const tort_tensor *out = &call->outputs[0];
-    tort_tensor inputs[2] = {call->inputs[0], call->inputs[1]};
-    for (int32_t i = 0; i < params->trailing; i++) inputs[1].dims[inputs[1].rank++] = 1;
+    const tort_tensor inputs[2] = {call->inputs[0], tort_aligned_b(call)};
     tort_loop loop = tort_loop_broadcast(out, inputs, 2);
     powers p = {&inputs[0], &inputs[1], out};
     tort_row row = float_row;
     if (tort_type_is_integer(inputs[0].type) && tort_type_is_integer(inputs[1].type)) {
         row = integer_row;
-    } else if (needs_double(inputs[0].type) || (inputs[1].type != TORT_FLOAT && needs_double(inputs[1].type))) {
+    } else if (needs_double(inputs[0].type) || needs_double(inputs[1].type)) {
         row = double_row;
     }
     tort_loop_parallel(call, &loop, 160, row, &p);
@@ -105,18 +93,14 @@ static tort_status run_pow(const tort_call *call) {
 
 const tort_op tort_ops_pow[] = {
     {"", "Pow", 1, 6, "X:T Y:T", "Z:T", "T=floats", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = tort_infer_binary_old, .resolve = tort_resolve_binary,
-     .reference = run_pow},
+     .params_size = sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_pow},
     {"", "Pow", 7, 11, "X:T Y:T", "Z:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary),
-     .infer = tort_infer_binary, .resolve = tort_resolve_binary, .reference = run_pow},
+     tort_infer_binary, tort_resolve_binary, run_pow},
     {"", "Pow", 12, 12, "X:T Y:T1", "Z:T", "T=floats|int32|int64 T1=numeric", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = tort_infer_binary, .resolve = tort_resolve_binary,
-     .reference = run_pow},
+     .params_size = sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
     {"", "Pow", 13, 14, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), .infer = tort_infer_binary, .resolve = tort_resolve_binary,
-     .reference = run_pow},
+     .params_size = sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
     {"", "Pow", 15, TORT_NEWEST_OPSET, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric13", "",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), .infer = tort_infer_binary,
-     .resolve = tort_resolve_binary, .reference = run_pow},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
     {0},
 };

@@ -179,7 +179,7 @@ static void lay_out_both(const tort_call *call, int64_t first, int64_t count, bo
     const tort_quantize *params = call->params;
     if (begun && params->granularity == TORT_PER_TENSOR) return;
     lay_out(params, &call->inputs[1], first, count, b->scale);
-    if (call->input_count > 2 && tort_present(&call->inputs[2]))
+    if (tort_call_input(call, 2))
         lay_out(params, &call->inputs[2], first, count, b->zero_point);
     else
         memset(b->zero_point, 0, sizeof b->zero_point);
@@ -239,7 +239,7 @@ static void quantize_blocks(void *arg, int64_t begin, int64_t end) {
     float block[TORT_BLOCK];
     beside numbers;
     for (int64_t b = begin; b < end; b++) {
-        int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        int64_t first = b * TORT_BLOCK, count = tort_block_count(total, first);
         tort_load_floats(x->type, x->data, first, count, block);
         lay_out_both(call, first, count, b > begin, &numbers);
         tort_quantize_block(params, out->type, out->data, first, count, block, numbers.scale, numbers.zero_point);
@@ -258,7 +258,7 @@ static tort_status run_quantize(const tort_call *call) {
 /* Computes in double: int32 and its differences do not fit a float. */
 static void dequantize_wide(const tort_call *call, int64_t first, int64_t count) {
     const tort_quantize *params = call->params;
-    const bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
+    const bool shifted = tort_call_input(call, 2) != NULL;
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
     double block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
     tort_load_doubles(x->type, x->data, first, count, block);
@@ -275,7 +275,7 @@ static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     float block[TORT_BLOCK];
     beside numbers;
     for (int64_t b = begin; b < end; b++) {
-        int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        int64_t first = b * TORT_BLOCK, count = tort_block_count(total, first);
         if (x->type == TORT_INT32) {
             dequantize_wide(call, first, count);
             continue;
@@ -331,7 +331,7 @@ static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
     float scale[TORT_BLOCK], zero_point[TORT_BLOCK], block[TORT_BLOCK];
     for (int64_t i = 0; i < TORT_BLOCK; i++) scale[i] = d->scale, zero_point[i] = d->zero_point;
     for (int64_t b = begin; b < end; b++) {
-        int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        int64_t first = b * TORT_BLOCK, count = tort_block_count(total, first);
         tort_load_floats(TORT_FLOAT, x->data, first, count, block);
         tort_quantize_block(&params, TORT_UINT8, d->call->outputs[0].data, first, count, block, scale, zero_point);
     }

@@ -62,7 +62,7 @@ static void subtract_row(void *arg, const tort_loop *loop, int64_t first, int64_
     if (d->zero_point == NULL) return;
     for (int64_t at = 0; at < count; at += TORT_BLOCK) {
         float zero[TORT_BLOCK];
-        int64_t n = count - at < TORT_BLOCK ? count - at : TORT_BLOCK, step = loop->steps[0];
+        int64_t n = tort_block_count(count, at), step = loop->steps[0];
         tort_load_floats(d->zero_point->type, d->zero_point->data, offsets[0] + at * step, step ? n : 1, zero);
         for (int64_t i = 0; i < n; i++) out[at + i] -= zero[i * step];
     }

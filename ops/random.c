@@ -2,7 +2,7 @@
  *
  * One thread draws all numbers in the order of the elements, so that a seed gives the same tensor everywhere. */
 #include "ops/generator.h"
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
@@ -88,8 +88,7 @@ static tort_status run_bernoulli(const tort_call *call) {
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
     for (int64_t i = 0; i < count; i++) {
-        double p;
-        tort_load_doubles(x->type, x->data, i, 1, &p);
+        const double p = tort_element_at(x, i);
         if (!(p >= 0 && p <= 1))
             return tort_fail(call->error, TORT_E_RUN, "element %lld is %g, expected a probability from 0 to 1",
                              (long long)i, p);
@@ -101,18 +100,14 @@ static tort_status run_bernoulli(const tort_call *call) {
 
 /* Class drawn from `classes` unnormalized log probabilities: the first whose cumulative share passes u in [0, 1). */
 static int64_t pick(const tort_tensor *x, int64_t first, int64_t classes, double u) {
-    double max = -INFINITY, total = 0, sum = 0, value;
+    double max = -INFINITY, total = 0, sum = 0;
     for (int64_t c = 0; c < classes; c++) {
-        tort_load_doubles(x->type, x->data, first + c, 1, &value);
+        const double value = tort_element_at(x, first + c);
         max = value > max ? value : max;
     }
+    for (int64_t c = 0; c < classes; c++) total += exp(tort_element_at(x, first + c) - max);
     for (int64_t c = 0; c < classes; c++) {
-        tort_load_doubles(x->type, x->data, first + c, 1, &value);
-        total += exp(value - max);
-    }
-    for (int64_t c = 0; c < classes; c++) {
-        tort_load_doubles(x->type, x->data, first + c, 1, &value);
-        sum += exp(value - max);
+        sum += exp(tort_element_at(x, first + c) - max);
         if (sum > u * total) return c;
     }
     return classes - 1;

@@ -2,7 +2,6 @@
  * rows, and then of the elements of that sum. Computed in double; integers are rounded to nearest and saturate. */
 #include "ops/resize.h"
 
-#include "ops/extent.h"
 #include "ops/numeric.h"
 #include "ops/strided.h"
 

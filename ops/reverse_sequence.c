@@ -61,8 +61,8 @@ static tort_status reverse_reference(const tort_call *call) {
 #define REVERSE_SEQUENCE(SINCE, UNTIL, ALL)                                                                            \
     {                                                                                                                  \
         "", "ReverseSequence", SINCE, UNTIL, "input:T sequence_lens:int64", "Y:T", "T=" ALL,                           \
-            "batch_axis:int=1 time_axis:int=0", .params_size = sizeof(tort_reverse_params), .infer = reverse_infer,    \
-                                                .resolve = reverse_resolve, .reference = reverse_reference             \
+            "batch_axis:int=1 time_axis:int=0", .params_size = sizeof(tort_reverse_params), reverse_infer,             \
+                                                reverse_resolve, reverse_reference                                     \
     }
 
 const tort_op tort_ops_reverse_sequence[] = {

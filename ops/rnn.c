@@ -177,8 +177,7 @@ static tort_status resolve_rnn(tort_resolve *resolve) {
     tort_rnn_params *params = resolve->params;
     tort_status status = tort_rnn_attributes(resolve, params);
     if (status != TORT_OK) return status;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     params->length = x->dims[params->batch_first ? 1 : 0];
     params->batch = x->dims[params->batch_first ? 0 : 1];
     params->input = x->dims[2];

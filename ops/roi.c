@@ -58,7 +58,8 @@ static tort_status infer_crop(tort_infer *infer) {
     return infer_roi(infer, bins[0], bins[1]);
 }
 
-static tort_status resolve_roi(tort_resolve *resolve, int64_t columns) {
+static tort_status resolve_roi(tort_resolve *resolve) {
+    const int64_t columns = resolve->node->input_count > 2 ? 4 : 5; /* MaxRoiPool has the image in column 0 */
     const tort_info *x = &resolve->node->inputs[0], *rois = &resolve->node->inputs[1];
     const tort_info *output = &resolve->node->outputs[0];
     tort_roi_params *params = resolve->params;
@@ -107,7 +108,7 @@ static tort_status resolve_align(tort_resolve *resolve) {
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "sampling_ratio is %lld; at most %d is supported",
                          (long long)params->sampling_ratio, MAX_SAMPLES);
     tort_status status = check_batch_indices(resolve);
-    return status ? status : resolve_roi(resolve, 4);
+    return status ? status : resolve_roi(resolve);
 }
 
 static tort_status resolve_crop(tort_resolve *resolve) {
@@ -119,11 +120,7 @@ static tort_status resolve_crop(tort_resolve *resolve) {
                          mode);
     params->outside = (double)tort_attr_float(resolve->node, "extrapolation_value");
     tort_status status = check_batch_indices(resolve);
-    return status ? status : resolve_roi(resolve, 4);
-}
-
-static tort_status resolve_pool(tort_resolve *resolve) {
-    return resolve_roi(resolve, 5);
+    return status ? status : resolve_roi(resolve);
 }
 
 /* ---- RoiAlign ---------------------------------------------------------------------------------------------------- */
@@ -408,7 +405,7 @@ static tort_status max_roi_pool(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define ALIGN .params_size = sizeof(tort_roi_params), infer_align, resolve_align, roi_align
-#define POOL .params_size = sizeof(tort_roi_params), infer_pool, resolve_pool, max_roi_pool
+#define POOL .params_size = sizeof(tort_roi_params), infer_pool, resolve_roi, max_roi_pool
 #define ALIGN_INPUTS "X:T1 rois:T1 batch_indices:T2", "Y:T1"
 #define ALIGN_ATTRIBUTES                                                                                               \
     "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
@@ -423,7 +420,6 @@ const tort_op tort_ops_roi[] = {
      "pooled_shape:ints! spatial_scale:float=1", POOL},
     {"com.microsoft", "CropAndResize", 1, 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2", "Y:T1", "T1=floats T2=int32",
      "mode:string=bilinear extrapolation_value:float=0", .shape_inputs = 1u << 3,
-     .params_size = sizeof(tort_roi_params), .infer = infer_crop, .resolve = resolve_crop,
-     .reference = crop_and_resize},
+     .params_size = sizeof(tort_roi_params), infer_crop, resolve_crop, crop_and_resize},
     {0},
 };

@@ -149,12 +149,10 @@ static tort_status rotary(const tort_call *call) {
 const tort_op tort_ops_rotary[] = {
     {"", "RotaryEmbedding", 23, TORT_NEWEST_OPSET, "X:T cos_cache:T sin_cache:T position_ids?:M", "Y:T",
      "T=floats13|-double M=int64", "interleaved:int=0 num_heads:int rotary_embedding_dim:int=0",
-     .params_size = sizeof(tort_rotary_params), .infer = tort_infer_elementwise, .resolve = resolve_rotary,
-     .reference = rotary},
+     .params_size = sizeof(tort_rotary_params), tort_infer_elementwise, resolve_rotary, rotary},
     {"com.microsoft", "RotaryEmbedding", 1, 1, "input:T position_ids:M cos_cache:T sin_cache:T", "output:T",
      "T=float|float16|bfloat16 M=int64",
      "interleaved:int is_packed_batching:int num_heads:int rotary_embedding_dim:int scale:float",
-     .params_size = sizeof(tort_rotary_params), .infer = tort_infer_elementwise, .resolve = resolve_rotary,
-     .reference = rotary},
+     .params_size = sizeof(tort_rotary_params), tort_infer_elementwise, resolve_rotary, rotary},
     {0},
 };

@@ -35,7 +35,7 @@ static int64_t nonzero_count(tort_type type, const void *data, int64_t count) {
     int64_t total = 0;
     bool mask[TORT_BLOCK];
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
-        int64_t size = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        int64_t size = tort_block_count(count, first);
         nonzero_mask(type, data, first, size, mask);
         for (int64_t i = 0; i < size; i++) total += mask[i];
     }
@@ -62,7 +62,7 @@ static tort_status nonzero_reference(const tort_call *call) {
     int64_t *out = call->outputs[0].data;
     bool mask[TORT_BLOCK];
     for (int64_t first = 0; first < count && columns > 0; first += TORT_BLOCK) {
-        int64_t size = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        int64_t size = tort_block_count(count, first);
         nonzero_mask(input->type, input->data, first, size, mask);
         for (int64_t i = 0; i < size; i++) {
             if (!mask[i]) continue;
@@ -188,7 +188,7 @@ static tort_status trilu_reference(const tort_call *call) {
     job.element = (size_t)tort_type_bits(input->type) / 8;
     job.rows = input->dims[input->rank - 2];
     job.columns = input->dims[input->rank - 1];
-    if (call->input_count > 1 && tort_present(&call->inputs[1])) {
+    if (tort_call_input(call, 1)) {
         int64_t k = *(const int64_t *)call->inputs[1].data;
         if (k > job.columns) k = job.columns; /* beyond the matrix nothing changes, and sums could overflow */
         if (k < -job.rows) k = -job.rows;
@@ -209,8 +209,8 @@ static tort_status trilu_reference(const tort_call *call) {
 #define COMPRESS(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
         "", "Compress", SINCE, UNTIL, "input:T condition:T1", "output:T", "T=" ALL " T1=bool", "axis:int",             \
-            .shape_inputs = 1u << 1, .params_size = sizeof(tort_compress_params), .infer = compress_infer,             \
-            .resolve = compress_resolve, .reference = compress_reference                                               \
+            .shape_inputs = 1u << 1, .params_size = sizeof(tort_compress_params), compress_infer, compress_resolve,    \
+            compress_reference                                                                                         \
     }
 
 const tort_op tort_ops_select[] = {
@@ -220,10 +220,8 @@ const tort_op tort_ops_select[] = {
     COMPRESS(11, 27, "all"),
     COMPRESS(28, TORT_NEWEST_OPSET, "all13"),
     {"", "Trilu", 14, TORT_NEWEST_OPSET, "input:T k?:int64", "output:T", "T=all13", "upper:int=1",
-     .params_size = sizeof(tort_trilu_params), .infer = trilu_infer, .resolve = trilu_resolve,
-     .reference = trilu_reference},
+     .params_size = sizeof(tort_trilu_params), trilu_infer, trilu_resolve, trilu_reference},
     {"com.microsoft", "Trilu", 1, 1, "X:T k?:int64", "Y:T", "T=numeric13|bool", "upper:int=1",
-     .params_size = sizeof(tort_trilu_params), .infer = trilu_infer, .resolve = trilu_resolve,
-     .reference = trilu_reference},
+     .params_size = sizeof(tort_trilu_params), trilu_infer, trilu_resolve, trilu_reference},
     {0},
 };

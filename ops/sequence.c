@@ -374,14 +374,12 @@ static tort_status join_reference(const tort_call *call) {
     {                                                                                                                  \
         "", "SplitToSequence", SINCE, UNTIL, "input:T split?:I", "output_sequence:S",                                  \
             "T=" ALL " I=int32|int64 S=seq(" ALL ")", "axis:int=0 keepdims:int=1",                                     \
-            .flags = TORT_OP_VALUES, .params_size = sizeof(split_params), .infer = split_infer,                        \
-            .resolve = split_resolve, .reference = split_reference                                                     \
+            .flags = TORT_OP_VALUES, .params_size = sizeof(split_params), split_infer, split_resolve, split_reference  \
     }
 
 const tort_op tort_ops_sequence[] = {
     {"", "SequenceEmpty", 11, TORT_NEWEST_OPSET, "", "output:S", "S=seq(all)", "dtype:int(all)",
-     .flags = TORT_OP_VALUES, .params_size = sizeof(empty_params), .infer = empty_infer, .resolve = empty_resolve,
-     .reference = empty_reference},
+     .flags = TORT_OP_VALUES, .params_size = sizeof(empty_params), empty_infer, empty_resolve, empty_reference},
     {"", "SequenceConstruct", 11, TORT_NEWEST_OPSET, "inputs*:T", "output_sequence:S", "T=all S=seq(all)", "",
      .flags = TORT_OP_VALUES, .infer = construct_infer, .reference = construct_reference},
     {"", "SequenceAt", 11, TORT_NEWEST_OPSET, "input_sequence:S position:I", "tensor:T",
@@ -396,7 +394,7 @@ const tort_op tort_ops_sequence[] = {
     SPLIT(11, 23, "all"),
     SPLIT(24, TORT_NEWEST_OPSET, "all13"),
     {"", "ConcatFromSequence", 11, TORT_NEWEST_OPSET, "input_sequence:S", "concat_result:T", "S=seq(all) T=all",
-     "axis:int! new_axis:int=0", .flags = TORT_OP_VALUES, .params_size = sizeof(join_params), .infer = join_infer,
-     .resolve = join_resolve, .reference = join_reference},
+     "axis:int! new_axis:int=0", .flags = TORT_OP_VALUES, .params_size = sizeof(join_params), join_infer, join_resolve,
+     join_reference},
     {0},
 };

@@ -73,10 +73,6 @@ tort_status tort_sliding_kernel(tort_sliding *sliding, const tort_dim *dims, tor
 
 /* ---- output sizes ------------------------------------------------------------------------------------------------ */
 
-static bool is_same(const tort_sliding *sliding) {
-    return sliding->auto_pad == TORT_PAD_SAME_UPPER || sliding->auto_pad == TORT_PAD_SAME_LOWER;
-}
-
 static tort_status known_output(const tort_sliding *sliding, int32_t axis, int64_t input, int64_t *output,
                                 tort_error *error) {
     const int64_t stride = sliding->strides[axis], extent = tort_sliding_extent(sliding, axis);
@@ -105,7 +101,7 @@ tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sli
                                 tort_dim *output) {
     tort_dims *dims = infer->dims;
     const int64_t stride = sliding->strides[axis];
-    if (is_same(sliding)) {
+    if (tort_sliding_is_same(sliding)) {
         *output = tort_dim_ceildiv(dims, input, stride);
         return TORT_OK;
     }
@@ -128,7 +124,8 @@ void tort_sliding_place(const tort_node_view *node, tort_sliding *sliding) {
     for (int32_t i = 0; i < sliding->axes; i++) {
         sliding->input[i] = tort_known_dim(&node->inputs[0], i + 2);
         sliding->output[i] = tort_known_dim(&node->outputs[0], i + 2);
-        if (!is_same(sliding) || sliding->input[i] < 0 || sliding->output[i] < 0 || sliding->kernel[i] < 0) continue;
+        if (!tort_sliding_is_same(sliding) || sliding->input[i] < 0 || sliding->output[i] < 0 || sliding->kernel[i] < 0)
+            continue;
         int64_t total =
             (sliding->output[i] - 1) * sliding->strides[i] + tort_sliding_extent(sliding, i) - sliding->input[i];
         if (total < 0) total = 0;
@@ -152,16 +149,11 @@ void tort_sliding_coordinates(const tort_sliding *sliding, const int64_t *sizes,
     }
 }
 
-/* Smallest n >= 0 with n * step >= distance. */
-static int64_t first_at(int64_t distance, int64_t step) {
-    return distance > 0 ? (distance + step - 1) / step : 0;
-}
-
 void tort_sliding_reach(const tort_sliding *sliding, int32_t axis, int64_t first, int64_t last, int64_t *from,
                         int64_t *to) {
     const int64_t stride = sliding->strides[axis], step = sliding->dilations[axis], begin = sliding->begin[axis];
-    *from = first_at(begin - (last - 1) * stride, step);
-    *to = first_at(sliding->input[axis] + begin - first * stride, step);
+    *from = tort_sliding_first_at(begin - (last - 1) * stride, step);
+    *to = tort_sliding_first_at(sliding->input[axis] + begin - first * stride, step);
     if (*to > sliding->kernel[axis]) *to = sliding->kernel[axis];
 }
 
@@ -211,7 +203,8 @@ void tort_sliding_span(const tort_sliding *sliding, int64_t k, int64_t first, in
     const int32_t x = sliding->axes - 1;
     const int64_t stride = sliding->strides[x], shift = sliding->begin[x] - k * sliding->dilations[x];
     /* Smallest output with output * stride >= shift, and with output * stride >= input + shift. */
-    const int64_t low = first_at(shift, stride), high = first_at(sliding->input[x] + shift, stride);
+    const int64_t low = tort_sliding_first_at(shift, stride),
+                  high = tort_sliding_first_at(sliding->input[x] + shift, stride);
     *from = low > first ? low : first;
     *to = high < last ? high : last;
     if (*to < *from) *to = *from;

@@ -33,6 +33,10 @@ tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sli
 /* Fills input, output and the padding of SAME_* from the spatial dims of input 0 and output 0, as far as known. */
 void tort_sliding_place(const tort_node_view *node, tort_sliding *sliding);
 
+static inline bool tort_sliding_is_same(const tort_sliding *sliding) {
+    return sliding->auto_pad == TORT_PAD_SAME_UPPER || sliding->auto_pad == TORT_PAD_SAME_LOWER;
+}
+
 /* Number of input positions that a window spans along an axis, dilation included. */
 static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t axis) {
     return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
@@ -40,6 +44,10 @@ static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t a
 
 /* ---- for plain loops, which go row by row along the last axis ---------------------------------------------------- */
 
+/* Smallest n >= 0 with n * step >= distance. */
+static inline int64_t tort_sliding_first_at(int64_t distance, int64_t step) {
+    return distance > 0 ? (distance + step - 1) / step : 0;
+}
 /* Number of rows: the product of `sizes` over all axes but the last. */
 int64_t tort_sliding_rows(const tort_sliding *sliding, const int64_t *sizes);
 /* Coordinates of row `row` over all axes but the last of `sizes`. */

@@ -19,10 +19,6 @@ void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_st
 
 /* ---- one row ------------------------------------------------------------------------------------------------ */
 
-typedef struct element16 {
-    uint64_t a, b;
-} element16;
-
 /* Copy functions for one element size: a row with any strides, and a square of TILE rows that are columns of the input.
  * Pointers are to the first element; strides are in elements. */
 typedef struct element_mover {
@@ -54,7 +50,7 @@ MOVER(uint8_t)
 MOVER(uint16_t)
 MOVER(uint32_t)
 MOVER(uint64_t)
-MOVER(element16)
+MOVER(tort_bytes16)
 
 /* Copy functions of a type; NULL for packed types. */
 static const element_mover *find_mover(tort_type type) {
@@ -62,7 +58,7 @@ static const element_mover *find_mover(tort_type type) {
                                            {row_uint16_t, tile_uint16_t},
                                            {row_uint32_t, tile_uint32_t},
                                            {row_uint64_t, tile_uint64_t},
-                                           {row_element16, tile_element16}};
+                                           {row_tort_bytes16, tile_tort_bytes16}};
     int bits = tort_type_bits(type);
     for (int k = 0; k < 5; k++) {
         if (bits == 8 << k) return &movers[k];

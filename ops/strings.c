@@ -300,10 +300,10 @@ const tort_op tort_ops_strings[] = {
      .reference = concat_reference},
     {"", "StringSplit", 20, TORT_NEWEST_OPSET, "X:T1", "Y:T2 Z:T3", "T1=string T2=string T3=int64",
      "delimiter:string maxsplit:int", .shape_inputs = 1u << 0, .flags = TORT_OP_LISTS,
-     .params_size = sizeof(split_params), .infer = split_infer, .resolve = split_resolve, .reference = split_reference},
+     .params_size = sizeof(split_params), split_infer, split_resolve, split_reference},
     {"", "StringNormalizer", 10, TORT_NEWEST_OPSET, "X:string", "Y:string", "",
      "case_change_action:string=NONE is_case_sensitive:int=0 locale:string stopwords:strings", .shape_inputs = 1u << 0,
-     .flags = TORT_OP_LISTS, .params_size = sizeof(normalizer_params), .infer = normalizer_infer,
-     .resolve = normalizer_resolve, .reference = normalizer_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(normalizer_params), normalizer_infer, normalizer_resolve,
+     normalizer_reference},
     {0},
 };

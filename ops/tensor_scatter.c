@@ -2,7 +2,7 @@
  * entry. */
 #include "ops/tensor_scatter.h"
 
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <string.h>
@@ -60,15 +60,14 @@ static tort_status cache_resolve(tort_resolve *resolve) {
 static tort_status cache_reference(const tort_call *call) {
     const tort_tensor_scatter_params *params = call->params;
     const tort_tensor *past = &call->inputs[0], *update = &call->inputs[1];
-    bool given = call->input_count > 2 && tort_present(&call->inputs[2]);
-    int64_t outer = 1, inner = 1, length = past->dims[params->axis], count = update->dims[params->axis];
-    for (int32_t k = 0; k < params->axis; k++) outer *= past->dims[k];
-    for (int32_t k = params->axis + 1; k < past->rank; k++) inner *= past->dims[k];
+    const int64_t outer = tort_extent(past->dims, 0, params->axis), length = past->dims[params->axis];
+    const int64_t inner = tort_extent(past->dims, params->axis + 1, past->rank), count = update->dims[params->axis];
+    const tort_tensor *indices = tort_call_input(call, 2);
     void *out = call->outputs[0].data;
     tort_copy_elements(past->type, out, 0, past->data, 0, outer * length * inner);
     for (int64_t o = 0; o < outer; o++) {
         int64_t batch = o / (outer / past->dims[0]);
-        int64_t first = given ? ((const int64_t *)call->inputs[2].data)[batch] : 0;
+        int64_t first = indices ? ((const int64_t *)indices->data)[batch] : 0;
         if (first < 0 || (!params->circular && first > length - count)) {
             return tort_fail(call->error, TORT_E_RUN, "write_indices[%lld] is %lld; %lld positions do not fit %lld",
                              (long long)batch, (long long)first, (long long)count, (long long)length);
@@ -84,7 +83,7 @@ static tort_status cache_reference(const tort_call *call) {
 
 const tort_op tort_ops_tensor_scatter[] = {
     {"", "TensorScatter", 24, TORT_NEWEST_OPSET, "past_cache:T update:T write_indices?:int64", "present_cache:T",
-     "T=all24", "axis:int=-2 mode:string=linear", .params_size = sizeof(tort_tensor_scatter_params),
-     .infer = cache_infer, .resolve = cache_resolve, .reference = cache_reference},
+     "T=all24", "axis:int=-2 mode:string=linear", .params_size = sizeof(tort_tensor_scatter_params), cache_infer,
+     cache_resolve, cache_reference},
     {0},
 };

@@ -319,7 +319,6 @@ const tort_op tort_ops_tfidf[] = {
     {"", "TfIdfVectorizer", 9, TORT_NEWEST_OPSET, "X:T", "Y:T1", "T=string|int32|int64 T1=float",
      "max_gram_length:int! max_skip_count:int! min_gram_length:int! mode:string! ngram_counts:ints! "
      "ngram_indexes:ints! pool_int64s:ints pool_strings:strings weights:floats",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(tfidf_params), .infer = tfidf_infer, .resolve = tfidf_resolve,
-     .reference = tfidf_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(tfidf_params), tfidf_infer, tfidf_resolve, tfidf_reference},
     {0},
 };

@@ -185,9 +185,8 @@ static tort_status run_momentum(const tort_call *call) {
 #define ROW(NAME, ATTRIBUTES, RUN)                                                                                     \
     {                                                                                                                  \
         "ai.onnx.preview.training", NAME, 1, 1, "R:T1 T:T2 inputs+:T3", "outputs+:T3",                                 \
-            "T1=float|double T2=int64 T3=float|double", ATTRIBUTES,                                                    \
-            .params_size = sizeof(training_params), .infer = training_infer, .resolve = training_resolve,              \
-            .reference = RUN                                                                                           \
+            "T1=float|double T2=int64 T3=float|double", ATTRIBUTES, .params_size = sizeof(training_params),            \
+                                                                    training_infer, training_resolve, RUN              \
     }
 
 const tort_op tort_ops_training[] = {

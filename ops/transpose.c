@@ -116,8 +116,11 @@ static tort_status multiply(const tort_infer *infer, tort_dim d, int64_t by, tor
     return TORT_OK;
 }
 
+enum { SPACE_TO_DEPTH, DEPTH_TO_SPACE };
+
 /* Infers either operator: one divides what the other multiplies. */
-static tort_status depth_space_infer(tort_infer *infer, bool to_space) {
+static tort_status depth_space_infer(tort_infer *infer) {
+    const bool to_space = infer->node->op->variant == DEPTH_TO_SPACE;
     const tort_info *input = &infer->node->inputs[0];
     tort_depth_space_params params;
     tort_dim dims[4];
@@ -139,14 +142,6 @@ static tort_status depth_space_infer(tort_infer *infer, bool to_space) {
     }
     if (!status) tort_infer_shape(infer, 0, input->type, 4, dims);
     return status;
-}
-
-static tort_status depth_to_space_infer(tort_infer *infer) {
-    return depth_space_infer(infer, true);
-}
-
-static tort_status space_to_depth_infer(tort_infer *infer) {
-    return depth_space_infer(infer, false);
 }
 
 /* The six dims that make up both tensors, and their strides in the deep [N, C*block*block, H, W] and in the wide [N, C,
@@ -178,10 +173,6 @@ tort_status tort_move_depth_to_space(const tort_call *call, tort_box_mover move)
     return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
 }
 
-static tort_status depth_to_space_reference(const tort_call *call) {
-    return tort_move_depth_to_space(call, tort_copy_box);
-}
-
 tort_status tort_move_space_to_depth(const tort_call *call, tort_box_mover move) {
     static const int order[6] = {BATCH, BLOCK_ROW, BLOCK_COLUMN, CHANNEL, ROW, COLUMN};
     six_dims d = split_dims(&call->inputs[0], call->params);
@@ -190,7 +181,8 @@ tort_status tort_move_space_to_depth(const tort_call *call, tort_box_mover move)
     return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
 }
 
-static tort_status space_to_depth_reference(const tort_call *call) {
+static tort_status depth_space_reference(const tort_call *call) {
+    if (call->op->variant == DEPTH_TO_SPACE) return tort_move_depth_to_space(call, tort_copy_box);
     return tort_move_space_to_depth(call, tort_copy_box);
 }
 
@@ -199,20 +191,14 @@ static tort_status space_to_depth_reference(const tort_call *call) {
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
         "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints",                                \
-            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES, .params_size = sizeof(tort_permutation),                        \
-            .infer = transpose_infer, .resolve = transpose_resolve, .reference = transpose_reference                   \
+            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES, .params_size = sizeof(tort_permutation), transpose_infer,       \
+            transpose_resolve, transpose_reference                                                                     \
     }
-#define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
+#define DEPTH_SPACE(NAME, KIND, SINCE, UNTIL, ALL, ATTRIBUTES)                                                         \
     {                                                                                                                  \
-        "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES,                                 \
-            .params_size = sizeof(tort_depth_space_params), .infer = depth_to_space_infer,                             \
-            .resolve = depth_space_resolve, .reference = depth_to_space_reference                                      \
-    }
-#define SPACE_TO_DEPTH(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
-    {                                                                                                                  \
-        "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES,                                 \
-            .params_size = sizeof(tort_depth_space_params), .infer = space_to_depth_infer,                             \
-            .resolve = depth_space_resolve, .reference = space_to_depth_reference                                      \
+        "", NAME, SINCE, UNTIL, "input:T", "output:T", "T=" ALL, "blocksize:int!" ATTRIBUTES,                          \
+            .variant = KIND, sizeof(tort_depth_space_params), depth_space_infer, depth_space_resolve,                  \
+            depth_space_reference                                                                                      \
     }
 
 const tort_op tort_ops_transpose[] = {
@@ -222,12 +208,12 @@ const tort_op tort_ops_transpose[] = {
     TRANSPOSE(23, 23, "all23"),
     TRANSPOSE(24, 24, "all24"),
     TRANSPOSE(25, TORT_NEWEST_OPSET, "all25"),
-    DEPTH_TO_SPACE(1, 10, "all", "blocksize:int!"),
-    DEPTH_TO_SPACE(11, 12, "all", "blocksize:int! mode:string=DCR"),
-    DEPTH_TO_SPACE(13, 27, "all13", "blocksize:int! mode:string=DCR"),
-    DEPTH_TO_SPACE(28, TORT_NEWEST_OPSET, "all13", "blocksize:int! mode:string=DCR"),
-    SPACE_TO_DEPTH(1, 12, "all", "blocksize:int!"),
-    SPACE_TO_DEPTH(13, 27, "all13", "blocksize:int!"),
-    SPACE_TO_DEPTH(28, TORT_NEWEST_OPSET, "all13", "blocksize:int! mode:string=DCR"),
+    DEPTH_SPACE("DepthToSpace", DEPTH_TO_SPACE, 1, 10, "all", ""),
+    DEPTH_SPACE("DepthToSpace", DEPTH_TO_SPACE, 11, 12, "all", " mode:string=DCR"),
+    DEPTH_SPACE("DepthToSpace", DEPTH_TO_SPACE, 13, 27, "all13", " mode:string=DCR"),
+    DEPTH_SPACE("DepthToSpace", DEPTH_TO_SPACE, 28, TORT_NEWEST_OPSET, "all13", " mode:string=DCR"),
+    DEPTH_SPACE("SpaceToDepth", SPACE_TO_DEPTH, 1, 12, "all", ""),
+    DEPTH_SPACE("SpaceToDepth", SPACE_TO_DEPTH, 13, 27, "all13", ""),
+    DEPTH_SPACE("SpaceToDepth", SPACE_TO_DEPTH, 28, TORT_NEWEST_OPSET, "all13", " mode:string=DCR"),
     {0},
 };

@@ -2,7 +2,7 @@
  *
  * Slices are compared element by element in row-major order; NaNs are equal to each other and come last. The number of
  * different ones is known only with the data: infer sorts to count them, and the loop sorts again. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <string.h>
@@ -100,17 +100,9 @@ static tort_status read_params(const tort_node_view *node, tort_error *error, un
 
 static slices slices_of(const unique_params *params, tort_type type, const void *data, int32_t rank,
                         const int64_t *dims) {
-    slices s = {type, data, 1, 1, 1};
-    for (int32_t k = 0; k < rank; k++) {
-        if (params->flat || k == params->axis) {
-            s.count *= dims[k];
-        } else if (k < params->axis) {
-            s.outer *= dims[k];
-        } else {
-            s.inner *= dims[k];
-        }
-    }
-    return s;
+    if (params->flat) return (slices){type, data, 1, tort_extent(dims, 0, rank), 1};
+    const int32_t axis = params->axis;
+    return (slices){type, data, tort_extent(dims, 0, axis), dims[axis], tort_extent(dims, axis + 1, rank)};
 }
 
 static tort_status count_unique(const tort_infer *infer, const slices *s, tort_dim *out) {
@@ -133,17 +125,16 @@ static tort_status unique_infer(tort_infer *infer) {
     unique_params params = {0};
     tort_status status = read_params(infer->node, infer->error, &params);
     if (status) return status;
-    tort_dim dims[TORT_MAX_RANK] = {0}, found = tort_dim_fresh(infer->dims, true), slice_count = found;
+    tort_dim dims[TORT_MAX_RANK] = {0}, found = tort_dim_fresh(infer->dims, true), slice_count;
     bool known = input->data != NULL;
     for (int32_t k = 0; k < input->rank; k++) {
         dims[k] = input->dims[k];
         known = known && tort_dim_known(dims[k]);
     }
-    if (input->rank >= 0) {
+    if (input->rank >= 0)
         slice_count = params.flat ? tort_dim_product(infer->dims, input->rank, dims) : dims[params.axis];
-    } else {
+    else
         slice_count = tort_dim_fresh(infer->dims, true);
-    }
     if (known && input->rank >= 0) {
         slices s = slices_of(&params, input->type, input->data, input->rank, dims);
         status = count_unique(infer, &s, &found);
@@ -220,15 +211,14 @@ static tort_status unique_reference(const tort_call *call) {
 #define UNIQUE(SINCE, UNTIL, ALL)                                                                                      \
     {                                                                                                                  \
         "", "Unique", SINCE, UNTIL, "X:T", "Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=" ALL,        \
-            "axis:int sorted:int=1", .shape_inputs = 1u << 0, .params_size = sizeof(unique_params),                    \
-                                     .infer = unique_infer, .resolve = unique_resolve, .reference = unique_reference   \
+            "axis:int sorted:int=1", .shape_inputs = 1u << 0, .params_size = sizeof(unique_params), unique_infer,      \
+                                     unique_resolve, unique_reference                                                  \
     }
 
 const tort_op tort_ops_unique[] = {
     UNIQUE(11, 27, "all"),
     UNIQUE(28, TORT_NEWEST_OPSET, "all13"),
     {"com.microsoft", "Unique", 1, 1, "x:T", "y:T idx:int64 counts:int64", "T=all", "", .shape_inputs = 1u << 0,
-     .params_size = sizeof(unique_params), .infer = unique_infer, .resolve = unique_resolve,
-     .reference = unique_reference},
+     .params_size = sizeof(unique_params), unique_infer, unique_resolve, unique_reference},
     {0},
 };

@@ -51,14 +51,11 @@ static tort_status infer_where(tort_infer *infer) {
             choose_##name(count, c, steps[0], x, steps[1], y, steps[2], out);                                          \
         }                                                                                                              \
     }
-typedef struct wide {
-    uint64_t low, high;
-} wide;
 DEFINE(uint8_t, bytes1)
 DEFINE(uint16_t, bytes2)
 DEFINE(uint32_t, bytes4)
 DEFINE(uint64_t, bytes8)
-DEFINE(wide, bytes16)
+DEFINE(tort_bytes16, bytes16)
 
 static void where_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
     const tort_call *call = arg;

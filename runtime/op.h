@@ -50,6 +50,12 @@ static inline bool tort_has_input(const tort_node_view *node, int32_t i) {
 static inline bool tort_has_output(const tort_node_view *node, int32_t i) {
     return i < node->output_count && node->outputs[i].type != TORT_UNDEFINED;
 }
+/* True if the shapes of all present inputs are known. */
+static inline bool tort_inputs_known(const tort_node_view *node) {
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return false;
+    return true;
+}
 
 TORT_API tort_type tort_type_named(const char *name,
                                    size_t length); /* "float16" or "FLOAT16"; otherwise TORT_UNDEFINED */
@@ -193,6 +199,8 @@ TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, 
                             void *arg);
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */
 TORT_API char *tort_call_text(const tort_call *call, size_t length);
+/* Sets *out to a copy of `text` in such bytes; TORT_E_MEMORY if there are none. */
+TORT_API tort_status tort_call_copy_text(const tort_call *call, tort_string text, tort_string *out);
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 

@@ -90,7 +90,7 @@ static tort_status decoder_reference(const tort_call *call) {
 
 const tort_op tort_ops_image_decoder[] = {
     {"", "ImageDecoder", 20, TORT_NEWEST_OPSET, "encoded_stream:T1", "image:T2", "T1=uint8 T2=uint8",
-     "pixel_format:string=RGB", .shape_inputs = 1u << 0, .params_size = sizeof(decoder_params), .infer = decoder_infer,
-     .resolve = decoder_resolve, .reference = decoder_reference},
+     "pixel_format:string=RGB", .shape_inputs = 1u << 0, .params_size = sizeof(decoder_params), decoder_infer,
+     decoder_resolve, decoder_reference},
     {0},
 };

@@ -61,7 +61,6 @@ static tort_status match_reference(const tort_call *call) {
 
 const tort_op tort_ops_regex[] = {
     {"", "RegexFullMatch", 20, TORT_NEWEST_OPSET, "X:T1", "Y:T2", "T1=string T2=bool", "pattern:string",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(match_params), .infer = match_infer, .resolve = match_resolve,
-     .reference = match_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(match_params), match_infer, match_resolve, match_reference},
     {0},
 };

@@ -244,7 +244,7 @@ static tort_status tokenizer_reference(const tort_call *call) {
 const tort_op tort_ops_tokenizer[] = {
     {"com.microsoft", "Tokenizer", 1, 1, "X:T", "Y:T", "T=string",
      "mark:int! mincharnum:int! pad_value:string! separators:strings tokenexp:string", .shape_inputs = 1u << 0,
-     .flags = TORT_OP_LISTS, .params_size = sizeof(tokenizer_params), .infer = tokenizer_infer,
-     .resolve = tokenizer_resolve, .reference = tokenizer_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(tokenizer_params), tokenizer_infer, tokenizer_resolve,
+     tokenizer_reference},
     {0},
 };

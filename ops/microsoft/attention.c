@@ -125,8 +125,7 @@ tort_status tort_resolve_microsoft_attention(tort_resolve *resolve) {
             resolve->error, TORT_E_UNSUPPORTED,
             "do_rotary 1 is not supported, as it has no caches of cosines and sines; export the model with "
             "GroupQueryAttention, or with RotaryEmbedding before MultiHeadAttention");
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     tort_status status = read_projection(resolve, p);
     if (!status) status = read_past(resolve, p);
     if (!status) status = tort_heads_read_mask(resolve, p, MASK, "mask_index");
@@ -137,18 +136,12 @@ tort_status tort_resolve_microsoft_attention(tort_resolve *resolve) {
 }
 
 const tort_op tort_ops_microsoft_attention[] = {
-    {.domain = "com.microsoft",
-     .name = "Attention",
-     .since = 1,
-     .until = 1,
-     .inputs = "input:T weights:T bias?:T mask_index?:M past?:T attention_bias?:T past_sequence_length?:M",
-     .outputs = "output:T present?:T",
-     .types = "T=float|float16|bfloat16 M=int32",
-     .attributes = "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int "
-                   "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int=0",
-     .params_size = sizeof(tort_heads_params),
-     .infer = tort_infer_microsoft_attention,
-     .resolve = tort_resolve_microsoft_attention,
-     .reference = tort_heads_reference},
+    {"com.microsoft", "Attention", 1, 1,
+     "input:T weights:T bias?:T mask_index?:M past?:T attention_bias?:T past_sequence_length?:M", "output:T present?:T",
+     "T=float|float16|bfloat16 M=int32",
+     "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int "
+     "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int=0",
+     .params_size = sizeof(tort_heads_params), tort_infer_microsoft_attention, tort_resolve_microsoft_attention,
+     tort_heads_reference},
     {0},
 };

@@ -3,6 +3,7 @@
  *
  * They compute in double and round once. BiasDropout is inference only: nothing is dropped. */
 #include "ops/microsoft/bias.h"
+#include "ops/epilogue.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
@@ -97,32 +98,16 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
 typedef struct bias_job {
     const tort_bias_params *params;
     const tort_tensor *x, *bias, *skip, *y; /* bias and skip: NULL if absent */
-    double (*activation)(double x);         /* NULL: none */
+    tort_epilogue epilogue;                 /* its activation alone */
     bool split;                             /* the left half of a row times the activation of the right one */
 } bias_job;
-
-static double gelu(double x) {
-    return 0.5 * x * (1 + erf(x * 0.70710678118654752));
-}
-
-static double gelu_tanh(double x) {
-    return 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
-}
-
-/* values += elements of a tensor, unless it is NULL. */
-static void add(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
-    double other[TORT_BLOCK];
-    if (!tensor) return;
-    tort_load_doubles(tensor->type, tensor->data, first, count, other);
-    for (int64_t i = 0; i < count; i++) values[i] += other[i];
-}
 
 /* Loads elements of a row from `column` on, plus bias and skip. */
 static void load_sums(const bias_job *job, int64_t row, int64_t column, int64_t count, double *values) {
     const int64_t first = row * job->params->columns + column;
     tort_load_doubles(job->x->type, job->x->data, first, count, values);
-    add(job->bias, column, count, values);
-    add(job->skip, first, count, values);
+    if (job->bias) tort_add_elements(job->bias, column, count, values);
+    if (job->skip) tort_add_elements(job->skip, first, count, values);
 }
 
 static void run_bias_rows(void *arg, int64_t begin, int64_t end) {
@@ -133,8 +118,7 @@ static void run_bias_rows(void *arg, int64_t begin, int64_t end) {
         for (int64_t first = 0; first < columns; first += TORT_BLOCK) {
             const int64_t count = tort_block_count(columns, first);
             load_sums(job, row, first + (job->split ? columns : 0), count, values);
-            if (job->activation)
-                for (int64_t i = 0; i < count; i++) values[i] = job->activation(values[i]);
+            for (int64_t i = 0; i < count; i++) values[i] = tort_epilogue_activate(&job->epilogue, values[i]);
             if (job->split) {
                 load_sums(job, row, first, count, left);
                 for (int64_t i = 0; i < count; i++) values[i] *= left[i];
@@ -149,17 +133,19 @@ static tort_status run_rows(const tort_call *call, bias_job job) {
     job.bias = tort_call_input(call, 1);
     job.y = &call->outputs[0];
     if (tort_count(job.y) > 0)
-        tort_parallel(call, job.params->rows, job.params->columns * (job.activation ? 20 : 2), run_bias_rows, &job);
+        tort_parallel(call, job.params->rows, job.params->columns * (job.epilogue.activation ? 20 : 2), run_bias_rows,
+                      &job);
     return TORT_OK;
 }
 
 static tort_status run_gelu(const tort_call *call) {
     const tort_bias_params *params = call->params;
-    return run_rows(call, (bias_job){.activation = params->gelu.tanh ? gelu_tanh : gelu});
+    const tort_activation gelu = params->gelu.tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU;
+    return run_rows(call, (bias_job){.epilogue.activation = gelu});
 }
 
 static tort_status run_split(const tort_call *call) {
-    return run_rows(call, (bias_job){.activation = gelu, .split = true});
+    return run_rows(call, (bias_job){.epilogue.activation = TORT_ACTIVATION_GELU, .split = true});
 }
 
 static tort_status run_add(const tort_call *call) {
@@ -209,7 +195,7 @@ typedef struct softmax_lane {
 
 static void load_lane(const softmax_lane *lane, int64_t at, int64_t count, double *values) {
     tort_load_doubles(lane->x->type, lane->x->data, lane->x_first + at, count, values);
-    add(lane->bias, lane->bias_first + at, count, values);
+    tort_add_elements(lane->bias, lane->bias_first + at, count, values);
 }
 
 static void softmax_lanes(void *arg, int64_t begin, int64_t end) {

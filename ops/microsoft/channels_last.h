@@ -7,6 +7,10 @@
 
 #include "runtime/op.h"
 
+static inline bool tort_channels_last(const tort_node_view *node) {
+    return tort_attr_int(node, "channels_last") != 0;
+}
+
 /* Infers a node by its family, which has the channels of input 0 and output 0 first. */
 tort_status tort_planar_infer(tort_infer *infer, bool channels_last, tort_status (*family)(tort_infer *infer));
 /* Resolves a node in the same way into `params`, those of the family. */

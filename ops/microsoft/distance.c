@@ -72,7 +72,6 @@ static tort_status run_distance(const tort_call *call) {
 
 const tort_op tort_ops_microsoft_distance[] = {
     {"com.microsoft", "CDist", 1, 1, "A:T B:T", "C:T", "T=float|double", "metric:string=sqeuclidean",
-     .params_size = sizeof(distance_params), .infer = infer_distance, .resolve = resolve_distance,
-     .reference = run_distance},
+     .params_size = sizeof(distance_params), infer_distance, resolve_distance, run_distance},
     {0},
 };

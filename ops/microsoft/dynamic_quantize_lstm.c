@@ -80,8 +80,7 @@ static tort_status resolve_lstm(tort_resolve *resolve) {
     tort_rnn_params *p = resolve->params;
     tort_status status = tort_rnn_attributes(resolve, p);
     if (status != TORT_OK) return status;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!tort_inputs_known(node)) return TORT_OK;
     p->length = node->inputs[X].dims[0];
     p->batch = node->inputs[X].dims[1];
     p->input = node->inputs[X].dims[2];
@@ -280,6 +279,6 @@ const tort_op tort_ops_dynamic_quantize_lstm[] = {
      "Y?:T Y_h?:T Y_c?:T", "T=float T1=int32 T2=uint8|int8",
      "activation_alpha:floats activation_beta:floats activations:strings clip:float direction:string=forward "
      "hidden_size:int input_forget:int=0",
-     .params_size = sizeof(tort_rnn_params), .infer = infer_lstm, .resolve = resolve_lstm, .reference = run_lstm},
+     .params_size = sizeof(tort_rnn_params), infer_lstm, resolve_lstm, run_lstm},
     {0},
 };

@@ -4,7 +4,7 @@
  * A gate is the sigmoid of a sum: of the products of a head of the query, plus its bias, with all columns of one half
  * of the weight. The columns of a half are therefore added up once. ONNX Runtime has a kernel for GPUs only, which this
  * follows. */
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
@@ -70,16 +70,11 @@ static tort_status infer_gated(tort_infer *infer) {
 }
 
 static tort_status resolve_gated(tort_resolve *resolve) {
-    gated_params sizes, *p = resolve->params;
+    gated_params *p = resolve->params;
     for (int32_t i = 0; i < TOKENS; i++)
         if (!tort_shape_known(&resolve->node->inputs[i])) return TORT_OK;
-    tort_status status = read_sizes(resolve->node, &sizes, resolve->error);
+    tort_status status = read_sizes(resolve->node, p, resolve->error);
     if (status) return status;
-    p->batch = sizes.batch;
-    p->length = sizes.length;
-    p->heads = sizes.heads;
-    p->size = sizes.size;
-    p->columns = sizes.columns;
     size_t floats = 0;
     const bool fits = tort_mul_size((size_t)p->size, 2, &floats) && tort_add_size(floats, 2, &floats) &&
                       tort_mul_size(floats, sizeof(float), &resolve->scratch_bytes);
@@ -87,9 +82,7 @@ static tort_status resolve_gated(tort_resolve *resolve) {
 }
 
 static float at(const tort_tensor *tensor, int64_t i) {
-    float value;
-    tort_load_floats(tensor->type, tensor->data, i, 1, &value);
-    return value;
+    return (float)tort_element_at(tensor, i);
 }
 
 /* Sums both halves of a row of `columns`. */
@@ -144,7 +137,7 @@ static tort_status run_gated(const tort_call *call) {
 const tort_op tort_ops_microsoft_gated_bias[] = {
     {"com.microsoft", "GatedRelativePositionBias", 1, 1,
      "query_layer:T query_bias:T rel_pos:T weight:T bias:T eco_a:T token_offset?:M", "output:T",
-     "T=float|float16 M=int32", "num_heads:int!", .params_size = sizeof(gated_params), .infer = infer_gated,
-     .resolve = resolve_gated, .reference = run_gated},
+     "T=float|float16 M=int32", "num_heads:int!", .params_size = sizeof(gated_params), infer_gated, resolve_gated,
+     run_gated},
     {0},
 };

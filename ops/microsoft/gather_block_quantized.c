@@ -219,6 +219,6 @@ const tort_op tort_ops_gather_block_quantized[] = {
      "T1=int4|uint4|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1 "
      "T2=float|float16|bfloat16 Tind=int32|int64",
      "bits:int=4 block_size:int=128 gather_axis:int=0 quantize_axis:int=1", .flags = TORT_OP_PICKS,
-     .params_size = sizeof(gather_block), .infer = infer_gather, .resolve = resolve_gather, .reference = run_gather},
+     .params_size = sizeof(gather_block), infer_gather, resolve_gather, run_gather},
     {0},
 };

@@ -212,9 +212,8 @@ static tort_status resolve_group_query(tort_resolve *resolve) {
     tort_status status = read_heads(node, resolve->error, &p->query_heads, &p->key_heads);
     if (!status) status = refuse(resolve);
     if (!status) status = read_attributes(resolve, p);
-    for (int32_t i = 0; i < node->input_count && !status; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    if (!status) status = read_rows(resolve, p);
+    if (status || !tort_inputs_known(node)) return status;
+    status = read_rows(resolve, p);
     if (!status) status = read_past(resolve, p);
     if (!status) status = read_rotary(resolve, p);
     if (!status) status = read_norms(resolve, p);
@@ -227,24 +226,18 @@ static tort_status resolve_group_query(tort_resolve *resolve) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_group_query_attention[] = {
-    {.domain = "com.microsoft",
-     .name = "GroupQueryAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "query:T key?:T value?:T past_key?:T_CACHE past_value?:T_CACHE seqlens_k:M total_sequence_length:M "
-               "cos_cache?:T sin_cache?:T position_ids?:int64 attention_bias?:T head_sink?:T k_scale?:T_KV_SCALE "
-               "v_scale?:T_KV_SCALE q_norm_weight?:T k_norm_weight?:T",
-     .outputs = "output:T present_key?:T_CACHE present_value?:T_CACHE output_qk?:T",
-     .types = "T=float16|bfloat16|float T_CACHE=float|float16|bfloat16|uint8|int8|float8e4m3fn T_KV_SCALE=float "
-              "M=int32",
-     .attributes = "causal:int=1 do_rotary:int k_quant_type:string=NONE kv_cache_bit_width:int kv_num_heads:int! "
-                   "local_window_size:int=-1 num_heads:int! qk_norm_epsilon:float=1e-06 qk_output:int=0 "
-                   "rotary_interleaved:int scale:float sliding_window_cache:int=0 smooth_softmax:int=-1 softcap:float "
-                   "v_quant_type:string=NONE",
-     .shape_inputs = 1u << TOTAL,
-     .params_size = sizeof(tort_heads_params),
-     .infer = infer_group_query,
-     .resolve = resolve_group_query,
-     .reference = tort_heads_reference},
+    {"com.microsoft", "GroupQueryAttention", 1, 1,
+     "query:T key?:T value?:T past_key?:T_CACHE past_value?:T_CACHE seqlens_k:M total_sequence_length:M "
+     "cos_cache?:T sin_cache?:T position_ids?:int64 attention_bias?:T head_sink?:T k_scale?:T_KV_SCALE "
+     "v_scale?:T_KV_SCALE q_norm_weight?:T k_norm_weight?:T",
+     "output:T present_key?:T_CACHE present_value?:T_CACHE output_qk?:T",
+     "T=float16|bfloat16|float T_CACHE=float|float16|bfloat16|uint8|int8|float8e4m3fn T_KV_SCALE=float "
+     "M=int32",
+     "causal:int=1 do_rotary:int k_quant_type:string=NONE kv_cache_bit_width:int kv_num_heads:int! "
+     "local_window_size:int=-1 num_heads:int! qk_norm_epsilon:float=1e-06 qk_output:int=0 "
+     "rotary_interleaved:int scale:float sliding_window_cache:int=0 smooth_softmax:int=-1 softcap:float "
+     "v_quant_type:string=NONE",
+     .shape_inputs = 1u << TOTAL, .params_size = sizeof(tort_heads_params), infer_group_query, resolve_group_query,
+     tort_heads_reference},
     {0},
 };

@@ -62,6 +62,6 @@ static tort_status run_hash(const tort_call *call) {
 const tort_op tort_ops_microsoft_hash[] = {
     {"com.microsoft", "MurmurHash3", 1, 1, "X:T1", "Y:T2",
      "T1=uint32|int32|uint64|int64|float|double|string T2=uint32|int32", "positive:int=1 seed:int=0",
-     .params_size = sizeof(hash_params), .infer = infer_hash, .resolve = resolve_hash, .reference = run_hash},
+     .params_size = sizeof(hash_params), infer_hash, resolve_hash, run_hash},
     {0},
 };

@@ -110,6 +110,6 @@ static tort_status masked_max_pool(const tort_call *call) {
 const tort_op tort_ops_masked_max_pool[] = {
     {"com.microsoft", "MaxpoolWithMask", 1, 1, "X:T M:int32", "Y:T", "T=float",
      "auto_pad:string=NOTSET kernel_shape:ints pads:ints storage_order:int=0 strides:ints",
-     .params_size = sizeof(masked_pool), .infer = infer, .resolve = resolve, .reference = masked_max_pool},
+     .params_size = sizeof(masked_pool), infer, resolve, masked_max_pool},
     {0},
 };

@@ -229,6 +229,6 @@ const tort_op tort_ops_matmul_nbits[] = {
     {"com.microsoft", "MatMulNBits", 1, 1, "A:T1 B:T2 scales:T1 zero_points?:T3 g_idx?:T4 bias?:T1", "Y:T1",
      "T1=floats13|-double T2=uint8 T3=uint8|floats13|-double T4=int32",
      "K:int! N:int! bits:int=4 block_size:int! accuracy_level:int=0 weight_prepacked:int=0",
-     .params_size = sizeof(tort_nbits), .infer = infer_nbits, .resolve = resolve_nbits, .reference = run_nbits},
+     .params_size = sizeof(tort_nbits), infer_nbits, resolve_nbits, run_nbits},
     {0},
 };

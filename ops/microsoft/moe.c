@@ -111,9 +111,7 @@ static tort_status resolve_moe(tort_resolve *resolve) {
     const tort_info *fc2 = &node->inputs[inputs[1][0]];
     tort_status status = p->quantized ? read_kind(resolve) : TORT_OK;
     if (status == TORT_OK) status = read_activation(resolve, p);
-    for (int32_t i = 0; i < node->input_count && status == TORT_OK; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    if (status != TORT_OK) return status;
+    if (status != TORT_OK || !tort_inputs_known(node)) return status;
     if (router->rank != 2 || fc2->rank != 3)
         return tort_fail(resolve->error, TORT_E_MODEL,
                          "router_probs has rank %d and fc2_experts_weights %d, expected 2 "
@@ -137,9 +135,7 @@ static tort_status resolve_moe(tort_resolve *resolve) {
 /* ---- the router -------------------------------------------------------------------------------------------------- */
 
 static float element(const tort_tensor *tensor, int64_t i) {
-    float value;
-    tort_load_floats(tensor->type, tensor->data, i, 1, &value);
-    return value;
+    return (float)tort_element_at(tensor, i);
 }
 
 /* Chooses the experts with the largest numbers, the largest first. */
@@ -262,8 +258,8 @@ const tort_op tort_ops_moe[] = {
     {"com.microsoft", "MoE", 1, 1,
      "input:T router_probs:T fc1_experts_weights:T fc1_experts_bias?:T fc2_experts_weights:T fc2_experts_bias?:T "
      "fc3_experts_weights?:T fc3_experts_bias?:T",
-     "output:T", "T=float|float16|bfloat16", COMMON, .params_size = sizeof(moe_params), .infer = infer_moe,
-     .resolve = resolve_moe, .reference = run_moe},
+     "output:T", "T=float|float16|bfloat16", COMMON, .params_size = sizeof(moe_params), infer_moe, resolve_moe,
+     run_moe},
     {"com.microsoft", "QMoE", 1, 1,
      "input:T router_probs:T fc1_experts_weights:T1 fc1_scales?:T2 fc1_experts_bias?:T fc2_experts_weights:T1 "
      "fc2_scales?:T2 fc2_experts_bias?:T fc3_experts_weights?:T1 fc3_scales?:T2 fc3_experts_bias?:T "
@@ -273,6 +269,6 @@ const tort_op tort_ops_moe[] = {
      "T=float|float16|bfloat16 T1=uint8|float8e4m3fn T2=float|float16|bfloat16|float8e8m0|float8e4m3fn T4=float",
      COMMON " accuracy_level:int=0 block_size:int expert_weight_bits:int=4 fc1_expert_weight_bits:int "
             "fc2_expert_weight_bits:int fc3_expert_weight_bits:int quant_type:string=int weights_prepacked:int=-1",
-     .params_size = sizeof(moe_params), .infer = infer_moe, .resolve = resolve_moe, .reference = run_moe},
+     .params_size = sizeof(moe_params), infer_moe, resolve_moe, run_moe},
     {0},
 };

@@ -51,7 +51,7 @@ typedef struct main_dims {
 } main_dims;
 
 /* Reads the query. A packed one of rank 3 has Q, K and V side by side, of heads of one size. */
-static tort_status read_query(const tort_node_view *node, tort_dims *dims, int64_t heads, main_dims *out) {
+static void read_query(const tort_node_view *node, tort_dims *dims, int64_t heads, main_dims *out) {
     const tort_info *query = &node->inputs[QUERY];
     const bool packed = !tort_has_input(node, order_of(node)->key);
     out->batch = query->dims[0];
@@ -63,7 +63,6 @@ static tort_status read_query(const tort_node_view *node, tort_dims *dims, int64
     else
         out->key_size = query->dims[2] / (packed ? 3 * heads : heads);
     out->value_size = out->key_size;
-    return TORT_OK;
 }
 
 static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_error *error, main_dims *out) {
@@ -79,8 +78,8 @@ static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_e
                          is_decoder(node) ? "" : ", or, without a key, 5");
     if (packed && query->rank == 3 && !is_decoder(node))
         return tort_fail(error, TORT_E_MODEL, "a query of rank 3 needs a key");
-    tort_status status = read_query(node, dims, heads, out);
-    if (status || packed) return status;
+    read_query(node, dims, heads, out);
+    if (packed) return TORT_OK;
     const int32_t value_rank = tort_has_input(node, order->value) ? value->rank : 5;
     if (key->rank < 3 || key->rank > 5 || key->rank != value_rank)
         return tort_fail(error, TORT_E_MODEL,
@@ -255,14 +254,12 @@ static tort_status read_bias(const tort_resolve *resolve, tort_heads_params *p) 
     return tort_heads_expect(resolve, order->bias, "bias", 1, wanted);
 }
 
-static tort_status read_attributes(const tort_resolve *resolve, tort_heads_params *p) {
-    const tort_node_view *node = resolve->node;
+static void read_attributes(const tort_node_view *node, tort_heads_params *p) {
     p->scale = (double)tort_attr_float(node, "scale");
     p->mask_filter = tort_attr(node, "mask_filter_value") ? (double)tort_attr_float(node, "mask_filter_value") : -10000;
     p->query_heads = p->key_heads = tort_attr_int(node, "num_heads");
     if (tort_has_output(node, SCORES)) p->scores = SCORES;
     p->scores_stage = 1;
-    return TORT_OK;
 }
 
 static tort_status resolve_multi_head(tort_resolve *resolve) {
@@ -271,10 +268,9 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
     tort_heads_params *p = resolve->params;
     main_dims main;
     tort_heads_clear(p);
-    tort_status status = read_attributes(resolve, p);
-    for (int32_t i = 0; i < node->input_count && !status; i++)
-        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    if (!status) status = read_dims(node, NULL, resolve->error, &main);
+    read_attributes(node, p);
+    if (!tort_inputs_known(node)) return TORT_OK;
+    tort_status status = read_dims(node, NULL, resolve->error, &main);
     if (status) return status;
     p->batch = main.batch;
     p->queries = main.queries;
@@ -298,33 +294,18 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
 #define OUTPUTS "output:T present_key?:T present_value?:T qk?:QK"
 
 const tort_op tort_ops_multi_head_attention[] = {
-    {.domain = "com.microsoft",
-     .name = "MultiHeadAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "query:T key?:T value?:T bias?:T key_padding_mask?:M attention_bias?:T past_key?:T past_value?:T "
-               "past_sequence_length?:M cache_indirection?:M",
-     .outputs = OUTPUTS,
-     .types = "T=float|float16|bfloat16 QK=float|float16|bfloat16 M=int32",
-     .attributes = "mask_filter_value:float num_heads:int! scale:float unidirectional:int=0",
-     .shape_inputs = 1u << 8,
-     .params_size = sizeof(tort_heads_params),
-     .infer = infer_multi_head,
-     .resolve = resolve_multi_head,
-     .reference = tort_heads_reference},
-    {.domain = "com.microsoft",
-     .name = "DecoderMaskedMultiHeadAttention",
-     .since = 1,
-     .until = 1,
-     .inputs = "query:T key?:T value?:T mask_index?:M attention_bias?:T past_key?:T past_value?:T "
-               "past_sequence_length?:M beam_width?:M cache_indirection?:M bias?:T",
-     .outputs = OUTPUTS,
-     .types = "T=float|float16 QK=float|float16 M=int32",
-     .attributes = "mask_filter_value:float num_heads:int! output_qk:int past_present_share_buffer:int scale:float",
-     .shape_inputs = 1u << 7,
-     .params_size = sizeof(tort_heads_params),
-     .infer = infer_multi_head,
-     .resolve = resolve_multi_head,
-     .reference = tort_heads_reference},
+    {"com.microsoft", "MultiHeadAttention", 1, 1,
+     "query:T key?:T value?:T bias?:T key_padding_mask?:M attention_bias?:T past_key?:T past_value?:T "
+     "past_sequence_length?:M cache_indirection?:M",
+     OUTPUTS, "T=float|float16|bfloat16 QK=float|float16|bfloat16 M=int32",
+     "mask_filter_value:float num_heads:int! scale:float unidirectional:int=0", .shape_inputs = 1u << 8,
+     .params_size = sizeof(tort_heads_params), infer_multi_head, resolve_multi_head, tort_heads_reference},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", 1, 1,
+     "query:T key?:T value?:T mask_index?:M attention_bias?:T past_key?:T past_value?:T "
+     "past_sequence_length?:M beam_width?:M cache_indirection?:M bias?:T",
+     OUTPUTS, "T=float|float16 QK=float|float16 M=int32",
+     "mask_filter_value:float num_heads:int! output_qk:int past_present_share_buffer:int scale:float",
+     .shape_inputs = 1u << 7, .params_size = sizeof(tort_heads_params), infer_multi_head, resolve_multi_head,
+     tort_heads_reference},
     {0},
 };

@@ -23,6 +23,6 @@ static tort_status run(const tort_call *call) {
 const tort_op tort_ops_nhwc_max_pool[] = {
     {"com.microsoft", "NhwcMaxPool", 1, 1, "x:T", "y:T", "T=uint8|int8",
      "auto_pad:string=NOTSET ceil_mode:int=0 dilations:ints kernel_shape:ints! pads:ints strides:ints",
-     .params_size = sizeof(tort_pool_params), .infer = infer, .resolve = resolve, .reference = run},
+     .params_size = sizeof(tort_pool_params), infer, resolve, run},
     {0},
 };

@@ -117,7 +117,6 @@ const tort_op tort_ops_qattention[] = {
      "output:T3 present?:T3", "T1=int8|uint8 T2=int8|uint8 T3=float|float16 T4=int32",
      "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int scale:float "
      "unidirectional:int=0",
-     .params_size = sizeof(qattention), .infer = infer_qattention, .resolve = resolve_qattention,
-     .reference = run_qattention},
+     .params_size = sizeof(qattention), infer_qattention, resolve_qattention, run_qattention},
     {0},
 };

@@ -108,7 +108,6 @@ const tort_op tort_ops_qembed_norm[] = {
      "segment_embedding_scale?:T gamma_scale:T beta_scale:T word_embedding_zero_point:T2 "
      "position_embedding_zero_point:T2 segment_embedding_zero_point?:T2 gamma_zero_point:T2 beta_zero_point:T2",
      "layernorm_out:T mask_index_out:T1", "T1=int32 T2=int8|uint8 T=float", "epsilon:float=1e-12",
-     .params_size = sizeof(tort_embed_norm_params), .infer = infer_embed, .resolve = resolve_embed,
-     .reference = run_embed},
+     .params_size = sizeof(tort_embed_norm_params), infer_embed, resolve_embed, run_embed},
     {0},
 };

@@ -184,7 +184,7 @@ const tort_op tort_ops_qgemm[] = {
     {"com.microsoft", "QGemm", 1, 1,
      "A:TA a_scale:T a_zero_point:TA B:TB b_scale:T b_zero_point:TB C?:TC y_scale?:T y_zero_point?:TYZ", "Y:TY",
      "T=float TA=uint8|int8 TB=uint8|int8 TC=int32 TYZ=uint8|int8 TY=float|uint8|int8",
-     "alpha:float=1.0 transA:int=0 transB:int=0", .params_size = sizeof(tort_qgemm), .infer = infer_qgemm,
-     .resolve = resolve_qgemm, .reference = run_qgemm},
+     "alpha:float=1.0 transA:int=0 transB:int=0", .params_size = sizeof(tort_qgemm), infer_qgemm, resolve_qgemm,
+     run_qgemm},
     {0},
 };

@@ -4,7 +4,6 @@
  * zero point decides where a sum is halfway between two numbers. Read next: qlinear.h. */
 #include "ops/microsoft/qlinear.h"
 
-#include "ops/extent.h"
 #include "ops/quantized.h"
 #include "ops/shapes.h"
 

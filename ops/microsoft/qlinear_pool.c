@@ -12,13 +12,10 @@ typedef struct qlinear_pool {
     bool channels_last;
 } qlinear_pool;
 
-static bool is_last(const tort_node_view *node) {
-    return tort_attr_int(node, "channels_last") != 0;
-}
-
 static tort_status infer(tort_infer *i) {
     const bool global = i->node->op->variant == POOL_GLOBAL;
-    tort_status status = tort_planar_infer(i, is_last(i->node), global ? tort_infer_global_pool : tort_infer_pool);
+    tort_status status =
+        tort_planar_infer(i, tort_channels_last(i->node), global ? tort_infer_global_pool : tort_infer_pool);
     return status != TORT_OK ? status : tort_linear_check(i, 0x1e);
 }
 
@@ -26,7 +23,7 @@ static tort_status infer(tort_infer *i) {
 static tort_status resolve_pool(tort_resolve *resolve) {
     const bool global = resolve->node->op->variant == POOL_GLOBAL;
     qlinear_pool *params = resolve->params;
-    params->channels_last = is_last(resolve->node);
+    params->channels_last = tort_channels_last(resolve->node);
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->pool,
                                              global ? tort_resolve_global_average_pool : tort_resolve_average_pool);
     resolve->scratch_bytes = 0; /* the pool's scratch is for other types */

@@ -60,7 +60,7 @@ static tort_status run_mean(const tort_call *call) {
 const tort_op tort_ops_qlinear_reduce[] = {
     {"com.microsoft", "QLinearReduceMean", 1, 1,
      "data:T data_scale:float data_zero_point?:T reduced_scale:float reduced_zero_point?:T", "reduced:T",
-     "T=uint8|int8", "axes:ints! keepdims:int!", .params_size = sizeof(tort_reduce_params), .infer = infer_mean,
-     .resolve = resolve_mean, .reference = run_mean},
+     "T=uint8|int8", "axes:ints! keepdims:int!", .params_size = sizeof(tort_reduce_params), infer_mean, resolve_mean,
+     run_mean},
     {0},
 };

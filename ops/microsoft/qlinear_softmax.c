@@ -79,7 +79,7 @@ static tort_status run_softmax(const tort_call *call) {
 
 const tort_op tort_ops_qlinear_softmax[] = {
     {"com.microsoft", "QLinearSoftmax", 1, 1, "X:T X_scale:float x_zero_point?:T y_scale:float y_zero_point:T", "Y:T",
-     "T=uint8|int8", "axis:int=-1 opset:int!", .params_size = sizeof(tort_softmax_params), .infer = infer_softmax,
-     .resolve = resolve_softmax, .reference = run_softmax},
+     "T=uint8|int8", "axis:int=-1 opset:int!", .params_size = sizeof(tort_softmax_params), infer_softmax,
+     resolve_softmax, run_softmax},
     {0},
 };

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "ops/concat.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
@@ -92,23 +93,6 @@ static tort_status check_groups(const tort_infer *infer) {
     return tort_linear_check(infer, 3);
 }
 
-/* Joins the shape of a part to that of the whole. */
-static tort_status join(const tort_infer *infer, const tort_info *part, int32_t axis, bool first, tort_dim *dims) {
-    for (int32_t d = 0; d < part->rank; d++) {
-        tort_status status = TORT_OK;
-        if (first)
-            dims[d] = part->dims[d];
-        else if (d != axis)
-            status = tort_dim_unify(infer->error, d, dims[d], part->dims[d], &dims[d]);
-        else if (tort_dim_known(dims[d]) && tort_dim_known(part->dims[d]))
-            status = tort_size_add(infer->error, dims[d], part->dims[d], &dims[d]);
-        else
-            dims[d] = tort_dim_add(infer->dims, dims[d], part->dims[d]);
-        if (status != TORT_OK) return status;
-    }
-    return TORT_OK;
-}
-
 static tort_status infer_concat(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     tort_dim dims[TORT_MAX_RANK];
@@ -124,8 +108,9 @@ static tort_status infer_concat(tort_infer *infer) {
                              (int)i, (int)node->inputs[i].rank);
     }
     status = tort_normalize_axis(infer->error, tort_attr_int(node, "axis"), rank, &axis);
+    if (status == TORT_OK) dims[axis] = 0;
     for (int32_t i = FIRST; i < node->input_count && status == TORT_OK; i += GROUP)
-        status = join(infer, &node->inputs[i], axis, i == FIRST, dims);
+        status = tort_concat_join(infer, &node->inputs[i], axis, i == FIRST, dims);
     if (status == TORT_OK) tort_infer_shape(infer, 0, infer->outputs[0].type, rank, dims);
     return status;
 }
@@ -163,9 +148,9 @@ const tort_op tort_ops_qlinear_table[] = {
     {"com.microsoft", "QLinearSigmoid", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "", .infer = infer_function,
      .reference = run_sigmoid},
     {"com.microsoft", "QLinearLeakyRelu", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "alpha:float=0.01",
-     .params_size = sizeof(leaky_params), .infer = infer_function, .resolve = resolve_leaky, .reference = run_leaky},
+     .params_size = sizeof(leaky_params), infer_function, resolve_leaky, run_leaky},
     {"com.microsoft", "QLinearConcat", 1, 1, "Y_scale:TF Y_zero_point:T8 inputs+:TV", "Y:T8",
-     "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(concat_params),
-     .infer = infer_concat, .resolve = resolve_concat, .reference = run_concat},
+     "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(concat_params), infer_concat,
+     resolve_concat, run_concat},
     {0},
 };

@@ -99,21 +99,14 @@ const tort_tensor *tort_skip_norm_bias(const tort_call *call) {
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-/* values += elements of a tensor. */
-static void add(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
-    double other[TORT_BLOCK];
-    tort_load_doubles(tensor->type, tensor->data, first, count, other);
-    for (int64_t i = 0; i < count; i++) values[i] += other[i];
-}
-
 static void load_skip(const tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values) {
     const tort_call *call = rows->arg;
     const tort_skip_norm_params *params = call->params;
     const tort_tensor *bias = tort_skip_norm_bias(call);
     const int64_t size = params->norm.size;
     tort_load_doubles(rows->x->type, rows->x->data, row * size + first, count, values);
-    add(&call->inputs[1], row % params->skip_rows * size + first, count, values);
-    if (bias) add(bias, first, count, values);
+    tort_add_elements(&call->inputs[1], row % params->skip_rows * size + first, count, values);
+    if (bias) tort_add_elements(bias, first, count, values);
 }
 
 static tort_status run_skip(const tort_call *call) {
@@ -201,7 +194,7 @@ tort_status tort_resolve_embed_norm(tort_resolve *resolve) {
 static void add_embedding(const tort_call *call, int32_t input, int64_t row, int64_t first, int64_t count,
                           double *values) {
     const tort_tensor *table = &call->inputs[input];
-    add(table, row * table->dims[1] + first, count, values);
+    tort_add_elements(table, row * table->dims[1] + first, count, values);
 }
 
 static int64_t position_of(const tort_call *call, int64_t row) {
@@ -272,8 +265,7 @@ const tort_op tort_ops_microsoft_skip_norm[] = {
      "input_ids:T1 segment_ids?:T1 word_embedding:T position_embedding:T segment_embedding?:T gamma:T beta:T mask?:T1 "
      "position_ids?:T1",
      "output:T mask_index?:T1 embedding_sum?:T", "T1=int32 T=float|float16", "epsilon:float=1e-12 mask_index_type:int",
-     .params_size = sizeof(tort_embed_norm_params), .infer = tort_infer_embed_norm, .resolve = tort_resolve_embed_norm,
-     .reference = run_embed},
+     .params_size = sizeof(tort_embed_norm_params), tort_infer_embed_norm, tort_resolve_embed_norm, run_embed},
     {"com.microsoft", "SkipLayerNormalization", 1, 1, "input:T skip:T gamma:T beta?:T bias?:T",
      "output:T mean?:U inv_std_var?:U input_skip_bias_sum?:T", "T=float|float16|bfloat16 U=float",
      "epsilon:float=1e-12", SKIP},

@@ -79,6 +79,6 @@ static tort_status run_unfold(const tort_call *call) {
 
 const tort_op tort_ops_microsoft_unfold[] = {
     {"com.microsoft", "UnfoldTensor", 1, 1, "input:T", "output:T", "T=all13", "dim:int=-1 size:int! step:int=1",
-     .params_size = sizeof(unfold_params), .infer = infer_unfold, .resolve = resolve_unfold, .reference = run_unfold},
+     .params_size = sizeof(unfold_params), infer_unfold, resolve_unfold, run_unfold},
     {0},
 };

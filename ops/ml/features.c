@@ -261,17 +261,13 @@ static tort_status normalizer_reference(const tort_call *call) {
 
 const tort_op tort_ops_ml_features[] = {
     {"ai.onnx.ml", "Binarizer", 1, 5, "X:T", "Y:T", "T=" NUMBERS, "threshold:float=0",
-     .params_size = sizeof(threshold_params), .infer = tort_infer_elementwise, .resolve = binarizer_resolve,
-     .reference = binarizer_reference},
+     .params_size = sizeof(threshold_params), tort_infer_elementwise, binarizer_resolve, binarizer_reference},
     {"ai.onnx.ml", "Imputer", 1, 5, "X:T", "Y:T", "T=" NUMBERS,
      "imputed_value_floats:floats imputed_value_int64s:ints replaced_value_float:float=0 replaced_value_int64:int=0",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(imputer_params), .infer = imputer_infer, .resolve = imputer_resolve,
-     .reference = imputer_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(imputer_params), imputer_infer, imputer_resolve, imputer_reference},
     {"ai.onnx.ml", "Normalizer", 1, 5, "X:T", "Y:float", "T=" NUMBERS, "norm:string=MAX",
-     .params_size = sizeof(normalizer_params), .infer = normalizer_infer, .resolve = normalizer_resolve,
-     .reference = normalizer_reference},
+     .params_size = sizeof(normalizer_params), normalizer_infer, normalizer_resolve, normalizer_reference},
     {"ai.onnx.ml", "Scaler", 1, 5, "X:T", "Y:float", "T=" NUMBERS, "offset:floats scale:floats", .flags = TORT_OP_LISTS,
-     .params_size = sizeof(scaler_params), .infer = scaler_infer, .resolve = scaler_resolve,
-     .reference = scaler_reference},
+     .params_size = sizeof(scaler_params), scaler_infer, scaler_resolve, scaler_reference},
     {0},
 };

@@ -27,13 +27,8 @@ size_t tort_labels_bytes(const tort_labels *labels) {
 const void *tort_labels_open(const tort_call *call, const tort_labels *labels, void *scratch) {
     if (labels->type != TORT_STRING) return tort_list_at(call->params, labels->list);
     tort_string *texts = scratch;
-    for (int64_t i = 0; i < labels->list.count; i++) {
-        const tort_string label = tort_list_string(call->params, labels->list, i);
-        char *text = tort_call_text(call, label.length);
-        if (!text) return NULL;
-        if (label.length) memcpy(text, label.data, label.length);
-        texts[i] = (tort_string){text, label.length};
-    }
+    for (int64_t i = 0; i < labels->list.count; i++)
+        if (tort_call_copy_text(call, tort_list_string(call->params, labels->list, i), &texts[i])) return NULL;
     return texts;
 }
 

@@ -191,11 +191,10 @@ const tort_op tort_ops_ml_linear[] = {
     {"ai.onnx.ml", "LinearClassifier", 1, 5, "X:T1", "Y:T2 Z:float", "T1=" NUMBERS " T2=string|int64",
      "classlabels_ints:ints classlabels_strings:strings coefficients:floats! intercepts:floats multi_class:int=0 "
      "post_transform:string=NONE",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(linear_params), .infer = classifier_infer,
-     .resolve = classifier_resolve, .reference = classifier_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(linear_params), classifier_infer, classifier_resolve,
+     classifier_reference},
     {"ai.onnx.ml", "LinearRegressor", 1, 5, "X:T", "Y:float", "T=" NUMBERS,
      "coefficients:floats intercepts:floats post_transform:string=NONE targets:int=1", .flags = TORT_OP_LISTS,
-     .params_size = sizeof(linear_params), .infer = regressor_infer, .resolve = regressor_resolve,
-     .reference = regressor_reference},
+     .params_size = sizeof(linear_params), regressor_infer, regressor_resolve, regressor_reference},
     {0},
 };

@@ -224,16 +224,14 @@ static tort_status map_to_strings(const mapping_job *job) {
     const mapping_params *params = call->params;
     const int64_t count = tort_count(&call->inputs[0]);
     tort_string *y = call->outputs[0].data;
-    for (int64_t i = 0; i < count; i++) {
+    tort_status status = TORT_OK;
+    for (int64_t i = 0; i < count && !status; i++) {
         const int64_t at = find(job, i);
         const tort_string value = at < 0 ? (tort_string){tort_list_at(params, params->text), (size_t)params->text.count}
                                          : tort_list_string(params, params->values, at);
-        char *text = tort_call_text(call, value.length);
-        if (!text) return tort_out_of_memory(call->error, value.length);
-        if (value.length) memcpy(text, value.data, value.length);
-        y[i] = (tort_string){text, value.length};
+        status = tort_call_copy_text(call, value, &y[i]);
     }
-    return TORT_OK;
+    return status;
 }
 
 static tort_status mapping_reference(const tort_call *call) {

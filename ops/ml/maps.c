@@ -147,11 +147,7 @@ static tort_status float_to_string(const tort_call *call, float number, tort_str
         text[point] = '.';
         length = point + 7;
     }
-    char *copy = tort_call_text(call, length);
-    if (!copy) return tort_out_of_memory(call->error, length);
-    memcpy(copy, text, length);
-    *out = (tort_string){copy, length};
-    return TORT_OK;
+    return tort_call_copy_text(call, (tort_string){text, length}, out);
 }
 
 static tort_status string_to_number(const tort_call *call, tort_string text, tort_type type, void *out) {
@@ -266,11 +262,10 @@ static tort_status cast_reference(const tort_call *call) {
 const tort_op tort_ops_ml_maps[] = {
     {"ai.onnx.ml", "CastMap", 1, 5, "X:T1", "Y:T2", "T1=map(int64,string)|map(int64,float) T2=string|float|int64",
      "cast_to:string=TO_FLOAT map_form:string=DENSE max_map:int=1", .flags = TORT_OP_VALUES,
-     .params_size = sizeof(cast_params), .infer = cast_infer, .resolve = cast_resolve, .reference = cast_reference},
+     .params_size = sizeof(cast_params), cast_infer, cast_resolve, cast_reference},
     {"ai.onnx.ml", "DictVectorizer", 1, 5, "X:T1", "Y:T2",
      "T1=map(string,int64)|map(int64,string)|map(int64,float)|map(int64,double)|map(string,float)|map(string,double) T2=int64|float|double|string",
      "int64_vocabulary:ints string_vocabulary:strings", .flags = TORT_OP_LISTS | TORT_OP_VALUES,
-     .params_size = sizeof(vectorizer_params), .infer = vectorizer_infer, .resolve = vectorizer_resolve,
-     .reference = vectorizer_reference},
+     .params_size = sizeof(vectorizer_params), vectorizer_infer, vectorizer_resolve, vectorizer_reference},
     {0},
 };

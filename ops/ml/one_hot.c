@@ -1,7 +1,7 @@
 /* one_hot.c - OneHotEncoder: appends an axis with a 1 at the index of each element's category. */
+#include "ops/extent.h"
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
-#include "ops/numeric.h"
 #include "ops/shapes.h"
 
 #include <string.h>
@@ -48,9 +48,8 @@ static int64_t category_of(const tort_lookup *lookup, const tort_tensor *x, int6
     if (x->type == TORT_STRING) return tort_lookup_element(lookup, x->data, i);
     int64_t integer;
     if (tort_type_is_float(x->type)) {
-        double number;
-        tort_load_doubles(x->type, x->data, i, 1, &number);
-        if (!(number > -9.3e18 && number < 9.3e18)) return -1;
+        const double number = tort_element_at(x, i);
+        if (!(number >= -0x1p63 && number < 0x1p63)) return -1;
         integer = tort_double_to_int64(number);
     } else
         tort_load_integers(x->type, x->data, i, 1, &integer);
@@ -78,6 +77,6 @@ static tort_status encoder_reference(const tort_call *call) {
 const tort_op tort_ops_ml_one_hot[] = {
     {"ai.onnx.ml", "OneHotEncoder", 1, 5, "X:T", "Y:float", "T=string|int64|int32|float|double",
      "cats_int64s:ints cats_strings:strings zeros:int=1", .flags = TORT_OP_LISTS, .params_size = sizeof(encoder_params),
-     .infer = encoder_infer, .resolve = encoder_resolve, .reference = encoder_reference},
+     encoder_infer, encoder_resolve, encoder_reference},
     {0},
 };

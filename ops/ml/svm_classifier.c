@@ -361,7 +361,7 @@ const tort_op tort_ops_ml_svm_classifier[] = {
      "classlabels_ints:ints classlabels_strings:strings coefficients:floats kernel_params:floats "
      "kernel_type:string=LINEAR post_transform:string=NONE prob_a:floats prob_b:floats rho:floats "
      "support_vectors:floats vectors_per_class:ints",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(classifier_params), .infer = classifier_infer,
-     .resolve = classifier_resolve, .reference = classifier_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(classifier_params), classifier_infer, classifier_resolve,
+     classifier_reference},
     {0},
 };

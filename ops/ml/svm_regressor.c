@@ -85,7 +85,7 @@ const tort_op tort_ops_ml_svm_regressor[] = {
     {"ai.onnx.ml", "SVMRegressor", 1, 5, "X:T", "Y:float", "T=float|double|int64|int32",
      "coefficients:floats kernel_params:floats kernel_type:string=LINEAR n_supports:int=0 one_class:int=0 "
      "post_transform:string=NONE rho:floats support_vectors:floats",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(regressor_params), .infer = regressor_infer,
-     .resolve = regressor_resolve, .reference = regressor_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(regressor_params), regressor_infer, regressor_resolve,
+     regressor_reference},
     {0},
 };

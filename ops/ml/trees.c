@@ -33,23 +33,16 @@ static tort_status infer_classifier(tort_infer *infer) {
     return TORT_OK;
 }
 
-static tort_status infer_targets(tort_infer *infer, tort_type type) {
+static tort_status infer_targets(tort_infer *infer) {
+    const bool regressor = infer->node->op->since < 5; /* else TreeEnsemble */
     tort_dim dims[2];
     tort_status status = infer_rows(infer, &dims[0]);
     if (status) return status;
     dims[1] = tort_attr_int(infer->node, "n_targets");
     if (dims[1] < 1)
         return tort_fail(infer->error, TORT_E_MODEL, "n_targets is %lld; expected 1 or more", (long long)dims[1]);
-    tort_infer_shape(infer, 0, type, 2, dims);
+    tort_infer_shape(infer, 0, regressor ? TORT_FLOAT : infer->node->inputs[0].type, 2, dims);
     return TORT_OK;
-}
-
-static tort_status infer_regressor(tort_infer *infer) {
-    return infer_targets(infer, TORT_FLOAT);
-}
-
-static tort_status infer_ensemble(tort_infer *infer) {
-    return infer_targets(infer, infer->node->inputs[0].type);
 }
 
 /* ---- what kernels share ------------------------------------------------------------------------------------------ */
@@ -172,14 +165,14 @@ static tort_status trees(const tort_call *call) {
     {                                                                                                                  \
         "ai.onnx.ml", "TreeEnsembleClassifier", SINCE, UNTIL, "X:T1", "Y:T2 Z:float",                                  \
             "T1=float|double|int64|int32 T2=string|int64", ATTRIBUTES,                                                 \
-            .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), .infer = infer_classifier,                \
-            .resolve = tort_trees_resolve_classifier, .reference = trees                                               \
+            .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), infer_classifier,                         \
+            tort_trees_resolve_classifier, trees                                                                       \
     }
 #define REGRESSOR(SINCE, UNTIL, ATTRIBUTES)                                                                            \
     {                                                                                                                  \
         "ai.onnx.ml", "TreeEnsembleRegressor", SINCE, UNTIL, "X:T", "Y:float", "T=float|double|int64|int32",           \
-            ATTRIBUTES, .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), .infer = infer_regressor,     \
-                        .resolve = tort_trees_resolve_regressor, .reference = trees                                    \
+            ATTRIBUTES, .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), infer_targets,                \
+                        tort_trees_resolve_regressor, trees                                                            \
     }
 
 const tort_op tort_ops_ml_trees[] = {
@@ -192,7 +185,7 @@ const tort_op tort_ops_ml_trees[] = {
      "nodes_falseleafs:ints! nodes_falsenodeids:ints! nodes_featureids:ints! nodes_hitrates:tensor "
      "nodes_missing_value_tracks_true:ints nodes_modes:tensor! nodes_splits:tensor! nodes_trueleafs:ints! "
      "nodes_truenodeids:ints! post_transform:int=0 tree_roots:ints!",
-     .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), .infer = infer_ensemble,
-     .resolve = tort_trees_resolve_ensemble, .reference = trees},
+     .flags = TORT_OP_ONCE, .params_size = sizeof(tort_trees_params), infer_targets, tort_trees_resolve_ensemble,
+     trees},
     {0},
 };

@@ -66,14 +66,10 @@ static int32_t classify(const tort_trees_params *p, double *scores, const uint8_
 
 tort_status tort_trees_names(const tort_call *call, tort_string *names) {
     const tort_trees_params *p = call->params;
-    for (int64_t i = 0; i < p->names.count; i++) {
-        const tort_string name = tort_list_string(p, p->names, i);
-        char *text = tort_call_text(call, name.length);
-        if (!text) return tort_out_of_memory(call->error, name.length);
-        if (name.length) memcpy(text, name.data, name.length);
-        names[i] = (tort_string){text, name.length};
-    }
-    return TORT_OK;
+    tort_status status = TORT_OK;
+    for (int64_t i = 0; i < p->names.count && !status; i++)
+        status = tort_call_copy_text(call, tort_list_string(p, p->names, i), &names[i]);
+    return status;
 }
 
 /* Writes the label. A single class with integer labels is present (1) or absent (0), whatever its label is; a name is

@@ -129,7 +129,7 @@ const tort_op tort_ops_ml_vectorize[] = {
     {"ai.onnx.ml", "ArrayFeatureExtractor", 1, 5, "X:T Y:int64", "Z:T", "T=" NUMBERS "|string", "",
      .infer = extractor_infer, .reference = extractor_reference},
     {"ai.onnx.ml", "FeatureVectorizer", 1, 5, "X*:T1", "Y:float", "T1=" NUMBERS, "inputdimensions:ints",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(vectorizer_params), .infer = vectorizer_infer,
-     .resolve = vectorizer_resolve, .reference = vectorizer_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(vectorizer_params), vectorizer_infer, vectorizer_resolve,
+     vectorizer_reference},
     {0},
 };

@@ -130,6 +130,6 @@ static tort_status zip_reference(const tort_call *call) {
 const tort_op tort_ops_ml_zip_map[] = {
     {"ai.onnx.ml", "ZipMap", 1, 5, "X:float", "Z:T", "T=seq(map(string,float))|seq(map(int64,float))",
      "classlabels_int64s:ints classlabels_strings:strings", .flags = TORT_OP_LISTS | TORT_OP_VALUES,
-     .params_size = sizeof(zip_params), .infer = zip_infer, .resolve = zip_resolve, .reference = zip_reference},
+     .params_size = sizeof(zip_params), zip_infer, zip_resolve, zip_reference},
     {0},
 };

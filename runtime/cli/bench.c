@@ -18,7 +18,6 @@
 #include "runtime/cli/profile.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
-#include "runtime/tinyort_plan.h"
 
 #define MAX_RUNS 1000000
 
@@ -211,21 +210,12 @@ static tort_status measure_bound(const cli_options *options, const tort_model *m
     return status;
 }
 
-/* Opens the model, or with --plan the session, which owns its model. */
-static tort_status open_model(const cli_options *options, tort_model **loaded, tort_session **session,
-                              const tort_model **model, tort_error *error) {
-    tort_status status = options->plan ? cli_open_plan(options, session, error)
-                                       : cli_open_model(options, options->operands[0], loaded, error);
-    if (!status) *model = options->plan ? tort_session_model(*session) : *loaded;
-    return status;
-}
-
 static tort_status work(cli_options *options, measurement *m, tort_model **loaded_model, tort_session **session,
                         tort_context **context, cli_inputs *inputs, tort_error *error) {
     const tort_model *model = NULL;
     tort_status status = cli_check_environment(error);
     double start = cli_seconds();
-    if (!status) status = open_model(options, loaded_model, session, &model, error);
+    if (!status) status = cli_open_either(options, loaded_model, session, &model, error);
     double loaded = cli_seconds();
     options->random = true;
     if (!status) status = cli_check_names(options, model, error);

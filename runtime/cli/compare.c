@@ -230,10 +230,6 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     return status;
 }
 
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 /* True if both chains list the same providers in the same order: then the user compares a provider with itself on
  * purpose. */
 static bool same_chains(const tort_report *a, const tort_report *b) {
@@ -245,7 +241,8 @@ static bool same_chains(const tort_report *a, const tort_report *b) {
 
 static bool same_placement(const tort_report *a, const tort_report *b) {
     bool same = a->node_count == b->node_count;
-    for (int32_t i = 0; same && i < a->node_count; i++) same = same_text(a->nodes[i]->provider, b->nodes[i]->provider);
+    for (int32_t i = 0; same && i < a->node_count; i++)
+        same = cli_same_text(a->nodes[i]->provider, b->nodes[i]->provider);
     return same;
 }
 

@@ -286,7 +286,7 @@ tort_status cli_open_session(const tort_model *model, const tort_session_options
     return status;
 }
 
-tort_status cli_open_plan(const cli_options *options, tort_session **session, tort_error *error) {
+static tort_status open_plan(const cli_options *options, tort_session **session, tort_error *error) {
     const tort_plan_options plan_options = {.struct_size = sizeof plan_options,
                                             .map = options->load.map_external,
                                             .operators = options->load.operators,
@@ -301,6 +301,14 @@ tort_status cli_open_plan(const cli_options *options, tort_session **session, to
     cli_progress("loading %s", options->plan);
     status = tort_session_load(NULL, options->plan, &plan_options, session, error);
     cli_progress_end();
+    return status;
+}
+
+tort_status cli_open_either(const cli_options *options, tort_model **loaded, tort_session **session,
+                            const tort_model **model, tort_error *error) {
+    tort_status status = options->plan ? open_plan(options, session, error)
+                                       : cli_open_model(options, options->operands[0], loaded, error);
+    if (!status) *model = options->plan ? tort_session_model(*session) : *loaded;
     return status;
 }
 

@@ -24,8 +24,9 @@ tort_session_options cli_session_options(const cli_options *options, const char 
 tort_status cli_open_session(const tort_model *model, const tort_session_options *session_options,
                              tort_session **session, tort_error *error);
 
-/* Loads the saved plan of --plan; the session owns its model. */
-tort_status cli_open_plan(const cli_options *options, tort_session **session, tort_error *error);
+/* Loads the model into *loaded, or the saved plan of --plan into *session, which owns its *model. */
+tort_status cli_open_either(const cli_options *options, tort_model **loaded, tort_session **session,
+                            const tort_model **model, tort_error *error);
 
 /* Inputs and outputs as the model declares them. */
 tort_port cli_input(const tort_model *model, int32_t index);

@@ -379,13 +379,10 @@ static void print_nodes(const cli_options *options, const tort_report *report, c
 
 /* Loads and places a model, or loads a saved plan, whose session owns its model. */
 static tort_status open_session(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
-    if (options->plan) {
-        tort_status status = cli_open_plan(options, session, error);
-        return status ? status : cli_check_names(options, tort_session_model(*session), error);
-    }
-    tort_status status = cli_open_model(options, options->operands[0], loaded, error);
-    if (!status) status = cli_check_names(options, *loaded, error);
-    if (status) return status;
+    const tort_model *model;
+    tort_status status = cli_open_either(options, loaded, session, &model, error);
+    if (!status) status = cli_check_names(options, model, error);
+    if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.plan_only = options->save_plan == NULL;
     return cli_open_session(*loaded, &session_options, session, error);

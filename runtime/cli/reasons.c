@@ -150,7 +150,7 @@ static uint64_t hash_of(const tort_report_node *node) {
     return hash;
 }
 
-static bool same_text(const char *a, const char *b) {
+bool cli_same_text(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
@@ -171,12 +171,12 @@ static bool alike_text(const char *a, const char *b, bool *varies) {
 }
 
 static bool alike(const tort_report_node *a, const tort_report_node *b, bool *varies) {
-    bool same = a->verdict_count == b->verdict_count && same_text(a->provider, b->provider) &&
+    bool same = a->verdict_count == b->verdict_count && cli_same_text(a->provider, b->provider) &&
                 !strcmp(a->domain, b->domain) && !strcmp(a->op, b->op);
     for (int32_t i = 0; same && i < a->verdict_count; i++) {
         const tort_report_verdict *x = a->verdicts[i], *y = b->verdicts[i];
-        same = x->code == y->code && !x->fusion == !y->fusion && same_text(x->provider, y->provider) &&
-               same_text(x->kernel, y->kernel) && alike_text(x->message, y->message, varies) &&
+        same = x->code == y->code && !x->fusion == !y->fusion && cli_same_text(x->provider, y->provider) &&
+               cli_same_text(x->kernel, y->kernel) && alike_text(x->message, y->message, varies) &&
                alike_text(x->cure, y->cure, varies);
     }
     return same;

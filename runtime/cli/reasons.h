@@ -32,6 +32,8 @@ void cli_reasons_free(cli_reasons *reasons);
 char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with_cures);
 /* cli_reason_text of a group, with cures and the number of nodes that it blocks. The caller frees. */
 char *cli_group_text(const cli_reason *reason, cli_detail detail);
+/* True if both texts are equal, or both NULL. */
+bool cli_same_text(const char *a, const char *b);
 /* True if the node has reasons to show. A node that is blocked by another has none: the other shows them. */
 bool cli_has_reason(const tort_report_node *node, cli_detail detail);
 /* True if the node is unplaced, has fallen back, or was refused by a better kernel. */

@@ -10,7 +10,6 @@
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/values.h"
-#include "runtime/tinyort_plan.h"
 
 /* Everything that a run owns, freed in one place whatever failed. */
 typedef struct job {
@@ -36,20 +35,12 @@ static void job_free(job *j) {
     tort_model_free(j->loaded);
 }
 
-/* Opens the model, or with --plan the session, which owns its model. */
-static tort_status open_model(job *j, const cli_options *options, tort_error *error) {
-    tort_status status = options->plan ? cli_open_plan(options, &j->session, error)
-                                       : cli_open_model(options, options->operands[0], &j->loaded, error);
-    if (!status) j->model = options->plan ? tort_session_model(j->session) : j->loaded;
-    return status;
-}
-
 /* Checks everything that the user could have mistyped, before slow steps begin. */
 static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     if (!status && options->save) status = cli_check_folder("--save", options->save, error);
     if (!status && options->labels) status = cli_labels_read(options->labels, &j->labels, error);
-    if (!status) status = open_model(j, options, error);
+    if (!status) status = cli_open_either(options, &j->loaded, &j->session, &j->model, error);
     if (!status) status = cli_check_names(options, j->model, error);
     if (!status && options->save) status = cli_check_save(options, j->model, error);
     if (!status && options->top && !tort_model_output_count(j->model))

@@ -3,6 +3,8 @@
 
 #include "runtime/op.h"
 
+#include <string.h>
+
 struct tort_text {
     tort_env env;
     tort_arena arena;
@@ -34,4 +36,12 @@ void tort_text_free(struct tort_text *text) {
 
 char *tort_call_text(const tort_call *call, size_t length) {
     return call->text ? tort_arena_alloc(&call->text->arena, length ? length : 1) : NULL;
+}
+
+tort_status tort_call_copy_text(const tort_call *call, tort_string text, tort_string *out) {
+    char *copy = tort_call_text(call, text.length);
+    if (!copy) return tort_out_of_memory(call->error, text.length);
+    if (text.length) memcpy(copy, text.data, text.length);
+    *out = (tort_string){copy, text.length};
+    return TORT_OK;
 }

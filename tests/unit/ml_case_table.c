@@ -32,6 +32,7 @@ const char *const ml_cases[] = {
     /* Encoders. */
     "ai.onnx.ml.OneHotEncoder 1; cats_int64s=4,7; i64[3] 7 1 4 -> f32[3,2] 0 1 0 0 1 0",
     "ai.onnx.ml.OneHotEncoder 1; cats_int64s=-1,2,2; f32[2,1] 2.9 -1.9 -> f32[2,1,3] 0 0 1 1 0 0",
+    "ai.onnx.ml.OneHotEncoder 5; cats_int64s=9223372036854775807; f32[2] 9.25e18 9.223372036854775808e18 -> f32[2,1] 0 0",
     "ai.onnx.ml.OneHotEncoder 5; cats_int64s=0,1; f64[2] nan 1e300 -> f32[2,2] 0 0 0 0",
     "ai.onnx.ml.OneHotEncoder 5; cats_strings=a,bc zeros=0; str[2] bc a -> f32[2,2] 0 1 1 0",
     "ai.onnx.ml.OneHotEncoder 2; cats_int64s=3; i32[] 3 -> f32[1] 1",
