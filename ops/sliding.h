@@ -42,6 +42,13 @@ static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t a
     return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
 }
 
+/* Number of positions of a kernel whose shape is known. */
+static inline int64_t tort_sliding_positions(const tort_sliding *sliding) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < sliding->axes; i++) count *= sliding->kernel[i];
+    return count;
+}
+
 /* ---- for plain loops, which go row by row along the last axis ---------------------------------------------------- */
 
 /* Smallest n >= 0 with n * step >= distance. */

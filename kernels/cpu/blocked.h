@@ -27,13 +27,6 @@ static inline int64_t tort_pixels(const tort_tensor *tensor) {
     return pixels;
 }
 
-/* Returns the positions of a kernel whose shape is known. */
-static inline int64_t tort_positions(const tort_sliding *window) {
-    int64_t count = 1;
-    for (int32_t i = 0; i < window->axes; i++) count *= window->kernel[i];
-    return count;
-}
-
 /* ---- inner loops ------------------------------------------------------------------------------------------------- */
 
 /* A run of `count` contiguous channels, `offset` floats behind the first pixel of a tile. */

@@ -8,7 +8,6 @@
  * are rare: make_slowly handles them. Read next: simd/blocked_bytes.c, byte_conv.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
-#include "ops/numeric.h"
 
 #include <string.h>
 
@@ -28,7 +27,7 @@ typedef struct shape {
 static shape shape_of(const tort_conv_params *p, const tort_bytes *bytes) {
     shape s = {.filters = tort_blocks(p->filters) * TORT_LANES,
                .channels = p->channels,
-               .positions = tort_positions(&p->window)};
+               .positions = tort_sliding_positions(&p->window)};
     s.tile = p->filters <= TORT_LANES ? TORT_LANES : TORT_LANES * bytes->blocked_blocks;
     s.words = (p->channels + 3) / 4 * s.positions;
     return s;
@@ -127,7 +126,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (p->group != 1) return tort_no(TORT_NO_SHAPE, "", "is for one group, here are %lld", (long long)p->group);
     if (!node->inputs[w].constant || node->inputs[w].type != TORT_INT8)
         return tort_no(TORT_NO_TYPE, "", "W must be constant, and int8");
-    const int64_t positions = tort_positions(&p->window);
+    const int64_t positions = tort_sliding_positions(&p->window);
     if (positions < 1 || p->channels < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (p->filters < MIN_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", MIN_FILTERS, (long long)p->filters);
@@ -219,12 +218,6 @@ static void copy_words(const tort_bands *bands, const void *image, int64_t plane
 
 /* ---- the slow way ------------------------------------------------------------------------------------------------ */
 
-static float number_of(const tort_tensor *tensor, int64_t i) {
-    float number;
-    tort_load_floats(tensor->type, tensor->data, tort_count(tensor) > 1 ? i : 0, 1, &number);
-    return number;
-}
-
 /* Returns the sum of all inputs that a pixel sees, less the zero point. */
 static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
     const int64_t positions = job->shape.positions;
@@ -241,10 +234,11 @@ static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
 
 /* Requantizes one pixel of a tile from its sums. */
 static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int32_t pixel, int64_t first) {
+    const bool many = tort_count(job->w_zero) > 1;
     const int64_t seen = job->has_zero_points ? sum_pixels(job, t->x + pixel * t->x_step) : 0;
     for (int64_t i = 0; i < tort_min(t->blocks * TORT_LANES, job->params->filters - first); i++) {
         const int64_t block = i / TORT_LANES, lane = i % TORT_LANES, f = first + i;
-        const int64_t zero = job->has_zero_points ? (int64_t)number_of(job->w_zero, f) : 0;
+        const int64_t zero = job->has_zero_points ? (int64_t)tort_cpu_number(job->w_zero, many ? f : 0) : 0;
         const int64_t sum = t->sums[(block * t->pixels + pixel) * TORT_LANES + lane] - zero * seen;
         const int32_t whole = (int32_t)sum;
         const tort_requantized r = {.bias = job->given_bias ? job->given_bias[f] : 0,
@@ -349,7 +343,7 @@ static void take_operands(const tort_call *call, conv_job *job, float *factors, 
     const tort_byte_sign sign = tort_byte_sign_of(job->device->bytes, call->inputs[0].type, false);
     job->packed = call->packed;
     job->x_zero = tort_byte_zero(tort_call_input(call, tort_qlinear_conv_inputs.x_zero), &sign);
-    job->zero_point = (int32_t)number_of(&call->inputs[7], 0);
+    job->zero_point = (int32_t)tort_cpu_number(&call->inputs[7], 0);
     job->low = is_signed ? -128 : 0;
     job->high = is_signed ? 127 : 255;
     job->w_zero = &call->inputs[tort_qlinear_conv_inputs.w_zero];

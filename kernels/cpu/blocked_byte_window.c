@@ -25,7 +25,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
                        TORT_LANES);
     if (p->window.axes > 2)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
-    const int64_t positions = tort_positions(&p->window);
+    const int64_t positions = tort_sliding_positions(&p->window);
     if (positions < 1 || positions > TORT_DEPTHWISE_POSITIONS)
         return tort_no(TORT_NO_SHAPE, "", "is for kernels of at most %d positions", TORT_DEPTHWISE_POSITIONS);
     if (!node->inputs[w].constant)
@@ -35,7 +35,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
 
 /* Returns the size of the packed weights, [block][position][16] floats with zero points not yet subtracted. */
 static int64_t weight_floats(const tort_conv_params *p) {
-    return tort_blocks(p->channels) * TORT_LANES * tort_positions(&p->window);
+    return tort_blocks(p->channels) * TORT_LANES * tort_sliding_positions(&p->window);
 }
 
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
@@ -51,7 +51,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
 static tort_status prepare_depthwise(tort_prepare *prepare) {
     const tort_conv_params *p = prepare->node->params;
     const tort_info *w = &prepare->node->inputs[tort_qlinear_conv_inputs.w];
-    const int64_t positions = tort_positions(&p->window);
+    const int64_t positions = tort_sliding_positions(&p->window);
     float *packed = prepare->packed;
     if (!w->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t c = 0; c < p->channels; c++) {

@@ -164,6 +164,8 @@ static tort_status run_channels(const tort_call *call) {
 
 /* ---- averages of pictures ---------------------------------------------------------------------------------------- */
 
+enum { KEPT, DROPPED }; /* variants: the spatial axes of Y */
+
 static tort_verdict claim_average(const tort_target *target, const tort_node_view *node) {
     return claim_picture(target, node, &node->inputs[0]);
 }
@@ -183,19 +185,12 @@ static bool reduces_pictures(const tort_node_view *node) {
     return mask == ((1u << rank) - 1) - 3;
 }
 
-static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node, bool keeps) {
+static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
+    const bool keeps = node->kernel->variant == KEPT;
     if (!reduces_pictures(node)) return tort_no(TORT_NO_ATTR, "", "is for a mean over all spatial axes");
     if ((tort_attr_int(node, "keepdims") != 0) != keeps)
         return tort_no(TORT_NO_ATTR, "", "is for keepdims=%d", (int)keeps);
     return claim_picture(target, node, &node->inputs[0]);
-}
-
-static tort_verdict claim_kept_mean(const tort_target *target, const tort_node_view *node) {
-    return claim_mean(target, node, true);
-}
-
-static tort_verdict claim_dropped_mean(const tort_target *target, const tort_node_view *node) {
-    return claim_mean(target, node, false);
 }
 
 /* A picture is summed in so many stretches of pixels, and then over the stretches and the remaining pixels. So
@@ -268,7 +263,7 @@ static void finish_average(const average_job *job, int64_t block) {
                (size_t)tort_min(TORT_LANES, job->channels - first) * sizeof *averages);
 }
 
-static tort_status run_average(const tort_call *call, bool plain) {
+static tort_status run_average(const tort_call *call) {
     const tort_cpu_device *device = call->device;
     const tort_tensor *x = &call->inputs[0];
     const average_job job = {.simd = device->simd,
@@ -278,18 +273,10 @@ static tort_status run_average(const tort_call *call, bool plain) {
                              .channels = x->dims[1],
                              .blocks = tort_blocks(x->dims[1]),
                              .pixels = tort_pixels(x),
-                             .plain = plain};
+                             .plain = call->kernel->variant == DROPPED};
     tort_parallel(call, x->dims[0] * STRETCHES, job.blocks * job.pixels / STRETCHES, sum_stretches, (void *)&job);
     for (int64_t block = 0; block < x->dims[0] * job.blocks; block++) finish_average(&job, block);
     return TORT_OK;
-}
-
-static tort_status run_kept_average(const tort_call *call) {
-    return run_average(call, false);
-}
-
-static tort_status run_dropped_average(const tort_call *call) {
-    return run_average(call, true);
 }
 
 /* ---- Concat ------------------------------------------------------------------------------------------------------ */
@@ -351,10 +338,11 @@ static tort_status run_concat(const tort_call *call) {
         .run = run_channels, .variant = variant_, .in_place = 3, .layout.id = TORT_BLOCKED, .layout.inputs = 3,        \
         .layout.outputs = 1, .layout.follows = true                                                                    \
     }
-#define AVERAGE(op_, name_, claim_, run_, outputs_)                                                                    \
+#define AVERAGE(op_, name_, claim_, variant_, outputs_)                                                                \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = name_, .claim = claim_, .size = size_average, .run = run_,                    \
-        .layout.id = TORT_BLOCKED, .layout.inputs = 1, .layout.outputs = outputs_, .layout.follows = true              \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .size = size_average, .run = run_average,             \
+        .variant = variant_, .layout.id = TORT_BLOCKED, .layout.inputs = 1, .layout.outputs = outputs_,                \
+        .layout.follows = true                                                                                         \
     }
 
 const tort_kernel tort_cpu_blocked_channels[] = {
@@ -363,9 +351,9 @@ const tort_kernel tort_cpu_blocked_channels[] = {
     CHANNELS("Mul", CHANNEL_MUL),
     CHANNELS("Add", CHANNEL_ADD),
     CHANNELS("Sub", CHANNEL_SUB),
-    AVERAGE("GlobalAveragePool", "global_average_pool_blocked", claim_average, run_kept_average, 1),
-    AVERAGE("ReduceMean", "mean_blocked", claim_kept_mean, run_kept_average, 1),
-    AVERAGE("ReduceMean", "mean_blocked_to_list", claim_dropped_mean, run_dropped_average, 0),
+    AVERAGE("GlobalAveragePool", "global_average_pool_blocked", claim_average, KEPT, 1),
+    AVERAGE("ReduceMean", "mean_blocked", claim_mean, KEPT, 1),
+    AVERAGE("ReduceMean", "mean_blocked_to_list", claim_mean, DROPPED, 0),
     {"", "Concat", "concat_blocked", .claim = claim_concat, .run = run_concat,
      .layout = {TORT_BLOCKED, .inputs = UINT32_MAX, .outputs = 1, .follows = true}},
     {.op = NULL},

@@ -58,7 +58,7 @@ static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t
 /* Packs joined groups: each filter reads the channels of its own group; its weights for other groups stay 0. */
 static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
                         float *packed) {
-    const int64_t positions = tort_positions(&p->window), size = p->channels / p->group;
+    const int64_t positions = tort_sliding_positions(&p->window), size = p->channels / p->group;
     memset(packed, 0, (size_t)(positions * TORT_LANES * TORT_LANES) * sizeof *packed);
     for (int64_t f = 0; f < channels; f++)
         for (int64_t c = 0; c < size; c++)
@@ -102,7 +102,7 @@ static void pack_tile(const tort_simd *simd, const float *weights, int64_t chann
 
 static void pack_group(const tort_simd *simd, const tort_conv_params *p, const grouping *g, const float *weights,
                        bool plain, int64_t group, float *packed) {
-    const int64_t positions = tort_positions(&p->window), size = g->channels * positions;
+    const int64_t positions = tort_sliding_positions(&p->window), size = g->channels * positions;
     if (g->groups != p->group) {
         pack_joined(p, weights, group * TORT_LANES, channels_of(p, g, group), packed);
         return;
@@ -117,7 +117,7 @@ static void pack_group(const tort_simd *simd, const tort_conv_params *p, const g
 static int64_t packed_floats(const tort_conv_params *p, const grouping *g) {
     int64_t size;
     if (__builtin_mul_overflow(whole_filters(g), g->channels, &size) ||
-        __builtin_mul_overflow(size, tort_positions(&p->window), &size) ||
+        __builtin_mul_overflow(size, tort_sliding_positions(&p->window), &size) ||
         __builtin_mul_overflow(size, g->groups, &size))
         return -1;
     return size;
@@ -146,7 +146,7 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     group_blocks(device->simd, p, &g);
     for (int64_t group = 0; group < g.groups; group++)
         pack_group(device->simd, p, &g, weights, is_plain(p), group,
-                   packed + group * whole_filters(&g) * g.channels * tort_positions(&p->window));
+                   packed + group * whole_filters(&g) * g.channels * tort_sliding_positions(&p->window));
     return TORT_OK;
 }
 
@@ -156,7 +156,7 @@ static tort_verdict claim_window(const tort_target *target, const tort_node_view
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code != TORT_YES) return verdict;
-    if (tort_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
+    if (tort_sliding_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (!node->inputs[1].constant)
         return tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");
     if (p->filters < MIN_FILTERS)
@@ -190,7 +190,8 @@ static tort_verdict claim_plain(const tort_target *target, const tort_node_view 
 
 bool tort_cpu_conv_pays_alone(const tort_node_view *node) {
     const tort_conv_params *p = node->params;
-    return tort_positions(&p->window) > 1 && p->channels >= ALONE_CHANNELS && p->channels / p->group >= TORT_LANES;
+    return tort_sliding_positions(&p->window) > 1 && p->channels >= ALONE_CHANNELS &&
+           p->channels / p->group >= TORT_LANES;
 }
 
 /* ---- the job ----------------------------------------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     int64_t size;
     (void)target;
     if (__builtin_mul_overflow(whole_filters(p), p->channels, &size) ||
-        __builtin_mul_overflow(size, tort_positions(&p->window), &size))
+        __builtin_mul_overflow(size, tort_sliding_positions(&p->window), &size))
         size = -1;
     return tort_cpu_pack_floats(size, bytes, consumed, error);
 }
@@ -172,7 +172,7 @@ static bool is_dense(const tort_sliding *window) {
 
 static tort_verdict claim_sizes(const tort_conv_params *p) {
     const int64_t channels = p->channels / tort_max(1, p->group), filters = p->filters / tort_max(1, p->group);
-    if (tort_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
+    if (tort_sliding_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (p->channels < TORT_LANES || p->filters < MIN_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and %d filters and more, W has %lld and %lld", TORT_LANES,
                        MIN_FILTERS, (long long)p->channels, (long long)p->filters);

@@ -161,14 +161,15 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     const tort_conv_params *p = node->params;
     int64_t floats;
     (void)target;
-    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_LANES, tort_positions(&p->window), &floats)) floats = -1;
+    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_LANES, tort_sliding_positions(&p->window), &floats))
+        floats = -1;
     return tort_cpu_pack_floats(floats, bytes, consumed, error);
 }
 
 static tort_status prepare_depthwise(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_conv_params *p = prepare->node->params;
-    const int64_t positions = tort_positions(&p->window);
+    const int64_t positions = tort_sliding_positions(&p->window);
     const float *weights = prepare->node->inputs[1].data;
     float *packed = prepare->packed;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");

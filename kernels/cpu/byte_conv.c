@@ -9,7 +9,6 @@
 
 #include "kernels/cpu/byte_planes.h"
 #include "ops/integer_conv.h"
-#include "ops/numeric.h"
 
 #include <string.h>
 
@@ -38,8 +37,9 @@ typedef struct shape {
 } shape;
 
 static shape shape_of(const tort_conv_params *p) {
-    shape s = {.filters = p->filters / p->group, .per_group = p->channels / p->group, .positions = 1};
-    for (int32_t i = 0; i < p->window.axes; i++) s.positions *= p->window.kernel[i];
+    shape s = {.filters = p->filters / p->group,
+               .per_group = p->channels / p->group,
+               .positions = tort_sliding_positions(&p->window)};
     s.quads = (s.per_group + 3) / 4;
     s.k = 4 * s.quads * s.positions;
     return s;
@@ -126,7 +126,8 @@ typedef struct conv_job {
     uint32_t fill; /* four times the zero point of x */
     int64_t input, buffer_bytes;
     tort_byte_sign sign;
-    int32_t parts, row_parts, column_parts; /* of the parts, row_parts * column_parts multiply */
+    int32_t parts;
+    tort_cpu_split split; /* of the columns (pixels) and rows (filters) */
 } conv_job;
 
 /* True if windows see single consecutive elements, so that channels are read where they are. */
@@ -143,22 +144,17 @@ typedef struct sizes {
     int64_t offsets, words, stored, nothing, buffers, row_zeros, factors;
 } sizes;
 
-static int64_t multiply(int64_t a, int64_t b) {
-    int64_t product;
-    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 8 ? -1 : product;
-}
-
 static sizes sizes_of(const tort_bytes *bytes, const tort_conv_params *p, const tort_planes *planes, int32_t threads) {
     const shape s = shape_of(p);
     const int64_t plane = input_plane(planes);
-    sizes z = {.offsets = multiply(s.k / 4, sizeof(int64_t)),
+    sizes z = {.offsets = tort_multiply(s.k / 4, sizeof(int64_t)),
                .nothing = plane,
-               .buffers = multiply(tort_byte_gemm_buffer(bytes, s.filters, s.k, true, false), threads),
-               .row_zeros = multiply(p->filters, sizeof(int32_t)),
-               .factors = multiply(p->filters, sizeof(float))};
+               .buffers = tort_multiply(tort_byte_gemm_buffer(bytes, s.filters, s.k, true, false), threads),
+               .row_zeros = tort_multiply(p->filters, sizeof(int32_t)),
+               .factors = tort_multiply(p->filters, sizeof(float))};
     if (is_pointwise(planes)) return z;
-    z.words = multiply(planes->input[2], 4 * (int64_t)threads);
-    z.stored = multiply(multiply(planes->plane, s.quads * p->group) + TORT_PLANE_TAIL, sizeof(float));
+    z.words = tort_multiply(planes->input[2], 4 * (int64_t)threads);
+    z.stored = tort_multiply(tort_multiply(planes->plane, s.quads * p->group) + TORT_PLANE_TAIL, sizeof(float));
     return z;
 }
 
@@ -187,16 +183,8 @@ static void quad_rows(const conv_job *job, const uint8_t *group, int64_t quad, i
 /* Packs outputs column_first .. +columns of an image, as runs along the stored rows. */
 static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel) {
     const conv_job *job = gemm->pack_arg;
-    const int64_t width = job->planes.output[2];
-    tort_run runs[64]; /* the widest panel has 32 columns */
-    int32_t count = 0;
-    for (int32_t at = 0; at < columns;) {
-        const int64_t pixel = column_first + at, x = pixel % width;
-        const int64_t left = columns - at, length = width - x < left ? width - x : left;
-        runs[count++] =
-            (tort_run){.offset = tort_planes_row(&job->planes, pixel / width) + x, .at = at, .length = (int32_t)length};
-        at += (int32_t)length;
-    }
+    tort_run runs[TORT_MAX_COLUMNS];
+    const int32_t count = tort_planes_runs(&job->planes, column_first, columns, runs);
     gemm->simd->byte_runs(panel, (const uint8_t *)job->group_stored, job->offsets, gemm->k / 4, runs, count);
 }
 
@@ -229,34 +217,16 @@ static void store_quads(void *arg, int64_t begin, int64_t end) {
 static void multiply_share(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     const tort_bytes *bytes = job->device->bytes;
+    const tort_cpu_split split = job->split;
     for (int64_t part = begin; part < end; part++) {
         uint8_t *buffer = job->buffers + part * job->buffer_bytes;
         int64_t m_first, m_last, n_first, n_last;
-        tort_cpu_share(job->gemm.m, bytes->tile_rows, part % job->row_parts, job->row_parts, &m_first, &m_last);
-        tort_cpu_share(job->gemm.n, bytes->tile_columns, part / job->row_parts, job->column_parts, &n_first, &n_last);
+        tort_cpu_share(job->gemm.m, bytes->tile_rows, part % split.filter_parts, split.filter_parts, &m_first, &m_last);
+        tort_cpu_share(job->gemm.n, bytes->tile_columns, part / split.filter_parts, split.pixel_parts, &n_first,
+                       &n_last);
         if (m_first < m_last && n_first < n_last)
             tort_byte_gemm_block(&job->gemm, m_first, m_last, n_first, n_last, buffer);
     }
-}
-
-/* Chooses how many parts share rows and columns: the split with the cheapest largest share. Each share packs the
- * columns that it reads, which costs about as much as a tile of rows. */
-static void choose_split(conv_job *job) {
-    const int64_t rows = job->device->bytes->tile_rows, lanes = job->device->bytes->tile_columns;
-    const tort_cpu_products products = {
-        .pixels = (job->gemm.n + lanes - 1) / lanes, .filters = (job->gemm.m + rows - 1) / rows, .pixel_cost = 1};
-    const tort_cpu_split split = tort_cpu_split_of(&products, job->parts);
-    job->row_parts = split.filter_parts;
-    job->column_parts = split.pixel_parts;
-}
-
-static void fill_offsets(const conv_job *job) {
-    const int64_t positions = job->planes.kernel_size;
-    if (job->shape.quads == 0) return;
-    tort_planes_offsets(&job->planes, job->offsets);
-    for (int64_t q = job->shape.quads - 1; q >= 0; q--)
-        for (int64_t j = 0; j < positions; j++)
-            job->offsets[q * positions + j] = job->offsets[j] + q * job->planes.plane;
 }
 
 static void take_scratch(conv_job *job, char *scratch) {
@@ -282,9 +252,7 @@ bool tort_byte_zeros_are_none(const tort_tensor *zeros) {
 void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors) {
     const tort_tensor *w_scale = &call->inputs[in->w_scale];
     const bool many = tort_count(w_scale) > 1;
-    float x_scale, y_scale;
-    tort_load_floats(TORT_FLOAT, call->inputs[1].data, 0, 1, &x_scale);
-    tort_load_floats(TORT_FLOAT, call->inputs[6].data, 0, 1, &y_scale);
+    const float x_scale = *(const float *)call->inputs[1].data, y_scale = *(const float *)call->inputs[6].data;
     for (int64_t m = 0; m < filters; m++) factors[m] = x_scale * ((const float *)w_scale->data)[many ? m : 0] / y_scale;
 }
 
@@ -328,7 +296,7 @@ static void run_group(const tort_call *call, conv_job *job, const tort_byte_conv
     if (bias) job->gemm.row_bias = (const int32_t *)bias->data + filter;
     job->gemm.y =
         (uint8_t *)call->outputs[0].data + (n * p->filters + filter) * job->planes.outputs * (in->w_scale >= 0 ? 1 : 4);
-    tort_cpu_parts(call, job->row_parts * job->column_parts, multiply_share, job);
+    tort_cpu_parts(call, job->split.filter_parts * job->split.pixel_parts, multiply_share, job);
     job->gemm.row_zeros = zeros;
 }
 
@@ -341,9 +309,10 @@ static tort_status run(const tort_call *call) {
     tort_planes_init(&job.planes, &p->window);
     job.input = input_plane(&job.planes);
     take_scratch(&job, call->scratch);
-    fill_offsets(&job);
+    tort_planes_offsets(&job.planes, job.shape.quads, job.offsets);
     open_gemm(&job, call, in);
-    choose_split(&job);
+    job.split = tort_cpu_split_tiles(job.gemm.m, device->bytes->tile_rows, job.gemm.n, device->bytes->tile_columns, 1,
+                                     job.parts);
     for (int64_t n = 0; n < p->batch; n++) {
         job.image = (const uint8_t *)call->inputs[0].data + n * p->channels * job.input;
         if (!is_pointwise(&job.planes)) tort_cpu_parts(call, job.parts, store_quads, &job);

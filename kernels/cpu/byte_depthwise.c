@@ -49,15 +49,10 @@ typedef struct layout {
     int64_t positions; /* of the kernel */
 } layout;
 
-static int64_t multiply(int64_t a, int64_t b) {
-    int64_t product;
-    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 64 ? -1 : product;
-}
-
 /* Returns the elements of an axis that windows see; -1: overflow. */
 static int64_t seen(const layout *l, int i) {
-    const int64_t steps = multiply(l->output[i] - 1, l->strides[i]),
-                  reach = multiply(l->kernel[i] - 1, l->dilations[i]);
+    const int64_t steps = tort_multiply(l->output[i] - 1, l->strides[i]),
+                  reach = tort_multiply(l->kernel[i] - 1, l->dilations[i]);
     return steps < 0 || reach < 0 ? -1 : steps + reach + 1;
 }
 
@@ -76,8 +71,9 @@ static bool lay_out(const tort_sliding *w, layout *l) {
     if (height < 0 || width < 0) return false;
     l->rows = (height + l->strides[0] - 1) / l->strides[0];
     l->pitch = (width + l->strides[1] - 1) / l->strides[1] * l->strides[1];
-    l->part = multiply(l->rows, l->pitch) + multiply(UNIT, l->strides[1]); /* spare bytes follow the last row */
-    l->bytes = multiply(l->part, l->strides[0]);
+    l->part =
+        tort_multiply(l->rows, l->pitch) + tort_multiply(UNIT, l->strides[1]); /* spare bytes follow the last row */
+    l->bytes = tort_multiply(l->part, l->strides[0]);
     l->run = (l->output[0] - 1) * (l->pitch / l->strides[1]) + l->output[1];
     l->positions = l->kernel[0] * l->kernel[1];
     return l->bytes >= 0;
@@ -167,8 +163,7 @@ static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
     const tort_tensor *w = &job->call->inputs[in->w], *w_zero = &job->call->inputs[in->w_zero];
     const tort_tensor *bias = tort_call_input(job->call, 8);
     const int64_t count = job->layout.positions;
-    float zero;
-    tort_load_floats(w_zero->type, w_zero->data, tort_count(w_zero) > 1 ? m : 0, 1, &zero);
+    const float zero = tort_cpu_number(w_zero, tort_count(w_zero) > 1 ? m : 0);
     tort_load_floats(w->type, w->data, m * count, count, f->weights);
     for (int64_t i = 0; i < count; i++) f->weights[i] -= zero;
     f->job = job;
@@ -281,10 +276,9 @@ static tort_status run(const tort_call *call) {
     job.factors = tort_cpu_take(&scratch, (size_t)p->filters * sizeof(float));
     fill_offsets(&job.layout, job.offsets);
     tort_byte_conv_factors(call, &tort_qlinear_conv_inputs, p->filters, job.factors);
-    job.x = (tort_linear_bytes){.scale = 1, .is_signed = in[0].type == TORT_INT8};
-    tort_load_floats(in[2].type, in[2].data, 0, 1, &job.x.zero_point);
-    job.y.is_signed = y->type == TORT_INT8;
-    tort_load_floats(in[7].type, in[7].data, 0, 1, &job.y.zero_point);
+    job.x =
+        (tort_linear_bytes){.scale = 1, .zero_point = tort_cpu_number(&in[2], 0), .is_signed = in[0].type == TORT_INT8};
+    job.y = (tort_scaled_bytes){.zero_point = tort_cpu_number(&in[7], 0), .is_signed = y->type == TORT_INT8};
     tort_cpu_parts(call, job.parts, depthwise_part, &job);
     return TORT_OK;
 }

@@ -18,7 +18,7 @@
 #define MAX_DOTS 4                 /* columns left over that are made one by one rather than as a vector */
 #define FEW_ROWS 4                 /* up to so many rows, a list of additions per panel of columns does not pay */
 #define SLACK 256                  /* bytes behind a panel that packing may overwrite */
-#define MAX_COLUMNS 32             /* upper bound over all tiles */
+#define MAX_COLUMNS TORT_MAX_COLUMNS
 #define MAX_TILE (14 * MAX_COLUMNS)
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
@@ -383,7 +383,8 @@ static void make_sums(const work *w, tort_byte_tile *tile, int32_t columns) {
 static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *columns, int64_t m, int64_t n) {
     const tort_byte_gemm *g = w->g;
     const int64_t i = m - w->m_first, element = m * g->y_stride + n;
-    const column_lists *lists = w->lists + (n - w->n_first) / g->bytes->tile_columns;
+    static const column_lists none;
+    const column_lists *lists = w->by_column || w->times ? w->lists + (n - w->n_first) / g->bytes->tile_columns : &none;
     _Alignas(64) int32_t sums[MAX_TILE];
     const int32_t column_count = (int32_t)tort_min(g->bytes->tile_columns, w->n_last - n);
     tort_byte_tile tile = {.rows = rows,

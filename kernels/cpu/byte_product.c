@@ -4,8 +4,6 @@
  * Read next: byte_gemm.h. */
 #include "kernels/cpu/byte_product.h"
 
-#include "ops/numeric.h"
-
 tort_verdict tort_byte_claim(const tort_target *target, const tort_node_view *node, int32_t a, int32_t b) {
     const int32_t inputs[2] = {a, b};
     for (int i = 0; i < 2; i++) {
@@ -75,9 +73,7 @@ void tort_byte_product_open(const tort_call *call, int32_t a, int32_t b, tort_by
 }
 
 static int32_t zero_at(const tort_tensor *zero, int64_t i, const tort_byte_sign *sign) {
-    float value;
-    tort_load_floats(zero->type, zero->data, i, 1, &value);
-    return (int32_t)value + sign->shift;
+    return (int32_t)tort_cpu_number(zero, i) + sign->shift;
 }
 
 int32_t tort_byte_zero(const tort_tensor *zero, const tort_byte_sign *sign) {

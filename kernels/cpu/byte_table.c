@@ -4,15 +4,10 @@
 #include "kernels/cpu/cpu.h"
 #include "ops/microsoft/qlinear.h"
 
-static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
-    (void)node;
-    return tort_cpu_claim_processor(target);
-}
-
 static tort_verdict claim_table(const tort_target *target, const tort_node_view *node) {
     if (node->inputs[1].rank != 1 || node->inputs[1].dims[0] != 256)
         return tort_no(TORT_NO_SHAPE, "", "is for a table of 256 bytes");
-    return claim(target, node);
+    return tort_cpu_claim_any(target, node);
 }
 
 typedef struct table_job {
@@ -57,7 +52,7 @@ static tort_status run_leaky_relu(const tort_call *call) {
 
 const tort_kernel tort_cpu_byte_table[] = {
     ROW("tinyort", "ByteTable", claim_table, run_table),
-    ROW("com.microsoft", "QLinearSigmoid", claim, run_sigmoid),
-    ROW("com.microsoft", "QLinearLeakyRelu", claim, run_leaky_relu),
+    ROW("com.microsoft", "QLinearSigmoid", tort_cpu_claim_any, run_sigmoid),
+    ROW("com.microsoft", "QLinearLeakyRelu", tort_cpu_claim_any, run_leaky_relu),
     {.op = NULL},
 };

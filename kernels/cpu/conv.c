@@ -47,9 +47,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
 
 /* Returns the rows of k: products per output. */
 static int64_t products(const tort_conv_params *p) {
-    int64_t k = p->channels / p->group;
-    for (int32_t i = 0; i < p->window.axes; i++) k *= p->window.kernel[i];
-    return k;
+    return p->channels / p->group * tort_sliding_positions(&p->window);
 }
 
 /* Returns the floats of a group's weights, packed by tort_pack_a; -1: overflow. */
@@ -98,7 +96,8 @@ typedef struct conv_job {
     float *buffers;   /* one per part */
     const float *image, *channels;
     size_t buffer_bytes;
-    int32_t parts, row_parts, column_parts; /* of the parts, row_parts * column_parts multiply */
+    int32_t parts;
+    tort_cpu_split split; /* of the columns (pixels) and rows (filters) */
 } conv_job;
 
 static bool stored_size(const tort_planes *planes, int64_t channels, size_t *total) {
@@ -131,16 +130,8 @@ static tort_status size_conv(const tort_target *target, const tort_node_view *no
 static void pack_pixels(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
                         int32_t columns, float *panel) {
     const conv_job *job = gemm->b_arg;
-    const int64_t width = job->planes.output[2];
-    tort_run runs[64]; /* the widest panel has 32 columns */
-    int32_t count = 0;
-    for (int32_t at = 0; at < columns;) {
-        const int64_t pixel = column_first + at, x = pixel % width;
-        const int64_t left = columns - at, length = width - x < left ? width - x : left;
-        runs[count++] =
-            (tort_run){.offset = tort_planes_row(&job->planes, pixel / width) + x, .at = at, .length = (int32_t)length};
-        at += (int32_t)length;
-    }
+    tort_run runs[TORT_MAX_COLUMNS];
+    const int32_t count = tort_planes_runs(&job->planes, column_first, columns, runs);
     job->simd->pack_runs(panel, job->channels, job->offsets + k_first, k_count, runs, count, !job->planes.direct);
 }
 
@@ -161,34 +152,17 @@ static void store_channels(void *arg, int64_t begin, int64_t end) {
 static void multiply_share(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     const int64_t lanes = job->simd->tile_columns;
+    const tort_cpu_split split = job->split;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + (size_t)part * job->buffer_bytes / sizeof(float);
         int64_t m_first, m_last, n_first, n_last;
-        tort_cpu_share(job->gemm.m, job->simd->tile_rows, part % job->row_parts, job->row_parts, &m_first, &m_last);
-        tort_cpu_share(job->gemm.n, lanes, part / job->row_parts, job->column_parts, &n_first, &n_last);
+        tort_cpu_share(job->gemm.m, job->simd->tile_rows, part % split.filter_parts, split.filter_parts, &m_first,
+                       &m_last);
+        tort_cpu_share(job->gemm.n, lanes, part / split.filter_parts, split.pixel_parts, &n_first, &n_last);
         for (int64_t n = n_first; n < n_last && m_first < m_last; n += PANELS * lanes)
             tort_packed_gemm_block(&job->gemm, m_first, m_last, n,
                                    n + PANELS * lanes < n_last ? n + PANELS * lanes : n_last, buffer);
     }
-}
-
-/* Chooses how many parts share rows and columns: the split with the cheapest largest share. Each share packs the
- * columns that it reads, which costs about as much as two tiles of rows. */
-static void choose_split(conv_job *job) {
-    const int64_t rows = job->simd->tile_rows, lanes = job->simd->tile_columns;
-    const tort_cpu_products products = {
-        .pixels = (job->gemm.n + lanes - 1) / lanes, .filters = (job->gemm.m + rows - 1) / rows, .pixel_cost = 2};
-    const tort_cpu_split split = tort_cpu_split_of(&products, job->parts);
-    job->row_parts = split.filter_parts;
-    job->column_parts = split.pixel_parts;
-}
-
-static void fill_offsets(const conv_job *job) {
-    const int64_t size = job->planes.kernel_size, per_group = job->params->channels / job->params->group;
-    if (per_group == 0) return;
-    tort_planes_offsets(&job->planes, job->offsets);
-    for (int64_t c = per_group - 1; c >= 0; c--)
-        for (int64_t j = 0; j < size; j++) job->offsets[c * size + j] = job->offsets[j] + c * job->planes.plane;
 }
 
 void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packed, const float *bias, float *y,
@@ -204,7 +178,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
     job.stored = tort_cpu_take(&scratch, stored);
     job.buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false);
     job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
-    fill_offsets(&job);
+    tort_planes_offsets(&job.planes, per_group, job.offsets);
     job.gemm = (tort_packed_gemm){.simd = device->simd,
                                   .m = filters,
                                   .n = job.planes.outputs,
@@ -214,7 +188,8 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
                                   .c_stride = job.planes.outputs,
                                   .epilogue = tort_cpu_epilogue(&p->epilogue)};
     const float *residual = tort_cpu_residual(call, &p->epilogue);
-    choose_split(&job);
+    job.split = tort_cpu_split_tiles(filters, device->simd->tile_rows, job.planes.outputs, device->simd->tile_columns,
+                                     2, job.parts);
     const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
     for (int64_t n = 0; n < p->batch; n++) {
         job.image = x + n * p->channels * input;
@@ -226,7 +201,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
             job.gemm.row_bias = bias ? bias + g * filters : NULL;
             job.gemm.c = y + first;
             job.gemm.residual = residual ? residual + first : NULL;
-            tort_cpu_parts(call, job.row_parts * job.column_parts, multiply_share, &job);
+            tort_cpu_parts(call, job.split.filter_parts * job.split.pixel_parts, multiply_share, &job);
         }
     }
 }
@@ -320,7 +295,7 @@ static tort_status run_depthwise(const tort_call *call) {
     char *scratch = call->scratch;
     tort_planes_init(&job.planes, &p->window);
     int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
-    tort_planes_offsets(&job.planes, offsets);
+    tort_planes_offsets(&job.planes, 1, offsets);
     job.offsets = offsets;
     job.buffers = (float *)scratch;
     tort_cpu_parts(call, job.parts, depthwise_part, &job);
@@ -329,31 +304,22 @@ static tort_status run_depthwise(const tort_call *call) {
 
 /* ---- channels last: moved, and moved back ------------------------------------------------------------------------ */
 
-static tort_status size_nhwc(const tort_node_view *node, tort_status status, size_t *scratch, tort_error *error) {
+enum { PRODUCT, BY_CHANNEL }; /* variants: the kernels above */
+
+static tort_status size_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    const tort_status status = node->kernel->variant == BY_CHANNEL ? size_depthwise(target, node, scratch, error)
+                                                                   : size_conv(target, node, scratch, error);
     if (status || tort_planar_scratch(node, TORT_CONV_PLANAR, scratch)) return status;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-static tort_status size_nhwc_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                  tort_error *error) {
-    return size_nhwc(node, size_conv(target, node, scratch, error), scratch, error);
-}
-
-static tort_status size_nhwc_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                       tort_error *error) {
-    return size_nhwc(node, size_depthwise(target, node, scratch, error), scratch, error);
-}
-
-static tort_status run_nhwc_conv(const tort_call *call) {
-    return tort_planar_run(call, TORT_CONV_PLANAR, run_conv);
-}
-
-static tort_status run_nhwc_depthwise(const tort_call *call) {
-    return tort_planar_run(call, TORT_CONV_PLANAR, run_depthwise);
+static tort_status run_nhwc(const tort_call *call) {
+    return tort_planar_run(call, TORT_CONV_PLANAR, call->kernel->variant == BY_CHANNEL ? run_depthwise : run_conv);
 }
 
 #define DEPTHWISE(domain_, op_, size_, run_)                                                                           \
-    { domain_, op_, "conv_depthwise", .claim = claim_depthwise, .size = size_, .run = run_ }
+    { domain_, op_, "conv_depthwise", .claim = claim_depthwise, .size = size_, .run = run_, .variant = BY_CHANNEL }
 #define PACKED_GEMM(domain_, op_, size_, run_, in_place_)                                                              \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_,                  \
@@ -367,9 +333,9 @@ const tort_kernel tort_cpu_conv[] = {
     PACKED_GEMM("tinyort", "FusedConv", size_conv, run_conv, 1u << TORT_EPILOGUE_Z),
     DEPTHWISE("com.microsoft", "FusedConv", size_depthwise, run_depthwise),
     PACKED_GEMM("com.microsoft", "FusedConv", size_conv, run_conv, 1u << TORT_EPILOGUE_Z),
-    DEPTHWISE("com.microsoft", "NhwcConv", size_nhwc_depthwise, run_nhwc_depthwise),
-    PACKED_GEMM("com.microsoft", "NhwcConv", size_nhwc_conv, run_nhwc_conv, 0),
-    DEPTHWISE("com.microsoft", "NhwcFusedConv", size_nhwc_depthwise, run_nhwc_depthwise),
-    PACKED_GEMM("com.microsoft", "NhwcFusedConv", size_nhwc_conv, run_nhwc_conv, 1u << TORT_EPILOGUE_Z),
+    DEPTHWISE("com.microsoft", "NhwcConv", size_nhwc, run_nhwc),
+    PACKED_GEMM("com.microsoft", "NhwcConv", size_nhwc, run_nhwc, 0),
+    DEPTHWISE("com.microsoft", "NhwcFusedConv", size_nhwc, run_nhwc),
+    PACKED_GEMM("com.microsoft", "NhwcFusedConv", size_nhwc, run_nhwc, 1u << TORT_EPILOGUE_Z),
     {.op = NULL},
 };

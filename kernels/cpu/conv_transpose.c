@@ -12,15 +12,9 @@
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-static int64_t kernel_size(const tort_sliding *window) {
-    int64_t size = 1;
-    for (int32_t i = 0; i < window->axes; i++) size *= window->kernel[i];
-    return size;
-}
-
 /* Returns the filters of a chunk. */
 static int64_t chunk_filters(const tort_conv_params *p) {
-    const int64_t fit = CHUNK_ROWS / kernel_size(&p->window), filters = p->filters / p->group;
+    const int64_t fit = CHUNK_ROWS / tort_sliding_positions(&p->window), filters = p->filters / p->group;
     return fit < 1 ? 1 : tort_min(fit, filters < 1 ? 1 : filters);
 }
 
@@ -30,7 +24,7 @@ static int64_t chunks(const tort_conv_params *p) {
 }
 
 static int64_t chunk_size(const tort_simd *simd, const tort_conv_params *p) {
-    return tort_packed_a_size(simd, chunk_filters(p) * kernel_size(&p->window), p->channels / p->group);
+    return tort_packed_a_size(simd, chunk_filters(p) * tort_sliding_positions(&p->window), p->channels / p->group);
 }
 
 /* Returns the floats of the packed weights; -1: overflow. */
@@ -41,7 +35,7 @@ static int64_t packed_size(const tort_simd *simd, const tort_conv_params *p) {
 
 /* Returns the floats of a thread's addends. */
 static int64_t addend_floats(const tort_conv_params *p) {
-    return chunk_filters(p) * kernel_size(&p->window) * STRIPE;
+    return chunk_filters(p) * tort_sliding_positions(&p->window) * STRIPE;
 }
 
 /* Returns the floats of a thread's packed stripe of all channels, a multiple of 16. */
@@ -62,7 +56,8 @@ static tort_verdict claim_conv_transpose(const tort_target *target, const tort_n
 }
 
 static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
-    const int64_t size = kernel_size(&p->window), filters = p->filters / p->group, channels = p->channels / p->group;
+    const int64_t size = tort_sliding_positions(&p->window), filters = p->filters / p->group,
+                  channels = p->channels / p->group;
     const int64_t at_once = chunk_filters(p);
     for (int64_t g = 0; g < p->group; g++)
         for (int64_t f = 0; f < filters; f += at_once) {
@@ -129,7 +124,7 @@ static void fill_axes(transpose_job *job, const tort_sliding *window) {
         job->inputs *= job->input[i];
         job->outputs *= job->output[i];
     }
-    job->kernel_size = kernel_size(window);
+    job->kernel_size = tort_sliding_positions(window);
 }
 
 /* Adds the addends of input elements x .. x+count of one row to an output row, at kernel position kw. */

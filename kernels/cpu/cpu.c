@@ -1,6 +1,8 @@
 /* cpu.c - functions that the kernels of the provider `cpu` share, see cpu.h. */
 #include "kernels/cpu/cpu.h"
 
+#include "ops/numeric.h"
+
 #include <math.h>
 
 /* Tables of this build, best first: the make variable SIMD selects them. */
@@ -105,9 +107,22 @@ tort_cpu_split tort_cpu_split_of(const tort_cpu_products *products, int32_t thre
     return best;
 }
 
+tort_cpu_split tort_cpu_split_tiles(int64_t rows, int32_t tile_rows, int64_t columns, int32_t tile_columns,
+                                    int64_t packing, int32_t threads) {
+    const tort_cpu_products products = {.pixels = (columns + tile_columns - 1) / tile_columns,
+                                        .filters = (rows + tile_rows - 1) / tile_rows,
+                                        .pixel_cost = packing};
+    return tort_cpu_split_of(&products, threads);
+}
+
 tort_verdict tort_cpu_claim_processor(const tort_target *target) {
     if (tort_simd_choose(target->instructions)) return tort_yes();
     return tort_no(TORT_NO_CAPABILITY, "", "there are no vector loops for this processor");
+}
+
+tort_verdict tort_cpu_claim_any(const tort_target *target, const tort_node_view *node) {
+    (void)node;
+    return tort_cpu_claim_processor(target);
 }
 
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node) {
@@ -122,6 +137,12 @@ const tort_epilogue *tort_cpu_epilogue(const tort_epilogue *epilogue) {
 
 const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue) {
     return epilogue->residual ? call->inputs[TORT_EPILOGUE_Z].data : NULL;
+}
+
+float tort_cpu_number(const tort_tensor *tensor, int64_t i) {
+    float number;
+    tort_load_floats(tensor->type, tensor->data, i, 1, &number);
+    return number;
 }
 
 bool tort_cpu_reserve(size_t *total, size_t bytes) {

@@ -41,9 +41,15 @@ typedef struct tort_cpu_products {
 
 /* Returns the split whose largest share costs the least; on a tie, the one with more pixel parts. */
 tort_cpu_split tort_cpu_split_of(const tort_cpu_products *products, int32_t threads);
+/* Returns the split of a matrix product: pixels are its columns, filters its rows. Each part packs the columns that it
+ * reads, which costs as much as `packing` tiles of rows. */
+tort_cpu_split tort_cpu_split_tiles(int64_t rows, int32_t tile_rows, int64_t columns, int32_t tile_columns,
+                                    int64_t packing, int32_t threads);
 
 /* Accepts targets whose instruction set has inner loops here. */
 tort_verdict tort_cpu_claim_processor(const tort_target *target);
+/* Likewise, as the claim of a row. */
+tort_verdict tort_cpu_claim_any(const tort_target *target, const tort_node_view *node);
 /* Accepts nodes that are fp32 throughout, on such targets; every fast kernel for floats asks it. */
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node);
 
@@ -51,6 +57,9 @@ tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_vie
 const tort_epilogue *tort_cpu_epilogue(const tort_epilogue *epilogue);
 /* Returns input Z (the residual) of a fused operator, or NULL. */
 const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue);
+
+/* Returns element i of a tensor as a float. */
+float tort_cpu_number(const tort_tensor *tensor, int64_t i);
 
 /* Adds `bytes`, rounded up to 64, to a total; false on overflow. */
 bool tort_cpu_reserve(size_t *total, size_t bytes);

@@ -379,22 +379,14 @@ static tort_verdict claim_mean(const tort_target *target, const tort_node_view *
     return claim_loops(target, node, TORT_PAIR_ADD, TORT_PAIR_DIV, TORT_LOOP_OPERANDS - 1);
 }
 
-/* Accepts functions of one integer that consist of one or two loops. */
-static tort_verdict claim_integer(const tort_target *target, const tort_node_view *node, tort_pair_kind first) {
+/* Accepts functions of one integer that consist of one or two loops: the row's variant, and a maximum. */
+static tort_verdict claim_integer(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = tort_cpu_claim_processor(target);
     const tort_type type = node->inputs[0].type;
     if (verdict.code != TORT_YES) return verdict;
     const tort_chunk_loop *loops = tort_simd_choose(target->instructions)->pairs[type];
-    if (tort_type_is_integer(type) && loops[first] && loops[TORT_PAIR_MAX]) return verdict;
+    if (tort_type_is_integer(type) && loops[node->kernel->variant] && loops[TORT_PAIR_MAX]) return verdict;
     return tort_no(TORT_NO_TYPE, "", "has no loop for %s", tort_type_name(type));
-}
-
-static tort_verdict claim_clip(const tort_target *target, const tort_node_view *node) {
-    return claim_integer(target, node, TORT_PAIR_MAX);
-}
-
-static tort_verdict claim_neg(const tort_target *target, const tort_node_view *node) {
-    return claim_integer(target, node, TORT_PAIR_SUB);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -421,10 +413,10 @@ const tort_kernel tort_cpu_elements[] = {
     ROW("Min", "min_vectors", claim_max, run_all, TORT_PAIR_MIN),
     ROW("Sum", "sum_vectors", claim_sum, run_all, TORT_PAIR_ADD),
     ROW("Mean", "mean_vectors", claim_mean, run_mean, TORT_PAIR_ADD),
-    ROW("Relu", "relu_integers", claim_clip, run_relu, 0),
-    ROW("Clip", "clip_integers", claim_clip, run_clip, 0),
-    ROW("Neg", "neg_integers", claim_neg, run_neg, 0),
-    ROW("Abs", "abs_integers", claim_neg, run_abs, 0),
+    ROW("Relu", "relu_integers", claim_integer, run_relu, TORT_PAIR_MAX),
+    ROW("Clip", "clip_integers", claim_integer, run_clip, TORT_PAIR_MAX),
+    ROW("Neg", "neg_integers", claim_integer, run_neg, TORT_PAIR_SUB),
+    ROW("Abs", "abs_integers", claim_integer, run_abs, TORT_PAIR_SUB),
     ROW("Where", "where_vectors", claim_where, run_where, 0),
     {"", "Cast", "cast_vectors", .claim = claim_cast, .run = run_cast},
     {"", "CastLike", "cast_vectors", .claim = claim_cast, .run = run_cast},

@@ -10,19 +10,11 @@
 
 #include <string.h>
 
-static tort_verdict claim_gemm(const tort_target *target, const tort_node_view *node) {
-    return tort_cpu_claim_float(target, node);
-}
-
-static bool packs_b(const tort_node_view *node) {
-    return node->inputs[1].constant && node->inputs[1].rank == 2;
-}
-
 static tort_status pack_size_gemm(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                   uint32_t *consumed, tort_error *error) {
     const tort_gemm_params *p = node->params;
     const tort_info *b = &node->inputs[1];
-    if (!packs_b(node)) return TORT_OK;
+    if (!tort_product_packs_b(node)) return TORT_OK;
     return tort_product_pack_size(target, b->dims[!p->trans_b], b->dims[p->trans_b], bytes, consumed, error);
 }
 
@@ -33,11 +25,6 @@ static tort_status prepare_gemm(tort_prepare *prepare) {
     const int64_t width = b->dims[1];
     return tort_product_prepare(prepare, p->trans_b ? 1 : width, p->trans_b ? width : 1, b->dims[!p->trans_b],
                                 b->dims[p->trans_b], p->alpha);
-}
-
-static tort_status size_gemm(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                             tort_error *error) {
-    return tort_product_size(target, packs_b(node), scratch, error);
 }
 
 /* Sets Y to beta * C + residual. residual: NULL, or of the shape of Y. */
@@ -78,7 +65,7 @@ static tort_status run_gemm(const tort_call *call) {
 
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "gemm_packed", .claim = claim_gemm, .size = size_gemm,                   \
+        .domain = domain_, .op = op_, .name = "gemm_packed", .claim = tort_cpu_claim_float, .size = tort_product_size, \
         .pack.size = pack_size_gemm, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_gemm,       \
         .run = run_gemm, .in_place = in_place_                                                                         \
     }

@@ -40,6 +40,7 @@ static void sum(const void *own, const tort_heads_product *g, float *buffer) {
     (void)own;
     tort_attend_sum(head_of(buffer), g->a, g->a_stride, g->rows, g->first, g->first + g->depth, g->c, g->c_stride);
 }
+
 /* Returns the loops for a node. More keys mean fewer rows per block, so that the scores stay in the cache; each row
  * of scores has room for a sink beside its keys. */
 static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const tort_heads_params *p) {
@@ -60,11 +61,6 @@ static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const t
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static tort_verdict claim_heads(const tort_target *target, const tort_node_view *node) {
-    (void)node;
-    return tort_cpu_claim_processor(target);
-}
-
 static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
     const tort_heads_loops loops = loops_of(tort_simd_choose(target->instructions), target->threads, node->params);
@@ -80,18 +76,10 @@ static tort_status run_heads(const tort_call *call) {
 
 /* Attention (com.microsoft) first projects its input to queries, keys and values: a product as in MatMul, with
  * constant weights packed ahead. Its scratch comes first. */
-static tort_verdict claim_projected(const tort_target *target, const tort_node_view *node) {
-    return tort_cpu_claim_float(target, node);
-}
-
-static bool packs_weights(const tort_node_view *node) {
-    return node->inputs[1].constant && node->inputs[1].rank == 2;
-}
-
 static tort_status pack_size_projected(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                        uint32_t *consumed, tort_error *error) {
     const tort_info *weights = &node->inputs[1];
-    if (!packs_weights(node)) return TORT_OK;
+    if (!tort_product_packs_b(node)) return TORT_OK;
     return tort_product_pack_size(target, weights->dims[1], weights->dims[0], bytes, consumed, error);
 }
 
@@ -105,7 +93,7 @@ static tort_status size_projected(const tort_target *target, const tort_node_vie
                                   tort_error *error) {
     const tort_heads_params *p = node->params;
     size_t heads, projection;
-    tort_status status = tort_product_size(target, packs_weights(node), scratch, error);
+    tort_status status = tort_product_size(target, node, scratch, error);
     if (!status) status = size_heads(target, node, &heads, error);
     if (status) return status;
     if (tort_heads_projection(p, &projection) && tort_cpu_reserve(scratch, projection) &&
@@ -145,12 +133,12 @@ static tort_status run_projected(const tort_call *call) {
 
 #define ROW(op_)                                                                                                       \
     {                                                                                                                  \
-        .domain = "com.microsoft", .op = op_, .name = "heads_blocks", .claim = claim_heads, .size = size_heads,        \
+        .domain = "com.microsoft", .op = op_, .name = "heads_blocks", .claim = tort_cpu_claim_any, .size = size_heads, \
         .run = run_heads                                                                                               \
     }
 
 const tort_kernel tort_cpu_heads[] = {
-    {"com.microsoft", "Attention", "heads_projected", .claim = claim_projected, .size = size_projected,
+    {"com.microsoft", "Attention", "heads_projected", .claim = tort_cpu_claim_float, .size = size_projected,
      .pack.size = pack_size_projected, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_projected,
      .run = run_projected},
     ROW("GroupQueryAttention"),

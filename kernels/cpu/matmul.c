@@ -10,19 +10,10 @@
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/product.h"
 
-static tort_verdict claim_matmul(const tort_target *target, const tort_node_view *node) {
-    return tort_cpu_claim_float(target, node);
-}
-
-/* True if B is a constant of rank 2: one matrix for all batches, packed ahead. */
-static bool packs_b(const tort_node_view *node) {
-    return node->inputs[1].constant && node->inputs[1].rank == 2;
-}
-
 static tort_status pack_size_matmul(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                     uint32_t *consumed, tort_error *error) {
     const tort_matmul_params *p = node->params;
-    if (!packs_b(node)) return TORT_OK;
+    if (!tort_product_packs_b(node)) return TORT_OK;
     return tort_product_pack_size(target, p->n, p->k, bytes, consumed, error);
 }
 
@@ -30,11 +21,6 @@ static tort_status prepare_matmul(tort_prepare *prepare) {
     const tort_matmul_params *p = prepare->node->params;
     if (!prepare->packed) return TORT_OK;
     return tort_product_prepare(prepare, p->b_row, p->b_column, p->n, p->k, p->alpha);
-}
-
-static tort_status size_matmul(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                               tort_error *error) {
-    return tort_product_size(target, packs_b(node), scratch, error);
 }
 
 static tort_status run_matmul(const tort_call *call) {
@@ -63,9 +49,9 @@ static tort_status run_matmul(const tort_call *call) {
 
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "matmul_packed", .claim = claim_matmul, .size = size_matmul,             \
-        .pack.size = pack_size_matmul, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_matmul,   \
-        .run = run_matmul, .in_place = in_place_                                                                       \
+        .domain = domain_, .op = op_, .name = "matmul_packed", .claim = tort_cpu_claim_float,                          \
+        .size = tort_product_size, .pack.size = pack_size_matmul, .pack.in_parts = 1u << 1, .pack.writes_all = true,   \
+        .prepare = prepare_matmul, .run = run_matmul, .in_place = in_place_                                            \
     }
 
 const tort_kernel tort_cpu_matmul[] = {

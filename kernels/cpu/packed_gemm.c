@@ -162,8 +162,8 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
 }
 
 #define THIN 128 /* columns: packing an element of A costs as much as multiplying it by some 25 */
-#define COLLIDE                                                                                                        \
-    1024 /* floats: rows so far apart map to one set of the L1 cache, which has fewer ways than a tile has rows */
+/* Floats: rows so far apart map to one set of the L1 cache, which has fewer ways than a tile has rows. */
+#define COLLIDE 1024
 
 static bool stays_as_it_lies(const tort_packed_gemm *g) {
     const bool wide = (g->n - 1) % g->simd->tile_columns >=

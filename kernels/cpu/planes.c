@@ -52,9 +52,9 @@ void tort_planes_init(tort_planes *p, const tort_sliding *window) {
     multiply_lengths(p);
 }
 
-void tort_planes_offsets(const tort_planes *p, int64_t *offsets) {
+void tort_planes_offsets(const tort_planes *p, int64_t channels, int64_t *offsets) {
     const int64_t phase = p->length[1] * p->length[2];
-    for (int64_t d = 0; d < p->kernel[0]; d++)
+    for (int64_t d = 0; channels > 0 && d < p->kernel[0]; d++)
         for (int64_t h = 0; h < p->kernel[1]; h++)
             for (int64_t w = 0; w < p->kernel[2]; w++) {
                 const int64_t y = h * p->dilations[1], x = w * p->dilations[2];
@@ -62,6 +62,8 @@ void tort_planes_offsets(const tort_planes *p, int64_t *offsets) {
                              (y % p->phases[1] * p->phases[2] + x % p->phases[2]) * phase +
                              y / p->phases[1] * p->length[2] + x / p->phases[2];
             }
+    for (int64_t i = p->kernel_size; i < channels * p->kernel_size; i++, offsets++)
+        *offsets = offsets[-p->kernel_size] + p->plane;
 }
 
 tort_plane_columns tort_plane_columns_of(const tort_planes *p, int64_t phase) {
@@ -81,6 +83,17 @@ int64_t tort_plane_source(const tort_planes *p, int axis, int64_t i) {
 
 int64_t tort_planes_row(const tort_planes *p, int64_t row) {
     return row / p->output[1] * p->slice_step * p->slice + row % p->output[1] * p->length[2];
+}
+
+int32_t tort_planes_runs(const tort_planes *p, int64_t first, int32_t columns, tort_run *runs) {
+    int32_t count = 0;
+    for (int32_t at = 0; at < columns;) {
+        const int64_t row = (first + at) / p->output[2], x = (first + at) % p->output[2];
+        const int32_t length = (int32_t)tort_min(columns - at, p->output[2] - x);
+        runs[count++] = (tort_run){.offset = tort_planes_row(p, row) + x, .at = at, .length = length};
+        at += length;
+    }
+    return count;
 }
 
 #define FINISHED 2048 /* outputs per call: few enough for the L1 cache, enough to be worth a call */

@@ -27,8 +27,8 @@ typedef struct tort_planes {
 
 /* Sets the layout for a window of at most 3 axes whose sizes are all known. */
 void tort_planes_init(tort_planes *planes, const tort_sliding *window);
-/* Sets the offset of each kernel position, kernel_size of them. */
-void tort_planes_offsets(const tort_planes *planes, int64_t *offsets);
+/* Sets the offset of each kernel position of each channel, kernel_size a channel. */
+void tort_planes_offsets(const tort_planes *planes, int64_t channels, int64_t *offsets);
 
 /* Part of a row of a phase that lies within the input: element i in from .. to is input element i * step + start. */
 typedef struct tort_plane_columns {
@@ -40,6 +40,9 @@ tort_plane_columns tort_plane_columns_of(const tort_planes *planes, int64_t phas
 int64_t tort_plane_source(const tort_planes *planes, int axis, int64_t i);
 /* Returns the offset at which the outputs of row `row` (depth * height + height) begin to read. */
 int64_t tort_planes_row(const tort_planes *planes, int64_t row);
+/* Sets the runs along stored rows that outputs first .. +columns of a channel read, at most TORT_MAX_COLUMNS of both;
+ * returns their number. */
+int32_t tort_planes_runs(const tort_planes *planes, int64_t first, int32_t columns, tort_run *runs);
 
 /* ---- filters and pools of single channels ---- */
 

@@ -6,12 +6,6 @@
 #include "kernels/cpu/product.h"
 #include "ops/conv.h"
 
-static int64_t positions_of(const tort_conv_params *p) {
-    int64_t count = 1;
-    for (int32_t i = 0; i < p->window.axes; i++) count *= p->window.kernel[i];
-    return count;
-}
-
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
     const tort_sliding *window = &p->window;
@@ -31,22 +25,23 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
                              tort_error *error) {
     const tort_conv_params *p = node->params;
     if (!node->inputs[1].constant) return TORT_OK;
-    return tort_product_pack_size(target, p->filters * positions_of(p), p->channels, bytes, consumed, error);
+    return tort_product_pack_size(target, p->filters * tort_sliding_positions(&p->window), p->channels, bytes, consumed,
+                                  error);
 }
 
 static tort_status prepare(tort_prepare *prepare) {
     const tort_conv_params *p = prepare->node->params;
-    const int64_t n = p->filters * positions_of(p);
+    const int64_t n = p->filters * tort_sliding_positions(&p->window);
     if (!prepare->packed) return TORT_OK;
     return tort_product_prepare(prepare, n, 1, n, p->channels, 1);
 }
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
-    return tort_product_size(target, node->inputs[1].constant, scratch, error);
+    return tort_product_reserve(target, node->inputs[1].constant, scratch, error);
 }
 
 static void begin_with_bias(const tort_conv_params *p, const float *bias, float *y) {
-    const int64_t positions = positions_of(p);
+    const int64_t positions = tort_sliding_positions(&p->window);
     for (int64_t i = 0; i < p->batch * p->filters; i++)
         for (int64_t k = 0; k < positions; k++) *y++ = bias[i % p->filters];
 }
@@ -54,7 +49,7 @@ static void begin_with_bias(const tort_conv_params *p, const float *bias, float 
 static tort_status run(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_tensor *bias = tort_call_input(call, 2);
-    const int64_t n = p->filters * positions_of(p);
+    const int64_t n = p->filters * tort_sliding_positions(&p->window);
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     tort_packed_gemm gemm = {.m = p->batch,
                              .n = n,

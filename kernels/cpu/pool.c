@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-#define MAX_POSITIONS                                                                                                  \
-    (1 << 16) /* positions of a window: they need a list of offsets, and planes are stored with their padding */
+/* Positions of a window: they need a list of offsets, and planes are stored with their padding. */
+#define MAX_POSITIONS (1 << 16)
 
 static bool is_small(const tort_sliding *window) {
     int64_t positions = 1;
@@ -102,7 +102,7 @@ static tort_status run_pool(const tort_call *call) {
     char *scratch = call->scratch;
     tort_planes_init(&job.planes, &p->window);
     int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
-    tort_planes_offsets(&job.planes, offsets);
+    tort_planes_offsets(&job.planes, 1, offsets);
     job.offsets = offsets;
     job.sum = (tort_weighted){.offsets = offsets, .count = job.planes.kernel_size};
     tort_simd_bounds(NULL, &job.sum.bounds);

@@ -10,7 +10,16 @@ tort_status tort_product_pack_size(const tort_target *target, int64_t n, int64_t
                                 error);
 }
 
-tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error) {
+bool tort_product_packs_b(const tort_node_view *node) {
+    return node->inputs[1].constant && node->inputs[1].rank == 2;
+}
+
+tort_status tort_product_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    return tort_product_reserve(target, tort_product_packs_b(node), scratch, error);
+}
+
+tort_status tort_product_reserve(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error) {
     const tort_simd *simd = tort_simd_choose(target->instructions);
     *scratch = 0;
     if (tort_cpu_reserve(scratch, tort_packed_gemm_buffer(simd, false, b_packed) * (size_t)target->threads))

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
-    (void)node;
-    return tort_cpu_claim_processor(target);
-}
-
 typedef struct pair_job {
     const tort_simd *simd;
     tort_tensor inputs[2];
@@ -79,7 +74,7 @@ static tort_verdict claim_channels(const tort_target *target, const tort_node_vi
     for (int32_t d = 0; d < c->rank; d++)
         if (c->dims[d] != (is_list_of_channels(a, c) ? b : a)->dims[d])
             return tort_no(TORT_NO_SHAPE, "", "is for a picture of the shape of the result");
-    return claim(target, node);
+    return tort_cpu_claim_any(target, node);
 }
 
 #define PIXELS 32 /* for which a list is repeated */
@@ -182,7 +177,7 @@ static tort_status multiply_channels(const tort_call *call) {
     }
 #define ROW(op_, run_)                                                                                                 \
     {                                                                                                                  \
-        .domain = "com.microsoft", .op = op_, .name = "qlinear_binary", .claim = claim, .run = run_,                   \
+        .domain = "com.microsoft", .op = op_, .name = "qlinear_binary", .claim = tort_cpu_claim_any, .run = run_,      \
         .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,                    \
         .layout.outputs = 1                                                                                            \
     }

@@ -71,16 +71,10 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-static float number_of(const tort_tensor *tensor) {
-    float number;
-    tort_load_floats(tensor->type, tensor->data, 0, 1, &number);
-    return number;
-}
-
 static void fill_factors(const tort_call *call, const tort_integer_inputs *in, float a_scale, int64_t n,
                          float *factors) {
     const tort_tensor *b_scale = &call->inputs[in->b_scale];
-    const float y_scale = in->y_scale >= 0 ? number_of(&call->inputs[in->y_scale]) : 1;
+    const float y_scale = in->y_scale >= 0 ? tort_cpu_number(&call->inputs[in->y_scale], 0) : 1;
     const bool many = tort_count(b_scale) > 1;
     tort_load_floats(b_scale->type, b_scale->data, 0, many ? n : 1, factors);
     const float first = factors[0];
@@ -112,7 +106,7 @@ static tort_status run(const tort_call *call) {
         gemm.row_zeros.one = zero + sign.shift;
     } else {
         gemm.row_zeros.one = tort_byte_zero(tort_call_input(call, in->a_zero), &gemm.a.sign);
-        if (in->a_scale >= 0) a_scale = number_of(&call->inputs[in->a_scale]);
+        if (in->a_scale >= 0) a_scale = tort_cpu_number(&call->inputs[in->a_scale], 0);
     }
     gemm.column_zeros = tort_byte_zeros_of(tort_call_input(call, in->b_zero), &gemm.b.sign, p->n, zeros);
     if (in->b_scale >= 0) {

@@ -37,18 +37,12 @@ typedef struct row_job {
     bool is_signed;
 } row_job;
 
-static float number_of(const tort_tensor *tensor, int64_t i) {
-    float number;
-    tort_load_floats(tensor->type, tensor->data, i, 1, &number);
-    return number;
-}
-
 /* Returns the scale and zero point for index `index` of the axis. */
 static tort_linear_bytes scale_of(const row_job *job, int64_t index) {
     const tort_tensor *zero = tort_call_input(job->call, 2);
     const int64_t i = job->params->granularity == TORT_PER_AXIS ? index : 0;
-    return (tort_linear_bytes){.scale = number_of(&job->call->inputs[1], i),
-                               .zero_point = zero ? number_of(zero, i) : 0,
+    return (tort_linear_bytes){.scale = tort_cpu_number(&job->call->inputs[1], i),
+                               .zero_point = zero ? tort_cpu_number(zero, i) : 0,
                                .is_signed = job->is_signed};
 }
 

@@ -108,6 +108,8 @@ typedef struct tort_linear_pair {
     bool multiplies, is_signed;
 } tort_linear_pair;
 
+#define TORT_MAX_COLUMNS 32 /* of a panel, upper bound over all instruction sets */
+
 /* Elements that are contiguous in the source: `length` of them go to positions at .. at+length of a row of a packed
  * panel. */
 typedef struct tort_run {

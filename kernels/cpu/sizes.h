@@ -17,4 +17,11 @@ static inline int64_t tort_round_up(int64_t value, int64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
+/* Multiplies two counts; -1: one of them is negative (an overflow of its own), or the product is so large that a few
+ * like it could not be added up as bytes. */
+static inline int64_t tort_multiply(int64_t a, int64_t b) {
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 64 ? -1 : product;
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include "kernels/cuda/attend.h"
 
 #include "kernels/cuda/images.h"
+#include "runtime/base/memory.h"
 
 /* Tiles by size of key or value: queries, and a step of keys and values, must fit 64 KiB of shared memory, which
  * sm_75 has. */
@@ -21,10 +22,6 @@ static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32
  * has queries. */
 enum { BLOCKS_A_PROCESSOR = 2, MIN_KEYS = 128, KEYS_A_QUERY = 4 };
 
-static int64_t pieces(int64_t length, int64_t piece) {
-    return length / piece + (length % piece != 0);
-}
-
 static const attend_shape *shape_of(int64_t key_size, int64_t value_size) {
     const int64_t size = key_size > value_size ? key_size : value_size;
     const attend_shape *shape = shapes;
@@ -34,10 +31,10 @@ static const attend_shape *shape_of(int64_t key_size, int64_t value_size) {
 
 static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_t wanted) {
     const int64_t min = rows * KEYS_A_QUERY > MIN_KEYS ? rows * KEYS_A_QUERY : MIN_KEYS;
-    const int64_t parts = t->tiles < 1 ? 1 : pieces(wanted, t->tiles), max = keys / min;
+    const int64_t parts = t->tiles < 1 ? 1 : gpu_pieces(wanted, t->tiles), max = keys / min;
     if (parts < 2 || max < 2) return;
-    t->part = pieces(pieces(keys, parts < max ? parts : max), t->step) * t->step;
-    t->parts = (int32_t)pieces(keys, t->part); /* none of them empty */
+    t->part = gpu_pieces(gpu_pieces(keys, parts < max ? parts : max), t->step) * t->step;
+    t->parts = (int32_t)gpu_pieces(keys, t->part); /* none of them empty */
     if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
 }
 
@@ -51,7 +48,7 @@ gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_att
                            .parts = 1,
                            .part = a->keys};
     if (a->group > 1 && a->queries <= t.rows / a->group) t.pack = (int32_t)a->group;
-    t.down = pieces(a->queries * t.pack, t.rows);
+    t.down = gpu_pieces(a->queries * t.pack, t.rows);
     t.tiles = t.down * a->batch * (a->heads / t.pack);
     divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys,
                 (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability));
@@ -63,7 +60,19 @@ size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type 
     const gpu_attend_tiling t = tort_cuda_attend_tiling_of(compute_capability, type, a);
     const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability);
     if (t.tiles < 1 || t.tiles >= wanted) return 0;
-    return (size_t)(t.tiles * pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
+    return (size_t)(t.tiles * gpu_pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
+}
+
+bool tort_cuda_reserve_heads(size_t *end, size_t *at, int64_t batch, int64_t heads, int64_t length, int64_t size,
+                             tort_type type) {
+    enum { ALIGN = 256 };
+    size_t bytes;
+    if (!tort_mul_size((size_t)batch, (size_t)heads, &bytes) || !tort_mul_size(bytes, (size_t)length, &bytes) ||
+        !tort_mul_size(bytes, (size_t)size, &bytes) ||
+        !tort_mul_size(bytes, (size_t)cuda_element_bytes(type), &bytes) || !tort_align_size(*end, ALIGN, end))
+        return false;
+    *at = *end;
+    return tort_add_size(*end, bytes, end);
 }
 
 tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_node_view *node) {

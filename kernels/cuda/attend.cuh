@@ -15,6 +15,7 @@
 
 #include "kernels/cuda/attend.h"
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/index.h"
 #include "kernels/cuda/pack.h"
@@ -23,6 +24,15 @@
 enum { ATTEND_THREADS = 128 };
 
 static const float LOG2_E = 1.44269504088896340736f;
+
+/* Calls use(known<SIZE>()) for gpu_attend_tiling.size. */
+template <class Use> static inline cudaError_t for_size(int32_t size, Use use) {
+    switch (size) {
+    case 64: return use(known<64>());
+    case 128: return use(known<128>());
+    default: return use(known<256>());
+    }
+}
 
 /* ---- which tile ---- */
 

@@ -13,6 +13,7 @@
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/tiling.h"
+#include "ops/attention.h"
 #include "ops/fused_attention.h"
 
 enum { GPU_ATTEND_SIZE = 256 }; /* upper limit for the elements of a key or value */
@@ -84,6 +85,23 @@ gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_att
 static inline gpu_attend_type gpu_attend_type_of(tort_type type) {
     return type == TORT_FLOAT16 ? GPU_ATTEND_HALF : type == TORT_BFLOAT16 ? GPU_ATTEND_BFLOAT16 : GPU_ATTEND_FLOAT;
 }
+
+/* Returns strides as the kernels name them; the elements of a head are adjacent. */
+static inline tort_matrix_strides gpu_strides_of(tort_head_strides s) {
+    const tort_matrix_strides strides = {s.batch, s.head, s.position, 1};
+    return strides;
+}
+
+/* Returns the strides of [batch, heads, length, size] without gaps. */
+static inline tort_matrix_strides gpu_strides_laid_out(int64_t heads, int64_t length, int64_t size) {
+    const tort_matrix_strides strides = {heads * length * size, length * size, size, 1};
+    return strides;
+}
+
+/* Appends room for [batch, heads, length, size] of a type to scratch memory of *end bytes, at *at; false on overflow.
+ */
+bool tort_cuda_reserve_heads(size_t *end, size_t *at, int64_t batch, int64_t heads, int64_t length, int64_t size,
+                             tort_type type);
 
 /* Accepts an input 0 of float, float16, or bfloat16 if the device's code has tensor cores for it. */
 tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_node_view *node);

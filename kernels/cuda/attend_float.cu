@@ -282,17 +282,9 @@ template <int SIZE> static cudaError_t load() {
 
 cudaError_t gpu_run_attend_float(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t,
                                  const gpu_parts *parts) {
-    switch (t->size) {
-    case 64: return run<64>(stream, a, t, parts);
-    case 128: return run<128>(stream, a, t, parts);
-    default: return run<256>(stream, a, t, parts);
-    }
+    return for_size(t->size, [=](auto room) { return run<room>(stream, a, t, parts); });
 }
 
 cudaError_t gpu_load_attend_float(int32_t size) {
-    switch (size) {
-    case 64: return load<64>();
-    case 128: return load<128>();
-    default: return load<256>();
-    }
+    return for_size(size, [](auto room) { return load<room>(); });
 }

@@ -402,19 +402,11 @@ template <class T, int SIZE> struct by_size {
 
 template <class T>
 static cudaError_t run(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
-    switch (t->size) {
-    case 64: return by_size<T, 64>::run(stream, a, t, parts);
-    case 128: return by_size<T, 128>::run(stream, a, t, parts);
-    default: return by_size<T, 256>::run(stream, a, t, parts);
-    }
+    return for_size(t->size, [=](auto room) { return by_size<T, room>::run(stream, a, t, parts); });
 }
 
 template <class T> static cudaError_t load(int32_t size) {
-    switch (size) {
-    case 64: return by_size<T, 64>::load();
-    case 128: return by_size<T, 128>::load();
-    default: return by_size<T, 256>::load();
-    }
+    return for_size(size, [](auto room) { return by_size<T, room>::load(); });
 }
 
 cudaError_t gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *a,

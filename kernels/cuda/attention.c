@@ -44,10 +44,6 @@ static tort_verdict claim_scores(const tort_target *target, const tort_node_view
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-static tort_matrix_strides named(tort_head_strides s) {
-    return (tort_matrix_strides){s.batch, s.head, s.position, 1};
-}
-
 static gpu_attend attend_of(const tort_attention_params *p) {
     const int64_t *mask = p->mask_strides;
     return (gpu_attend){.batch = p->batch,
@@ -57,10 +53,10 @@ static gpu_attend attend_of(const tort_attention_params *p) {
                         .keys = p->total_length,
                         .key_size = p->key_size,
                         .value_size = p->value_size,
-                        .q_strides = named(p->query),
-                        .k_strides = named(p->key),
-                        .v_strides = named(p->value),
-                        .y_strides = named(p->output),
+                        .q_strides = gpu_strides_of(p->query),
+                        .k_strides = gpu_strides_of(p->key),
+                        .v_strides = gpu_strides_of(p->value),
+                        .y_strides = gpu_strides_of(p->output),
                         .mask_strides = {mask[0], mask[1], mask[2], mask[3]},
                         .keep_strides = {mask[0], mask[1], mask[2], mask[3]},
                         .scale = (float)p->scale,
@@ -80,24 +76,15 @@ typedef struct attention_scratch {
     size_t keys, values, bytes;
 } attention_scratch;
 
-static bool reserve(size_t *end, size_t *at, size_t rows, size_t size, size_t element) {
-    enum { ALIGN = 256 };
-    if (!tort_add_size(*end, ALIGN - 1, end)) return false;
-    *at = *end -= *end % ALIGN;
-    return tort_mul_size(rows, size, &rows) && tort_mul_size(rows, element, &rows) && tort_add_size(*end, rows, end);
-}
-
 static bool lay_out_scratch(int32_t compute_capability, tort_type type, const tort_attention_params *p, bool keys_shown,
                             bool values_shown, attention_scratch *s) {
     const gpu_attend attend = attend_of(p);
-    const size_t element = (size_t)tort_type_bits(type) / 8;
-    size_t rows;
     s->bytes = tort_cuda_attend_tiling_of(compute_capability, gpu_attend_type_of(type), &attend).scratch;
     if (!p->past_length) return true;
-    return tort_mul_size((size_t)p->batch, (size_t)p->key_heads, &rows) &&
-           tort_mul_size(rows, (size_t)p->total_length, &rows) &&
-           (keys_shown || reserve(&s->bytes, &s->keys, rows, (size_t)p->key_size, element)) &&
-           (values_shown || reserve(&s->bytes, &s->values, rows, (size_t)p->value_size, element));
+    return (keys_shown ||
+            tort_cuda_reserve_heads(&s->bytes, &s->keys, p->batch, p->key_heads, p->total_length, p->key_size, type)) &&
+           (values_shown || tort_cuda_reserve_heads(&s->bytes, &s->values, p->batch, p->key_heads, p->total_length,
+                                                    p->value_size, type));
 }
 
 static tort_status no_memory(tort_error *error, const tort_attention_params *p, const char *what) {
@@ -130,17 +117,12 @@ static tort_status size_scores(const tort_target *target, const tort_node_view *
 #ifdef CUDA_DEVICE
 static tort_status prepare_attention(tort_prepare *p) {
     const tort_attention_params *params = p->node->params;
-    const cudaError_t code = gpu_load_join_past(tort_type_bits(p->node->inputs[QUERY].type) / 8);
+    const cudaError_t code = gpu_load_join_past(cuda_element_bytes(p->node->inputs[QUERY].type));
     return code == cudaSuccess ? cuda_prepare_attend(p, params->key_size, params->value_size) : cuda_loaded(p, code);
 }
 
 static tort_status prepare_scores(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_attention(gpu_type_of(p->node->inputs[0].type)));
-}
-
-static void *output_data(const tort_call *call, int32_t o) {
-    const tort_tensor *tensor = tort_call_output(call, o);
-    return tensor ? tensor->data : NULL;
 }
 
 /* Joins past and new keys or values in the output or in scratch, if there are past ones. */
@@ -156,19 +138,18 @@ static tort_status join_past(const tort_call *call, int32_t input, void *room, c
                            .present = room};
     *data = call->inputs[input].data;
     if (room && p->past_length) {
-        const int64_t head = p->total_length * join.size;
         *data = room;
-        *strides = (tort_matrix_strides){p->key_heads * head, head, join.size, 1};
+        *strides = gpu_strides_laid_out(p->key_heads, p->total_length, join.size);
     }
     return cuda_launched(call,
-                         gpu_run_join_past(cuda_stream_of(call), tort_type_bits(call->inputs[input].type) / 8, &join));
+                         gpu_run_join_past(cuda_stream_of(call), cuda_element_bytes(call->inputs[input].type), &join));
 }
 
 static tort_status run_attention(const tort_call *call) {
     const tort_attention_params *p = call->params;
     const cuda_stream *stream = call->stream;
     const tort_tensor *mask = tort_call_input(call, MASK);
-    void *keys = output_data(call, PRESENT_KEY), *values = output_data(call, PRESENT_VALUE);
+    void *keys = cuda_output(call, PRESENT_KEY), *values = cuda_output(call, PRESENT_VALUE);
     gpu_attend attend = attend_of(p);
     attention_scratch s = {0};
     if (!lay_out_scratch(stream->device->compute_capability, call->inputs[QUERY].type, p, keys != NULL, values != NULL,
@@ -202,10 +183,10 @@ static tort_status run_scores(const tort_call *call) {
                                      .mask = mask ? mask->data : NULL,
                                      .mask_type = mask ? gpu_number_of(mask->type) : GPU_NUMBER_BOOL,
                                      .valid_keys = cuda_input(call, VALID_KEYS),
-                                     .output = output_data(call, OUTPUT),
-                                     .present_key = output_data(call, PRESENT_KEY),
-                                     .present_value = output_data(call, PRESENT_VALUE),
-                                     .shown = output_data(call, SCORES),
+                                     .output = cuda_output(call, OUTPUT),
+                                     .present_key = cuda_output(call, PRESENT_KEY),
+                                     .present_value = cuda_output(call, PRESENT_VALUE),
+                                     .shown = cuda_output(call, SCORES),
                                      .scores = call->scratch,
                                      .node = call->node,
                                      .status = tort_call_input(call, VALID_KEYS) ? cuda_status_word(call) : NULL};

@@ -8,8 +8,9 @@ static tort_status prepare_bias(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_bias(gpu_type_of(p->node->inputs[0].type)));
 }
 
-/* Runs rows whose variant is a gpu_bias_function. Only sums have a third input. */
-static tort_status run_bias(const tort_call *call, uint8_t *mask) {
+/* Runs rows whose variant is a gpu_bias_function. Only sums have a third input, and only BiasDropout a second output.
+ */
+static tort_status run(const tort_call *call) {
     const gpu_bias_function function = (gpu_bias_function)call->kernel->variant;
     const tort_bias_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
@@ -20,19 +21,15 @@ static tort_status run_bias(const tort_call *call, uint8_t *mask) {
                            .bias = call->inputs[1].data,
                            .skip = function == GPU_BIAS_SUM ? cuda_input(call, 2) : NULL,
                            .y = y->data,
-                           .mask = mask};
+                           .mask = cuda_output(call, 1)};
     return cuda_launched(call, gpu_run_bias(cuda_stream_of(call), gpu_type_of(x->type), &bias));
 }
 
-static tort_status run(const tort_call *call) {
-    return run_bias(call, NULL);
-}
-
 static tort_status run_dropout(const tort_call *call) {
-    const tort_tensor *training = tort_call_input(call, 4), *mask = tort_call_output(call, 1);
+    const tort_tensor *training = tort_call_input(call, 4);
     if (training && *(const bool *)training->data)
         return tort_fail(call->error, TORT_E_UNSUPPORTED, "training_mode is true; tinyort drops nothing");
-    return run_bias(call, mask ? mask->data : NULL);
+    return run(call);
 }
 #endif
 

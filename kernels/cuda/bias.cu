@@ -29,25 +29,13 @@ template <class T> static __global__ void bias_rows(const gpu_bias b) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(gpu_stream stream, const gpu_bias *b) {
-    return launch(bias_rows<T>, grid_blocks(b->count), GRID_THREADS, 0, stream, *b);
-}
-
 cudaError_t gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *b) {
     if (!b->count) return cudaSuccess;
-    switch (type) {
-    case GPU_HALF: return run<half>(stream, b);
-    case GPU_BFLOAT16: return run<__nv_bfloat16>(stream, b);
-    case GPU_DOUBLE: return run<double>(stream, b);
-    default: return run<float>(stream, b);
-    }
+    return for_real(type, [=](auto zero) {
+        return launch(bias_rows<decltype(zero)>, grid_blocks(b->count), GRID_THREADS, 0, stream, *b);
+    });
 }
 
 cudaError_t gpu_load_bias(gpu_type type) {
-    switch (type) {
-    case GPU_HALF: return load_kernel(bias_rows<half>);
-    case GPU_BFLOAT16: return load_kernel(bias_rows<__nv_bfloat16>);
-    case GPU_DOUBLE: return load_kernel(bias_rows<double>);
-    default: return load_kernel(bias_rows<float>);
-    }
+    return for_real(type, [](auto zero) { return load_kernel(bias_rows<decltype(zero)>); });
 }

@@ -37,32 +37,25 @@ static tort_status prepare_clip(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_clip(gpu_number_of(p->node->inputs[0].type)));
 }
 
-/* Returns the bound in input i, on the device; NULL: none. */
-static const void *bound(const tort_call *call, int32_t i) {
-    return i < call->input_count && tort_present(&call->inputs[i]) ? call->inputs[i].data : NULL;
-}
-
 static tort_status run_clip(const tort_call *call) {
     const tort_clip *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const bool wide = params->limits && x->type == TORT_DOUBLE; /* params have floats */
     const double low = wide ? -DBL_MAX : (double)params->low, high = wide ? DBL_MAX : (double)params->high;
-    return cuda_launched(call, gpu_run_clip(cuda_stream_of(call), gpu_number_of(x->type), x->data, y->data,
-                                            (size_t)tort_count(y), bound(call, 1), bound(call, 2), low, high));
+    return cuda_launched(call,
+                         gpu_run_clip(cuda_stream_of(call), gpu_number_of(x->type), x->data, y->data,
+                                      (size_t)tort_count(y), cuda_input(call, 1), cuda_input(call, 2), low, high));
 }
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, row_name, claims)                                                                                 \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #row_name, .claim = claims, .prepare = CUDA_ONLY(prepare_##row_name),     \
-        .run = CUDA_ONLY(run_##row_name), .in_place = 1                                                                \
-    }
-
 const tort_kernel tort_cuda_cast_kernels[] = {
-    ROW("Cast", cast, claim_cast),
-    ROW("CastLike", cast, claim_cast),
-    ROW("Clip", clip, tort_cuda_claim_number),
+    {"", "Cast", "cast", .claim = claim_cast, .prepare = CUDA_ONLY(prepare_cast), .run = CUDA_ONLY(run_cast),
+     .in_place = 1},
+    {"", "CastLike", "cast", .claim = claim_cast, .prepare = CUDA_ONLY(prepare_cast), .run = CUDA_ONLY(run_cast),
+     .in_place = 1},
+    {"", "Clip", "clip", .claim = tort_cuda_claim_number, .prepare = CUDA_ONLY(prepare_clip),
+     .run = CUDA_ONLY(run_clip), .in_place = 1},
     {.op = NULL},
 };

@@ -21,6 +21,10 @@ static inline size_t gpu_type_bytes(gpu_type type) {
     return type == GPU_DOUBLE ? sizeof(double) : sizeof(float);
 }
 
+static inline int cuda_element_bytes(tort_type type) {
+    return tort_type_bits(type) / 8;
+}
+
 /* Accepts input 0 of float or float16. */
 tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node);
 /* Accepts input 0 of these types, or of bfloat16 if the device's code has tensor cores for it: for products on
@@ -48,10 +52,14 @@ static inline gpu_stream cuda_stream_of(const tort_call *call) {
     cuda_stream *stream = call->stream;
     return (gpu_stream){stream->stream, &stream->launches};
 }
-/* Returns the data of input i; NULL if the node does not have it. */
+/* Returns the data of input or output i; NULL if the node does not have it. */
 static inline const void *cuda_input(const tort_call *call, int32_t i) {
     const tort_tensor *input = tort_call_input(call, i);
     return input ? input->data : NULL;
+}
+static inline void *cuda_output(const tort_call *call, int32_t i) {
+    const tort_tensor *output = tort_call_output(call, i);
+    return output ? output->data : NULL;
 }
 /* Turns the result of a launcher into the status of run. */
 static inline tort_status cuda_launched(const tort_call *call, cudaError_t code) {

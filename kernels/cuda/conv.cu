@@ -135,54 +135,27 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
 
 /* ---- launchers ---- */
 
-typedef void (*conv_kernel)(gpu_conv_product, gpu_conv_operands, gpu_tiling, gpu_parts, bool);
+typedef tile_kernel<gpu_conv_product, gpu_conv_operands> conv_kernel;
 
-struct conv_choice {
-    conv_kernel kernel;
-    unsigned threads, shared_bytes;
-};
-
-template <class Tile> static conv_choice choice_of(conv_kernel kernel) {
-    return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
+template <class T> static conv_kernel choose_half(gpu_tile tile) {
+    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_half<T, decltype(of)>); });
 }
 
-static conv_choice choose_float(gpu_tile tile) {
-    switch (tile) {
-    case GPU_TILE_128x128: return choice_of<float_128x128>(conv_float<float_128x128>);
-    case GPU_TILE_128x64: return choice_of<float_128x64>(conv_float<float_128x64>);
-    case GPU_TILE_64x64: return choice_of<float_64x64>(conv_float<float_64x64>);
-    default: return choice_of<float_32x128>(conv_float<float_32x128>);
-    }
-}
-
-template <class T> static conv_choice choose_half(gpu_tile tile) {
-    switch (tile) {
-    case GPU_TILE_128x128: return choice_of<half_128x128>(conv_half<T, half_128x128>);
-    case GPU_TILE_128x64: return choice_of<half_128x64>(conv_half<T, half_128x64>);
-    case GPU_TILE_64x64: return choice_of<half_64x64>(conv_half<T, half_64x64>);
-    default: return choice_of<half_32x128>(conv_half<T, half_32x128>);
-    }
-}
-
-static conv_choice choose(gpu_type type, gpu_tile tile) {
-    if (type == GPU_FLOAT) return choose_float(tile);
+static conv_kernel choose(gpu_type type, gpu_tile tile) {
+    if (type == GPU_FLOAT)
+        return for_float_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_float<decltype(of)>); });
     return type == GPU_BFLOAT16 ? choose_half<bfloat16>(tile) : choose_half<half>(tile);
 }
 
-static conv_choice choose_to_nhwc(gpu_tile tile) {
-    switch (tile) {
-    case GPU_TILE_128x128: return choice_of<half_128x128>(conv_half_to_nhwc<half, half_128x128>);
-    case GPU_TILE_128x64: return choice_of<half_128x64>(conv_half_to_nhwc<half, half_128x64>);
-    case GPU_TILE_64x64: return choice_of<half_64x64>(conv_half_to_nhwc<half, half_64x64>);
-    default: return choice_of<half_32x128>(conv_half_to_nhwc<half, half_32x128>);
-    }
+static conv_kernel choose_to_nhwc(gpu_tile tile) {
+    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_half_to_nhwc<half, decltype(of)>); });
 }
 
 cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                          const gpu_tiling *tiling, const gpu_parts *parts) {
     const int64_t products = p->batch * p->group, pack = type == GPU_FLOAT ? 4 : 8;
     if (!tiling->tiles || !products) return cudaSuccess;
-    const conv_choice choice = choose(type, tiling->tile);
+    const conv_kernel choice = choose(type, tiling->tile);
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual) % 16 == 0 && p->pixels % pack == 0;
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)products));
     return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
@@ -191,24 +164,16 @@ cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_produc
 cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
                                  const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!tiling->tiles || !p->batch) return cudaSuccess;
-    const conv_choice choice = choose_to_nhwc(tiling->tile);
+    const conv_kernel choice = choose_to_nhwc(tiling->tile);
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->batch));
     return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
 }
 
-static cudaError_t load(const conv_choice &choice) {
-    return allow_dynamic_shared(choice.kernel, choice.shared_bytes);
-}
-
 cudaError_t gpu_load_conv(gpu_type type) {
-    cudaError_t code = cudaSuccess;
-    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) code = load(choose(type, (gpu_tile)i));
-    return code;
+    return load_tiles([=](gpu_tile tile) { return choose(type, tile); });
 }
 
 cudaError_t gpu_load_conv_to_nhwc(void) {
-    cudaError_t code = cudaSuccess;
-    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) code = load(choose_to_nhwc((gpu_tile)i));
-    return code;
+    return load_tiles(choose_to_nhwc);
 }

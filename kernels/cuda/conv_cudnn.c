@@ -129,7 +129,7 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
     int64_t elements;
     if (!count_all(node, &elements))
         return tort_fail(error, TORT_E_UNSUPPORTED, "%s; switch it off by libraries=off", TOO_LARGE);
-    const uint64_t bytes = (uint64_t)elements * (uint64_t)(tort_type_bits(node->inputs[0].type) / 8);
+    const uint64_t bytes = (uint64_t)elements * (uint64_t)cuda_element_bytes(node->inputs[0].type);
     uint64_t max = WORKSPACE_FOR_TABLES + WORKSPACE_PER_BYTE * bytes;
     if (target->memory && max > target->memory / WORKSPACE_PART_OF_MEMORY)
         max = target->memory / WORKSPACE_PART_OF_MEMORY;

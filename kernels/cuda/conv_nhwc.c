@@ -12,12 +12,6 @@
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static int64_t positions_of(const tort_sliding *window) {
-    int64_t positions = 1;
-    for (int32_t i = 0; i < window->axes; i++) positions *= window->kernel[i];
-    return positions;
-}
-
 static tort_verdict claim_image(const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
@@ -25,7 +19,7 @@ static tort_verdict claim_image(const tort_node_view *node) {
     if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
     if (verdict.code != TORT_YES) return verdict;
     if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
-    if (positions_of(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
+    if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
 }
 
@@ -52,7 +46,7 @@ tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, cons
  * elements asynchronously. */
 bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    return params->channels / params->group * positions_of(&params->window) >= 64;
+    return params->channels / params->group * tort_sliding_positions(&params->window) >= 64;
 }
 
 /* ---- as a product ------------------------------------------------------------------------------------------------ */
@@ -82,7 +76,7 @@ static gpu_nhwc_conv product_of(const tort_conv_params *params) {
         p.in_pixels *= window->input[i];
     }
     p.rows = params->batch * p.pixels;
-    p.length = p.channels * positions_of(window);
+    p.length = p.channels * tort_sliding_positions(window);
     return p;
 }
 
@@ -148,13 +142,14 @@ tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
     cudaError_t code = gpu_load_matmul(GPU_HALF);
     if (code == cudaSuccess) code = gpu_load_nhwc_conv();
     const tort_status status = tort_cuda_nhwc_loaded(p, code);
-    return status ? status : pack(p, params->filters, params->channels / params->group, positions_of(&params->window));
+    const int64_t positions = tort_sliding_positions(&params->window);
+    return status ? status : pack(p, params->filters, params->channels / params->group, positions);
 }
 
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
     const tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_nhwc_depthwise());
-    return status ? status : pack(p, 1, params->filters, positions_of(&params->window));
+    return status ? status : pack(p, 1, params->filters, tort_sliding_positions(&params->window));
 }
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */

@@ -133,41 +133,20 @@ static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o,
 
 /* ---- launchers ---- */
 
-typedef void (*nhwc_kernel)(gpu_nhwc_conv, gpu_conv_operands, gpu_tiling, gpu_parts, bool);
-
-struct nhwc_choice {
-    nhwc_kernel kernel;
-    unsigned threads, shared_bytes;
-};
-
-template <class Tile> static nhwc_choice choice_of() {
-    return {conv_nhwc<half, Tile>, Tile::THREADS, Tile::SHARED_BYTES};
-}
-
-static nhwc_choice choose(gpu_tile tile) {
-    switch (tile) {
-    case GPU_TILE_128x128: return choice_of<half_128x128>();
-    case GPU_TILE_128x64: return choice_of<half_128x64>();
-    case GPU_TILE_64x64: return choice_of<half_64x64>();
-    default: return choice_of<half_32x128>();
-    }
+static auto choose(gpu_tile tile) {
+    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_nhwc<half, decltype(of)>); });
 }
 
 cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                               const gpu_tiling *tiling, const gpu_parts *parts) {
-    const nhwc_choice choice = choose(tiling->tile);
+    const auto choice = choose(tiling->tile);
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->group));
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
     return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
 }
 
 cudaError_t gpu_load_nhwc_conv(void) {
-    cudaError_t code = cudaSuccess;
-    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) {
-        const nhwc_choice choice = choose((gpu_tile)i);
-        code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
-    }
-    return code;
+    return load_tiles(choose);
 }
 
 cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o) {

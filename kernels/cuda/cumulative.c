@@ -27,14 +27,10 @@ static tort_status run(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name, variant_)                                                                                         \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "cumulative", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number,    \
-        .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run), .variant = variant_                                      \
-    }
-
 const tort_kernel tort_cuda_cumulative_kernels[] = {
-    ROW("CumSum", SUM),
-    ROW("CumProd", PRODUCT),
+    {"", "CumSum", "cumulative", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run), .variant = SUM},
+    {"", "CumProd", "cumulative", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number,
+     .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run), .variant = PRODUCT},
     {.op = NULL},
 };

@@ -47,6 +47,16 @@ template <class Use> static inline cudaError_t for_real(gpu_type type, Use use) 
     }
 }
 
+/* Elements of 1, 2, 4 or 8 bytes that are only moved, whatever their type: T is unsigned. */
+template <class Use> static inline cudaError_t for_bytes(int bytes, Use use) {
+    switch (bytes) {
+    case 1: return use(uint8_t());
+    case 2: return use(uint16_t());
+    case 4: return use(uint32_t());
+    default: return use(uint64_t());
+    }
+}
+
 template <class Use> static inline cudaError_t for_integer(gpu_number type, Use use) {
     switch (type) {
     case GPU_NUMBER_INT32: return use(int32_t());

@@ -16,20 +16,16 @@ static tort_verdict claim_nd(const tort_target *target, const tort_node_view *no
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
-static int32_t bytes_of(tort_type type) {
-    return tort_type_bits(type) / 8;
-}
-
 /* Loads the kernel of a row, whose variant is a gpu_gather_kind. */
 static tort_status prepare(tort_prepare *p) {
     const gpu_gather_kind kind = (gpu_gather_kind)p->node->kernel->variant;
     const tort_info *in = p->node->inputs;
-    return cuda_loaded(p, gpu_load_gather(kind, bytes_of(in[0].type), bytes_of(in[1].type)));
+    return cuda_loaded(p, gpu_load_gather(kind, cuda_element_bytes(in[0].type), cuda_element_bytes(in[1].type)));
 }
 
 gpu_indexing gpu_indexing_of(const tort_call *call) {
-    return (gpu_indexing){.element_bytes = bytes_of(call->inputs[0].type),
-                          .index_bytes = bytes_of(call->inputs[1].type),
+    return (gpu_indexing){.element_bytes = cuda_element_bytes(call->inputs[0].type),
+                          .index_bytes = cuda_element_bytes(call->inputs[1].type),
                           .node = call->node,
                           .data = call->inputs[0].data,
                           .indices = call->inputs[1].data,
@@ -67,16 +63,14 @@ static tort_status run_gather_nd(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(domain_, op_, claim_, function, variant_)                                                                  \
-    {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = #function, .claim = claim_, .prepare = CUDA_ONLY(prepare),               \
-        .run = CUDA_ONLY(run_##function), .variant = variant_                                                          \
-    }
-
 const tort_kernel tort_cuda_gather_kernels[] = {
-    ROW("", "Gather", tort_cuda_claim_movable, gather, GPU_GATHER),
-    ROW("", "GatherElements", tort_cuda_claim_movable, gather_elements, GPU_GATHER_ELEMENTS),
-    ROW("", "GatherND", tort_cuda_claim_movable, gather_nd, GPU_GATHER_ND),
-    ROW("com.microsoft", "GatherND", claim_nd, gather_nd, GPU_GATHER_ND),
+    {"", "Gather", "gather", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_gather), .variant = GPU_GATHER},
+    {"", "GatherElements", "gather_elements", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_gather_elements), .variant = GPU_GATHER_ELEMENTS},
+    {"", "GatherND", "gather_nd", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_gather_nd), .variant = GPU_GATHER_ND},
+    {"com.microsoft", "GatherND", "gather_nd", .claim = claim_nd, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_gather_nd), .variant = GPU_GATHER_ND},
     {.op = NULL},
 };

@@ -2,17 +2,13 @@
  * write neighbours; slices of whole 16-byte packs move in packs. Read first: gather.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/index.h"
 #include "kernels/cuda/pack.h"
 
 /* ---- kernels ---- */
-
-/* Divides in 32 bits where possible, as 64-bit division is slow. */
-static __device__ __forceinline__ size_t divide(size_t number, size_t by, bool is_small) {
-    return is_small ? (uint32_t)number / (uint32_t)by : number / by;
-}
 
 /* Gathers slices: data is [outer, size, inner], output is [outer, index_count, inner]. T is an element, or a pack of
  * 16 bytes. */
@@ -21,10 +17,10 @@ static __global__ void gather(const tort_gather_params g, size_t count, int32_t 
                               T *output, gpu_status *status) {
     const bool is_small = count <= UINT32_MAX;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const size_t rest = divide(i, (size_t)g.inner, is_small), inner = i - rest * (size_t)g.inner;
-        const size_t outer = divide(rest, (size_t)g.index_count, is_small);
+        size_t inner = i, place = divide(&inner, (size_t)g.inner, is_small);
+        const size_t outer = divide(&place, (size_t)g.index_count, is_small);
         int64_t index;
-        if (!read_index(indices, rest - outer * (size_t)g.index_count, g.size, node, status, &index)) continue;
+        if (!read_index(indices, place, g.size, node, status, &index)) continue;
         store_vector(output + i,
                      load_vector(data + (outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner));
     }
@@ -82,17 +78,6 @@ static cudaError_t run(gpu_stream stream, const gpu_indexing *call, const tort_g
     return launch(gather<T, I>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
                   (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
 }
-template <class T, class I>
-static cudaError_t run_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *e) {
-    return launch(gather_elements<T, I>, grid_blocks(e->loop.count), GRID_THREADS, 0, stream, *e, call->node,
-                  (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
-}
-template <class T>
-static cudaError_t run_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *g, size_t count) {
-    return launch(gather_nd<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
-                  (const T *)call->data, (const int64_t *)call->indices, (T *)call->output, (gpu_status *)call->status);
-}
-
 template <class T, class I> static cudaError_t load(gpu_gather_kind kind) {
     switch (kind) {
     case GPU_GATHER: {
@@ -104,43 +89,42 @@ template <class T, class I> static cudaError_t load(gpu_gather_kind kind) {
     }
 }
 
-typedef struct gather_row {
-    cudaError_t (*gather)(gpu_stream, const gpu_indexing *, const tort_gather_params *, size_t);
-    cudaError_t (*elements)(gpu_stream, const gpu_indexing *, const gpu_elements *);
-    cudaError_t (*nd)(gpu_stream, const gpu_indexing *, const tort_gather_nd_params *, size_t);
-    cudaError_t (*load)(gpu_gather_kind);
-} gather_row;
-
-#define ENTRY(T, I)                                                                                                    \
-    { run<T, I>, run_elements<T, I>, run_nd<T>, load<T, I> }
-
-/* By the bytes of an element (1, 2, 4, 8) and of an index (4, 8). */
-static const gather_row rows[4][2] = {
-    {ENTRY(uint8_t, int32_t), ENTRY(uint8_t, int64_t)},
-    {ENTRY(uint16_t, int32_t), ENTRY(uint16_t, int64_t)},
-    {ENTRY(uint32_t, int32_t), ENTRY(uint32_t, int64_t)},
-    {ENTRY(uint64_t, int32_t), ENTRY(uint64_t, int64_t)},
-};
-
-static const gather_row *row_of(int32_t element_bytes, int32_t index_bytes) {
-    const int size = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
-    return &rows[size][index_bytes == 8];
+/* Calls use(T(), I()) for the types of an element and of an index. */
+template <class Use> static cudaError_t for_indexed(int32_t element_bytes, int32_t index_bytes, Use use) {
+    return for_bytes(element_bytes,
+                     [=](auto zero) { return index_bytes == 8 ? use(zero, int64_t()) : use(zero, int32_t()); });
 }
 
 cudaError_t gpu_run_gather(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g) {
     const size_t count = (size_t)g->outer * (size_t)g->index_count * (size_t)g->inner;
-    return count ? row_of(call->element_bytes, call->index_bytes)->gather(stream, call, g, count) : cudaSuccess;
+    if (!count) return cudaSuccess;
+    return for_indexed(call->element_bytes, call->index_bytes, [=](auto zero, auto index) {
+        return run<decltype(zero), decltype(index)>(stream, call, g, count);
+    });
 }
 
 cudaError_t gpu_run_gather_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *e) {
-    return e->loop.count ? row_of(call->element_bytes, call->index_bytes)->elements(stream, call, e) : cudaSuccess;
+    if (!e->loop.count) return cudaSuccess;
+    return for_indexed(call->element_bytes, call->index_bytes, [=](auto zero, auto index) {
+        typedef decltype(zero) T;
+        typedef decltype(index) I;
+        return launch(gather_elements<T, I>, grid_blocks(e->loop.count), GRID_THREADS, 0, stream, *e, call->node,
+                      (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
+    });
 }
 
 cudaError_t gpu_run_gather_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *g) {
     const size_t count = (size_t)g->batch * (size_t)g->tuples * (size_t)g->inner;
-    return count ? row_of(call->element_bytes, call->index_bytes)->nd(stream, call, g, count) : cudaSuccess;
+    if (!count) return cudaSuccess;
+    return for_bytes(call->element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(gather_nd<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
+                      (const T *)call->data, (const int64_t *)call->indices, (T *)call->output,
+                      (gpu_status *)call->status);
+    });
 }
 
 cudaError_t gpu_load_gather(gpu_gather_kind kind, int32_t element_bytes, int32_t index_bytes) {
-    return row_of(element_bytes, index_bytes)->load(kind);
+    return for_indexed(element_bytes, index_bytes,
+                       [=](auto zero, auto index) { return load<decltype(zero), decltype(index)>(kind); });
 }

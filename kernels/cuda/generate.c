@@ -25,10 +25,6 @@ static tort_verdict claim_one_hot(const tort_target *target, const tort_node_vie
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
-static int bytes_of(tort_type type) {
-    return tort_type_bits(type) / 8;
-}
-
 static tort_status prepare_range(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_range(gpu_number_of(p->node->inputs[0].type)));
 }
@@ -48,18 +44,18 @@ static tort_status run_range(const tort_call *call) {
 }
 
 static tort_status prepare_fill(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_fill(bytes_of(p->node->outputs[0].type)));
+    return cuda_loaded(p, gpu_load_fill(cuda_element_bytes(p->node->outputs[0].type)));
 }
 
 static tort_status run_fill(const tort_call *call) {
     const tort_fill_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
-    return cuda_launched(call, gpu_fill(cuda_stream_of(call), bytes_of(output->type), output->data,
+    return cuda_launched(call, gpu_fill(cuda_stream_of(call), cuda_element_bytes(output->type), output->data,
                                         (size_t)tort_count(output), params->value));
 }
 
 static tort_status prepare_one_hot(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_one_hot(bytes_of(p->node->inputs[2].type)));
+    return cuda_loaded(p, gpu_load_one_hot(cuda_element_bytes(p->node->inputs[2].type)));
 }
 
 static tort_status run_one_hot(const tort_call *call) {
@@ -68,13 +64,13 @@ static tort_status run_one_hot(const tort_call *call) {
     const gpu_one_hot one_hot = {.count = (size_t)tort_count(output),
                                  .inner = (size_t)tort_extent(output->dims, params->axis + 1, output->rank),
                                  .depth = output->dims[params->axis]};
-    return cuda_launched(call,
-                         gpu_run_one_hot(cuda_stream_of(call), gpu_number_of(indices->type), bytes_of(output->type),
-                                         &one_hot, indices->data, call->inputs[2].data, output->data));
+    return cuda_launched(call, gpu_run_one_hot(cuda_stream_of(call), gpu_number_of(indices->type),
+                                               cuda_element_bytes(output->type), &one_hot, indices->data,
+                                               call->inputs[2].data, output->data));
 }
 
 static tort_status prepare_triangle(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_triangle(bytes_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_triangle(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_triangle(const tort_call *call) {
@@ -88,23 +84,21 @@ static tort_status run_triangle(const tort_call *call) {
     /* Clamped, as sums with larger values could overflow; the result is the same. */
     if (triangle.diagonal > triangle.columns) triangle.diagonal = triangle.columns;
     if (triangle.diagonal < -triangle.rows) triangle.diagonal = -triangle.rows;
-    return cuda_launched(
-        call, gpu_run_triangle(cuda_stream_of(call), bytes_of(x->type), &triangle, x->data, call->outputs[0].data));
+    return cuda_launched(call, gpu_run_triangle(cuda_stream_of(call), cuda_element_bytes(x->type), &triangle, x->data,
+                                                call->outputs[0].data));
 }
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, function, claims, host)                                                                           \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #function, .host_inputs = host, .claim = claims,                          \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
-    }
-
 const tort_kernel tort_cuda_generate_kernels[] = {
-    ROW("Range", range, tort_cuda_claim_number, 1u << 0 | 1u << 1 | 1u << 2),
-    ROW("ConstantOfShape", fill, claim_fill, 1u << 0),
-    ROW("OneHot", one_hot, claim_one_hot, 1u << 1),
-    ROW("Trilu", triangle, tort_cuda_claim_movable, 1u << 1),
+    {"", "Range", "range", .host_inputs = 1u << 0 | 1u << 1 | 1u << 2, .claim = tort_cuda_claim_number,
+     .prepare = CUDA_ONLY(prepare_range), .run = CUDA_ONLY(run_range)},
+    {"", "ConstantOfShape", "fill", .host_inputs = 1u << 0, .claim = claim_fill, .prepare = CUDA_ONLY(prepare_fill),
+     .run = CUDA_ONLY(run_fill)},
+    {"", "OneHot", "one_hot", .host_inputs = 1u << 1, .claim = claim_one_hot, .prepare = CUDA_ONLY(prepare_one_hot),
+     .run = CUDA_ONLY(run_one_hot)},
+    {"", "Trilu", "triangle", .host_inputs = 1u << 1, .claim = tort_cuda_claim_movable,
+     .prepare = CUDA_ONLY(prepare_triangle), .run = CUDA_ONLY(run_triangle)},
     {.op = NULL},
 };

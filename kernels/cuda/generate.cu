@@ -61,52 +61,28 @@ cudaError_t gpu_load_range(gpu_number type) {
     return for_number(type, [](auto zero) { return load_kernel(range<decltype(zero)>); });
 }
 
-template <class T>
-static cudaError_t run_one_hot(gpu_stream stream, gpu_number type, const gpu_one_hot *h, const void *indices,
-                               const void *values, void *output) {
-    return launch(one_hot<T>, grid_blocks(h->count), GRID_THREADS, 0, stream, *h, type, indices, (const T *)values,
-                  (T *)output);
-}
-
 cudaError_t gpu_run_one_hot(gpu_stream stream, gpu_number type, int element_bytes, const gpu_one_hot *h,
                             const void *indices, const void *values, void *output) {
     if (!h->count) return cudaSuccess;
-    switch (element_bytes) {
-    case 1: return run_one_hot<uint8_t>(stream, type, h, indices, values, output);
-    case 2: return run_one_hot<uint16_t>(stream, type, h, indices, values, output);
-    case 4: return run_one_hot<uint32_t>(stream, type, h, indices, values, output);
-    default: return run_one_hot<uint64_t>(stream, type, h, indices, values, output);
-    }
+    return for_bytes(element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(one_hot<T>, grid_blocks(h->count), GRID_THREADS, 0, stream, *h, type, indices, (const T *)values,
+                      (T *)output);
+    });
 }
 
 cudaError_t gpu_load_one_hot(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(one_hot<uint8_t>);
-    case 2: return load_kernel(one_hot<uint16_t>);
-    case 4: return load_kernel(one_hot<uint32_t>);
-    default: return load_kernel(one_hot<uint64_t>);
-    }
-}
-
-template <class T> static cudaError_t run_triangle(gpu_stream stream, const gpu_triangle *t, const void *x, void *y) {
-    return launch(triangle<T>, grid_blocks(t->count), GRID_THREADS, 0, stream, *t, (const T *)x, (T *)y);
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(one_hot<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_triangle(gpu_stream stream, int element_bytes, const gpu_triangle *t, const void *x, void *y) {
     if (!t->count) return cudaSuccess;
-    switch (element_bytes) {
-    case 1: return run_triangle<uint8_t>(stream, t, x, y);
-    case 2: return run_triangle<uint16_t>(stream, t, x, y);
-    case 4: return run_triangle<uint32_t>(stream, t, x, y);
-    default: return run_triangle<uint64_t>(stream, t, x, y);
-    }
+    return for_bytes(element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(triangle<T>, grid_blocks(t->count), GRID_THREADS, 0, stream, *t, (const T *)x, (T *)y);
+    });
 }
 
 cudaError_t gpu_load_triangle(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(triangle<uint8_t>);
-    case 2: return load_kernel(triangle<uint16_t>);
-    case 4: return load_kernel(triangle<uint32_t>);
-    default: return load_kernel(triangle<uint64_t>);
-    }
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(triangle<decltype(zero)>); });
 }

@@ -4,8 +4,6 @@
  * ops/microsoft/ decodes params. Kernels: heads.cu, attend_half.cu, attend_float.cu. */
 #include "kernels/cuda/heads.h"
 
-#include "runtime/base/memory.h"
-
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 #define CURE "pin the node to cpu if it may be there"
@@ -32,10 +30,6 @@ typedef struct heads_rooms {
     size_t query_at, key_at, value_at, bytes;
 } heads_rooms;
 
-static tort_matrix_strides named(tort_head_strides s) {
-    return (tort_matrix_strides){s.batch, s.head, s.position, 1};
-}
-
 /* Returns the maximum number of keys of a batch. */
 static int64_t capacity(const tort_heads_params *p) {
     const int64_t sum = p->past_length + p->new_keys;
@@ -52,10 +46,10 @@ static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
                         .end = keys,
                         .key_size = p->key_size,
                         .value_size = p->value_size,
-                        .q_strides = named(p->query.strides),
-                        .k_strides = named(p->key.strides),
-                        .v_strides = named(p->value.strides),
-                        .y_strides = named(p->output.strides),
+                        .q_strides = gpu_strides_of(p->query.strides),
+                        .k_strides = gpu_strides_of(p->key.strides),
+                        .v_strides = gpu_strides_of(p->value.strides),
+                        .y_strides = gpu_strides_of(p->output.strides),
                         .mask_strides = {bias[0], bias[1], bias[2], 1},
                         .mark_strides = {marks[0], 0, marks[1], marks[2]},
                         .mark_kind = (int32_t)p->mask_kind,
@@ -70,18 +64,6 @@ static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
                         .empty = GPU_ATTEND_EMPTY_IS_NAN};
 }
 
-static bool reserve(size_t *end, size_t *at, int64_t batch, int64_t heads, int64_t length, int64_t size,
-                    size_t element) {
-    enum { ALIGN = 256 };
-    size_t bytes;
-    if (!tort_mul_size((size_t)batch, (size_t)heads, &bytes) || !tort_mul_size(bytes, (size_t)length, &bytes) ||
-        !tort_mul_size(bytes, (size_t)size, &bytes) || !tort_mul_size(bytes, element, &bytes) ||
-        !tort_align_size(*end, ALIGN, end))
-        return false;
-    *at = *end;
-    return tort_add_size(*end, bytes, end);
-}
-
 static bool has_bias(const tort_heads_params *p, int which) {
     return p->bias >= 0 && p->bias_offsets[which] >= 0;
 }
@@ -89,18 +71,17 @@ static bool has_bias(const tort_heads_params *p, int which) {
 /* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. */
 static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
-    const size_t element = (size_t)tort_type_bits(type) / 8;
     const bool past = p->past_key.operand >= 0;
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
     r->bytes = tort_cuda_attend_max_scratch(compute_capability, gpu_attend_type_of(type), &attend);
-    return (!r->query ||
-            reserve(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries, p->key_size, element)) &&
+    return (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
+                                                 p->key_size, type)) &&
            (!r->key || p->present_key >= 0 ||
-            reserve(&r->bytes, &r->key_at, p->batch, p->key_heads, capacity(p), p->key_size, element)) &&
+            tort_cuda_reserve_heads(&r->bytes, &r->key_at, p->batch, p->key_heads, capacity(p), p->key_size, type)) &&
            (!r->value || p->present_value >= 0 ||
-            reserve(&r->bytes, &r->value_at, p->batch, p->key_heads, capacity(p), p->value_size, element));
+            tort_cuda_reserve_heads(&r->bytes, &r->value_at, p->batch, p->key_heads, capacity(p), p->value_size, type));
 }
 
 static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -174,20 +155,17 @@ static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64
     return h;
 }
 
-static tort_matrix_strides laid_out(int64_t heads, int64_t length, int64_t size) {
-    return (tort_matrix_strides){heads * length * size, length * size, size, 1};
-}
-
 static gpu_attend attend_laid_out(const tort_call *call, const gpu_heads *h, tort_type type) {
     const tort_heads_params *p = call->params;
-    const size_t element = (size_t)tort_type_bits(type) / 8;
+    const size_t element = (size_t)cuda_element_bytes(type);
     gpu_attend a = attend_of(p, h->longest);
     a.q = (const char *)h->query + (size_t)p->query.offset * element;
     a.k = (const char *)h->key + (size_t)p->key.offset * element;
     a.v = (const char *)h->value + (size_t)p->value.offset * element;
-    if (h->query_room) a.q = h->query_room, a.q_strides = laid_out(p->query_heads, p->queries, p->key_size);
-    if (h->key_room) a.k = h->key_room, a.k_strides = laid_out(p->key_heads, h->room_length, p->key_size);
-    if (h->value_room) a.v = h->value_room, a.v_strides = laid_out(p->key_heads, h->room_length, p->value_size);
+    if (h->query_room) a.q = h->query_room, a.q_strides = gpu_strides_laid_out(p->query_heads, p->queries, p->key_size);
+    if (h->key_room) a.k = h->key_room, a.k_strides = gpu_strides_laid_out(p->key_heads, h->room_length, p->key_size);
+    if (h->value_room)
+        a.v = h->value_room, a.v_strides = gpu_strides_laid_out(p->key_heads, h->room_length, p->value_size);
     a.y = call->outputs[0].data;
     a.mask = data_of(call, p->score_bias);
     a.mask_type = gpu_attend_type_of(type);

@@ -226,7 +226,7 @@ static tort_status prepare_matmul_cublas(tort_prepare *p) {
 static tort_status multiply_batch(const tort_call *call, const gpu_matmul *p) {
     const char *a = call->inputs[0].data, *b = call->inputs[1].data;
     char *y = call->outputs[0].data;
-    int64_t a_stride, b_stride, bytes = tort_type_bits(call->inputs[0].type) / 8;
+    int64_t a_stride, b_stride, bytes = cuda_element_bytes(call->inputs[0].type);
     if (even_stride(p, p->a_batch, &a_stride) && even_stride(p, p->b_batch, &b_stride))
         return call_cublas(call, p, 0, a, b, y, p->batches, a_stride, b_stride);
     tort_status status = TORT_OK;
@@ -303,13 +303,13 @@ static tort_status run_joined_cublas(const tort_call *call) {
 static tort_status spread_over_output(const tort_call *call, const gpu_matmul *p, const void *c) {
     const gpu_box box = {
         .rank = 2, .dims = {p->m, p->n}, .dst_strides = {p->n, 1}, .src_strides = {p->c_row, p->c_column}};
-    return cuda_launched(call, gpu_copy_box(cuda_stream_of(call), tort_type_bits(call->inputs[2].type) / 8,
+    return cuda_launched(call, gpu_copy_box(cuda_stream_of(call), cuda_element_bytes(call->inputs[2].type),
                                             call->outputs[0].data, c, &box));
 }
 
 static tort_status prepare_gemm_cublas(tort_prepare *p) {
     const tort_gemm_params *params = p->node->params;
-    const int element_bytes = tort_type_bits(p->node->inputs[0].type) / 8;
+    const int element_bytes = cuda_element_bytes(p->node->inputs[0].type);
     tort_status status = TORT_OK;
     if (gpu_has_epilogue(&params->epilogue))
         status = tort_cuda_prepare_epilogue(p);

@@ -103,39 +103,16 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 
 /* ---- which kernel ---- */
 
-typedef void (*matmul_kernel)(gpu_matmul, gpu_matmul_operands, gpu_tiling, gpu_parts, bool);
+typedef tile_kernel<gpu_matmul, gpu_matmul_operands> matmul_kernel;
 
-struct matmul_choice {
-    matmul_kernel kernel;
-    unsigned threads, shared_bytes;
-};
-
-template <class Tile> static matmul_choice choice_of(matmul_kernel kernel) {
-    return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
-}
-
-template <class T, class Lines> static matmul_choice choose_half(gpu_tile tile) {
-    switch (tile) {
-    case GPU_TILE_128x128: return choice_of<half_128x128>(matmul_half<T, half_128x128, Lines>);
-    case GPU_TILE_128x64: return choice_of<half_128x64>(matmul_half<T, half_128x64, Lines>);
-    case GPU_TILE_64x64: return choice_of<half_64x64>(matmul_half<T, half_64x64, Lines>);
-    default: return choice_of<half_32x128>(matmul_half<T, half_32x128, Lines>);
-    }
+template <class T, class Lines> static matmul_kernel choose_half(gpu_tile tile) {
+    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_half<T, decltype(of), Lines>); });
 }
 
 /* The three layouts above. */
 enum how_lines_lie { ALONG_K, ACROSS, ANYHOW, LINES_COUNT };
 
-static matmul_choice choose_float(gpu_tile tile) {
-    switch (tile) {
-    case GPU_TILE_128x128: return choice_of<float_128x128>(matmul_float<float_128x128>);
-    case GPU_TILE_128x64: return choice_of<float_128x64>(matmul_float<float_128x64>);
-    case GPU_TILE_64x64: return choice_of<float_64x64>(matmul_float<float_64x64>);
-    default: return choice_of<float_32x128>(matmul_float<float_32x128>);
-    }
-}
-
-template <class T> static matmul_choice choose_lines(how_lines_lie lines, gpu_tile tile) {
+template <class T> static matmul_kernel choose_lines(how_lines_lie lines, gpu_tile tile) {
     switch (lines) {
     case ALONG_K: return choose_half<T, b_along_k>(tile);
     case ACROSS: return choose_half<T, b_across>(tile);
@@ -143,8 +120,9 @@ template <class T> static matmul_choice choose_lines(how_lines_lie lines, gpu_ti
     }
 }
 
-static matmul_choice choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
-    if (type == GPU_FLOAT) return choose_float(tile);
+static matmul_kernel choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
+    if (type == GPU_FLOAT)
+        return for_float_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_float<decltype(of)>); });
     return type == GPU_BFLOAT16 ? choose_lines<bfloat16>(lines, tile) : choose_lines<half>(lines, tile);
 }
 
@@ -176,18 +154,15 @@ static bool rows_pack(const gpu_matmul *p, const gpu_matmul_operands *o, int64_t
 cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const gpu_matmul_operands *o,
                            const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!tiling->tiles || !p->batches) return cudaSuccess;
-    const matmul_choice choice = choose(type, lines_of(p, o), tiling->tile);
+    const matmul_kernel choice = choose(type, lines_of(p, o), tiling->tile);
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->batches));
     return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts,
                   rows_pack(p, o, type == GPU_FLOAT ? 4 : 8));
 }
 
 cudaError_t gpu_load_matmul(gpu_type type) {
-    for (int tile = 0; tile < GPU_TILE_COUNT; tile++)
-        for (int lines = 0; lines < LINES_COUNT; lines++) {
-            const matmul_choice choice = choose(type, (how_lines_lie)lines, (gpu_tile)tile);
-            const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
-            if (code != cudaSuccess) return code;
-        }
-    return cudaSuccess;
+    cudaError_t code = cudaSuccess;
+    for (int lines = 0; code == cudaSuccess && lines < LINES_COUNT; lines++)
+        code = load_tiles([=](gpu_tile tile) { return choose(type, (how_lines_lie)lines, tile); });
+    return code;
 }

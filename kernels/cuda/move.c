@@ -26,24 +26,20 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
 }
 
 #ifdef CUDA_DEVICE
-static int element_bytes(const tort_tensor *tensor) {
-    return tort_type_bits(tensor->type) / 8;
-}
-
 static tort_status prepare_move(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_copy_box(tort_type_bits(p->node->inputs[0].type) / 8));
+    return cuda_loaded(p, gpu_load_copy_box(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 /* Loads the kernel that fills the mask; CUDA itself copies X. */
 static tort_status prepare_dropout(tort_prepare *p) {
     if (!tort_has_output(p->node, 1)) return TORT_OK;
-    return cuda_loaded(p, gpu_load_fill(tort_type_bits(p->node->outputs[1].type) / 8));
+    return cuda_loaded(p, gpu_load_fill(cuda_element_bytes(p->node->outputs[1].type)));
 }
 
 /* Moves boxes in device memory, for the decoders of ops/. */
 static tort_status move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tort_box simple;
-    int bytes = tort_type_bits(type) / 8;
+    int bytes = cuda_element_bytes(type);
     if (!tort_box_simplify(box, &simple)) return TORT_OK;
     gpu_box moved = {.rank = simple.rank};
     memcpy(moved.dims, simple.dims, sizeof moved.dims);
@@ -76,8 +72,8 @@ static tort_status run_dropout(const tort_call *call) {
     if (!bytes) return TORT_OK;
     if (mask) {
         tort_store_integers(mask->type, &kept, 0, 1, &one);
-        status = cuda_launched(
-            call, gpu_fill(cuda_stream_of(call), element_bytes(mask), mask->data, (size_t)tort_count(mask), &kept));
+        status = cuda_launched(call, gpu_fill(cuda_stream_of(call), cuda_element_bytes(mask->type), mask->data,
+                                              (size_t)tort_count(mask), &kept));
     }
     if (status) return status;
     return cuda_copied(call, call->outputs[0].data, x->data, bytes);

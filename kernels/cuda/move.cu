@@ -5,6 +5,7 @@
  * tile in shared memory if the source is contiguous along another dimension. Read first: move.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/move.h"
 #include "kernels/cuda/pack.h"
@@ -12,14 +13,6 @@
 typedef pack<uint32_t, 4> bytes16;
 
 /* ---- kernels ---- */
-
-/* Returns the quotient, and leaves the remainder in `number`. Divides in 32 bits if possible: in 64 it is many times
- * slower. */
-static __device__ __forceinline__ size_t divide(size_t *number, size_t by, bool is_small) {
-    const size_t whole = *number, quotient = is_small ? (uint32_t)whole / (uint32_t)by : whole / by;
-    *number = whole - quotient * by;
-    return quotient;
-}
 
 template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box box, size_t count) {
     const bool is_small = count <= UINT32_MAX;
@@ -141,13 +134,8 @@ static bool widen(gpu_box *box, int element_bytes, const void *dst, const void *
 cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box) {
     gpu_box wide = *box;
     while (element_bytes < 16 && widen(&wide, element_bytes, dst, src)) element_bytes *= 2;
-    switch (element_bytes) {
-    case 1: return run<uint8_t>(stream, dst, src, &wide);
-    case 2: return run<uint16_t>(stream, dst, src, &wide);
-    case 4: return run<uint32_t>(stream, dst, src, &wide);
-    case 8: return run<uint64_t>(stream, dst, src, &wide);
-    default: return run_box<bytes16>(stream, dst, src, &wide);
-    }
+    if (element_bytes == 16) return run_box<bytes16>(stream, dst, src, &wide);
+    return for_bytes(element_bytes, [&](auto zero) { return run<decltype(zero)>(stream, dst, src, &wide); });
 }
 
 /* Loads the kernels for elements of this size and those to which they may be widened. */
@@ -166,19 +154,9 @@ template <class T> static cudaError_t run_fill(gpu_stream stream, void *dst, siz
 }
 
 cudaError_t gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t count, const void *value) {
-    switch (element_bytes) {
-    case 1: return run_fill<uint8_t>(stream, dst, count, value);
-    case 2: return run_fill<uint16_t>(stream, dst, count, value);
-    case 4: return run_fill<uint32_t>(stream, dst, count, value);
-    default: return run_fill<uint64_t>(stream, dst, count, value);
-    }
+    return for_bytes(element_bytes, [=](auto zero) { return run_fill<decltype(zero)>(stream, dst, count, value); });
 }
 
 cudaError_t gpu_load_fill(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(fill<uint8_t>);
-    case 2: return load_kernel(fill<uint16_t>);
-    case 4: return load_kernel(fill<uint32_t>);
-    default: return load_kernel(fill<uint64_t>);
-    }
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(fill<decltype(zero)>); });
 }

@@ -46,18 +46,14 @@ static tort_status prepare_norm(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_norm(gpu_type_of(p->node->inputs[0].type)));
 }
 
-static void *output_data(const tort_call *call, int32_t i) {
-    return i < call->output_count && tort_present(&call->outputs[i]) ? call->outputs[i].data : NULL;
-}
-
 static tort_status run_norm(const tort_call *call) {
     const tort_norm_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
-    const bool has_bias = call->input_count > 2 && tort_present(&call->inputs[2]);
+    const void *bias = cuda_input(call, 2);
     tort_loop affine;
     tort_loop_begin(&affine, params->rank, params->dims);
     tort_loop_operand(&affine, params->scale_strides);
-    tort_loop_operand(&affine, has_bias ? params->bias_strides : params->scale_strides);
+    tort_loop_operand(&affine, bias ? params->bias_strides : params->scale_strides);
     tort_loop_ready(&affine);
     const gpu_norm norm = {.rows = (size_t)params->rows,
                            .size = (size_t)params->size,
@@ -66,10 +62,10 @@ static tort_status run_norm(const tort_call *call) {
                            .affine = gpu_loop_of(&affine),
                            .x = x->data,
                            .scale = call->inputs[1].data,
-                           .bias = has_bias ? call->inputs[2].data : NULL,
+                           .bias = bias,
                            .y = call->outputs[0].data,
-                           .mean = output_data(call, 1),
-                           .inverse = output_data(call, 2)};
+                           .mean = cuda_output(call, 1),
+                           .inverse = cuda_output(call, 2)};
     return cuda_launched(call, gpu_run_norm(cuda_stream_of(call), gpu_type_of(x->type), &norm));
 }
 

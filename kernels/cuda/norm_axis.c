@@ -53,16 +53,13 @@ static tort_status run_mean_variance(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name, kernel, function, places)                                                                         \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #kernel, .claim = tort_cuda_claim_real,                                   \
-        .prepare = CUDA_ONLY(prepare_##kernel), .run = CUDA_ONLY(function), .in_place = places                         \
-    }
-
 const tort_kernel tort_cuda_norm_axis_kernels[] = {
-    ROW("LpNormalization", lines, run_lp, 1),
-    ROW("Hardmax", lines, run_hardmax, 1),
-    ROW("LRN", lrn, run_lrn, 0),
-    ROW("MeanVarianceNormalization", mean_variance, run_mean_variance, 1),
+    {"", "LpNormalization", "lines", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare_lines),
+     .run = CUDA_ONLY(run_lp), .in_place = 1},
+    {"", "Hardmax", "lines", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare_lines),
+     .run = CUDA_ONLY(run_hardmax), .in_place = 1},
+    {"", "LRN", "lrn", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare_lrn), .run = CUDA_ONLY(run_lrn)},
+    {"", "MeanVarianceNormalization", "mean_variance", .claim = tort_cuda_claim_real,
+     .prepare = CUDA_ONLY(prepare_mean_variance), .run = CUDA_ONLY(run_mean_variance), .in_place = 1},
     {.op = NULL},
 };

@@ -124,15 +124,6 @@ template <class T> static __global__ void mean_variance(const tort_reduce_params
 
 /* ---- launchers ---- */
 
-typedef struct norm_row {
-    cudaError_t (*run_lines)(gpu_stream, const gpu_lines *);
-    cudaError_t (*load_lines)();
-    cudaError_t (*run_lrn)(gpu_stream, const tort_lrn_params *, size_t, const void *, void *);
-    cudaError_t (*load_lrn)();
-    cudaError_t (*run_groups)(gpu_stream, const tort_reduce_params *, const void *, void *);
-    cudaError_t (*load_groups)();
-} norm_row;
-
 template <class T> static cudaError_t run_lines(gpu_stream stream, const gpu_lines *l) {
     const size_t lines = l->outer * l->inner;
     if (l->inner > 1) return launch(normalize_lines<T, false>, grid_blocks(lines), GRID_THREADS, 0, stream, *l);
@@ -143,49 +134,37 @@ template <class T> static cudaError_t load_lines() {
     return code == cudaSuccess ? load_kernel(normalize_lines<T, true>) : code;
 }
 
-template <class T>
-static cudaError_t run_lrn(gpu_stream stream, const tort_lrn_params *p, size_t count, const void *x, void *y) {
-    return launch(lrn<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, count, (const T *)x, (T *)y);
-}
-template <class T> static cudaError_t load_lrn() {
-    return load_kernel(lrn<T>);
-}
-
-template <class T>
-static cudaError_t run_groups(gpu_stream stream, const tort_reduce_params *p, const void *x, void *y) {
-    return launch(mean_variance<T>, grid_extent((size_t)p->kept_count), block_threads((size_t)p->reduced_count), 0,
-                  stream, *p, (const T *)x, (T *)y);
-}
-template <class T> static cudaError_t load_groups() {
-    return load_kernel(mean_variance<T>);
-}
-
-#define ENTRY(T)                                                                                                       \
-    { run_lines<T>, load_lines<T>, run_lrn<T>, load_lrn<T>, run_groups<T>, load_groups<T> }
-
-/* Indexed by gpu_type. */
-static const norm_row norm_rows[GPU_TYPE_COUNT] = {ENTRY(float), ENTRY(half), ENTRY(__nv_bfloat16), ENTRY(double)};
-
 cudaError_t gpu_run_lines(gpu_stream stream, gpu_type type, const gpu_lines *lines) {
     if (!lines->outer || !lines->length || !lines->inner) return cudaSuccess;
-    return norm_rows[type].run_lines(stream, lines);
+    return for_real(type, [=](auto zero) { return run_lines<decltype(zero)>(stream, lines); });
 }
+
 cudaError_t gpu_load_lines(gpu_type type) {
-    return norm_rows[type].load_lines();
+    return for_real(type, [](auto zero) { return load_lines<decltype(zero)>(); });
 }
 
 cudaError_t gpu_run_lrn(gpu_stream stream, gpu_type type, const tort_lrn_params *p, const void *x, void *y) {
     const size_t count = (size_t)(p->batch * p->channels * p->inner);
-    return count ? norm_rows[type].run_lrn(stream, p, count, x, y) : cudaSuccess;
+    if (!count) return cudaSuccess;
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(lrn<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, count, (const T *)x, (T *)y);
+    });
 }
+
 cudaError_t gpu_load_lrn(gpu_type type) {
-    return norm_rows[type].load_lrn();
+    return for_real(type, [](auto zero) { return load_kernel(lrn<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_mean_variance(gpu_stream stream, gpu_type type, const tort_reduce_params *p, const void *x,
                                   void *y) {
-    return norm_rows[type].run_groups(stream, p, x, y);
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(mean_variance<T>, grid_extent((size_t)p->kept_count), block_threads((size_t)p->reduced_count), 0,
+                      stream, *p, (const T *)x, (T *)y);
+    });
 }
+
 cudaError_t gpu_load_mean_variance(gpu_type type) {
-    return norm_rows[type].load_groups();
+    return for_real(type, [](auto zero) { return load_kernel(mean_variance<decltype(zero)>); });
 }

@@ -8,22 +8,18 @@
 #include "ops/numeric.h"
 
 #ifdef CUDA_DEVICE
-static int element_bytes(tort_type type) {
-    return tort_type_bits(type) / 8;
-}
-
 static tort_status prepare_pad(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_pad(element_bytes(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_pad(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_pad(const tort_call *call) {
     const tort_pad_params *params = call->params;
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0], *value = tort_call_input(call, 2);
-    gpu_pad pad = {.params = *params, .count = (size_t)tort_count(y), .device_value = value ? value->data : NULL};
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    gpu_pad pad = {.params = *params, .count = (size_t)tort_count(y), .device_value = cuda_input(call, 2)};
     memcpy(pad.in, x->dims, sizeof pad.in);
     memcpy(pad.out, y->dims, sizeof pad.out);
     if (params->value != 0.0f) tort_store_floats(y->type, &pad.value, 0, 1, &params->value);
-    return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), element_bytes(y->type), &pad, x->data, y->data));
+    return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), cuda_element_bytes(y->type), &pad, x->data, y->data));
 }
 
 /* Splits the difference evenly between front and back; the front gets the smaller half. */
@@ -38,7 +34,7 @@ static tort_status run_center(const tort_call *call) {
         pad.params.before[d] = before;
         pad.params.after[d] = more - before;
     }
-    return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), element_bytes(y->type), &pad, x->data, y->data));
+    return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), cuda_element_bytes(y->type), &pad, x->data, y->data));
 }
 #endif
 

@@ -2,6 +2,7 @@
  * tort_pad_source of ops/pad.c does. Read first: pad.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/pad.h"
 
@@ -47,25 +48,16 @@ template <class T> static __global__ void pad(const gpu_pad p, T value, const T 
 
 /* ---- launchers ---- */
 
+/* Little-endian: the 64 bits of the value begin with the bytes of a narrow type. */
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_pad *p, const void *x, void *y) {
     return launch(pad<T>, grid_blocks(p->count), GRID_THREADS, 0, stream, *p, (T)p->value, (const T *)x, (T *)y);
 }
 
 cudaError_t gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *p, const void *x, void *y) {
     if (!p->count) return cudaSuccess;
-    switch (element_bytes) { /* little-endian: the value begins with the bytes of the narrow type */
-    case 1: return run<uint8_t>(stream, p, x, y);
-    case 2: return run<uint16_t>(stream, p, x, y);
-    case 4: return run<uint32_t>(stream, p, x, y);
-    default: return run<uint64_t>(stream, p, x, y);
-    }
+    return for_bytes(element_bytes, [=](auto zero) { return run<decltype(zero)>(stream, p, x, y); });
 }
 
 cudaError_t gpu_load_pad(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(pad<uint8_t>);
-    case 2: return load_kernel(pad<uint16_t>);
-    case 4: return load_kernel(pad<uint32_t>);
-    default: return load_kernel(pad<uint64_t>);
-    }
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(pad<decltype(zero)>); });
 }

@@ -17,12 +17,8 @@ static tort_verdict claim_cast(const tort_target *target, const tort_node_view *
 }
 
 #ifdef CUDA_DEVICE
-static int bytes_of(tort_type type) {
-    return tort_type_bits(type) / 8;
-}
-
 static tort_status prepare_reversal(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_reversal(bytes_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_reversal(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_reversal(const tort_call *call) {
@@ -36,12 +32,12 @@ static tort_status run_reversal(const tort_call *call) {
                                    .node = call->node,
                                    .lengths = call->inputs[1].data,
                                    .status = cuda_status_word(call)};
-    return cuda_launched(
-        call, gpu_run_reversal(cuda_stream_of(call), bytes_of(x->type), &reversal, x->data, call->outputs[0].data));
+    return cuda_launched(call, gpu_run_reversal(cuda_stream_of(call), cuda_element_bytes(x->type), &reversal, x->data,
+                                                call->outputs[0].data));
 }
 
 static tort_status prepare_cache(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_cache(bytes_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_cache(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_cache(const tort_call *call) {
@@ -57,12 +53,12 @@ static tort_status run_cache(const tort_call *call) {
                              .node = call->node,
                              .first = first,
                              .status = first ? cuda_status_word(call) : NULL};
-    return cuda_launched(call, gpu_run_cache(cuda_stream_of(call), bytes_of(past->type), &cache, past->data,
+    return cuda_launched(call, gpu_run_cache(cuda_stream_of(call), cuda_element_bytes(past->type), &cache, past->data,
                                              update->data, call->outputs[0].data));
 }
 
 static tort_status prepare_eye(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_eye(bytes_of(p->node->outputs[0].type)));
+    return cuda_loaded(p, gpu_load_eye(cuda_element_bytes(p->node->outputs[0].type)));
 }
 
 static tort_status run_eye(const tort_call *call) {
@@ -73,38 +69,36 @@ static tort_status run_eye(const tort_call *call) {
                    .diagonal = ((const tort_eye_params *)call->params)->diagonal};
     tort_store_integers(y->type, &eye.zero, 0, 1, &zero);
     tort_store_integers(y->type, &eye.one, 0, 1, &one);
-    return cuda_launched(call, gpu_run_eye(cuda_stream_of(call), bytes_of(y->type), &eye, y->data));
+    return cuda_launched(call, gpu_run_eye(cuda_stream_of(call), cuda_element_bytes(y->type), &eye, y->data));
 }
 
 static tort_status prepare_complement(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_complement(bytes_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_complement(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_complement(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
-    return cuda_launched(call, gpu_run_complement(cuda_stream_of(call), bytes_of(x->type), (size_t)tort_count(x),
-                                                  x->data, call->outputs[0].data));
+    return cuda_launched(call, gpu_run_complement(cuda_stream_of(call), cuda_element_bytes(x->type),
+                                                  (size_t)tort_count(x), x->data, call->outputs[0].data));
 }
 
 /* Copies the bits, which the output's type reinterprets. */
 static tort_status run_cast(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
-    const size_t bytes = (size_t)tort_count(x) * (size_t)bytes_of(x->type);
+    const size_t bytes = (size_t)tort_count(x) * (size_t)cuda_element_bytes(x->type);
     return bytes ? cuda_copied(call, call->outputs[0].data, x->data, bytes) : TORT_OK;
 }
 #endif
 
-#define ROW(op_name, function, claims, places)                                                                         \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #function, .claim = claims, .prepare = CUDA_ONLY(prepare_##function),     \
-        .run = CUDA_ONLY(run_##function), .in_place = places                                                           \
-    }
-
 const tort_kernel tort_cuda_place_kernels[] = {
-    ROW("ReverseSequence", reversal, tort_cuda_claim_movable, 0),
-    ROW("TensorScatter", cache, tort_cuda_claim_movable, 1),
-    ROW("EyeLike", eye, NULL, 0), /* all its types have whole bytes */
-    ROW("BitwiseNot", complement, NULL, 1),
+    {"", "ReverseSequence", "reversal", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare_reversal),
+     .run = CUDA_ONLY(run_reversal)},
+    {"", "TensorScatter", "cache", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare_cache),
+     .run = CUDA_ONLY(run_cache), .in_place = 1},
+    /* EyeLike and BitwiseNot refuse no type: all of theirs have whole bytes. */
+    {"", "EyeLike", "eye", .prepare = CUDA_ONLY(prepare_eye), .run = CUDA_ONLY(run_eye)},
+    {"", "BitwiseNot", "complement", .prepare = CUDA_ONLY(prepare_complement), .run = CUDA_ONLY(run_complement),
+     .in_place = 1},
     {"", "BitCast", "copy", .claim = claim_cast, .run = CUDA_ONLY(run_cast)},
     {.op = NULL},
 };

@@ -2,6 +2,7 @@
  * the source of each. Read first: place.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/index.h"
 #include "kernels/cuda/place.h"
@@ -49,86 +50,52 @@ template <class T> static __global__ void complement(size_t count, const T *x, T
 
 /* ---- launchers ---- */
 
-typedef struct place_row {
-    cudaError_t (*run_reversal)(gpu_stream, const gpu_reversal *, const void *, void *);
-    cudaError_t (*load_reversal)();
-    cudaError_t (*run_cache)(gpu_stream, const gpu_cache *, const void *, const void *, void *);
-    cudaError_t (*load_cache)();
-    cudaError_t (*run_eye)(gpu_stream, const gpu_eye *, void *);
-    cudaError_t (*load_eye)();
-    cudaError_t (*run_complement)(gpu_stream, size_t, const void *, void *);
-    cudaError_t (*load_complement)();
-} place_row;
-
-template <class T> static cudaError_t run_reversal(gpu_stream stream, const gpu_reversal *r, const void *x, void *y) {
-    return launch(reversal<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
-}
-template <class T> static cudaError_t load_reversal() {
-    return load_kernel(reversal<T>);
-}
-
-template <class T>
-static cudaError_t run_cache(gpu_stream stream, const gpu_cache *c, const void *past, const void *update,
-                             void *present) {
-    return launch(cache<T>, grid_blocks(c->count), GRID_THREADS, 0, stream, *c, (const T *)past, (const T *)update,
-                  (T *)present);
-}
-template <class T> static cudaError_t load_cache() {
-    return load_kernel(cache<T>);
-}
-
-template <class T> static cudaError_t run_eye(gpu_stream stream, const gpu_eye *e, void *y) {
-    return launch(eye<T>, grid_blocks(e->count), GRID_THREADS, 0, stream, *e, (T *)y);
-}
-template <class T> static cudaError_t load_eye() {
-    return load_kernel(eye<T>);
-}
-
-template <class T> static cudaError_t run_complement(gpu_stream stream, size_t count, const void *x, void *y) {
-    return launch(complement<T>, grid_blocks(count), GRID_THREADS, 0, stream, count, (const T *)x, (T *)y);
-}
-template <class T> static cudaError_t load_complement() {
-    return load_kernel(complement<T>);
-}
-
-#define ENTRY(T)                                                                                                       \
-    {                                                                                                                  \
-        run_reversal<T>, load_reversal<T>, run_cache<T>, load_cache<T>, run_eye<T>, load_eye<T>, run_complement<T>,    \
-            load_complement<T>                                                                                         \
-    }
-
-/* By bytes of an element: 1, 2, 4, 8. */
-static const place_row place_rows[4] = {ENTRY(uint8_t), ENTRY(uint16_t), ENTRY(uint32_t), ENTRY(uint64_t)};
-
-static const place_row *row_of(int element_bytes) {
-    return &place_rows[element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3];
-}
-
 cudaError_t gpu_run_reversal(gpu_stream stream, int element_bytes, const gpu_reversal *r, const void *x, void *y) {
-    return r->count ? row_of(element_bytes)->run_reversal(stream, r, x, y) : cudaSuccess;
+    if (!r->count) return cudaSuccess;
+    return for_bytes(element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(reversal<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
+    });
 }
+
 cudaError_t gpu_load_reversal(int element_bytes) {
-    return row_of(element_bytes)->load_reversal();
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(reversal<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache *c, const void *past,
                           const void *update, void *present) {
-    return c->count ? row_of(element_bytes)->run_cache(stream, c, past, update, present) : cudaSuccess;
+    if (!c->count) return cudaSuccess;
+    return for_bytes(element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(cache<T>, grid_blocks(c->count), GRID_THREADS, 0, stream, *c, (const T *)past, (const T *)update,
+                      (T *)present);
+    });
 }
+
 cudaError_t gpu_load_cache(int element_bytes) {
-    return row_of(element_bytes)->load_cache();
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(cache<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *e, void *y) {
-    return e->count ? row_of(element_bytes)->run_eye(stream, e, y) : cudaSuccess;
+    if (!e->count) return cudaSuccess;
+    return for_bytes(element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(eye<T>, grid_blocks(e->count), GRID_THREADS, 0, stream, *e, (T *)y);
+    });
 }
+
 cudaError_t gpu_load_eye(int element_bytes) {
-    return row_of(element_bytes)->load_eye();
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(eye<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y) {
-    return count ? row_of(element_bytes)->run_complement(stream, count, x, y) : cudaSuccess;
+    if (!count) return cudaSuccess;
+    return for_bytes(element_bytes, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(complement<T>, grid_blocks(count), GRID_THREADS, 0, stream, count, (const T *)x, (T *)y);
+    });
 }
+
 cudaError_t gpu_load_complement(int element_bytes) {
-    return row_of(element_bytes)->load_complement();
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(complement<decltype(zero)>); });
 }

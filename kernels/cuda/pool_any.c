@@ -20,14 +20,14 @@ static tort_status prepare_any_pool(tort_prepare *p) {
 }
 
 static tort_status run_any_pool(const tort_call *call) {
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0], *indices = tort_call_output(call, 1);
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const gpu_any_pool pool = {.params = *(const tort_pool_params *)call->params,
                                .count = (size_t)tort_count(y),
                                .plane = (size_t)tort_extent(x->dims, 2, x->rank),
                                .output_plane = (size_t)tort_extent(y->dims, 2, y->rank),
                                .x = x->data,
                                .y = y->data,
-                               .indices = indices ? indices->data : NULL};
+                               .indices = cuda_output(call, 1)};
     return cuda_launched(call, gpu_run_any_pool(cuda_stream_of(call), pool_type(x->type), &pool));
 }
 #endif

@@ -4,6 +4,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/pool_any.h"
 
@@ -165,12 +166,9 @@ template <class T> static cudaError_t load() {
 
 /* Indexed by gpu_type, then int8 and uint8. */
 static const pool_row pool_rows[GPU_POOL_TYPES] = {
-    {run<float>, load<float>, -INFINITY},
-    {run<half>, load<half>, -INFINITY},
-    {run<__nv_bfloat16>, load<__nv_bfloat16>, -INFINITY},
-    {run<double>, load<double>, -INFINITY},
-    {run<int8_t>, load<int8_t>, INT8_MIN},
-    {run<uint8_t>, load<uint8_t>, 0},
+    {run<float>, load<float>, -INFINITY},       {run<half>, load<half>, -INFINITY},
+    {run<bfloat16>, load<bfloat16>, -INFINITY}, {run<double>, load<double>, -INFINITY},
+    {run<int8_t>, load<int8_t>, INT8_MIN},      {run<uint8_t>, load<uint8_t>, 0},
 };
 
 cudaError_t gpu_run_any_pool(gpu_stream stream, int type, const gpu_any_pool *g) {

@@ -109,6 +109,29 @@ static __device__ __forceinline__ void store_tile(const float *tile, const block
     }
 }
 
+/* ---- the kernel of a tile ---- */
+
+/* A kernel of a product P with operands O, and what its launch needs. */
+template <class P, class O> struct tile_kernel {
+    void (*kernel)(P, O, gpu_tiling, gpu_parts, bool);
+    unsigned threads, shared_bytes;
+};
+
+template <class Tile, class P, class O>
+static inline tile_kernel<P, O> kernel_of(void (*kernel)(P, O, gpu_tiling, gpu_parts, bool)) {
+    return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
+}
+
+/* Loads the kernels of all tiles, as `choose` chooses them. */
+template <class Choose> static inline cudaError_t load_tiles(Choose choose) {
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) {
+        const auto chosen = choose((gpu_tile)i);
+        code = allow_dynamic_shared(chosen.kernel, chosen.shared_bytes);
+    }
+    return code;
+}
+
 /* ---- sums in parts ---- */
 
 /* Adds up the parts of this tile. False: the block is not the last to arrive; that one adds and stores. */

@@ -37,6 +37,16 @@ struct float_128x64 : float_tile<128, 64, 2, 1> {};
 struct float_64x64 : float_tile<64, 64, 2, 1> {};
 struct float_32x128 : float_tile<32, 128, 1, 2> {};
 
+/* Returns use(Tile()) for the tile. */
+template <class Use> static inline auto for_float_tile(gpu_tile tile, Use use) {
+    switch (tile) {
+    case GPU_TILE_128x128: return use(float_128x128());
+    case GPU_TILE_128x64: return use(float_128x64());
+    case GPU_TILE_64x64: return use(float_64x64());
+    default: return use(float_32x128());
+    }
+}
+
 /* ---- source: a matrix of any strides. A thread copies PASSES elements in a step: from different lines if lines are
  * contiguous along k, otherwise at different k. Lines past the last one repeat the last: their sums are never
  * stored, and the address needs no condition. ---- */

@@ -45,6 +45,16 @@ struct half_128x64 : half_tile<128, 64, 32, 4, 2, 2, 3> {};
 struct half_64x64 : half_tile<64, 64, 64, 3, 2, 2, 4> {};
 struct half_32x128 : half_tile<32, 128, 64, 3, 1, 4, 3> {};
 
+/* Returns use(Tile()) for the tile. */
+template <class Use> static inline auto for_half_tile(gpu_tile tile, Use use) {
+    switch (tile) {
+    case GPU_TILE_128x128: return use(half_128x128());
+    case GPU_TILE_128x64: return use(half_128x64());
+    case GPU_TILE_64x64: return use(half_64x64());
+    default: return use(half_32x128());
+    }
+}
+
 /* ---- where a piece of a stage lies: elements from its beginning ---- */
 
 template <int STEP> static __device__ __forceinline__ unsigned place_along_k(unsigned line, unsigned piece) {

@@ -32,11 +32,6 @@ static tort_status prepare_recurrent(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_recurrent(gpu_type_of(p->node->inputs[0].type)));
 }
 
-static void *output_data(const tort_call *call, int32_t i) {
-    const tort_tensor *output = tort_call_output(call, i);
-    return output ? output->data : NULL;
-}
-
 static tort_status run_recurrent(const tort_call *call) {
     const gpu_type type = gpu_type_of(call->inputs[0].type);
     const void *lengths = cuda_input(call, TORT_RNN_LENGTHS);
@@ -50,9 +45,9 @@ static tort_status run_recurrent(const tort_call *call) {
                                .initial_h = cuda_input(call, TORT_RNN_INITIAL_H),
                                .initial_c = cuda_input(call, TORT_RNN_INITIAL_C),
                                .peepholes = cuda_input(call, TORT_RNN_PEEPHOLES),
-                               .y = output_data(call, 0),
-                               .y_h = output_data(call, 1),
-                               .y_c = output_data(call, 2),
+                               .y = cuda_output(call, 0),
+                               .y_h = cuda_output(call, 1),
+                               .y_c = cuda_output(call, 2),
                                .status = lengths ? cuda_status_word(call) : NULL};
     layout memory;
     if (!lay_out(&recurrent.params, type, &memory)) return TORT_E_MEMORY; /* cannot fail: size has checked it */
@@ -67,15 +62,12 @@ static tort_status run_recurrent(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name)                                                                                                   \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "recurrent", .claim = tort_cuda_claim_real, .size = size_recurrent,       \
-        .prepare = CUDA_ONLY(prepare_recurrent), .run = CUDA_ONLY(run_recurrent)                                       \
-    }
-
 const tort_kernel tort_cuda_recurrent_kernels[] = {
-    ROW("RNN"),
-    ROW("LSTM"),
-    ROW("GRU"),
+    {"", "RNN", "recurrent", .claim = tort_cuda_claim_real, .size = size_recurrent,
+     .prepare = CUDA_ONLY(prepare_recurrent), .run = CUDA_ONLY(run_recurrent)},
+    {"", "LSTM", "recurrent", .claim = tort_cuda_claim_real, .size = size_recurrent,
+     .prepare = CUDA_ONLY(prepare_recurrent), .run = CUDA_ONLY(run_recurrent)},
+    {"", "GRU", "recurrent", .claim = tort_cuda_claim_real, .size = size_recurrent,
+     .prepare = CUDA_ONLY(prepare_recurrent), .run = CUDA_ONLY(run_recurrent)},
     {.op = NULL},
 };

@@ -284,19 +284,9 @@ template <class T> static cudaError_t load() {
 }
 
 cudaError_t gpu_run_recurrent(gpu_stream stream, gpu_type type, const gpu_recurrent *n) {
-    switch (type) {
-    case GPU_HALF: return run<half>(stream, n);
-    case GPU_BFLOAT16: return run<__nv_bfloat16>(stream, n);
-    case GPU_DOUBLE: return run<double>(stream, n);
-    default: return run<float>(stream, n);
-    }
+    return for_real(type, [=](auto zero) { return run<decltype(zero)>(stream, n); });
 }
 
 cudaError_t gpu_load_recurrent(gpu_type type) {
-    switch (type) {
-    case GPU_HALF: return load<half>();
-    case GPU_BFLOAT16: return load<__nv_bfloat16>();
-    case GPU_DOUBLE: return load<double>();
-    default: return load<float>();
-    }
+    return for_real(type, [](auto zero) { return load<decltype(zero)>(); });
 }

@@ -37,14 +37,10 @@ static tort_status run_resize(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name, host)                                                                                             \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "resize", .host_inputs = host, .claim = tort_cuda_claim_number,           \
-        .size = size_resize, .prepare = CUDA_ONLY(prepare_resize), .run = CUDA_ONLY(run_resize)                        \
-    }
-
 const tort_kernel tort_cuda_resize_kernels[] = {
-    ROW("Resize", 1u << 1 | 1u << 2 | 1u << 3),
-    ROW("Upsample", 1u << 1),
+    {"", "Resize", "resize", .host_inputs = 1u << 1 | 1u << 2 | 1u << 3, .claim = tort_cuda_claim_number,
+     .size = size_resize, .prepare = CUDA_ONLY(prepare_resize), .run = CUDA_ONLY(run_resize)},
+    {"", "Upsample", "resize", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number, .size = size_resize,
+     .prepare = CUDA_ONLY(prepare_resize), .run = CUDA_ONLY(run_resize)},
     {.op = NULL},
 };

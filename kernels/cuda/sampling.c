@@ -20,7 +20,7 @@ static tort_verdict claim_grid(const tort_target *target, const tort_node_view *
 static tort_status prepare_grid(tort_prepare *p) {
     const tort_grid_params *params = p->node->params;
     const tort_type type = p->node->inputs[0].type;
-    return cuda_loaded(p, params->mode == TORT_GRID_NEAREST ? gpu_load_grid_nearest(tort_type_bits(type) / 8)
+    return cuda_loaded(p, params->mode == TORT_GRID_NEAREST ? gpu_load_grid_nearest(cuda_element_bytes(type))
                                                             : gpu_load_grid(gpu_type_of(type)));
 }
 
@@ -39,7 +39,7 @@ static tort_status run_grid(const tort_call *call) {
                            .y = call->outputs[0].data};
     const gpu_stream stream = cuda_stream_of(call);
     return cuda_launched(call, params->mode == TORT_GRID_NEAREST
-                                   ? gpu_run_grid_nearest(stream, tort_type_bits(x->type) / 8, &grid)
+                                   ? gpu_run_grid_nearest(stream, cuda_element_bytes(x->type), &grid)
                                    : gpu_run_grid(stream, gpu_type_of(x->type), &grid));
 }
 

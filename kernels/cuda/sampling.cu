@@ -16,7 +16,7 @@
 static __device__ double load_real(gpu_type type, const void *from, size_t i) {
     switch (type) {
     case GPU_HALF: return (double)(float)((const half *)from)[i];
-    case GPU_BFLOAT16: return (double)(float)((const __nv_bfloat16 *)from)[i];
+    case GPU_BFLOAT16: return (double)(float)((const bfloat16 *)from)[i];
     case GPU_DOUBLE: return ((const double *)from)[i];
     default: return (double)((const float *)from)[i];
     }
@@ -347,113 +347,50 @@ template <class T> static __global__ void roi_pool(const gpu_roi r) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run_grid(gpu_stream stream, const gpu_grid *g) {
-    const size_t count = items_of(g->params);
-    return launch(grid_interpolate<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count);
-}
-
 cudaError_t gpu_run_grid(gpu_stream stream, gpu_type type, const gpu_grid *g) {
-    switch (type) {
-    case GPU_HALF: return run_grid<half>(stream, g);
-    case GPU_BFLOAT16: return run_grid<__nv_bfloat16>(stream, g);
-    case GPU_DOUBLE: return run_grid<double>(stream, g);
-    default: return run_grid<float>(stream, g);
-    }
+    const size_t count = items_of(g->params);
+    return for_real(type, [=](auto zero) {
+        return launch(grid_interpolate<decltype(zero)>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count);
+    });
 }
 
 cudaError_t gpu_load_grid(gpu_type type) {
-    switch (type) {
-    case GPU_HALF: return load_kernel(grid_interpolate<half>);
-    case GPU_BFLOAT16: return load_kernel(grid_interpolate<__nv_bfloat16>);
-    case GPU_DOUBLE: return load_kernel(grid_interpolate<double>);
-    default: return load_kernel(grid_interpolate<float>);
-    }
-}
-
-template <class T> static cudaError_t run_nearest(gpu_stream stream, const gpu_grid *g) {
-    const size_t count = items_of(g->params);
-    return launch(grid_nearest<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count);
+    return for_real(type, [](auto zero) { return load_kernel(grid_interpolate<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_grid_nearest(gpu_stream stream, int element_bytes, const gpu_grid *g) {
-    switch (element_bytes) {
-    case 1: return run_nearest<uint8_t>(stream, g);
-    case 2: return run_nearest<uint16_t>(stream, g);
-    case 4: return run_nearest<uint32_t>(stream, g);
-    default: return run_nearest<uint64_t>(stream, g);
-    }
+    const size_t count = items_of(g->params);
+    return for_bytes(element_bytes, [=](auto zero) {
+        return launch(grid_nearest<decltype(zero)>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count);
+    });
 }
 
 cudaError_t gpu_load_grid_nearest(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(grid_nearest<uint8_t>);
-    case 2: return load_kernel(grid_nearest<uint16_t>);
-    case 4: return load_kernel(grid_nearest<uint32_t>);
-    default: return load_kernel(grid_nearest<uint64_t>);
-    }
-}
-
-template <class T> static cudaError_t run_affine(gpu_stream stream, const gpu_affine *a) {
-    return launch(affine_grid<T>, grid_blocks(a->count), GRID_THREADS, 0, stream, *a);
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(grid_nearest<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_affine(gpu_stream stream, gpu_type type, const gpu_affine *a) {
     if (!a->count) return cudaSuccess;
-    switch (type) {
-    case GPU_HALF: return run_affine<half>(stream, a);
-    case GPU_BFLOAT16: return run_affine<__nv_bfloat16>(stream, a);
-    case GPU_DOUBLE: return run_affine<double>(stream, a);
-    default: return run_affine<float>(stream, a);
-    }
+    return for_real(type, [=](auto zero) {
+        return launch(affine_grid<decltype(zero)>, grid_blocks(a->count), GRID_THREADS, 0, stream, *a);
+    });
 }
 
 cudaError_t gpu_load_affine(gpu_type type) {
-    switch (type) {
-    case GPU_HALF: return load_kernel(affine_grid<half>);
-    case GPU_BFLOAT16: return load_kernel(affine_grid<__nv_bfloat16>);
-    case GPU_DOUBLE: return load_kernel(affine_grid<double>);
-    default: return load_kernel(affine_grid<float>);
-    }
+    return for_real(type, [](auto zero) { return load_kernel(affine_grid<decltype(zero)>); });
 }
 
-typedef struct roi_row {
-    cudaError_t (*run)(gpu_stream, const gpu_roi *);
-    cudaError_t (*load)();
-} roi_row;
-
-template <class T> static cudaError_t run_align(gpu_stream stream, const gpu_roi *r) {
-    return launch(roi_align<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
+template <class T> static auto roi_kernel(gpu_roi_kind kind) {
+    return kind == GPU_ROI_ALIGN ? roi_align<T> : kind == GPU_ROI_CROP ? crop_and_resize<T> : roi_pool<T>;
 }
-template <class T> static cudaError_t load_align() {
-    return load_kernel(roi_align<T>);
-}
-template <class T> static cudaError_t run_crop(gpu_stream stream, const gpu_roi *r) {
-    return launch(crop_and_resize<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
-}
-template <class T> static cudaError_t load_crop() {
-    return load_kernel(crop_and_resize<T>);
-}
-template <class T> static cudaError_t run_pool(gpu_stream stream, const gpu_roi *r) {
-    return launch(roi_pool<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
-}
-template <class T> static cudaError_t load_pool() {
-    return load_kernel(roi_pool<T>);
-}
-
-#define TYPES(name)                                                                                                    \
-    {                                                                                                                  \
-        {run_##name<float>, load_##name<float>}, {run_##name<half>, load_##name<half>},                                \
-            {run_##name<__nv_bfloat16>, load_##name<__nv_bfloat16>}, {                                                 \
-            run_##name<double>, load_##name<double>                                                                    \
-        }                                                                                                              \
-    }
-
-/* Indexed by gpu_roi_kind and gpu_type. */
-static const roi_row roi_rows[3][GPU_TYPE_COUNT] = {TYPES(align), TYPES(crop), TYPES(pool)};
 
 cudaError_t gpu_run_roi(gpu_stream stream, gpu_roi_kind kind, gpu_type type, const gpu_roi *r) {
-    return r->count ? roi_rows[kind][type].run(stream, r) : cudaSuccess;
+    if (!r->count) return cudaSuccess;
+    return for_real(type, [=](auto zero) {
+        return launch(roi_kernel<decltype(zero)>(kind), grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
+    });
 }
+
 cudaError_t gpu_load_roi(gpu_roi_kind kind, gpu_type type) {
-    return roi_rows[kind][type].load();
+    return for_real(type, [=](auto zero) { return load_kernel(roi_kernel<decltype(zero)>(kind)); });
 }

@@ -6,6 +6,8 @@
 #include "ops/extent.h"
 #include "runtime/base/memory.h"
 
+enum { ELEMENTS, TUPLES }; /* variants: how indices name their targets */
+
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_scatter(const tort_target *target, const tort_node_view *node) {
@@ -16,36 +18,29 @@ static tort_verdict claim_scatter(const tort_target *target, const tort_node_vie
 }
 
 /* Scratch memory of replacing updates: the number of the last update of each slice. */
-static tort_status size_of_last(const tort_node_view *node, int64_t inner, size_t *scratch, tort_error *error) {
+static tort_status size_scatter(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
     const tort_scatter_params *params = node->params;
     const int64_t count = tort_extent(node->outputs[0].dims, 0, node->outputs[0].rank);
+    const int64_t inner = node->kernel->variant == TUPLES ? params->nd.inner : 1;
+    (void)target;
     *scratch = 0;
     if (params->reduction != TORT_SCATTER_REPLACE || !inner) return TORT_OK;
     if (tort_mul_size((size_t)(count / inner), sizeof(unsigned long long), scratch)) return TORT_OK;
     return tort_fail(error, TORT_E_MEMORY, "the size of the scratch memory overflows");
 }
 
-static tort_status size_scatter_elements(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                         tort_error *error) {
-    (void)target;
-    return size_of_last(node, 1, scratch, error);
-}
-
-static tort_status size_scatter_nd(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                   tort_error *error) {
-    (void)target;
-    return size_of_last(node, ((const tort_scatter_params *)node->params)->nd.inner, scratch, error);
-}
-
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
-static tort_status prepare(tort_prepare *p, bool tuples) {
+static tort_status prepare(tort_prepare *p) {
     const tort_scatter_params *params = p->node->params;
     const tort_info *in = p->node->inputs;
-    const gpu_scatter scatter = {.reduction = params->reduction, .type = gpu_number_of(in[0].type), .tuples = tuples};
-    const gpu_indexing indexing = {.element_bytes = tort_type_bits(in[0].type) / 8,
-                                   .index_bytes = tort_type_bits(in[1].type) / 8};
+    const gpu_scatter scatter = {.reduction = params->reduction,
+                                 .type = gpu_number_of(in[0].type),
+                                 .tuples = p->node->kernel->variant == TUPLES};
+    const gpu_indexing indexing = {.element_bytes = cuda_element_bytes(in[0].type),
+                                   .index_bytes = cuda_element_bytes(in[1].type)};
     return cuda_loaded(p, gpu_load_scatter(&indexing, &scatter));
 }
 
@@ -68,10 +63,6 @@ static tort_status run(const tort_call *call, gpu_scatter *scatter) {
     return cuda_launched(call, gpu_run_scatter(stream, &indexing, scatter));
 }
 
-static tort_status prepare_scatter_elements(tort_prepare *p) {
-    return prepare(p, false);
-}
-
 static tort_status run_scatter_elements(const tort_call *call) {
     const tort_scatter_params *params = call->params;
     const tort_tensor *indices = &call->inputs[1];
@@ -81,10 +72,6 @@ static tort_status run_scatter_elements(const tort_call *call) {
                            .tail = (size_t)tort_extent(indices->dims, params->axis + 1, indices->rank),
                            .elements = gpu_elements_of(&call->inputs[0], indices, params->axis)};
     return run(call, &scatter);
-}
-
-static tort_status prepare_scatter_nd(tort_prepare *p) {
-    return prepare(p, true);
 }
 
 static tort_status run_scatter_nd(const tort_call *call) {
@@ -102,15 +89,12 @@ static tort_status run_scatter_nd(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, function)                                                                                         \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #function, .claim = claim_scatter, .size = size_##function,               \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
-    }
-
 const tort_kernel tort_cuda_scatter_kernels[] = {
-    ROW("Scatter", scatter_elements),
-    ROW("ScatterElements", scatter_elements),
-    ROW("ScatterND", scatter_nd),
+    {"", "Scatter", "scatter_elements", .claim = claim_scatter, .size = size_scatter, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_scatter_elements), .variant = ELEMENTS},
+    {"", "ScatterElements", "scatter_elements", .claim = claim_scatter, .size = size_scatter,
+     .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_scatter_elements), .variant = ELEMENTS},
+    {"", "ScatterND", "scatter_nd", .claim = claim_scatter, .size = size_scatter, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_scatter_nd), .variant = TUPLES},
     {.op = NULL},
 };

@@ -138,12 +138,9 @@ static cudaError_t run_combine(gpu_stream stream, const gpu_scatter *s, const Wh
 template <class Where>
 static cudaError_t run(gpu_stream stream, const gpu_scatter *s, int32_t element_bytes, const Where &where,
                        void *output) {
-    if (s->reduction == TORT_SCATTER_REPLACE) switch (element_bytes) {
-        case 1: return run_replace<Where, uint8_t>(stream, s, where, output);
-        case 2: return run_replace<Where, uint16_t>(stream, s, where, output);
-        case 4: return run_replace<Where, uint32_t>(stream, s, where, output);
-        default: return run_replace<Where, uint64_t>(stream, s, where, output);
-        }
+    if (s->reduction == TORT_SCATTER_REPLACE)
+        return for_bytes(element_bytes,
+                         [=](auto zero) { return run_replace<Where, decltype(zero)>(stream, s, where, output); });
     return s->type == GPU_NUMBER_HALF ? run_combine<Where, half>(stream, s, where, output)
                                       : run_combine<Where, float>(stream, s, where, output);
 }
@@ -152,12 +149,7 @@ template <class Where> static cudaError_t load(const gpu_scatter *s, int32_t ele
     if (s->reduction == TORT_SCATTER_REPLACE) {
         const cudaError_t code = load_kernel(scatter_note_last<Where>);
         if (code != cudaSuccess) return code;
-        switch (element_bytes) {
-        case 1: return load_kernel(scatter_replace<Where, uint8_t>);
-        case 2: return load_kernel(scatter_replace<Where, uint16_t>);
-        case 4: return load_kernel(scatter_replace<Where, uint32_t>);
-        default: return load_kernel(scatter_replace<Where, uint64_t>);
-        }
+        return for_bytes(element_bytes, [](auto zero) { return load_kernel(scatter_replace<Where, decltype(zero)>); });
     }
     return s->type == GPU_NUMBER_HALF ? load_kernel(scatter_combine<Where, half>)
                                       : load_kernel(scatter_combine<Where, float>);

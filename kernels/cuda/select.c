@@ -48,12 +48,8 @@ static tort_status size_compress(const tort_target *target, const tort_node_view
 }
 
 #ifdef CUDA_DEVICE
-static int bytes_of(tort_type type) {
-    return tort_type_bits(type) / 8;
-}
-
 static tort_status prepare_nonzero(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_selection(bytes_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_selection(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_nonzero(const tort_call *call) {
@@ -67,12 +63,13 @@ static tort_status run_nonzero(const tort_call *call) {
                                .counts = call->scratch};
     memcpy(selection.dims, x->dims, sizeof selection.dims);
     if (x->rank == 0) return TORT_OK; /* a scalar has no coordinates, zero or not */
-    return cuda_launched(call, gpu_run_selection(cuda_stream_of(call), bytes_of(x->type), &selection));
+    return cuda_launched(call, gpu_run_selection(cuda_stream_of(call), cuda_element_bytes(x->type), &selection));
 }
 
 static tort_status prepare_compress(tort_prepare *p) {
+    const int bytes = cuda_element_bytes(p->node->inputs[0].type);
     const tort_status status = cuda_loaded(p, gpu_load_selection(1));
-    return status ? status : cuda_loaded(p, gpu_load_gather(GPU_GATHER, bytes_of(p->node->inputs[0].type), 8));
+    return status ? status : cuda_loaded(p, gpu_load_gather(GPU_GATHER, bytes, 8));
 }
 
 static tort_status run_compress(const tort_call *call) {
@@ -94,7 +91,7 @@ static tort_status run_compress(const tort_call *call) {
                                        .size = length,
                                        .inner = params->flat ? 1 : tort_extent(x->dims, axis + 1, x->rank),
                                        .index_count = y->dims[axis]};
-    const gpu_indexing indexing = {.element_bytes = bytes_of(x->type),
+    const gpu_indexing indexing = {.element_bytes = cuda_element_bytes(x->type),
                                    .index_bytes = 8,
                                    .node = call->node,
                                    .data = x->data,

@@ -4,6 +4,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/select.h"
 
@@ -77,19 +78,9 @@ template <class T> static cudaError_t load() {
 
 cudaError_t gpu_run_selection(gpu_stream stream, int element_bytes, const gpu_selection *s) {
     if (!s->count || !s->columns) return cudaSuccess;
-    switch (element_bytes) {
-    case 1: return run<uint8_t>(stream, s);
-    case 2: return run<uint16_t>(stream, s);
-    case 4: return run<uint32_t>(stream, s);
-    default: return run<uint64_t>(stream, s);
-    }
+    return for_bytes(element_bytes, [=](auto zero) { return run<decltype(zero)>(stream, s); });
 }
 
 cudaError_t gpu_load_selection(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load<uint8_t>();
-    case 2: return load<uint16_t>();
-    case 4: return load<uint32_t>();
-    default: return load<uint64_t>();
-    }
+    return for_bytes(element_bytes, [](auto zero) { return load<decltype(zero)>(); });
 }

@@ -22,14 +22,10 @@ static tort_status run(const tort_call *call) {
 
 #endif
 
-#define ROW(op_name, variant_)                                                                                         \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "softmax", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare),  \
-        .run = CUDA_ONLY(run), .variant = variant_, .in_place = 1                                                      \
-    }
-
 const tort_kernel tort_cuda_softmax_kernels[] = {
-    ROW("Softmax", PROBABILITY),
-    ROW("LogSoftmax", LOGARITHM),
+    {"", "Softmax", "softmax", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run),
+     .variant = PROBABILITY, .in_place = 1},
+    {"", "LogSoftmax", "softmax", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run),
+     .variant = LOGARITHM, .in_place = 1},
     {.op = NULL},
 };

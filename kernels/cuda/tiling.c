@@ -25,10 +25,6 @@ int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
     return count;
 }
 
-static int64_t pieces(int64_t length, int64_t piece) {
-    return length / piece + (length % piece != 0);
-}
-
 /* True if at least half of such a tile would lie outside the output. */
 static bool too_large(tile_size size, int64_t m, int64_t n) {
     return size.rows / 2 >= m || size.columns / 2 >= n;
@@ -37,7 +33,7 @@ static bool too_large(tile_size size, int64_t m, int64_t n) {
 static gpu_tile choose_tile(int64_t m, int64_t n, int64_t wanted) {
     if (m <= sizes[GPU_TILE_32x128].rows) return GPU_TILE_32x128;
     for (gpu_tile tile = GPU_TILE_128x128; tile < GPU_TILE_64x64; tile++) {
-        const int64_t tiles = pieces(m, sizes[tile].rows) * pieces(n, sizes[tile].columns);
+        const int64_t tiles = gpu_pieces(m, sizes[tile].rows) * gpu_pieces(n, sizes[tile].columns);
         if (!too_large(sizes[tile], m, n) && tiles >= wanted) return tile;
     }
     return GPU_TILE_64x64;
@@ -46,18 +42,18 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t wanted) {
 gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m, int64_t n, int64_t k,
                                int64_t batches) {
     const int64_t products = batches > 0 ? batches : 1,
-                  wanted = pieces(tort_cuda_multiprocessors(compute_capability), products);
+                  wanted = gpu_pieces(tort_cuda_multiprocessors(compute_capability), products);
     const gpu_tile tile = choose_tile(m, n, wanted);
     const tile_size size = sizes[tile];
     gpu_tiling tiling = {.tile = tile, .rows = size.rows, .columns = size.columns, .parts = 1, .part = k};
-    tiling.across = pieces(n, size.columns);
-    tiling.tiles = tiling.across * pieces(m, size.rows);
-    const int64_t step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT, steps = pieces(k, step);
+    tiling.across = gpu_pieces(n, size.columns);
+    tiling.tiles = tiling.across * gpu_pieces(m, size.rows);
+    const int64_t step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT, steps = gpu_pieces(k, step);
     if (tiling.tiles < 1 || tiling.tiles >= wanted || steps < 2) return tiling;
-    const int64_t parts = pieces(wanted, tiling.tiles);
+    const int64_t parts = gpu_pieces(wanted, tiling.tiles);
     tiling.part =
-        (parts < steps ? steps / parts : 1) * step; /* rounded down: slightly too many parts rather than too few */
-    tiling.parts = (int32_t)pieces(k, tiling.part); /* no part is empty */
+        (parts < steps ? steps / parts : 1) * step;     /* rounded down: slightly too many parts rather than too few */
+    tiling.parts = (int32_t)gpu_pieces(k, tiling.part); /* no part is empty */
     if (tiling.parts > 1)
         tiling.scratch = (size_t)(tiling.tiles * products * tiling.parts * size.rows * size.columns) * sizeof(float);
     return tiling;

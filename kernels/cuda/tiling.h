@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Returns length / piece, rounded up. */
+static inline int64_t gpu_pieces(int64_t length, int64_t piece) {
+    return length / piece + (length % piece != 0);
+}
+
 /* Rows x columns of the output that a block computes; the table in tiling.c has the same order. */
 typedef enum gpu_tile { GPU_TILE_128x128, GPU_TILE_128x64, GPU_TILE_64x64, GPU_TILE_32x128, GPU_TILE_COUNT } gpu_tile;
 

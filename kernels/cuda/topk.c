@@ -26,7 +26,6 @@ static tort_status run(const tort_call *call, const gpu_topk *topk) {
 /* NaN counts as larger than every number. */
 static tort_status run_topk(const tort_call *call) {
     const tort_topk_params *params = call->params;
-    const tort_tensor *values = tort_call_output(call, 0), *indices = tort_call_output(call, 1);
     const gpu_topk topk = {.outer = (size_t)params->outer,
                            .length = (size_t)params->length,
                            .inner = (size_t)params->inner,
@@ -34,8 +33,8 @@ static tort_status run_topk(const tort_call *call) {
                            .largest = params->largest,
                            .nan_first = params->largest,
                            .x = call->inputs[0].data,
-                           .values = values ? values->data : NULL,
-                           .indices = indices ? indices->data : NULL};
+                           .values = cuda_output(call, 0),
+                           .indices = cuda_output(call, 1)};
     return run(call, &topk);
 }
 
@@ -55,15 +54,12 @@ static tort_status run_arg(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name, row_name, host, function, variant_)                                                               \
-    {                                                                                                                  \
-        .domain = "", .op = op_name, .name = row_name, .host_inputs = host, .claim = tort_cuda_claim_number,           \
-        .size = size_topk, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function), .variant = variant_              \
-    }
-
 const tort_kernel tort_cuda_topk_kernels[] = {
-    ROW("TopK", "topk", 1u << 1, run_topk, 0),
-    ROW("ArgMax", "arg_reduce", 0, run_arg, LARGEST),
-    ROW("ArgMin", "arg_reduce", 0, run_arg, SMALLEST),
+    {"", "TopK", "topk", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number, .size = size_topk,
+     .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_topk)},
+    {"", "ArgMax", "arg_reduce", .claim = tort_cuda_claim_number, .size = size_topk, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_arg), .variant = LARGEST},
+    {"", "ArgMin", "arg_reduce", .claim = tort_cuda_claim_number, .size = size_topk, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_arg), .variant = SMALLEST},
     {.op = NULL},
 };

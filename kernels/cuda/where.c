@@ -7,18 +7,14 @@ static tort_verdict claim_where(const tort_target *target, const tort_node_view 
 }
 
 #ifdef CUDA_DEVICE
-static size_t element_bytes(tort_type type) {
-    return (size_t)tort_type_bits(type) / 8;
-}
-
 static tort_status prepare_where(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_where(element_bytes(p->node->inputs[1].type)));
+    return cuda_loaded(p, gpu_load_where(cuda_element_bytes(p->node->inputs[1].type)));
 }
 
 static tort_status run_where(const tort_call *call) {
     const tort_tensor *in = call->inputs, *out = &call->outputs[0];
     const gpu_loop loop = gpu_loop_broadcast(out, in, 3);
-    return cuda_launched(call, gpu_run_where(cuda_stream_of(call), element_bytes(out->type), &loop, in[0].data,
+    return cuda_launched(call, gpu_run_where(cuda_stream_of(call), cuda_element_bytes(out->type), &loop, in[0].data,
                                              in[1].data, in[2].data, out->data));
 }
 #endif

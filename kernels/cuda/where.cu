@@ -1,6 +1,7 @@
 /* where.cu - out = condition ? x : y with broadcasting, for elements of any type, by size. Read first: where.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 #include "kernels/cuda/where.h"
 
@@ -41,22 +42,12 @@ static cudaError_t run(gpu_stream stream, const gpu_loop *loop, const void *cond
                   (const uint8_t *)condition, (const T *)x, (const T *)y, (T *)out);
 }
 
-cudaError_t gpu_run_where(gpu_stream stream, size_t element_bytes, const gpu_loop *loop, const void *condition,
+cudaError_t gpu_run_where(gpu_stream stream, int element_bytes, const gpu_loop *loop, const void *condition,
                           const void *x, const void *y, void *out) {
     if (!loop->count) return cudaSuccess;
-    switch (element_bytes) {
-    case 1: return run<uint8_t>(stream, loop, condition, x, y, out);
-    case 2: return run<uint16_t>(stream, loop, condition, x, y, out);
-    case 4: return run<uint32_t>(stream, loop, condition, x, y, out);
-    default: return run<uint64_t>(stream, loop, condition, x, y, out);
-    }
+    return for_bytes(element_bytes, [=](auto zero) { return run<decltype(zero)>(stream, loop, condition, x, y, out); });
 }
 
-cudaError_t gpu_load_where(size_t element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(where<uint8_t>);
-    case 2: return load_kernel(where<uint16_t>);
-    case 4: return load_kernel(where<uint32_t>);
-    default: return load_kernel(where<uint64_t>);
-    }
+cudaError_t gpu_load_where(int element_bytes) {
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(where<decltype(zero)>); });
 }

@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 /* out = condition ? x : y, operands 0, 1 and 2 of the loop; elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_where(gpu_stream stream, size_t element_bytes, const gpu_loop *loop, const void *condition,
+cudaError_t gpu_run_where(gpu_stream stream, int element_bytes, const gpu_loop *loop, const void *condition,
                           const void *x, const void *y, void *out);
-cudaError_t gpu_load_where(size_t element_bytes);
+cudaError_t gpu_load_where(int element_bytes);
 #ifdef __cplusplus
 }
 #endif

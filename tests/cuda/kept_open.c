@@ -62,8 +62,8 @@ const tort_provider *kept_open(const tort_provider *provider, bool libraries) {
     kept.outer = *provider;
     kept.outer.open = open_once;
     kept.outer.close = close_later;
-    kept.outer.stream_open = lend_stream;
-    kept.outer.stream_close = take_stream_back;
+    kept.outer.stream.open = lend_stream;
+    kept.outer.stream.close = take_stream_back;
     return &kept.outer;
 }
 

@@ -48,6 +48,7 @@
 #define INSTRUCTIONS TORT_CPU_V2
 #endif
 #define TILE_COLUMNS (TILE_VECTORS * WIDTH)
+_Static_assert(TILE_COLUMNS <= TORT_MAX_COLUMNS, "lists of a panel's columns have this room");
 
 typedef float vector __attribute__((vector_size(WIDTH * 4)));
 typedef float loose_vector __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias)); /* at any address */
