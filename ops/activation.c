@@ -295,6 +295,9 @@ static tort_status run_clip(const tort_call *call) {
 #define BY_CLIP .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_clip), infer_clip, resolve_clip, run_clip
 #define BY_PRELU .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), infer_prelu, resolve_prelu, run_prelu
 #define BY_RELU .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise, .reference = run_relu
+#define BY_SELU                                                                                                        \
+    .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,            \
+    resolve_selu, run_map
 
 const tort_op tort_ops_activation[] = {
     {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", BY_MAP(MAP_celu)},
@@ -331,15 +334,10 @@ const tort_op tort_ops_activation[] = {
     {"", "Relu", 6, 12, "X:T", "Y:T", "T=floats", "", BY_RELU},
     {"", "Relu", 13, 13, "X:T", "Y:T", "T=floats13", "", BY_RELU},
     {"", "Relu", 14, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", BY_RELU},
-    {"", "Selu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.6732 consumed_inputs:ints gamma:float=1.0507",
-     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,
-     resolve_selu, run_map},
-    {"", "Selu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.6732632 gamma:float=1.050701",
-     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,
-     resolve_selu, run_map},
+    {"", "Selu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.6732 consumed_inputs:ints gamma:float=1.0507", BY_SELU},
+    {"", "Selu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.6732632 gamma:float=1.050701", BY_SELU},
     {"", "Selu", 22, TORT_NEWEST_OPSET, "X:T", "Y:T", "T=floats13", "alpha:float=1.6732632 gamma:float=1.050701",
-     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, sizeof(tort_activation_params), tort_infer_elementwise,
-     resolve_selu, run_map},
+     BY_SELU},
     {"", "Shrink", 9, TORT_NEWEST_OPSET, "input:T", "output:T", "T=numeric", "bias:float=0.0 lambd:float=0.5",
      .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_activation_params), tort_infer_elementwise, resolve_shrink,
      run_shrink},

@@ -92,24 +92,23 @@ static tort_status run_pair(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define BY_PAIR(variant_) .variant = variant_, sizeof(tort_binary), infer_pair, tort_resolve_binary, run_pair
+#define BY_OLD(variant_) .variant = variant_, sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_pair
 
 const tort_op tort_ops_compare[] = {
     {"", "Equal", 1, 6, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "axis:int broadcast:int=0",
-     .variant = PAIR_EQUAL, sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_pair},
+     BY_OLD(PAIR_EQUAL)},
     {"", "Equal", 7, 10, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "", BY_PAIR(PAIR_EQUAL)},
     {"", "Equal", 11, 12, "A:T B:T", "C:T1", "T=numeric|bool T1=bool", "", BY_PAIR(PAIR_EQUAL)},
     {"", "Equal", 13, 18, "A:T B:T", "C:T1", "T=numeric13|bool T1=bool", "", BY_PAIR(PAIR_EQUAL)},
     {"", "Equal", 19, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13|bool|string T1=bool", "", BY_PAIR(PAIR_EQUAL)},
-    {"", "Greater", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", .variant = PAIR_GREATER,
-     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_pair},
+    {"", "Greater", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", BY_OLD(PAIR_GREATER)},
     {"", "Greater", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", BY_PAIR(PAIR_GREATER)},
     {"", "Greater", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", BY_PAIR(PAIR_GREATER)},
     {"", "Greater", 13, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", BY_PAIR(PAIR_GREATER)},
     {"", "GreaterOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", BY_PAIR(PAIR_GREATER_OR_EQUAL)},
     {"", "GreaterOrEqual", 16, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "",
      BY_PAIR(PAIR_GREATER_OR_EQUAL)},
-    {"", "Less", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", .variant = PAIR_LESS,
-     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_pair},
+    {"", "Less", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", BY_OLD(PAIR_LESS)},
     {"", "Less", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", BY_PAIR(PAIR_LESS)},
     {"", "Less", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", BY_PAIR(PAIR_LESS)},
     {"", "Less", 13, TORT_NEWEST_OPSET, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", BY_PAIR(PAIR_LESS)},

@@ -91,16 +91,14 @@ static tort_status run_pow(const tort_call *call) {
     return TORT_OK;
 }
 
+#define BY(infer_) .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), infer_, tort_resolve_binary, run_pow
+
 const tort_op tort_ops_pow[] = {
-    {"", "Pow", 1, 6, "X:T Y:T", "Z:T", "T=floats", "axis:int broadcast:int=0", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_pow},
-    {"", "Pow", 7, 11, "X:T Y:T", "Z:T", "T=floats", "", .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_pow},
-    {"", "Pow", 12, 12, "X:T Y:T1", "Z:T", "T=floats|int32|int64 T1=numeric", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
-    {"", "Pow", 13, 14, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric", "", .flags = TORT_OP_IN_PLACE,
-     .params_size = sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
+    {"", "Pow", 1, 6, "X:T Y:T", "Z:T", "T=floats", "axis:int broadcast:int=0", BY(tort_infer_binary_old)},
+    {"", "Pow", 7, 11, "X:T Y:T", "Z:T", "T=floats", "", BY(tort_infer_binary)},
+    {"", "Pow", 12, 12, "X:T Y:T1", "Z:T", "T=floats|int32|int64 T1=numeric", "", BY(tort_infer_binary)},
+    {"", "Pow", 13, 14, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric", "", BY(tort_infer_binary)},
     {"", "Pow", 15, TORT_NEWEST_OPSET, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric13", "",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
+     BY(tort_infer_binary)},
     {0},
 };

@@ -25,6 +25,16 @@ TORT_INLINE uint32_t tort_bits_of_float(float value) {
     return bits;
 }
 
+/* e^x - 1 for |x| <= ln 2 / 2. */
+TORT_INLINE float tort_exp_nearf(float x) {
+    float p = 0.001394121425f;
+    p = p * x + 0.008363235074f;
+    p = p * x + 0.04166637413f;
+    p = p * x + 0.166665766464f;
+    p = p * x + 0.500000002709f;
+    return (p * x) * x + x;
+}
+
 /* e^x, within 1.5 ulp: x = n ln 2 + r, |r| <= ln 2 / 2. */
 TORT_INLINE float tort_expf(float x) {
     x = x > 89.0f ? 89.0f : x; /* overflows; comparisons this way round let NaN pass */
@@ -32,12 +42,7 @@ TORT_INLINE float tort_expf(float x) {
     const float round = 0x1.8p23f; /* adding it leaves the nearest integer in the lowest bits */
     float shifted = x * 0x1.715476p0f + round, n = shifted - round;
     float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f; /* the first product is exact */
-    float p = 0.001394121425f;
-    p = p * r + 0.008363235074f;
-    p = p * r + 0.04166637413f;
-    p = p * r + 0.166665766464f;
-    p = p * r + 0.500000002709f;
-    p = (p * r) * r + r + 1.0f;
+    float p = tort_exp_nearf(r) + 1.0f;
     /* 2^n in two factors, so that neither leaves the normal range. */
     int32_t power = (int32_t)(tort_bits_of_float(shifted) - tort_bits_of_float(round)), half = power >> 1;
     float first = tort_float_of_bits((uint32_t)(half + 127) << 23);
@@ -50,24 +55,14 @@ TORT_INLINE float tort_exp_downf(float x) {
     const float round = 0x1.8p23f; /* as in tort_expf */
     float shifted = x * 0x1.715476p0f + round, n = shifted - round;
     float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-    float p = 0.001394121425f;
-    p = p * r + 0.008363235074f;
-    p = p * r + 0.04166637413f;
-    p = p * r + 0.166665766464f;
-    p = p * r + 0.500000002709f;
-    p = (p * r) * r + r + 1.0f;
+    float p = tort_exp_nearf(r) + 1.0f;
     float power = tort_float_of_bits((tort_bits_of_float(shifted) << 23) + 0x3f800000u);
     return x < -87.33654f ? 0.0f : p * power;
 }
 
 /* e^x - 1, within 5 ulp: without cancellation near 0. */
 TORT_INLINE float tort_expm1f(float x) {
-    float p = 0.001394121425f;
-    p = p * x + 0.008363235074f;
-    p = p * x + 0.04166637413f;
-    p = p * x + 0.166665766464f;
-    p = p * x + 0.500000002709f;
-    float small = (p * x) * x + x;
+    float small = tort_exp_nearf(x);
     return fabsf(x) < 0.3466f ? small : tort_expf(x) - 1.0f;
 }
 

@@ -59,7 +59,7 @@ static tort_status run(const tort_call *call) {
     gemm.b.k_stride = p->b_k_stride;
     gemm.row_zeros.one = tort_byte_zero(&call->inputs[TORT_QGEMM_A_ZERO], &gemm.a.sign);
     gemm.column_zeros = tort_byte_zeros_of(&call->inputs[TORT_QGEMM_B_ZERO], &gemm.b.sign, p->n, zeros);
-    tort_qgemm_factors(call, factors);
+    tort_qgemm_factors(call, 0, p->n, factors);
     for (int64_t j = 0; c && j < p->n; j++) bias[j] = ((const int32_t *)c->data)[j * p->c_column_stride];
     gemm.column_bias = c ? bias : NULL;
     tort_byte_product_result(call, tort_call_input(call, TORT_QGEMM_Y_ZERO), &gemm);

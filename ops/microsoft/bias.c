@@ -95,6 +95,8 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
+enum { ADD, GELU, SPLIT_GELU }; /* variants of the rows */
+
 typedef struct bias_job {
     const tort_bias_params *params;
     const tort_tensor *x, *bias, *skip, *y; /* bias and skip: NULL if absent */
@@ -127,29 +129,19 @@ static void run_bias_rows(void *arg, int64_t begin, int64_t end) {
         }
 }
 
-static tort_status run_rows(const tort_call *call, bias_job job) {
-    job.params = call->params;
-    job.x = &call->inputs[0];
-    job.bias = tort_call_input(call, 1);
-    job.y = &call->outputs[0];
-    if (tort_count(job.y) > 0)
-        tort_parallel(call, job.params->rows, job.params->columns * (job.epilogue.activation ? 20 : 2), run_bias_rows,
-                      &job);
-    return TORT_OK;
-}
-
-static tort_status run_gelu(const tort_call *call) {
+static tort_status run_rows(const tort_call *call) {
     const tort_bias_params *params = call->params;
     const tort_activation gelu = params->gelu.tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU;
-    return run_rows(call, (bias_job){.epilogue.activation = gelu});
-}
-
-static tort_status run_split(const tort_call *call) {
-    return run_rows(call, (bias_job){.epilogue.activation = TORT_ACTIVATION_GELU, .split = true});
-}
-
-static tort_status run_add(const tort_call *call) {
-    return run_rows(call, (bias_job){.skip = tort_call_input(call, 2)});
+    bias_job job = {.params = params,
+                    .x = &call->inputs[0],
+                    .bias = tort_call_input(call, 1),
+                    .skip = tort_call_input(call, 2),
+                    .y = &call->outputs[0],
+                    .epilogue.activation = call->op->variant == ADD ? TORT_ACTIVATION_NONE : gelu,
+                    .split = call->op->variant == SPLIT_GELU};
+    if (tort_count(job.y) > 0)
+        tort_parallel(call, params->rows, params->columns * (job.epilogue.activation ? 20 : 2), run_bias_rows, &job);
+    return TORT_OK;
 }
 
 static tort_status run_dropout(const tort_call *call) {
@@ -157,7 +149,7 @@ static tort_status run_dropout(const tort_call *call) {
     if (training && *(const bool *)training->data)
         return tort_fail(call->error, TORT_E_UNSUPPORTED, "training_mode is true; tinyort drops nothing");
     if (mask && tort_count(mask) > 0) memset(mask->data, 1, (size_t)tort_count(mask));
-    return run_add(call);
+    return run_rows(call);
 }
 
 /* ---- BiasSoftmax ------------------------------------------------------------------------------------------------- */
@@ -236,18 +228,18 @@ static tort_status run_softmax(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define MICROSOFT(name_) "com.microsoft", name_, 1, 1
-#define PARAMS(flags_) .flags = flags_, .params_size = sizeof(tort_bias_params)
+#define BY(kind_) .variant = kind_, sizeof(tort_bias_params)
 
 const tort_op tort_ops_microsoft_bias[] = {
-    {MICROSOFT("BiasAdd"), "X:T bias:T skip:T", "Y:T", "T=float16|float", "", PARAMS(0), infer_add, resolve_rows,
-     run_add},
+    {MICROSOFT("BiasAdd"), "X:T bias:T skip:T", "Y:T", "T=float16|float", "", BY(ADD), infer_add, resolve_rows,
+     run_rows},
     {MICROSOFT("BiasDropout"), "data:T bias:T residual?:T ratio?:T1 training_mode?:T2", "output:T mask?:T2",
-     "T=floats13 T1=floats13 T2=bool", "seed:int", PARAMS(0), infer_dropout, resolve_dropout, run_dropout},
-    {MICROSOFT("BiasGelu"), "A:T B:T", "C:T", "T=floats13", "", PARAMS(0), infer_gelu, resolve_rows, run_gelu},
+     "T=floats13 T1=floats13 T2=bool", "seed:int", BY(ADD), infer_dropout, resolve_dropout, run_dropout},
+    {MICROSOFT("BiasGelu"), "A:T B:T", "C:T", "T=floats13", "", BY(GELU), infer_gelu, resolve_rows, run_rows},
     {MICROSOFT("BiasSoftmax"), "data:T bias:T", "output:T", "T=floats", "axis:int=1 is_inner_broadcast:int!",
      .params_size = sizeof(bias_softmax_params), tort_infer_elementwise, resolve_softmax, run_softmax},
-    {MICROSOFT("BiasSplitGelu"), "X:T bias:T", "Y:T", "T=float16|float", "", PARAMS(0), infer_split, resolve_rows,
-     run_split},
-    {MICROSOFT("FastGelu"), "X:T bias?:T", "Y:T", "T=floats13", "", PARAMS(0), infer_gelu, resolve_tanh, run_gelu},
+    {MICROSOFT("BiasSplitGelu"), "X:T bias:T", "Y:T", "T=float16|float", "", BY(SPLIT_GELU), infer_split, resolve_rows,
+     run_rows},
+    {MICROSOFT("FastGelu"), "X:T bias?:T", "Y:T", "T=floats13", "", BY(GELU), infer_gelu, resolve_tanh, run_rows},
     {0},
 };

@@ -103,13 +103,13 @@ void tort_qgemm_widen(const tort_call *call, float *a, float *b) {
     tort_subtract_zero_point(call, &in[TORT_QGEMM_B], tort_optional_input(call, TORT_QGEMM_B_ZERO, trailing, &zero), b);
 }
 
-void tort_qgemm_factors(const tort_call *call, float *factors) {
+void tort_qgemm_factors(const tort_call *call, int64_t first, int64_t count, float *factors) {
     const tort_qgemm *p = call->params;
     const tort_tensor *in = call->inputs, *y_scale = tort_call_input(call, TORT_QGEMM_Y_SCALE);
     const int64_t scales = tort_count(&in[TORT_QGEMM_B_SCALE]);
     const float *b_scale = in[TORT_QGEMM_B_SCALE].data, a_scale = *(const float *)in[TORT_QGEMM_A_SCALE].data;
     const float divisor = y_scale ? *(const float *)y_scale->data : 1;
-    for (int64_t j = 0; j < p->n; j++) factors[j] = p->alpha * a_scale * b_scale[scales > 1 ? j : 0] / divisor;
+    for (int64_t j = 0; j < count; j++) factors[j] = p->alpha * a_scale * b_scale[scales > 1 ? first + j : 0] / divisor;
 }
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
@@ -124,21 +124,17 @@ typedef struct qgemm_job {
 /* Stores elements first .. first+count-1 of row `row`. */
 static void finish(const qgemm_job *job, int64_t row, int64_t first, int64_t count, double *sums) {
     const tort_qgemm *p = job->params;
-    const tort_tensor *in = job->call->inputs, *c = tort_call_input(job->call, TORT_QGEMM_C);
-    const tort_tensor *y = &job->call->outputs[0], *y_scale = tort_call_input(job->call, TORT_QGEMM_Y_SCALE);
-    const float *b_scale = in[TORT_QGEMM_B_SCALE].data, a_scale = *(const float *)in[TORT_QGEMM_A_SCALE].data;
-    const bool many = tort_count(&in[TORT_QGEMM_B_SCALE]) > 1;
+    const tort_tensor *c = tort_call_input(job->call, TORT_QGEMM_C), *y = &job->call->outputs[0];
     float factor[TORT_BLOCK], zero_point[TORT_BLOCK];
+    tort_qgemm_factors(job->call, first, count, factor);
     for (int64_t j = 0; j < count; j++) {
         if (c) {
             const int64_t at = row * p->c_row_stride + (first + j) * p->c_column_stride;
             sums[j] += ((const int32_t *)c->data)[at];
         }
-        factor[j] = p->alpha * a_scale * b_scale[many ? first + j : 0];
-        if (y_scale) factor[j] /= *(const float *)y_scale->data;
         zero_point[j] = job->y_zero_point;
     }
-    if (y_scale) {
+    if (tort_call_input(job->call, TORT_QGEMM_Y_SCALE)) {
         tort_requantize(y, row * p->n + first, count, sums, factor, zero_point);
         return;
     }

@@ -27,7 +27,7 @@ typedef struct tort_qgemm {
 
 /* Widens A and B to floats, less their zero points, in their own layout; b NULL: not needed. */
 void tort_qgemm_widen(const tort_call *call, float *a, float *b);
-/* Fills the n factors of the columns' sums, with 1 / y_scale if the node has one. */
-void tort_qgemm_factors(const tort_call *call, float *factors);
+/* Fills the factors of the sums of columns first .. first+count-1, with 1 / y_scale if the node has one. */
+void tort_qgemm_factors(const tort_call *call, int64_t first, int64_t count, float *factors);
 
 #endif
