@@ -1,10 +1,12 @@
 /* blocked.c - the conversions to and from the layout of blocked.h, and the shapes of windows over it.
  *
- * Read next: simd/blocked.c; blocked_halves.c. */
+ * Read next: simd/blocked.c, halves.h. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/halves.h"
 
 #include <string.h>
+
+#define STRIP 128 /* pixels of float16; two buffers of their floats fit the L1 cache */
 
 static bool fits(const tort_info *info) {
     const bool numbers = info->type == TORT_FLOAT || tort_is_half(info->type) || tort_is_byte(info->type);
@@ -25,7 +27,8 @@ typedef struct convert_job {
     const void *from;
     void *to;
     int64_t channels, pixels;
-    bool to_plain, bytes; /* bytes: else floats */
+    tort_type type;
+    bool to_plain;
 } convert_job;
 
 static void convert_floats(const convert_job *job, int64_t plain, int64_t blocked, int32_t count) {
@@ -43,6 +46,33 @@ static void convert_bytes(const convert_job *job, int64_t plain, int64_t blocked
         job->simd->bytes_to_block((const uint8_t *)job->from + plain, (uint8_t *)job->to + blocked, job->pixels, count);
 }
 
+/* Converts `count` pixels of some channels from plain to blocked. */
+static void strip_to_block(const convert_job *job, int32_t channels, int64_t plain, int64_t blocked, int64_t count) {
+    float planes[TORT_LANES * STRIP], lanes[TORT_LANES * STRIP + TORT_LANES];
+    for (int32_t c = 0; c < channels; c++)
+        tort_halves_widen(job->simd, job->type, (const uint16_t *)job->from + plain + c * job->pixels,
+                          planes + c * count, count);
+    job->simd->to_block(planes, lanes, count, channels);
+    tort_halves_narrow(job->simd, job->type, lanes, (uint16_t *)job->to + blocked, count * TORT_LANES);
+}
+
+static void strip_to_plain(const convert_job *job, int32_t channels, int64_t plain, int64_t blocked, int64_t count) {
+    float planes[TORT_LANES * STRIP], lanes[TORT_LANES * STRIP];
+    tort_halves_widen(job->simd, job->type, (const uint16_t *)job->from + blocked, lanes, count * TORT_LANES);
+    job->simd->from_block(lanes, planes, count, channels);
+    for (int32_t c = 0; c < channels; c++)
+        tort_halves_narrow(job->simd, job->type, planes + c * count, (uint16_t *)job->to + plain + c * job->pixels,
+                           count);
+}
+
+/* Converts float16 or bfloat16 in strips widened to floats, which represent them exactly. */
+static void convert_halves(const convert_job *job, int64_t plain, int64_t blocked, int32_t channels) {
+    for (int64_t p = 0; p < job->pixels; p += STRIP) {
+        const int64_t count = tort_min(STRIP, job->pixels - p);
+        (job->to_plain ? strip_to_plain : strip_to_block)(job, channels, plain + p, blocked + p * TORT_LANES, count);
+    }
+}
+
 /* Converts blocks begin..end of the whole batch. */
 static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     const convert_job *job = arg;
@@ -51,7 +81,9 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
         const int64_t first = i % blocks * TORT_LANES, left = job->channels - first;
         const int64_t plain = (i / blocks * job->channels + first) * pixels, blocked = i * TORT_LANES * pixels;
         const int32_t count = (int32_t)(left < TORT_LANES ? left : TORT_LANES);
-        if (job->bytes)
+        if (tort_is_half(job->type))
+            convert_halves(job, plain, blocked, count);
+        else if (tort_is_byte(job->type))
             convert_bytes(job, plain, blocked, count);
         else
             convert_floats(job, plain, blocked, count);
@@ -61,18 +93,15 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
 static tort_status convert(const tort_call *call, bool to_plain) {
     const tort_tensor *x = &call->inputs[0];
     const tort_cpu_device *device = call->device;
-    if (tort_is_half(x->type)) {
-        tort_blocked_halves(call, tort_pixels(x), to_plain);
-        return TORT_OK;
-    }
     convert_job job = {.simd = device->simd,
                        .from = x->data,
                        .to = call->outputs[0].data,
                        .channels = x->dims[1],
                        .pixels = tort_pixels(x),
-                       .to_plain = to_plain,
-                       .bytes = tort_is_byte(x->type)};
-    tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels * 4, convert_blocks, &job);
+                       .type = x->type,
+                       .to_plain = to_plain};
+    const int64_t work = job.pixels * (tort_is_half(x->type) ? 8 : 4);
+    tort_parallel(call, x->dims[0] * tort_blocks(job.channels), work, convert_blocks, &job);
     return TORT_OK;
 }
 

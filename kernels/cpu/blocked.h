@@ -109,7 +109,5 @@ void tort_blocked_shape_init(tort_blocked_shape *shape, const tort_sliding *wind
 
 /* The layout takes 3 to 5 dimensions of float, a half type, or bytes. */
 extern const tort_layout tort_cpu_layouts[];
-/* Converts float16 or bfloat16; `pixels` per channel. */
-void tort_blocked_halves(const tort_call *call, int64_t pixels, bool to_plain);
 
 #endif

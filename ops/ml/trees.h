@@ -2,7 +2,7 @@
  * and checked, for the plain loop and for kernels.
  *
  * A row of features walks each tree from its root to a leaf; the votes of the leaves are aggregated per target, and
- * trees_scores.c computes the outputs from them. Whatever the file says, every index here is in range, and every walk
+ * trees.c computes the outputs from them. Whatever the file says, every index here is in range, and every walk
  * ends. Read next: trees.c, the plain loop; trees_decode.c, which makes the params. */
 #ifndef TORT_OPS_ML_TREES_H
 #define TORT_OPS_ML_TREES_H
