@@ -130,8 +130,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (positions < 1 || p->channels < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (p->filters < MIN_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", MIN_FILTERS, (long long)p->filters);
-    if (p->channels > TORT_USUAL_PRODUCTS / positions)
-        return tort_no(TORT_NO_SHAPE, "", "is for sums of at most %d products", TORT_USUAL_PRODUCTS);
+    if (p->channels > TORT_EXACT_PRODUCTS / positions)
+        return tort_no(TORT_NO_SHAPE, "", "is for sums of at most %d products", TORT_EXACT_PRODUCTS);
     return tort_byte_claim(target, node, 0, w);
 }
 
@@ -350,7 +350,7 @@ static void take_operands(const tort_call *call, conv_job *job, float *factors, 
     memset(factors, 0, (size_t)job->shape.filters * sizeof *factors);
     tort_byte_conv_factors(call, &tort_qlinear_conv_inputs, job->params->filters, factors);
     job->has_zero_points = !tort_byte_zeros_are_none(job->w_zero);
-    job->slow = job->has_zero_points || !tort_byte_factors_usual(factors, job->params->filters);
+    job->slow = job->has_zero_points || !tort_byte_factors_exact(factors, job->params->filters);
     job->factors = factors;
     job->given_bias = bias ? bias->data : NULL;
     fill_bias(job, job->slow ? NULL : job->given_bias, biases);

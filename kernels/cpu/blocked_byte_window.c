@@ -218,7 +218,7 @@ static void take_operands(const tort_call *call, depthwise_job *job, char *scrat
     memset(factors, 0, (size_t)lanes * sizeof *factors);
     memset(biases, 0, (size_t)lanes * sizeof *biases);
     tort_byte_conv_factors(call, &tort_qlinear_conv_inputs, channels, factors);
-    job->slow = !tort_byte_factors_usual(factors, channels);
+    job->slow = !tort_byte_factors_exact(factors, channels);
     for (int64_t c = 0; bias && !job->slow && c < channels; c++)
         biases[c] = fminf(fmaxf((float)((const int32_t *)bias->data)[c], -TORT_DEPTHWISE_BIAS), TORT_DEPTHWISE_BIAS);
     job->bias = biases;

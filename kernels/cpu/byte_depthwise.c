@@ -170,7 +170,7 @@ static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
     f->bias = bias ? ((const int32_t *)bias->data)[m] : 0;
     /* The bias is clamped in make_sums: a larger one saturates the result, whatever the sum is, if factors are
      * usual. */
-    f->slow = !tort_byte_factors_usual(&job->factors[m], 1);
+    f->slow = !tort_byte_factors_exact(&job->factors[m], 1);
 }
 
 static void make_sums(const filter *f, const float *source, float *sums, int64_t count) {

@@ -261,7 +261,7 @@ static bool wants_column_sums(const tort_byte_gemm *g) {
 #define MAX_FACTOR 0x1p60f
 #define MAX_BIAS (1 << 30)
 
-bool tort_byte_factors_usual(const float *factors, int64_t count) {
+bool tort_byte_factors_exact(const float *factors, int64_t count) {
     bool usual = true;
     for (int64_t i = 0; factors && i < count; i++)
         usual = usual && fabsf(factors[i]) >= MIN_FACTOR && fabsf(factors[i]) <= MAX_FACTOR;
@@ -273,8 +273,8 @@ bool tort_byte_factors_usual(const float *factors, int64_t count) {
  * beyond 2^30 saturates too. */
 static bool needs_double(const tort_byte_gemm *g) {
     return g->result == TORT_BYTES_TO_BYTES &&
-           (g->products > TORT_USUAL_PRODUCTS || !tort_byte_factors_usual(g->row_factors, g->m) ||
-            !tort_byte_factors_usual(g->column_factors, g->n));
+           (g->products > TORT_EXACT_PRODUCTS || !tort_byte_factors_exact(g->row_factors, g->m) ||
+            !tort_byte_factors_exact(g->column_factors, g->n));
 }
 
 static int32_t usual_bias(int32_t bias) {

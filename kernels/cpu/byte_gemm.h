@@ -74,10 +74,10 @@ void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint
 tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
 tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
 
-#define TORT_USUAL_PRODUCTS 16000 /* upper limit of products per sum for float requantization */
-/* True if float arithmetic requantizes sums of at most TORT_USUAL_PRODUCTS products exactly with such factors (NULL:
+#define TORT_EXACT_PRODUCTS 16000 /* upper limit of products per sum for float requantization */
+/* True if float arithmetic requantizes sums of at most TORT_EXACT_PRODUCTS products exactly with such factors (NULL:
  * 1); otherwise doubles are needed. */
-bool tort_byte_factors_usual(const float *factors, int64_t count);
+bool tort_byte_factors_exact(const float *factors, int64_t count);
 
 /* Returns the bytes of the buffer of tort_byte_gemm_block, which must be aligned to 64; -1: overflow. */
 int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed);

@@ -113,7 +113,7 @@ static void load_rows(const tree_job *job, int64_t first, int64_t count, int64_t
     const tort_packed_trees *packed = job->packed;
     const tort_tensor *input = &job->call->inputs[0];
     for (int64_t i = 0; i < lanes; i++) {
-        x[TORT_TREE_MIN * lanes + i] = -INFINITY;
+        x[TORT_TREE_ALWAYS * lanes + i] = -INFINITY;
         x[TORT_TREE_NEVER * lanes + i] = NAN;
     }
     for (int64_t i = 0; i < count; i++) {

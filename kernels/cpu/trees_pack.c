@@ -364,7 +364,7 @@ static void write_leaf(tree_writer *w, uint32_t at, int32_t number) {
         memcpy(&value, bits, sizeof value);
     }
     w->records[at] =
-        (tort_tree_record){value, (at & ~1u) << w->packed->bits | (at & 1 ? TORT_TREE_NEVER : TORT_TREE_MIN)};
+        (tort_tree_record){value, (at & ~1u) << w->packed->bits | (at & 1 ? TORT_TREE_NEVER : TORT_TREE_ALWAYS)};
 }
 
 static void write_spot(tree_writer *w, uint32_t at, const tree_spot *spot) {

@@ -12,7 +12,7 @@
 #include "ops/ml/trees.h"
 
 enum { TORT_TREE_LANES = 8 };                                             /* walks side by side */
-enum { TORT_TREE_MIN, TORT_TREE_NEVER, TORT_TREE_COLUMNS };               /* columns that every row has */
+enum { TORT_TREE_ALWAYS, TORT_TREE_NEVER, TORT_TREE_COLUMNS };            /* columns that every row has */
 enum { TORT_TREE_MAX_FEATURES = 1 << 20, TORT_TREE_MAX_NODES = 1 << 30 }; /* limits of the kernel */
 
 typedef struct tort_tree_record {
