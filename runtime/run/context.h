@@ -119,13 +119,12 @@ tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_erro
 tort_status tort_frame_reserve(tort_frame *frame, tort_error *error);
 /* The value of a slot that is not a tensor; NULL: it is a tensor. Borrowed. */
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
+/* The params for a step's kernel. */
+const void *tort_frame_params(const tort_frame *frame, const tort_step *step);
 
 /* run.c: makes the link's device current for the thread; -1: restores the previous one. Cheap if the device does not
  * change: most steps have the same provider. */
 void tort_context_enter(tort_context *context, int32_t link);
-
-/* run.c: the params for a step's kernel. */
-const void *tort_frame_params(const tort_frame *frame, const tort_step *step);
 /* Runs the graph. Its results stay in the frame until the frame's next run. For the main graph buffers in host
  * memory are not filled yet. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,

@@ -222,6 +222,12 @@ const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
     return where->home == TORT_HOME_INPUT ? frame->input_values[where->source] : frame->values[slot];
 }
 
+const void *tort_frame_params(const tort_frame *frame, const tort_step *step) {
+    const tort_unit *unit = &frame->lowered->units[step->node];
+    if (!unit->segment && tort_is_once(frame->lowered, step->node)) return unit->params;
+    return step->dynamic ? frame->params : frame->planned->params + step->params;
+}
+
 /* ---- open, close ------------------------------------------------------------------------------------------------- */
 
 tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lowered *lowered, tort_error *error) {

@@ -40,12 +40,6 @@ static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_
 
 static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
 
-const void *tort_frame_params(const tort_frame *frame, const tort_step *step) {
-    const tort_unit *unit = &frame->lowered->units[step->node];
-    if (!unit->segment && tort_is_once(frame->lowered, step->node)) return unit->params;
-    return step->dynamic ? frame->params : frame->planned->params + step->params;
-}
-
 static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_unit *unit = &frame->lowered->units[step->node];
