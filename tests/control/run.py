@@ -94,7 +94,7 @@ m (bool c, float[1] x) => (float[1] y) {
 # What is run, what goes in, the exit status, and words of the message.
 REFUSED = {
     "endless": (ENDLESS, {"x": models.floats(2)}, ["--trip-limit", "1000"], 5, ["Loop_0", "1000 trips", "trip_limit"]),
-    "changes": (CHANGES, {"n": models.integer(3), "x": models.floats(1)}, [], 5, ["Loop_1", "output 1", "shape in trip 1"]),
+    "changes": (CHANGES, {"n": models.integer(3), "x": models.floats(1)}, [], 5, ["Loop_1", "output 1", "changes in trip 1"]),
     "too_few": (TOO_FEW, {"n": models.integer(3), "x": models.floats(1)}, [], 3, ["Loop_1", "fewer values than the loop carries, 2"]),
     "too_many": (TOO_MANY, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "the node has 2 outputs", "its body makes 1"]),
     "axes": (AXES, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "scan_output_axes has 2", "each of the 1"]),
