@@ -34,14 +34,17 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 
 # ---- what is in the build ---------------------------------------------------------------------------------------------
 
-# What is in the build. OPS: lists of operators (ops/ops.c), of which onnx always is. CPU=plain: the provider cpu with nothing but the
+# What is in the build. OPS: lists of operators (ops/ops.c), of which onnx always is; or a file with one operator a line, as `tinyort
+# inspect MODEL --ops` prints them, for these operators alone and what their fusions make. CPU=plain: the provider cpu with nothing but the
 # plain loops of ops/, no other provider, and all of it as small as it gets. SIMD=v3: of the instruction sets only this one.
 OPS ?= onnx ml microsoft
 CPU ?= fast
 SIMD ?= all
-$(if $(filter-out onnx ml microsoft,$(OPS)),$(error OPS=$(OPS): the lists are onnx, ml and microsoft))
+OPS_FILE := $(if $(filter onnx ml microsoft,$(OPS)),,$(if $(word 2,$(OPS)),,$(wildcard $(OPS))))
+$(if $(OPS_FILE),,$(if $(filter-out onnx ml microsoft,$(OPS)),$(error OPS=$(OPS): expected lists (onnx, ml, microsoft) or a file with one operator a line)))
 $(if $(filter-out fast plain,$(CPU)),$(error CPU=$(CPU): expected fast or plain))
-OPS_DEFINES := $(if $(filter ml,$(OPS)),-DTORT_OPS_ML) $(if $(filter microsoft,$(OPS)),-DTORT_OPS_MICROSOFT)
+OPS_DEFINES := $(if $(OPS_FILE)$(filter ml,$(OPS)),-DTORT_OPS_ML) $(if $(OPS_FILE)$(filter microsoft,$(OPS)),-DTORT_OPS_MICROSOFT) \
+    $(if $(OPS_FILE),-DTORT_OPS_FILE='"$(OPS_FILE)"')
 PLAIN := $(filter plain,$(CPU))
 
 # ---- flags ------------------------------------------------------------------------------------------------------------
@@ -55,7 +58,8 @@ PLAIN := $(filter plain,$(CPU))
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-LEVEL = $(OPT:-O3=$(if $(PLAIN),-Os -ffunction-sections -fdata-sections,-O2 -ftree-vectorize -fno-unroll-loops))
+LEVEL = $(OPT:-O3=$(if $(PLAIN),-Os,-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
+SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph passes plan providers saved)
 SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
@@ -64,8 +68,9 @@ TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L
 PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 # Packed addresses, where the linker can: a tenth of the library is pointers in its tables.
-RELOCATIONS := -Wl,-z,pack-relative-relocs
-LINK_SHARED = $(LINK) -Wl,--gc-sections -Wl,-Bsymbolic-functions $(if $(PLAIN),-Wl$(comma)-z$(comma)noseparate-code) $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
+PACKED := -Wl,-z,pack-relative-relocs
+LINK_SMALL = $(LINK) -Wl,--gc-sections $(if $(PLAIN),-Wl$(comma)-z$(comma)noseparate-code) $(if $(shell $(CC) -shared $(PACKED) -o /dev/null -x c /dev/null 2>&1),,$(PACKED))
+LINK_SHARED = $(LINK_SMALL) -Wl,-Bsymbolic-functions -shared
 COMPILE = $(CCACHE) $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
@@ -449,14 +454,31 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	$(Q)$(CCACHE) $(CXX) $(TORT_CPPFLAGS) $(CPPFLAGS) -std=c++17 $(OPT) $(PREFIX_MAP) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-exceptions \
 	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
-$(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
+$(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT) $(SECTIONS)
 $(OBJ)/kernels/cpu/simd/%.o: private CONTRACT = fast
 # Bytes are the same on every instruction set: an FMA, which not all of them have, would round half-way sums the other way.
 $(SIMD_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o) $(SIMD_DOT_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o): private CONTRACT = off
 ifeq ($(PLAIN),)
-$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os)
-$(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) # through which every byte of a model goes but its weights
+$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os) $(SECTIONS)
+$(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) $(SECTIONS) # through which every byte of a model goes but its weights
 endif
+# With OPS=FILE the rows of other operators leave the preprocessed sources. Warnings are for the sources as they are.
+ifneq ($(OPS_FILE),)
+CHOSEN := $(OBJ)/chosen
+CHOOSABLE_SOURCES := $(filter ops/%,$(LIBRARY_SOURCES)) $(CPU_SOURCES)
+$(CHOSEN): $(OPS_FILE) $(CHOOSABLE_SOURCES) .ci/choose_ops.awk $(OBJ)/flags
+	@mkdir -p $(@D)
+	@echo "  OPS   $(OPS_FILE)"
+	$(Q)for source in $(CHOOSABLE_SOURCES); do $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) -DTORT_OPS_ML -DTORT_OPS_MICROSOFT -std=c11 -E $$source || exit 1; done > $@.i
+	$(Q)awk -v MODE=list -v FILE=$(OPS_FILE) -f .ci/choose_ops.awk $(OPS_FILE) $@.i > $@
+$(CHOOSABLE_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/%.o: %.c $(CHOSEN)
+	@mkdir -p $(@D)
+	@echo "  CC    $< ($(OPS_FILE))"
+	$(Q)$(COMPILE) -E -MT $@ -MF $(@:.o=.d) -o $@.all.i $<
+	$(Q)awk -v MODE=keep -f .ci/choose_ops.awk $(CHOSEN) $@.all.i > $@.i
+	$(Q)$(filter-out -MD -MP,$(COMPILE)) -w -c -o $@ $@.i
+endif
+
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
@@ -465,7 +487,7 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
-$(OBJ)/ops/ops.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
+$(OBJ)/ops/ops.o $(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
 $(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(OBJ)/runtime/providers/providers.o: private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
 # With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
 SEEN ?=

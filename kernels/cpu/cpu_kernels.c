@@ -1,4 +1,4 @@
-/* cpu_kernels.c - the tables of kernels of the provider `cpu` in this build: edit them to shrink a firmware build.
+/* cpu_kernels.c - the tables of kernels of the provider `cpu` in this build; OPS=FILE keeps those of its operators.
  *
  * Fast rows come first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused. A build

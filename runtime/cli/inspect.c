@@ -245,6 +245,14 @@ static void print_operators(const tort_model *model, const summary *s, int width
     cli_table_print(table, stdout, width);
 }
 
+/* The file of make OPS=FILE. */
+static void print_names(const summary *s) {
+    for (int32_t i = 0; i < s->op_kinds; i++) {
+        const tort_node *node = s->ops[i].node;
+        cli_print(stdout, "%s%s%s\n", node->domain, *node->domain ? "." : "", node->op_type);
+    }
+}
+
 /* True if the input may be omitted. Files of IR 3 and older list every weight as an input with a default. */
 static bool is_optional_input(const tort_model *model, const tort_graph_value *value) {
     return value->has_default && model->ir_version >= 4;
@@ -360,6 +368,8 @@ int cli_inspect(cli_options *options) {
         count_parameters(&s, model);
         if (json)
             fill_json(&k, options->operands[0], &s, json);
+        else if (options->ops)
+            print_names(&s);
         else
             print_text(&k, &s, cli_width(stdout, options->width));
         free(s.ops);

@@ -29,6 +29,9 @@ static const struct {
     {OPTION_MISSING, OPTION_JSON, "is for the table: the JSON has every operator"},
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
+    {OPTION_OPS, OPTION_JSON, "is a file for make: the JSON has the operators, too"},
+    {OPTION_OPS, OPTION_SHAPE, "would change nothing: it lists names alone"},
+    {OPTION_OPS, OPTION_WIDTH, "would change nothing: it lists names alone"},
     {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},
     {OPTION_SAVE_PLAN, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
 };

@@ -80,6 +80,8 @@ OPTION(TRIP_LIMIT, "trip-limit", "N", RUNNING, INT64(trip_limit, 1), "maximum tr
 HEADING(AND, "And")
 OPTION(FUSIONS, "fusions", NULL, CLI_CMD_OPS, FLAG(fusions), "list the fusions: which nodes become which operator")
 OPTION(MISSING, "missing", NULL, CLI_CMD_OPS, FLAG(missing), "list the operators that no provider of --ep supports")
+OPTION(OPS, "ops", NULL, CLI_CMD_INSPECT, FLAG(ops),
+       "only the names of its operators, one a line: a file for make OPS=FILE")
 OPTION(WIDTH, "width", "COLUMNS", TABLES, INT32(width, 40),
        "width of tables (default: the terminal's; unlimited in a pipe)")
 OPTION(JSON, "json", NULL, EVERY ^ CLI_CMD_SCHEMA, FLAG(json), "machine-readable output on stdout, after a failure too")

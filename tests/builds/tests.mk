@@ -1,5 +1,5 @@
 # What can be left out of a build: lists of operators (OPS), fast kernels and other providers (CPU=plain), instruction sets (SIMD).
-TESTS += test-plain
+TESTS += test-plain test-mobilenet
 THOROUGH_TESTS += test-builds
 
 PLAIN_BUILD := $(BUILD)/tests/plain
@@ -7,7 +7,13 @@ PLAIN_SIZE ?= 700000
 # Of a folder, and what else is built so.
 smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tinyort $(1)/libtinyort.so
 
-.PHONY: test-plain test-builds
+# What a program with the operators of MobileNetV2 alone has of the library, with the loader.
+MOBILENET_SIZE ?= 310000
+$(BUILD)/firmware: $(OBJ)/tests/builds/firmware.o $(LIBRARY)
+	@echo "  LINK  $@"
+	$(Q)$(LINK_SMALL) -s -o $@ $^ $(LIBRARY_LIBS)
+
+.PHONY: test-plain test-builds test-mobilenet
 ## Build the reference backend alone (CPU=plain OPS=onnx), below 700 kB, and run the digits and ONNX's backend cases of its own domain on it.
 test-plain: $(BUILD)/node-cases/cases.json
 	@$(call smaller_build,$(PLAIN_BUILD),CPU=plain OPS=onnx)
@@ -19,3 +25,7 @@ test-builds:
 	@$(call smaller_build,$(BUILD)/tests/onnx_ml,OPS='onnx ml') && sh tests/builds/test.sh $(BUILD)/tests/onnx_ml
 	@$(call smaller_build,$(BUILD)/tests/onnx_microsoft,OPS='onnx microsoft') && sh tests/builds/test.sh $(BUILD)/tests/onnx_microsoft
 	@$(call smaller_build,$(BUILD)/tests/one_set,SIMD=$(firstword $(SIMD_SETS))) && sh tests/builds/test.sh $(BUILD)/tests/one_set
+
+## Build a program with the operators of a small MobileNetV2 alone (OPS=FILE, CPU=plain), below 310 kB, and compare its scores with the full build's.
+test-mobilenet: $(TINYORT)
+	@MAKE="$(MAKE)" sh tests/builds/mobilenet.sh $(TINYORT) $(BUILD)/tests/mobilenet $(VENV)/bin/python $(if $(filter -O3 -g1x86_64,$(OPT)$(SANITIZE)$(MACHINE)),$(MOBILENET_SIZE))

@@ -86,6 +86,9 @@ def test_inspect_and_ops(suite, folder):
     suite.check(told["parameters"] == 15338, "parameters of digits.onnx")
     macs = 64 * 16 * 9 + 16 * 32 * 16 * 9 + 4 * 32 * 32 * 9 + 128 * 10
     suite.check(told["flops"] == 2 * macs, f"FLOPs of digits.onnx: {told['flops']}, counted by hand {2 * macs}")
+    names = suite.expect(0, "", "inspect", DIGITS, "--ops").out.split()
+    suite.check(sorted(names) == sorted(entry["op"] for entry in told["operators"]), f"--ops lists each operator once: {names}")
+    suite.expect(2, "lists names alone", "inspect", DIGITS, "--ops", "--width", "80")
     by_symbol = suite.run("inspect", DIGITS, "--json", "--shape", "N=1").json()
     suite.check(by_symbol["flops"] == 2 * macs, "FLOPs with the size of a dimension by its name")
     open_shape = suite.run("inspect", DIGITS, "--json").json()
