@@ -11,6 +11,9 @@ const char tort_code_bound[] =
 const char tort_code_clamp[] =
 #include "kernels/firmware/code/clamp.inc"
     ;
+const char tort_code_clip[] =
+#include "kernels/firmware/code/clip.inc"
+    ;
 const char tort_code_conv[] =
 #include "kernels/firmware/code/conv.inc"
     ;

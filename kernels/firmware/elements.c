@@ -1,9 +1,11 @@
-/* elements.c - Relu, Softmax, and pairs of operands that broadcast. */
-#include "ops/elementwise.h"
+/* elements.c - Relu, Clip, Softmax, and pairs of operands that broadcast. */
+#include "ops/activation.h"
 #include "kernels/firmware/code/bound.h"
+#include "kernels/firmware/code/clip.h"
 #include "kernels/firmware/code/pair.h"
 #include "kernels/firmware/code/softmax.h"
 #include "kernels/firmware/firmware.h"
+#include "ops/elementwise.h"
 #include "ops/softmax.h"
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
@@ -53,7 +55,7 @@ static tort_status emit_pair(tort_emit *emit) {
                                                     &shape.operation, 2, NULL, 0});
 }
 
-/* ---- Relu -------------------------------------------------------------------------------------------------------- */
+/* ---- Relu and Clip ----------------------------------------------------------------------------------------------- */
 
 static const float relu[2] = {0.0f, INFINITY};
 
@@ -71,6 +73,26 @@ static tort_status emit_relu(tort_emit *emit) {
     emit->code[0] = tort_code_clamp;
     emit->code[1] = tort_code_bound;
     return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_bound", "count", &shape.count, 1, relu, 2});
+}
+
+static tort_status run_clip(const tort_call *call) {
+    const tinyort_clip_shape shape = {(int32_t)tort_count(&call->outputs[0])};
+    const tort_clip *p = call->params;
+    tinyort_clip(&shape, call->inputs[0].data, tort_firmware_input(call, 1), tort_firmware_input(call, 2),
+                 call->outputs[0].data, p->low, p->high);
+    return TORT_OK;
+}
+
+static tort_status emit_clip(tort_emit *emit) {
+    const tort_clip *p = emit->node->params;
+    const float bounds[2] = {p->low, p->high};
+    tort_tensor y;
+    if (!tort_info_tensor(&emit->node->outputs[0], &y))
+        return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
+    const tinyort_clip_shape shape = {(int32_t)tort_count(&y)};
+    emit->code[0] = tort_code_clamp;
+    emit->code[1] = tort_code_clip;
+    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_clip", "count", &shape.count, 3, bounds, 2});
 }
 
 /* ---- Softmax ----------------------------------------------------------------------------------------------------- */
@@ -111,6 +133,13 @@ const tort_kernel tort_firmware_elements[] = {
      .claim = tort_firmware_claim_float,
      .run = run_relu,
      .emit = emit_relu,
+     .in_place = 1},
+    {.domain = "",
+     .op = "Clip",
+     .name = "clip",
+     .claim = tort_firmware_claim_float,
+     .run = run_clip,
+     .emit = emit_clip,
      .in_place = 1},
     {.domain = "",
      .op = "Softmax",

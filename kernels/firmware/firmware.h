@@ -15,8 +15,8 @@
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
 
 /* The headers of kernels/firmware/code as text, without their preprocessor lines. */
-extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_conv[], tort_code_gemm[],
-    tort_code_max_pool[], tort_code_pair[], tort_code_softmax[];
+extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
+    tort_code_gemm[], tort_code_max_pool[], tort_code_pair[], tort_code_softmax[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
