@@ -1,7 +1,8 @@
 # The build of tinyort: `make` builds, `make demo` shows the main job, `make test` tests, `make help` lists the rest.
 #
 # How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/,
-# ops/ with its folders, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in
+# ops/ with its folders, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/, with
+# runtime/compile/ and kernels/firmware/. Objects lie in
 # $(BUILD)/obj and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a
 # file tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way
 # of its own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by .ci/setup.sh alone: `make` says
@@ -91,7 +92,10 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard kernels/cpu/*.c))
 CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
-CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c)
+# Code for firmware is in the command line alone, so that the library stays small: its provider, and what prints files.
+FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/compile/*.c)
+FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
+CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
@@ -281,7 +285,7 @@ size: $(SHARED)
 
 .PHONY: check-layers
 ## Prove from #include lines, and from the symbols of the objects, that dependencies point one way: loader -> runtime <- ops <- kernels.
-check-layers: $(filter $(OBJ)/runtime/%,$(LIBRARY_OBJECTS))
+check-layers: $(filter $(OBJ)/runtime/%,$(LIBRARY_OBJECTS)) $(patsubst %.c,$(OBJ)/%.o,$(filter runtime/%,$(FIRMWARE_SOURCES)))
 	@.ci/check_layers.sh . $(OBJ)
 
 .PHONY: check-sizes
@@ -424,6 +428,12 @@ $(OBJ)/runtime/cli/schema.inc: runtime/cli/schema.json
 	@mkdir -p $(@D)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
+
+# The functions of the firmware's kernels as C strings, without lines of the preprocessor.
+$(OBJ)/kernels/firmware/code/%.inc: kernels/firmware/code/%.h
+	@mkdir -p $(@D)
+	$(Q)sed '/^#/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+$(OBJ)/kernels/firmware/code.o: $(FIRMWARE_CODE:%.h=$(OBJ)/%.inc)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)

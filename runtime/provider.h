@@ -134,6 +134,18 @@ typedef struct tort_fit {
     tort_error *error;
 } tort_fit;
 
+/* Arguments and results of emit, which prints the C statement that does the work of run for one step, with its shapes
+ * as constants: `tinyort compile` makes firmware of these statements. */
+typedef struct tort_emit {
+    const tort_node_view *node; /* shapes and params as for size: concrete */
+    /* C expressions, by operand of the node: pointers such as "in0", "digits_w3", "values + 288"; "NULL": absent. */
+    const char *const *inputs, *const *outputs;
+    char call[1600]; /* to fill: the statement, with its ';' */
+    /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
+    const char *code[4];
+    tort_error *error;
+} tort_emit;
+
 /* Use of a kernel row in segments: nodes that tort_provider.segments compiles together. An alias (Identity, Reshape),
  * which the executor would do otherwise, is only claimed for segments. */
 typedef enum tort_in_segment {
@@ -205,6 +217,9 @@ typedef struct tort_kernel {
          * then it needs no neighbour. NULL: no. */
         bool (*alone)(const tort_node_view *node);
     } layout;
+
+    /* Prints the C statement of a step; pure. NULL: the kernel cannot be compiled into firmware. */
+    tort_status (*emit)(tort_emit *emit);
 
     /* Set by the core, see tort_provider.widening: the row that this one runs for other types; NULL: none. */
     const struct tort_kernel *of;

@@ -24,6 +24,7 @@ int cli_ops(cli_options *options);
 int cli_test(cli_options *options);
 int cli_compare(cli_options *options);
 int cli_bench(cli_options *options);
+int cli_compile(cli_options *options);
 int cli_version(cli_options *options);
 int cli_schema(cli_options *options);
 

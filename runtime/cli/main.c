@@ -19,6 +19,8 @@ static const cli_command commands[] = {
     {"compare", CLI_CMD_COMPARE, "MODEL", "Runs a model on two chains (--ep A --ep B): the first node that differs.",
      cli_compare},
     {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model; Ctrl-C ends it early.", cli_bench},
+    {"compile", CLI_CMD_COMPILE, "MODEL", "Writes a model as C99 files for firmware, which need no library.",
+     cli_compile},
     {"version", CLI_CMD_VERSION, "", "Describes this build: commit, compiler, instruction sets, opsets.", cli_version},
     {"schema", CLI_CMD_SCHEMA, "", "Prints the JSON schema of the output of every command with --json.", cli_schema},
 };

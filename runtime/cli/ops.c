@@ -65,11 +65,12 @@ static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *
 }
 
 /* Finds the chain's providers; without a chain, those built into the program. A simulated device is not among them, as
- * it has the kernels of the device that it simulates. */
+ * it has the kernels of the device that it simulates; nor is code for firmware, with which nobody runs models here. */
 static tort_status find_providers(cli_ops_rows *ops, const cli_options *options, tort_error *error) {
     if (options->chains.count) return find_chain(ops, options->chains.items[0], error);
     for (const tort_provider *const *row = tort_providers; *row; row++)
-        if (!(*row)->load && ops->provider_count < CLI_MAX_PROVIDERS) ops->providers[ops->provider_count++] = *row;
+        if (!(*row)->load && strcmp((*row)->name, "firmware") != 0 && ops->provider_count < CLI_MAX_PROVIDERS)
+            ops->providers[ops->provider_count++] = *row;
     return TORT_OK;
 }
 

@@ -16,14 +16,15 @@ OPTION(ALLOW, "allow", "OP,...", PLACING, TEXT(allow), "operators that --strict 
 OPTION(PIN, "pin", "NODE=EP", PLACING, TEXTS(pins), "put a node, by name or as '#12', on this provider (repeatable)")
 OPTION(BIND, "bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH, TEXTS(bindings),
        "keep an input or output ('*': all) in this provider's memory (repeatable)")
-OPTION(NO_FUSION, "no-fusion", "[=NAME,...]", PLACING, TEXT(no_fusion),
+OPTION(NO_FUSION, "no-fusion", "[=NAME,...]", PLACING | CLI_CMD_COMPILE, TEXT(no_fusion),
        "fuse no nodes, or not by these fusions ('tinyort ops --fusions')")
 OPTION(STEP_BY_STEP, "step-by-step", NULL, RUNNING, FLAG(step_by_step),
        "wait for the device after every step, so that an error names its node")
 HEADING(INPUTS, "Inputs")
 OPTION(INPUT, "input", "[NAME=]FILE", RUNNING, TEXTS(inputs),
        ".npy .npz .pb .raw .png .jpg, by name or in the model's order (repeatable)")
-OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT, VALUE(cli_read_shapes, cli_shapes, fixed),
+OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | CLI_CMD_COMPILE,
+       VALUE(cli_read_shapes, cli_shapes, fixed),
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")
 OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE(cli_read_shapes, cli_shapes, max),
        "upper bound of a dimension or shape: memory is allocated once (repeatable)")
@@ -60,6 +61,10 @@ HEADING(OUTPUTS, "Outputs")
 OPTION(SAVE, "save", "DIR", CLI_CMD_RUN, TEXT(save), "write output_0.npy, output_1.npy ...")
 OPTION(SAVE_PLAN, "save", "FILE", CLI_CMD_PLAN, TEXT(save_plan),
        "write the plan with its packed weights, for tinyort run --plan FILE")
+OPTION(OUTPUT, "output", "DIR", CLI_CMD_COMPILE, TEXT(output), "write the files there; also -o DIR")
+OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
+OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
+       "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
 OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "show the K largest elements of the first output")
 OPTION(LABELS, "labels", "FILE", CLI_CMD_RUN, TEXT(labels), "names of classes for --top, one per line")

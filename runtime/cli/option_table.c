@@ -9,7 +9,7 @@
 #define PLANNING (CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_COMPARE | CLI_CMD_BENCH)
 #define PLACING (PLANNING | CLI_CMD_TEST)
 #define RUNNING (CLI_CMD_RUN | CLI_CMD_COMPARE | CLI_CMD_BENCH)
-#define LOADING (PLACING | CLI_CMD_INSPECT)
+#define LOADING (PLACING | CLI_CMD_INSPECT | CLI_CMD_COMPILE)
 #define TABLES (CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_INSPECT | CLI_CMD_OPS | CLI_CMD_PROVIDERS)
 #define EVERY 0xffffffffu
 
@@ -52,6 +52,7 @@ static const struct {
     {"cpu", "spin", "spin=1000         microseconds that idle threads spin for work (default 200)"},
     {"cpu", "isa", "isa=v3            v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
     {"cpu", "mem_limit", "mem_limit=2G      limit of weights and values in bytes (default: values 8G)"},
+    {"firmware", "target", "target=generic    code for any C99 compiler (default; no other yet)"},
 };
 
 static bool has_key(const char *provider, const char *key) {
@@ -62,13 +63,13 @@ static bool has_key(const char *provider, const char *key) {
     return false;
 }
 
-/* Prints the providers' options on one line: "cuda: device= mem_limit=; cpu: threads=". */
+/* Prints the options of providers that run models here, on one line: "cuda: device= mem_limit=; cpu: threads=". */
 static void print_provider_keys(void) {
     const char *before = "";
     cli_print(stdout, "Providers:");
     for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++) {
         const char *provider = provider_options[i].provider;
-        if (!has_key(provider, provider_options[i].key)) continue;
+        if (!has_key(provider, provider_options[i].key) || !strcmp(provider, "firmware")) continue;
         if (strcmp(provider, before) != 0) cli_print(stdout, "%s %s:", *before ? ";" : "", provider);
         cli_print(stdout, " %s=", provider_options[i].key);
         before = provider;

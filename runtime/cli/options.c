@@ -106,12 +106,13 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
                                   tort_error *error) {
     struct option accepted[OPTION_COUNT + 1];
     long_options(command, accepted);
+    const bool compiles = command->bit == CLI_CMD_COMPILE; /* with -o, as compilers have it */
     opterr = 0;
     for (;;) {
-        int found = getopt_long(argc, argv, ":h", accepted, NULL);
+        int found = getopt_long(argc, argv, compiles ? ":ho:" : ":h", accepted, NULL);
         if (found == -1) break;
         if (found == ':') {
-            const cli_option_row *row = &cli_option_table[optopt - 256];
+            const cli_option_row *row = &cli_option_table[optopt == 'o' ? OPTION_OUTPUT : optopt - 256];
             return tort_fail(error, TORT_E_USAGE, "--%s needs a value: --%s %s; 'tinyort %s --help' says more",
                              row->name, row->name, row->value, command->name);
         }
@@ -119,7 +120,8 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
             return tort_fail(error, TORT_E_USAGE, "there is no option -%c; 'tinyort %s --help' lists them", optopt,
                              command->name);
         if (found == '?') return unknown_option(command, argv[optind - 1], error);
-        tort_status status = apply(options, &cli_option_table[found == 'h' ? OPTION_HELP : found - 256], optarg, error);
+        const int id = found == 'h' ? OPTION_HELP : found == 'o' ? OPTION_OUTPUT : found - 256;
+        tort_status status = apply(options, &cli_option_table[id], optarg, error);
         if (status) return status;
     }
     options->operands = argv + optind; /* getopt_long has moved them behind the options */

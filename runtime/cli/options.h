@@ -16,7 +16,8 @@ enum {
     CLI_CMD_COMPARE = 1u << 6,
     CLI_CMD_BENCH = 1u << 7,
     CLI_CMD_VERSION = 1u << 8,
-    CLI_CMD_SCHEMA = 1u << 9
+    CLI_CMD_SCHEMA = 1u << 9,
+    CLI_CMD_COMPILE = 1u << 10
 };
 
 /* Words of --format and --layout, as cli_read_word numbers them; 0: not given. */
@@ -85,6 +86,8 @@ typedef struct cli_options {
     int32_t range_count;
     cli_image_options image;
     const char *save, *save_plan;
+    const char *output, *name; /* of compile; NULL: not given */
+    bool main;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
     int32_t top;

@@ -5,6 +5,10 @@
 
 extern const tort_provider tort_provider_cpu;
 
+/* In the command line alone, which links its objects: where it is missing its address is NULL, and ends the list. The
+ * library stays without it, and an application that wants it links kernels/firmware/ and names it in its options. */
+extern const tort_provider tort_provider_firmware __attribute__((weak, visibility("hidden")));
+
 #ifndef TORT_CPU_PLAIN
 /* With a CUDA compiler the file is compiled twice, with and without TORT_CUDA: see the Makefile. */
 #ifdef TORT_CUDA
@@ -35,5 +39,6 @@ const tort_provider *const tort_providers[] = {
     &tort_provider_cpu,
     &cudasim,
 #endif
+    &tort_provider_firmware,
     NULL,
 };

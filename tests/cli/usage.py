@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from suite import DIGITS, SEVEN, floats, save_model, tensor, weight
 
-COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "version")
+COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "compile", "version")
 
 
 def test_usage(suite, folder):

@@ -151,3 +151,13 @@ tort_status cli_new_file_end(cli_new_file *file, tort_status status, tort_error 
     *file = (cli_new_file){0};
     return status;
 }
+
+tort_status cli_write_file(const char *folder, const char *name, const void *bytes, size_t size, tort_error *error) {
+    cli_new_file file = cli_new_file_begin(folder, name);
+    FILE *stream = fopen(file.unfinished, "wb");
+    bool written = stream && fwrite(bytes, 1, size, stream) == size;
+    if (stream && fclose(stream) != 0) written = false;
+    const tort_status status =
+        written ? TORT_OK : tort_fail(error, TORT_E_RUN, "cannot write '%s': %s", file.path, strerror(errno));
+    return cli_new_file_end(&file, status, error);
+}

@@ -26,5 +26,7 @@ cli_new_file cli_new_file_begin(const char *folder, const char *name);
 /* Renames the file to its final name, or removes it after a failure; returns status, or that of the renaming. Frees
  * *file. */
 tort_status cli_new_file_end(cli_new_file *file, tort_status status, tort_error *error);
+/* Writes a new file of these bytes. */
+tort_status cli_write_file(const char *folder, const char *name, const void *bytes, size_t size, tort_error *error);
 
 #endif

@@ -1,0 +1,27 @@
+/* softmax.h - the softmax of `outer` times `inner` lanes of `length` elements, which are `inner` apart. */
+#ifndef TORT_FIRMWARE_CODE_SOFTMAX_H
+#define TORT_FIRMWARE_CODE_SOFTMAX_H
+
+#include <math.h>
+#include <stdint.h>
+
+typedef struct tinyort_softmax_shape {
+    int32_t outer, length, inner;
+} tinyort_softmax_shape;
+
+static void tinyort_softmax(const tinyort_softmax_shape *s, const float *x, float *y) {
+    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
+        const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
+        const int32_t end = first + s->length * s->inner;
+        float most = x[first], sum = 0.0f;
+        for (int32_t i = first; i < end; i += s->inner)
+            if (x[i] > most) most = x[i];
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] = expf(x[i] - most);
+            sum += y[i];
+        }
+        for (int32_t i = first; i < end; i += s->inner) y[i] /= sum;
+    }
+}
+
+#endif

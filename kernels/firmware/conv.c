@@ -1,0 +1,67 @@
+/* conv.c - Conv and FusedConv over one or two axes; one axis runs as the second of two. */
+#include "ops/conv.h"
+#include "kernels/firmware/code/conv.h"
+#include "kernels/firmware/window.h"
+
+static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    tort_verdict verdict = tort_firmware_claim_float(target, node);
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_window(&p->window);
+    return verdict.code == TORT_YES ? tort_firmware_claim_bounds(&p->epilogue) : verdict;
+}
+
+#define MEMBERS                                                                                                        \
+    "batch channels height width filters groups out_h out_w kernel_h kernel_w stride_h stride_w dilation_h "           \
+    "dilation_w top left"
+
+static tinyort_conv_shape shape_of(const tort_conv_params *p, float *bounds) {
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
+    return (tinyort_conv_shape){
+        .batch = (int32_t)p->batch,
+        .channels = (int32_t)p->channels,
+        .height = w.input[0],
+        .width = w.input[1],
+        .filters = (int32_t)p->filters,
+        .groups = (int32_t)p->group,
+        .out_h = w.output[0],
+        .out_w = w.output[1],
+        .kernel_h = w.kernel[0],
+        .kernel_w = w.kernel[1],
+        .stride_h = w.stride[0],
+        .stride_w = w.stride[1],
+        .dilation_h = w.dilation[0],
+        .dilation_w = w.dilation[1],
+        .top = w.begin[0],
+        .left = w.begin[1],
+    };
+}
+
+static tort_status run_conv(const tort_call *call) {
+    float bounds[2];
+    const tinyort_conv_shape shape = shape_of(call->params, bounds);
+    if (!tort_count(&call->outputs[0])) return TORT_OK;
+    tinyort_conv(&shape, call->inputs[0].data, call->inputs[1].data, tort_firmware_input(call, 2),
+                 tort_firmware_input(call, 3), call->outputs[0].data, bounds[0], bounds[1]);
+    return TORT_OK;
+}
+
+static tort_status emit_conv(tort_emit *emit) {
+    float bounds[2];
+    const tinyort_conv_shape shape = shape_of(emit->node->params, bounds);
+    emit->code[0] = tort_code_clamp;
+    emit->code[1] = tort_code_conv;
+    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_conv", MEMBERS, &shape.batch, 4, bounds, 2});
+}
+
+#define ROW(domain_, op_, in_place_)                                                                                   \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv", .claim = claim_conv, .run = run_conv, .emit = emit_conv,         \
+        .in_place = in_place_                                                                                          \
+    }
+
+const tort_kernel tort_firmware_conv[] = {
+    ROW("", "Conv", 0),
+    ROW("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    {.op = NULL},
+};

@@ -1,0 +1,151 @@
+/* elements.c - Relu, Clip, Softmax, and pairs of operands that broadcast. */
+#include "ops/activation.h"
+#include "kernels/firmware/code/bound.h"
+#include "kernels/firmware/code/clip.h"
+#include "kernels/firmware/code/pair.h"
+#include "kernels/firmware/code/softmax.h"
+#include "kernels/firmware/firmware.h"
+#include "ops/elementwise.h"
+#include "ops/softmax.h"
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+enum { AXES = 4 };
+
+static tort_verdict claim_pair(const tort_target *target, const tort_node_view *node) {
+    const tort_binary *p = node->params;
+    if (node->outputs[0].rank < 0 || node->outputs[0].rank > AXES)
+        return tort_no(TORT_NO_SHAPE, "reshape its inputs", "is for at most %d axes, its output has %d", AXES,
+                       (int)node->outputs[0].rank);
+    if (p->trailing > 0)
+        return tort_no(TORT_NO_OPSET, "convert the model to opset 7 or later", "attribute axis does not end with B");
+    return tort_firmware_claim_float(target, node);
+}
+
+static tinyort_pair_shape pair_of(int32_t operation, const tort_tensor *y, const tort_tensor *inputs) {
+    const tort_loop loop = tort_loop_broadcast(y, inputs, 2);
+    int32_t values[3][AXES] = {{1, 1, 1, 1}};
+    for (int32_t i = 0; i < loop.rank; i++) {
+        const int32_t to = i + AXES - loop.rank;
+        values[0][to] = (int32_t)loop.dims[i];
+        values[1][to] = (int32_t)loop.strides[0][i];
+        values[2][to] = (int32_t)loop.strides[1][i];
+    }
+    const int32_t *d = values[0], *a = values[1], *b = values[2];
+    return (tinyort_pair_shape){operation, d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]};
+}
+
+static tort_status run_pair(const tort_call *call) {
+    if (!tort_count(&call->outputs[0])) return TORT_OK;
+    const tinyort_pair_shape shape = pair_of(call->kernel->variant, &call->outputs[0], call->inputs);
+    tinyort_pair(&shape, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status emit_pair(tort_emit *emit) {
+    const tort_node_view *node = emit->node;
+    tort_tensor inputs[2], y;
+    if (!tort_info_tensor(&node->inputs[0], &inputs[0]) || !tort_info_tensor(&node->inputs[1], &inputs[1]) ||
+        !tort_info_tensor(&node->outputs[0], &y))
+        return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
+    const tinyort_pair_shape shape = pair_of(node->kernel->variant, &y, inputs);
+    emit->code[0] = tort_code_pair;
+    return tort_firmware_emit(emit,
+                              &(tort_firmware_call){"tinyort_pair", "operation d0 d1 d2 d3 a0 a1 a2 a3 b0 b1 b2 b3",
+                                                    &shape.operation, 2, NULL, 0});
+}
+
+/* ---- Relu and Clip ----------------------------------------------------------------------------------------------- */
+
+static const float relu[2] = {0.0f, INFINITY};
+
+static tort_status run_relu(const tort_call *call) {
+    const tinyort_bound_shape shape = {(int32_t)tort_count(&call->outputs[0])};
+    tinyort_bound(&shape, call->inputs[0].data, call->outputs[0].data, relu[0], relu[1]);
+    return TORT_OK;
+}
+
+static tort_status emit_relu(tort_emit *emit) {
+    tort_tensor y;
+    if (!tort_info_tensor(&emit->node->outputs[0], &y))
+        return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
+    const tinyort_bound_shape shape = {(int32_t)tort_count(&y)};
+    emit->code[0] = tort_code_clamp;
+    emit->code[1] = tort_code_bound;
+    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_bound", "count", &shape.count, 1, relu, 2});
+}
+
+static tort_status run_clip(const tort_call *call) {
+    const tinyort_clip_shape shape = {(int32_t)tort_count(&call->outputs[0])};
+    const tort_clip *p = call->params;
+    tinyort_clip(&shape, call->inputs[0].data, tort_firmware_input(call, 1), tort_firmware_input(call, 2),
+                 call->outputs[0].data, p->low, p->high);
+    return TORT_OK;
+}
+
+static tort_status emit_clip(tort_emit *emit) {
+    const tort_clip *p = emit->node->params;
+    const float bounds[2] = {p->low, p->high};
+    tort_tensor y;
+    if (!tort_info_tensor(&emit->node->outputs[0], &y))
+        return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
+    const tinyort_clip_shape shape = {(int32_t)tort_count(&y)};
+    emit->code[0] = tort_code_clamp;
+    emit->code[1] = tort_code_clip;
+    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_clip", "count", &shape.count, 3, bounds, 2});
+}
+
+/* ---- Softmax ----------------------------------------------------------------------------------------------------- */
+
+static tinyort_softmax_shape softmax_of(const tort_softmax_params *p) {
+    return (tinyort_softmax_shape){(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner};
+}
+
+static tort_status run_softmax(const tort_call *call) {
+    const tinyort_softmax_shape shape = softmax_of(call->params);
+    if (tort_count(&call->outputs[0])) tinyort_softmax(&shape, call->inputs[0].data, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status emit_softmax(tort_emit *emit) {
+    const tinyort_softmax_shape shape = softmax_of(emit->node->params);
+    emit->code[0] = tort_code_softmax;
+    return tort_firmware_emit(emit,
+                              &(tort_firmware_call){"tinyort_softmax", "outer length inner", &shape.outer, 1, NULL, 0});
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define PAIR(op_, variant_)                                                                                            \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = "pair", .claim = claim_pair, .run = run_pair, .emit = emit_pair,              \
+        .variant = variant_, .in_place = 3                                                                             \
+    }
+
+const tort_kernel tort_firmware_elements[] = {
+    PAIR("Add", 0),
+    PAIR("Sub", 1),
+    PAIR("Mul", 2),
+    PAIR("Div", 3),
+    {.domain = "",
+     .op = "Relu",
+     .name = "bound",
+     .claim = tort_firmware_claim_float,
+     .run = run_relu,
+     .emit = emit_relu,
+     .in_place = 1},
+    {.domain = "",
+     .op = "Clip",
+     .name = "clip",
+     .claim = tort_firmware_claim_float,
+     .run = run_clip,
+     .emit = emit_clip,
+     .in_place = 1},
+    {.domain = "",
+     .op = "Softmax",
+     .name = "softmax",
+     .claim = tort_firmware_claim_float,
+     .run = run_softmax,
+     .emit = emit_softmax},
+    {.op = NULL},
+};

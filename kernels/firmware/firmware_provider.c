@@ -1,0 +1,69 @@
+/* firmware_provider.c - the provider `firmware`: plain C99 for one core without an operating system, run on the host.
+ *
+ * Its kernels are the functions of kernels/firmware/code, which `tinyort compile` prints: what is flashed is what was
+ * tested. It opens on every host. Options: target=generic. Read next: conv.c, then runtime/compile/compile.c. */
+#include "kernels/firmware/firmware.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    for (int32_t i = 0; i < node->input_count + node->output_count; i++) {
+        const bool input = i < node->input_count;
+        const int32_t number = input ? i : i - node->input_count;
+        const tort_type type = input ? node->inputs[number].type : node->outputs[number].type;
+        if (type != TORT_FLOAT && type != TORT_UNDEFINED)
+            return tort_no(TORT_NO_TYPE, "export the model in float32", "%s %d is %s, firmware computes in float",
+                           input ? "input" : "output", (int)number, tort_type_name(type));
+    }
+    return tort_yes();
+}
+
+tort_verdict tort_firmware_claim_bounds(const tort_epilogue *epilogue) {
+    if (epilogue->activation == TORT_ACTIVATION_NONE || epilogue->activation == TORT_ACTIVATION_RELU ||
+        epilogue->activation == TORT_ACTIVATION_CLIP)
+        return tort_yes();
+    return tort_no(TORT_NO_ATTR, "", "its activation is not none, relu or clip");
+}
+
+void tort_firmware_bounds(const tort_epilogue *epilogue, float *low, float *high) {
+    *low = epilogue->activation == TORT_ACTIVATION_RELU ? 0.0f : -INFINITY;
+    *high = INFINITY;
+    if (epilogue->activation != TORT_ACTIVATION_CLIP) return;
+    *high = epilogue->beta;
+    *low = epilogue->alpha < epilogue->beta ? epilogue->alpha : epilogue->beta; /* beta where alpha > beta */
+}
+
+/* ---- the provider ------------------------------------------------------------------------------------------------ */
+
+static void firmware_open(const tort_provider_config *config, void **device, tort_target *target,
+                          tort_condition *condition) {
+    const char *name = tort_provider_option_get(config, "target");
+    *device = NULL;
+    *target = (tort_target){.description = "plain C99, one core", .threads = 1, .memory = TORT_FIRMWARE_MEMORY};
+    *condition = (tort_condition){.ready = !name || !strcmp(name, "generic"), .code = "READY"};
+    if (condition->ready) return;
+    snprintf(condition->code, sizeof condition->code, "BAD_OPTION");
+    snprintf(condition->message, sizeof condition->message, "option target is \"%.40s\", the only target is generic",
+             name);
+    snprintf(condition->cure, sizeof condition->cure, "write target=generic, or leave it out");
+}
+
+static const tort_kernel *const tables[] = {tort_firmware_conv, tort_firmware_gemm, tort_firmware_pool,
+                                            tort_firmware_elements, NULL};
+static const char *const option_keys[] = {"target", NULL};
+
+extern const tort_provider tort_provider_firmware;
+const tort_provider tort_provider_firmware = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "firmware",
+    .summary = "plain C99 for firmware, as `tinyort compile` prints it, on the host",
+    .host_memory = true,
+    .kernels = tables,
+    .option_keys = option_keys,
+    .open = firmware_open,
+};

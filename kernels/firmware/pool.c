@@ -1,0 +1,119 @@
+/* pool.c - MaxPool without Indices, AveragePool and their global forms, over one or two axes; and windows. */
+#include "ops/pool.h"
+#include "kernels/firmware/code/average_pool.h"
+#include "kernels/firmware/code/max_pool.h"
+#include "kernels/firmware/window.h"
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+tort_verdict tort_firmware_claim_window(const tort_sliding *sliding) {
+    if (sliding->axes < 1 || sliding->axes > 2)
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)sliding->axes);
+    for (int32_t i = 0; i < sliding->axes; i++)
+        if (sliding->kernel[i] > TORT_FIRMWARE_LIMIT || sliding->strides[i] > TORT_FIRMWARE_LIMIT ||
+            sliding->dilations[i] > TORT_FIRMWARE_LIMIT || tort_sliding_extent(sliding, i) > TORT_FIRMWARE_LIMIT ||
+            sliding->begin[i] > TORT_FIRMWARE_LIMIT || sliding->end[i] > TORT_FIRMWARE_LIMIT)
+            return tort_no(TORT_NO_ATTR, "", "kernel, strides, dilations and pads are at most %d", TORT_FIRMWARE_LIMIT);
+    return tort_yes();
+}
+
+tort_firmware_window tort_firmware_window_of(const tort_sliding *sliding) {
+    tort_firmware_window window = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+    for (int32_t i = 0; i < sliding->axes; i++) {
+        const int32_t to = i + 2 - sliding->axes;
+        window.input[to] = (int32_t)sliding->input[i];
+        window.output[to] = (int32_t)sliding->output[i];
+        window.kernel[to] = (int32_t)sliding->kernel[i];
+        window.stride[to] = (int32_t)sliding->strides[i];
+        window.dilation[to] = (int32_t)sliding->dilations[i];
+        window.begin[to] = (int32_t)sliding->begin[i];
+        window.end[to] = (int32_t)sliding->end[i];
+    }
+    return window;
+}
+
+/* ---- pools ------------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params;
+    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make Indices");
+    if (p->global && (p->window.axes < 1 || p->window.axes > 2))
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
+    const tort_verdict verdict = tort_firmware_claim_float(target, node);
+    return verdict.code == TORT_YES && !p->global ? tort_firmware_claim_window(&p->window) : verdict;
+}
+
+#define MEMBERS                                                                                                        \
+    "planes height width out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w top left bottom right"
+
+static tinyort_average_pool_shape shape_of(const tort_pool_params *p) {
+    tort_sliding sliding = p->window;
+    for (int32_t i = 0; p->global && i < sliding.axes; i++) {
+        sliding.kernel[i] = sliding.input[i];
+        sliding.strides[i] = sliding.dilations[i] = 1;
+        sliding.begin[i] = sliding.end[i] = 0;
+    }
+    const tort_firmware_window w = tort_firmware_window_of(&sliding);
+    return (tinyort_average_pool_shape){
+        .planes = (int32_t)(p->batch * p->channels),
+        .height = w.input[0],
+        .width = w.input[1],
+        .out_h = w.output[0],
+        .out_w = w.output[1],
+        .kernel_h = w.kernel[0],
+        .kernel_w = w.kernel[1],
+        .stride_h = w.stride[0],
+        .stride_w = w.stride[1],
+        .dilation_h = w.dilation[0],
+        .dilation_w = w.dilation[1],
+        .top = w.begin[0],
+        .left = w.begin[1],
+        .bottom = w.end[0],
+        .right = w.end[1],
+        .count_padding = p->count_include_pad,
+    };
+}
+
+/* The struct of an average without its last member. */
+static tinyort_max_pool_shape max_shape_of(const tort_pool_params *p) {
+    const tinyort_average_pool_shape s = shape_of(p);
+    return (tinyort_max_pool_shape){s.planes,     s.height,   s.width,    s.out_h,    s.out_w,
+                                    s.kernel_h,   s.kernel_w, s.stride_h, s.stride_w, s.dilation_h,
+                                    s.dilation_w, s.top,      s.left,     s.bottom,   s.right};
+}
+
+static tort_status run_max_pool(const tort_call *call) {
+    const tinyort_max_pool_shape shape = max_shape_of(call->params);
+    if (tort_count(&call->outputs[0])) tinyort_max_pool(&shape, call->inputs[0].data, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status run_average_pool(const tort_call *call) {
+    const tinyort_average_pool_shape shape = shape_of(call->params);
+    if (tort_count(&call->outputs[0])) tinyort_average_pool(&shape, call->inputs[0].data, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status emit_max_pool(tort_emit *emit) {
+    const tinyort_max_pool_shape shape = max_shape_of(emit->node->params);
+    emit->code[0] = tort_code_max_pool;
+    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_max_pool", MEMBERS, &shape.planes, 1, NULL, 0});
+}
+
+static tort_status emit_average_pool(tort_emit *emit) {
+    const tinyort_average_pool_shape shape = shape_of(emit->node->params);
+    emit->code[0] = tort_code_average_pool;
+    return tort_firmware_emit(
+        emit, &(tort_firmware_call){"tinyort_average_pool", MEMBERS " count_padding", &shape.planes, 1, NULL, 0});
+}
+
+#define ROW(op_, kind)                                                                                                 \
+    { .domain = "", .op = op_, .name = #kind, .claim = claim_pool, .run = run_##kind, .emit = emit_##kind }
+
+const tort_kernel tort_firmware_pool[] = {
+    ROW("MaxPool", max_pool),
+    ROW("GlobalMaxPool", max_pool),
+    ROW("AveragePool", average_pool),
+    ROW("GlobalAveragePool", average_pool),
+    {.op = NULL},
+};

@@ -1,0 +1,105 @@
+/* compile.c - `tinyort compile`: a model as C99 files for firmware. What is printed is decided by runtime/compile/. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/cli/files/whole_file.h"
+#include "runtime/cli/opening.h"
+#include "runtime/cli/report_json.h"
+#include "runtime/compile/compile.h"
+
+typedef struct job {
+    tort_model *model;
+    tort_session *session;
+    tort_compiled compiled;
+    char *name;
+} job;
+
+/* ---- the name ---------------------------------------------------------------------------------------------------- */
+
+/* The file's name as a name of C: "mobile-net.onnx" gives mobile_net. */
+static char *name_of(const char *path) {
+    const char *last = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *dot = strrchr(last, '.');
+    char *name = cli_format("%s%.*s", isdigit((unsigned char)*last) ? "model_" : "",
+                            (int)(dot && dot != last ? (size_t)(dot - last) : strlen(last)), last);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c)) *c = '_';
+    return name;
+}
+
+static tort_status check_name(const char *name, tort_error *error) {
+    enum { LONGEST = 60 };
+    bool fits = *name && !isdigit((unsigned char)*name) && strlen(name) <= LONGEST;
+    for (const char *c = name; *c; c++) fits = fits && (isalnum((unsigned char)*c) || *c == '_');
+    return fits ? TORT_OK
+                : tort_fail(error, TORT_E_USAGE,
+                            "--name: '%s' is not a name of C of up to %d letters, digits and '_', as in --name digits",
+                            name, LONGEST);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static tort_status work(job *j, cli_options *options, tort_error *error) {
+    tort_status status = cli_check_environment(error);
+    if (!status && !options->output)
+        status = tort_fail(error, TORT_E_USAGE, "tell it where to write the files: --output DIR, or -o DIR");
+    j->name = options->name ? cli_format("%s", options->name) : name_of(options->operands[0]);
+    if (!status) status = check_name(j->name, error);
+    if (!status) status = cli_check_folder("--output", options->output, error);
+    if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
+    if (!status) status = cli_check_names(options, j->model, error);
+    if (status) return status;
+    tort_session_options session_options = cli_session_options(options, "firmware");
+    session_options.plan_only = true;
+    status = cli_open_session(j->model, &session_options, &j->session, error);
+    const tort_compile_options how = {.name = j->name, .main = options->main};
+    if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
+    if (!status) status = cli_make_folder("--output", options->output, error);
+    for (int32_t i = 0; !status && i < j->compiled.file_count; i++)
+        status = cli_write_file(options->output, j->compiled.files[i].name, j->compiled.files[i].text,
+                                j->compiled.files[i].length, error);
+    return status;
+}
+
+static void fill_json(const job *j, const cli_options *options, cJSON *json) {
+    const tort_compiled *made = &j->compiled;
+    cli_json_model(json, j->model, cli_model_path(options));
+    cli_json_text(json, "name", j->name);
+    cJSON *files = cJSON_AddArrayToObject(json, "files");
+    for (int32_t i = 0; i < made->file_count; i++) {
+        char *path = cli_format("%s/%s", options->output, made->files[i].name);
+        cJSON_AddItemToArray(files, cJSON_CreateString(path));
+        free(path);
+    }
+    cli_json_number(json, "calls", made->calls);
+    cli_json_number(json, "weight_bytes", (int64_t)made->weight_bytes);
+    cli_json_number(json, "arena_bytes", (int64_t)made->arena_bytes);
+}
+
+static void tell(const job *j, const cli_options *options) {
+    const tort_compiled *made = &j->compiled;
+    cli_print(stdout, "%d calls, weights %llu bytes, arena %llu bytes\n", (int)made->calls,
+              (unsigned long long)made->weight_bytes, (unsigned long long)made->arena_bytes);
+    for (int32_t i = 0; i < made->file_count; i++)
+        cli_print(stdout, "written: %s/%s\n", options->output, made->files[i].name);
+}
+
+int cli_compile(cli_options *options) {
+    job j = {0};
+    tort_error error = {0};
+    const tort_status status = work(&j, options, &error);
+    cJSON *json = cli_json_of(options);
+    if (!status && json)
+        fill_json(&j, options, json);
+    else if (!status)
+        tell(&j, options);
+    const int result =
+        cli_end(options, &(cli_ending){.error = &error, .sessions = &j.session, .session_count = 1, .json = json});
+    tort_compiled_free(&j.compiled);
+    tort_session_free(j.session);
+    tort_model_free(j.model);
+    free(j.name);
+    return result;
+}

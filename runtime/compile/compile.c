@@ -1,0 +1,131 @@
+/* compile.c - turns a planned session into C99 files for firmware (compile.h).
+ *
+ * The statements come from the kernels of the plan (tort_kernel.emit): this room walks steps, slots and constants, and
+ * names no operator. All is text in memory, so that a refusal leaves no file. Read next: steps.c. */
+#include <stdlib.h>
+
+#include "runtime/compile/unit.h"
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* Prints one file; the printer is called with a stream into memory. */
+static tort_status add_file(tort_compile_unit *unit, tort_compiled *out, const char *suffix,
+                            tort_status (*print)(tort_compile_unit *, FILE *)) {
+    tort_compiled_file *made = &out->files[out->file_count];
+    const char *name = *suffix == 'M' ? "" : unit->name; /* a Makefile has a name of its own */
+    const size_t room = strlen(name) + strlen(suffix) + 1;
+    made->name = malloc(room);
+    FILE *file = made->name ? open_memstream(&made->text, &made->length) : NULL;
+    out->file_count++;
+    if (!file) return tort_out_of_memory(unit->error, room);
+    snprintf(made->name, room, "%s%s", name, suffix);
+    const tort_status status = print(unit, file);
+    const bool written = !ferror(file);
+    if (fclose(file) != 0 || !written) return status ? status : tort_out_of_memory(unit->error, made->length);
+    return status;
+}
+
+void tort_compiled_free(tort_compiled *compiled) {
+    for (int32_t i = 0; i < compiled->file_count; i++) {
+        free(compiled->files[i].name);
+        free(compiled->files[i].text);
+    }
+    *compiled = (tort_compiled){0};
+}
+
+static void print_top(const tort_compile_unit *unit, FILE *file) {
+    fprintf(file,
+            "/* %s.c - a model compiled by tinyort %s: plain C99 that needs the math library and memcpy alone.\n *\n",
+            unit->name, TORT_VERSION);
+    fprintf(file,
+            " * Compile it with -std=c99 and -ffp-contract=off: then it gives the same bits as tinyort's provider\n"
+            " * firmware, up to the last bit of the math library's functions. */\n");
+    fprintf(file, "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n", unit->name);
+}
+
+/* The body is printed first, as it tells which functions and weights the file needs. */
+static tort_status print_model(tort_compile_unit *unit, FILE *file) {
+    char *body = NULL;
+    size_t length = 0;
+    FILE *steps = open_memstream(&body, &length);
+    if (!steps) return tort_out_of_memory(unit->error, 0);
+    tort_status status = tort_compile_steps(unit, steps);
+    if (fclose(steps) != 0 && !status) status = tort_out_of_memory(unit->error, length);
+    if (!status) {
+        print_top(unit, file);
+        for (int32_t i = 0; i < unit->code_count; i++) fprintf(file, "%s\n", unit->code[i]);
+        tort_compile_externs(unit, file);
+        fprintf(file, "\n");
+        tort_compile_signature(unit, file);
+        fprintf(file, " {\n    float *const values = (float *)arena;\n    (void)values;\n");
+        for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
+        fprintf(file, "\n%s    return 0;\n}\n", body);
+    }
+    free(body);
+    return status;
+}
+
+static tort_status print_header(tort_compile_unit *unit, FILE *file) {
+    tort_compile_header(unit, file);
+    return TORT_OK;
+}
+
+static tort_status print_program(tort_compile_unit *unit, FILE *file) {
+    tort_compile_program(unit, file);
+    return TORT_OK;
+}
+
+static tort_status print_makefile(tort_compile_unit *unit, FILE *file) {
+    tort_compile_makefile(unit, file);
+    return TORT_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* The first input dimension without a size, for the message. */
+static tort_status open_shape(const tort_lowered *lowered, tort_error *error) {
+    const tort_graph *graph = &lowered->graph;
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        const tort_info *info = &lowered->infos[graph->inputs[i]];
+        if (info->kind == TORT_TENSOR && !tort_shape_known(info))
+            return tort_fail(error, TORT_E_USAGE,
+                             "the shape of input '%s' is not fixed: firmware needs all sizes, add --shape NAME=SIZES",
+                             graph->values[graph->inputs[i]].name);
+    }
+    return tort_fail(error, TORT_E_PLACEMENT, "some shape depends on data: firmware needs all sizes before the run");
+}
+
+static tort_status compile_plan(tort_compile_unit *unit, bool main, tort_compiled *out) {
+    tort_status status = tort_compile_ports(unit);
+    if (!status) status = add_file(unit, out, ".c", print_model);
+    if (!status) status = add_file(unit, out, ".h", print_header);
+    if (!status) status = add_file(unit, out, "_weights.c", tort_compile_weights);
+    if (!status && main) status = add_file(unit, out, "_main.c", print_program);
+    if (!status && main) status = add_file(unit, out, "Makefile", print_makefile);
+    out->calls = unit->calls;
+    out->arena_bytes = unit->plan->arena_bytes[0];
+    out->weight_bytes = unit->weight_bytes;
+    return status;
+}
+
+tort_status tort_compile(tort_session *session, const tort_compile_options *options, tort_compiled *out,
+                         tort_error *error) {
+    tort_lowered *lowered = tort_main_graph(session);
+    *out = (tort_compiled){0};
+    tort_planned *planned = tort_lowered_last_plan(lowered);
+    if (!planned || !planned->plan.complete) {
+        tort_leave_plan(planned);
+        return open_shape(lowered, error);
+    }
+    tort_compile_unit unit = {.session = session,
+                              .lowered = lowered,
+                              .planned = planned,
+                              .plan = &planned->plan,
+                              .name = options->name,
+                              .error = error};
+    tort_arena_init(&unit.arena, &session->account.inner);
+    const tort_status status = compile_plan(&unit, options->main, out);
+    tort_arena_free(&unit.arena);
+    tort_leave_plan(planned);
+    return status;
+}

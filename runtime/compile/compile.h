@@ -1,0 +1,31 @@
+/* compile.h - a planned session as C99 files for firmware, as text. */
+#ifndef TORT_RUNTIME_COMPILE_COMPILE_H
+#define TORT_RUNTIME_COMPILE_COMPILE_H
+
+#include "runtime/tinyort.h"
+
+typedef struct tort_compile_options {
+    const char *name; /* prefix of files and functions: a name of C */
+    bool main;        /* also a program that runs it on files, and its Makefile */
+} tort_compile_options;
+
+typedef struct tort_compiled_file {
+    char *name, *text; /* owned */
+    size_t length;
+} tort_compiled_file;
+
+enum { TORT_COMPILED_FILES = 5 };
+
+typedef struct tort_compiled {
+    tort_compiled_file files[TORT_COMPILED_FILES];
+    int32_t file_count, calls; /* calls: statements of the run */
+    uint64_t arena_bytes, weight_bytes;
+} tort_compiled;
+
+/* Fills *out, which tort_compiled_free frees, even after an error. All shapes must be known. TORT_E_PLACEMENT names the
+ * node that has no form for firmware. */
+tort_status tort_compile(tort_session *session, const tort_compile_options *options, tort_compiled *out,
+                         tort_error *error);
+void tort_compiled_free(tort_compiled *compiled);
+
+#endif

@@ -1,0 +1,134 @@
+/* steps.c - prints the steps of a plan as calls, in their order, and refuses steps that firmware has no form for. */
+#include "runtime/compile/unit.h"
+#include "runtime/lowered/unit_view.h"
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+/* The reason why a step has no form for firmware; NULL: it has one. */
+static const char *refusal_of(const tort_compile_unit *unit, const tort_step *step) {
+    if (step->dynamic) return "its shape depends on data: firmware needs shapes that are known while planning";
+    switch (step->kind) {
+    case TORT_STEP_ALIAS:
+    case TORT_STEP_VIEW: return NULL;
+    case TORT_STEP_COPY: return step->provider < 0 ? NULL : "its input is copied between memories";
+    case TORT_STEP_KERNEL: break;
+    case TORT_STEP_SHAPE: return "it reads a shape during the run: export the model with fixed shapes";
+    case TORT_STEP_CALL: return "it has bodies (control flow), which firmware has no form for: unroll it on export";
+    default: return "it converts between layouts";
+    }
+    if (step->values) return "it takes or makes values that are no tensors";
+    return unit->lowered->units[step->node].kernel->emit ? NULL : "its kernel has no form for firmware";
+}
+
+static tort_status refuse(const tort_compile_unit *unit, const tort_step *step, const char *why) {
+    const tort_status status = tort_fail(unit->error, TORT_E_PLACEMENT, "%s", why);
+    if (step->node >= 0) tort_error_at_unit(unit->error, unit->lowered, step->node);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* Adds sources that are not there yet: texts are static, so their addresses tell. */
+static bool add_code(tort_compile_unit *unit, const char *const *code, int32_t count) {
+    for (int32_t i = 0; i < count && code[i]; i++) {
+        int32_t known = 0;
+        while (known < unit->code_count && unit->code[known] != code[i]) known++;
+        if (known < unit->code_count) continue;
+        if (unit->code_count == TORT_COMPILE_CODES) return false;
+        unit->code[unit->code_count++] = code[i];
+    }
+    return true;
+}
+
+/* Prints the node, and the nodes that were fused into it: "conv1, relu1: FusedConv". */
+static void print_comment(const tort_compile_unit *unit, int32_t index, FILE *file) {
+    const tort_node *node = tort_unit_node(unit->lowered, index);
+    const tort_unit *its = &unit->lowered->units[index];
+    const tort_node *nodes = unit->session->model->graphs[0].nodes;
+    fprintf(file, "    /* ");
+    for (int32_t i = 0; i < its->from_count; i++) {
+        fprintf(file, "%s", i ? ", " : "");
+        tort_compile_name(file, nodes[its->from[i]].name);
+    }
+    if (!its->from_count) tort_compile_name(file, node->name);
+    fprintf(file, ": ");
+    tort_compile_name(file, node->op_type);
+    fprintf(file, " */\n");
+}
+
+static const char **operands_of(tort_compile_unit *unit, const tort_step *step) {
+    const int32_t count = step->input_count + step->output_count;
+    const char **texts = tort_arena_array(&unit->arena, (size_t)count + 1, sizeof *texts);
+    for (int32_t i = 0; texts && i < count; i++) {
+        texts[i] = tort_compile_operand(unit, unit->plan->operands[step->operands + i]);
+        if (!texts[i]) return NULL;
+    }
+    return texts;
+}
+
+static bool makes_nothing(const tort_compile_unit *unit, const tort_step *step) {
+    const int32_t *outputs = unit->plan->operands + step->operands + step->input_count;
+    for (int32_t i = 0; i < step->output_count; i++)
+        if (outputs[i] >= 0 && unit->plan->slots[outputs[i]].bytes) return false;
+    return true;
+}
+
+static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
+    const tort_kernel *kernel = unit->lowered->units[step->node].kernel;
+    tort_unit_view view;
+    tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
+    if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
+    *emit =
+        (tort_emit){.node = &view.node, .inputs = texts, .outputs = texts + step->input_count, .error = unit->error};
+    tort_status status = tort_unit_view_open(&view, unit->lowered, &unit->planned->pass, step->node,
+                                             unit->planned->params + step->params, unit->error);
+    if (!status) status = kernel->emit(emit);
+    if (!status && !add_code(unit, emit->code, (int32_t)(sizeof emit->code / sizeof *emit->code)))
+        status = tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
+    if (status) tort_error_at_unit(unit->error, unit->lowered, step->node);
+    tort_unit_view_close(&view, unit->lowered);
+    if (status) return status;
+    print_comment(unit, step->node, file);
+    fprintf(file, "    %s\n", emit->call);
+    unit->calls++;
+    return TORT_OK;
+}
+
+static void print_copy(tort_compile_unit *unit, const char *to, const char *from, int64_t bytes, FILE *file) {
+    fprintf(file, "    memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
+    unit->calls++;
+}
+
+static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FILE *file) {
+    const char *why = refusal_of(unit, step);
+    if (why) return refuse(unit, step, why);
+    if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(unit, step)) return TORT_OK;
+    const char *const *texts = operands_of(unit, step);
+    if (!texts) return refuse(unit, step, "an operand is not float32 in host memory: firmware computes in float32");
+    if (step->kind == TORT_STEP_KERNEL) return emit_kernel(unit, step, texts, file);
+    print_copy(unit, texts[1], texts[0], unit->plan->slots[unit->plan->operands[step->operands]].bytes, file);
+    return TORT_OK;
+}
+
+/* Outputs whose bytes are shared with other values are in the arena: they are copied at the end. */
+static tort_status print_outputs(tort_compile_unit *unit, FILE *file) {
+    for (int32_t i = 0; i < unit->plan->output_count; i++) {
+        const int32_t owner = tort_plan_owner(unit->plan, unit->plan->output_slots[i]);
+        const char *text = tort_compile_operand(unit, owner);
+        if (!text)
+            return tort_fail(unit->error, TORT_E_PLACEMENT, "output %d is not in host memory: firmware has no other",
+                             (int)i);
+        char to[24];
+        snprintf(to, sizeof to, "out%d", (int)i);
+        if (!unit->direct[owner] && unit->plan->slots[owner].bytes)
+            print_copy(unit, to, text, unit->plan->slots[owner].bytes, file);
+    }
+    return TORT_OK;
+}
+
+tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < unit->plan->step_count; i++)
+        status = print_step(unit, &unit->plan->steps[i], file);
+    return status ? status : print_outputs(unit, file);
+}

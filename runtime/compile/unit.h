@@ -1,0 +1,52 @@
+/* unit.h - what the printers of the files share: the plan, and texts of operands. */
+#ifndef TORT_RUNTIME_COMPILE_UNIT_H
+#define TORT_RUNTIME_COMPILE_UNIT_H
+
+#include <stdio.h>
+
+#include "runtime/compile/compile.h"
+#include "runtime/plan/planned.h"
+
+#define TORT_COMPILE_ALIGN 8 /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
+
+enum { TORT_COMPILE_CODES = 32 };
+
+/* A compilation in progress. */
+typedef struct tort_compile_unit {
+    tort_session *session;
+    tort_lowered *lowered;
+    tort_planned *planned;
+    const tort_plan *plan;
+    const char *name;
+    int32_t *numbers; /* by constant of the session: its number among the weights of the file; -1: none */
+    int32_t *slots;   /* by number: a slot of the weight */
+    int32_t weight_count;
+    uint64_t weight_bytes;
+    const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
+    int32_t code_count, calls;
+    bool *direct; /* by slot: an output that steps write straight into the caller's buffer */
+    tort_arena arena;
+    tort_error *error;
+} tort_compile_unit;
+
+/* operands.c: allocates and fills the members by slot and constant; checks inputs and outputs. */
+tort_status tort_compile_ports(tort_compile_unit *unit);
+/* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or
+ * memory has run out. */
+const char *tort_compile_operand(tort_compile_unit *unit, int32_t slot);
+int64_t tort_compile_elements(const tort_slot *slot);
+/* Prints a name from the model, which may hold anything, for a comment of C. */
+void tort_compile_name(FILE *file, const char *name);
+
+/* steps.c: prints the body of the run; finds code and weights. */
+tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file);
+/* weights.c: print declarations of the arrays, and the arrays. */
+void tort_compile_externs(const tort_compile_unit *unit, FILE *file);
+tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file);
+/* program.c: print the signature of the run, the header, a program that runs the model on files, and its Makefile. */
+void tort_compile_signature(const tort_compile_unit *unit, FILE *file);
+void tort_compile_header(const tort_compile_unit *unit, FILE *file);
+void tort_compile_program(const tort_compile_unit *unit, FILE *file);
+void tort_compile_makefile(const tort_compile_unit *unit, FILE *file);
+
+#endif

@@ -1,0 +1,209 @@
+"""Tests of `tinyort compile`: what it writes is compiled by gcc and clang without a warning, gives the bits of --ep firmware, and needs no library.
+
+Usage: run.py TINYORT, from the root of the tree. Works on models/digits.onnx and on small models made here.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror"]
+NEEDED = {"memcpy", "memset", "memmove", "expf", "_GLOBAL_OFFSET_TABLE_"}  # all that a compiled model may call
+BUILDS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2"), ("gcc", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
+
+
+class Tally:
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, 0, 0
+
+    def check(self, condition, text):
+        self.passed += bool(condition)
+        self.failed += not condition
+        if not condition:
+            print(f"FAILED {text}")
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
+
+
+def floats(name, shape):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def weight(rng, name, *shape):
+    return numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+
+
+def save_model(path, nodes, inputs, outputs, weights=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def network(path):
+    """Grouped, strided, dilated and padded windows, a residual, a clip, averages, and a product that is not transposed."""
+    rng = np.random.default_rng(1)
+    weights = [weight(rng, "w1", 8, 3, 3, 3), weight(rng, "b1", 8), weight(rng, "w2", 8, 1, 3, 5), weight(rng, "w3", 8, 4, 1, 1), weight(rng, "w4", 8, 5), weight(rng, "b4", 5)]
+    weights += [numpy_helper.from_array(np.float32(value), name) for name, value in (("low", 0), ("high", 6))]
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], "first", strides=[2, 1], pads=[1, 0, 0, 2]),
+        helper.make_node("Clip", ["c1", "low", "high"], ["r1"], "six"),
+        helper.make_node("Conv", ["r1", "w2"], ["c2"], "depthwise", group=8, dilations=[1, 2], auto_pad="SAME_UPPER"),
+        helper.make_node("Conv", ["c2", "w3"], ["c3"], "pointwise", group=2),
+        helper.make_node("Add", ["c3", "r1"], ["s"], "skip"),
+        helper.make_node("Relu", ["s"], ["r3"], "relu"),
+        helper.make_node("AveragePool", ["r3"], ["p"], "mean", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
+        helper.make_node("MaxPool", ["p"], ["m"], "most", kernel_shape=[2, 2], pads=[0, 1, 0, 0]),
+        helper.make_node("GlobalAveragePool", ["m"], ["g"], "all"),
+        helper.make_node("Flatten", ["g"], ["f"], "flat"),
+        helper.make_node("Gemm", ["f", "w4", "b4"], ["y"], "dense", alpha=0.5, beta=2.0),
+    ]
+    return save_model(path, nodes, [floats("x", [2, 3, 12, 11])], [floats("y", [2, 5])], weights)
+
+
+def elements(path):
+    """Broadcasts along several axes, an input as output, an output that is read again, a name that ends comments."""
+    rng = np.random.default_rng(2)
+    weights = [weight(rng, "row", 1, 1, 5), weight(rng, "column", 3, 1), weight(rng, "one", 1)]
+    nodes = [
+        helper.make_node("Mul", ["a", "row"], ["m"], "odd */ name ??/"),
+        helper.make_node("Add", ["m", "b"], ["s"], "sum"),
+        helper.make_node("Sub", ["column", "s"], ["d"], "minus"),
+        helper.make_node("Div", ["d", "one"], ["q"], "scale"),
+        helper.make_node("Clip", ["q", "least"], ["c"], "clip"),
+        helper.make_node("Relu", ["c"], ["r"], "relu"),
+        helper.make_node("Reshape", ["a", "flat"], ["same"], "same"),
+    ]
+    weights += [numpy_helper.from_array(np.array([-1], np.int64), "flat"), numpy_helper.from_array(np.float32(-0.5), "least")]
+    return save_model(path, nodes, [floats("a", [2, 3, 5]), floats("b", [2, 1, 1])], [floats("r", None), floats("s", None), floats("same", [30])], weights)
+
+
+def products(path):
+    """Batches of matrices, and a softmax along an inner axis."""
+    rng = np.random.default_rng(3)
+    weights = [weight(rng, "w", 4, 6), weight(rng, "bias", 6)]
+    nodes = [
+        helper.make_node("MatMul", ["a", "w"], ["p"], "project"),
+        helper.make_node("Add", ["p", "bias"], ["h"], "bias"),
+        helper.make_node("MatMul", ["h", "b"], ["s"], "scores"),
+        helper.make_node("Softmax", ["s"], ["y"], "softmax", axis=1),
+    ]
+    return save_model(path, nodes, [floats("a", [2, 3, 4]), floats("b", [2, 6, 7])], [floats("y", [2, 3, 7])], weights)
+
+
+def inputs_of(path, shapes):
+    rng = np.random.default_rng(4)
+    graph = onnx.load(path).graph
+    known = {port.name: [dim.dim_value for dim in port.type.tensor_type.shape.dim] for port in graph.input}
+    return [(name, rng.standard_normal(shapes.get(name, shape)).astype(np.float32)) for name, shape in known.items()]
+
+
+def expected_of(tally, tinyort, model, folder, values):
+    """What --ep firmware gives, every node of it; near to what the cpu's plain loops give."""
+    words = []
+    for name, value in values:
+        np.save(folder / f"{name}.npy", value)
+        words += ["--input", f"{name}={folder / name}.npy"]
+    results = []
+    for chain in ("firmware", "cpu:isa=plain"):
+        done = run(tinyort, "run", model, "--ep", chain, *words, "--save", folder / chain)
+        tally.check(done.returncode == 0, f"{model.name} on {chain}: {done.stderr}")
+        results.append([np.load(path) for path in sorted((folder / chain).glob("output_*.npy"))])
+    for own, other in zip(*results):
+        tally.check(np.allclose(own, other, rtol=1e-4, atol=1e-5), f"{model.name}: firmware is {np.abs(own - other).max()} from cpu")
+    return results[0]
+
+
+def check_build(tally, folder, name, build, raw, expected):
+    compiler, *flags = build
+    where = f"{name} by {' '.join(build)}"
+    made = [folder / f"{part}.c" for part in (f"{name}_main", name, f"{name}_weights")]
+    done = run(compiler, *STRICT, *flags, "-o", folder / "program", *made, "-lm")
+    tally.check(done.returncode == 0 and not done.stderr, f"{where}: {done.stderr[:600]}")
+    done = run(folder / "program", *raw, cwd=folder)
+    tally.check(done.returncode == 0, f"{where}: status {done.returncode}: {done.stderr[:600]}")
+    for i, value in enumerate(expected):
+        path = folder / f"output_{i}.raw"
+        tally.check(path.exists() and path.read_bytes() == value.tobytes(), f"{where}: output {i} has other bits than --ep firmware")
+        path.unlink(missing_ok=True)
+
+
+def check_symbols(tally, folder, name):
+    for part in (name, f"{name}_weights"):
+        run("gcc", *STRICT, "-O2", "-c", folder / f"{part}.c", "-o", folder / f"{part}.o")
+        lines = [line.split() for line in run("nm", folder / f"{part}.o").stdout.splitlines()]
+        foreign = {line[-1] for line in lines if line[-2] == "U"} - NEEDED
+        tally.check(lines and all(symbol.startswith(f"{name}_w") for symbol in foreign), f"{part}.o calls {sorted(foreign)}")
+        changing = [line for line in lines if line[-2] in "BbDdC"]
+        tally.check(not changing, f"{part}.o has variables: {changing}")
+
+
+def check_model(tally, tinyort, model, shapes, folder):
+    name, out = model.stem, folder / "out"
+    fixed = [word for key, shape in shapes.items() for word in ("--shape", f"{key}={'x'.join(map(str, shape))}")]
+    done = run(tinyort, "compile", model, "-o", out, "--main", *fixed)
+    tally.check(done.returncode == 0, f"compile {name}: {done.stderr}")
+    values = inputs_of(model, shapes)
+    expected = expected_of(tally, tinyort, model, folder, values)
+    raw = []
+    for key, value in values:
+        raw.append(folder / f"{key}.raw")
+        raw[-1].write_bytes(value.tobytes())
+    for build in BUILDS:
+        if shutil.which(build[0]):
+            check_build(tally, out, name, build, raw, expected)
+        else:
+            tally.skipped += 1
+            print(f"skipped: {name} by {build[0]} (it is not installed)")
+    check_symbols(tally, out, name)
+    environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
+    done = run("make", "-C", out, "run", f"ARGS={' '.join(map(str, raw))}", env=environment)
+    tally.check(done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes(), f"make run of {name}: {done.stdout}{done.stderr}")
+
+
+def check_refusal(tally, tinyort, model, status, said, out, *arguments):
+    done = run(tinyort, "compile", model, "-o", out, *arguments)
+    told = done.stdout + done.stderr
+    tally.check(done.returncode == status, f"{model}: status {done.returncode}, expected {status}: {told}")
+    tally.check(all(words in told for words in said), f"{model}: says nothing of {said}: {told}")
+    tally.check(not out.exists(), f"{model}: something was written")
+
+
+def check_refusals(tally, tinyort, folder):
+    x, y = floats("x", [1, 4]), floats("y", [1, 4])
+    out = folder / "refused"
+    sine = save_model(folder / "sine.onnx", [helper.make_node("Relu", ["x"], ["h"], "before"), helper.make_node("Sin", ["h"], ["y"], "wave")], [x], [y])
+    check_refusal(tally, tinyort, sine, 4, ["wave", "Sin"], out)
+    cube = save_model(folder / "cube.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"], "cube")], [floats("x", [1, 1, 2, 2, 2])], [floats("y", None)])
+    check_refusal(tally, tinyort, cube, 4, ["cube", "GlobalAveragePool", "spatial axes"], out)
+    whole = helper.make_tensor_value_info("i", TensorProto.INT64, [4])
+    ints = save_model(folder / "ints.onnx", [helper.make_node("Relu", ["x"], ["y"], "relu"), helper.make_node("Flatten", ["i"], ["j"], "flat")], [x, whole], [y, helper.make_tensor_value_info("j", TensorProto.INT64, None)])
+    check_refusal(tally, tinyort, ints, 4, ["'i'", "int64", "float32"], out)
+    check_refusal(tally, tinyort, "models/digits.onnx", 2, ["'image'", "--shape"], out)
+    check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--name", "9"], out, "--shape", "N=1", "--name", "9x")
+
+
+def main():
+    tally, tinyort = Tally(), Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        models = [(Path("models/digits.onnx"), {"image": (1, 1, 8, 8)})]
+        models += [(make(folder / f"{make.__name__}.onnx"), {}) for make in (network, elements, products)]
+        for model, shapes in models:
+            (folder / model.stem).mkdir()
+            check_model(tally, tinyort, model, shapes, folder / model.stem)
+        check_refusals(tally, tinyort, folder)
+    print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
+    sys.exit(1 if tally.failed or not tally.passed else 0)
+
+
+if __name__ == "__main__":
+    main()
