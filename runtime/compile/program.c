@@ -68,9 +68,9 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)plan->arena_bytes[0]);
     fprintf(file, "\n");
     print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
-    fprintf(file, "\n\n");
+    fprintf(file, "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     tort_compile_signature(unit, file);
-    fprintf(file, ";\n\n#endif\n");
+    fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
