@@ -140,7 +140,8 @@ typedef struct tort_emit {
     const tort_node_view *node; /* shapes and params as for size: concrete */
     /* C expressions, by operand of the node: pointers such as "in0", "digits_w3", "values + 288"; "NULL": absent. */
     const char *const *inputs, *const *outputs;
-    char call[1600]; /* to fill: the statement, with its ';' */
+    const char *scratch; /* of the bytes by size; "NULL": none */
+    char call[1600];     /* to fill: the statement, with its ';' */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[4];
     tort_error *error;

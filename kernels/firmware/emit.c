@@ -44,10 +44,10 @@ tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) 
         print(&to, "%s.%.*s = %" PRId32, i ? ", " : "", (int)length, name, call->shape[i]);
         name += length + (name[length] == ' ');
     }
-    print(&to, "}");
+    print(&to, "},\n       "); /* operands stand on a line of their own */
     for (int32_t i = 0; i < call->inputs; i++)
-        print(&to, ", %s", i < emit->node->input_count ? emit->inputs[i] : "NULL");
-    print(&to, ", %s", emit->outputs[0]);
+        print(&to, " %s,", i < emit->node->input_count ? emit->inputs[i] : "NULL");
+    print(&to, " %s", emit->outputs[0]);
     for (int32_t i = 0; i < call->number_count; i++) print_float(&to, call->numbers[i]);
     print(&to, ");");
     if (to.used < sizeof emit->call) return TORT_OK;

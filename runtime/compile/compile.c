@@ -103,7 +103,7 @@ static tort_status compile_plan(tort_compile_unit *unit, bool main, tort_compile
     if (!status && main) status = add_file(unit, out, "_main.c", print_program);
     if (!status && main) status = add_file(unit, out, "Makefile", print_makefile);
     out->calls = unit->calls;
-    out->arena_bytes = unit->plan->arena_bytes[0];
+    out->arena_bytes = unit->arena_bytes;
     out->weight_bytes = unit->weight_bytes;
     return status;
 }

@@ -35,6 +35,20 @@ static void find_direct(tort_compile_unit *unit) {
     }
 }
 
+static void reach(tort_compile_unit *unit, uint64_t end) {
+    if (end > unit->arena_bytes) unit->arena_bytes = end;
+}
+
+/* Bytes of the arena: the plan's without outputs at its end that are written into the caller's buffers. */
+static void find_arena(tort_compile_unit *unit) {
+    const tort_plan *plan = unit->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++)
+        if (plan->slots[i].home == TORT_HOME_ARENA && !plan->slots[i].memory && !unit->direct[i])
+            reach(unit, plan->slots[i].offset + (uint64_t)plan->slots[i].bytes);
+    for (int32_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].scratch_bytes) reach(unit, plan->steps[i].scratch_offset + plan->steps[i].scratch_bytes);
+}
+
 tort_status tort_compile_ports(tort_compile_unit *unit) {
     const tort_plan *plan = unit->plan;
     const size_t constants = (size_t)unit->session->constant_count;
@@ -49,6 +63,7 @@ tort_status tort_compile_ports(tort_compile_unit *unit) {
     for (int32_t i = 0; !status && i < plan->output_count; i++)
         status = check_port(unit, "output", &plan->slots[plan->output_slots[i]]);
     find_direct(unit);
+    find_arena(unit);
     return status;
 }
 
@@ -63,6 +78,11 @@ static int32_t weight_of(tort_compile_unit *unit, int32_t slot) {
     return unit->numbers[constant];
 }
 
+const char *tort_compile_place(tort_compile_unit *unit, uint64_t offset) {
+    if (!offset) return "values";
+    return tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)(offset / sizeof(float)));
+}
+
 const char *tort_compile_operand(tort_compile_unit *unit, int32_t number) {
     const int32_t owner = tort_plan_owner(unit->plan, number);
     if (owner < 0) return "NULL";
@@ -73,5 +93,5 @@ const char *tort_compile_operand(tort_compile_unit *unit, int32_t number) {
         return tort_arena_format(&unit->arena, "%s_w%d", unit->name, (int)weight_of(unit, owner));
     if (slot->home != TORT_HOME_ARENA) return NULL;
     if (unit->direct[owner]) return tort_arena_format(&unit->arena, "out%d", (int)slot->output);
-    return tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)(slot->offset / sizeof(float)));
+    return tort_compile_place(unit, slot->offset);
 }

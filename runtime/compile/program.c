@@ -65,12 +65,12 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     }
     for (int32_t i = 0; i < plan->output_count; i++)
         print_port(unit, file, "OUT", i, unit->lowered->graph.outputs[i], &plan->slots[plan->output_slots[i]]);
-    print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)plan->arena_bytes[0]);
+    print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)unit->arena_bytes);
     fprintf(file, "\n");
     print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
-    fprintf(file, "\n\n");
+    fprintf(file, "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     tort_compile_signature(unit, file);
-    fprintf(file, ";\n\n#endif\n");
+    fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static const char functions[] =
 static void print_buffers(const tort_compile_unit *unit, FILE *file) {
     const tort_plan *plan = unit->plan;
     fprintf(file, "static union {\n    double align;\n    unsigned char bytes[%llu];\n} arena;\n",
-            (unsigned long long)(plan->arena_bytes[0] ? plan->arena_bytes[0] : 1));
+            (unsigned long long)(unit->arena_bytes ? unit->arena_bytes : 1));
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = input_slot(unit, i);
         const long long count = (long long)tort_compile_elements(&slot);

@@ -78,8 +78,14 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
     tort_unit_view view;
     tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
     if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
-    *emit =
-        (tort_emit){.node = &view.node, .inputs = texts, .outputs = texts + step->input_count, .error = unit->error};
+    *emit = (tort_emit){
+        .node = &view.node,
+        .inputs = texts,
+        .outputs = texts + step->input_count,
+        .scratch = step->scratch_bytes ? tort_compile_place(unit, step->scratch_offset) : "NULL",
+        .error = unit->error,
+    };
+    if (!emit->scratch) return tort_out_of_memory(unit->error, 0);
     tort_status status = tort_unit_view_open(&view, unit->lowered, &unit->planned->pass, step->node,
                                              unit->planned->params + step->params, unit->error);
     if (!status) status = kernel->emit(emit);

@@ -21,7 +21,7 @@ typedef struct tort_compile_unit {
     int32_t *numbers; /* by constant of the session: its number among the weights of the file; -1: none */
     int32_t *slots;   /* by number: a slot of the weight */
     int32_t weight_count;
-    uint64_t weight_bytes;
+    uint64_t weight_bytes, arena_bytes;
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
     bool *direct; /* by slot: an output that steps write straight into the caller's buffer */
@@ -34,6 +34,8 @@ tort_status tort_compile_ports(tort_compile_unit *unit);
 /* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or
  * memory has run out. */
 const char *tort_compile_operand(tort_compile_unit *unit, int32_t slot);
+/* The C expression of a place in the arena; NULL: memory has run out. */
+const char *tort_compile_place(tort_compile_unit *unit, uint64_t offset);
 int64_t tort_compile_elements(const tort_slot *slot);
 /* Prints a name from the model, which may hold anything, for a comment of C. */
 void tort_compile_name(FILE *file, const char *name);

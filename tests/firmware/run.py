@@ -99,6 +99,31 @@ def products(path):
     return save_model(path, nodes, [floats("a", [2, 3, 4]), floats("b", [2, 6, 7])], [floats("y", [2, 3, 7])], weights)
 
 
+def ports(path):
+    """An input that nothing reads, outputs that are one value, a constant, another shape of an output, or read again."""
+    weights = [weight(np.random.default_rng(5), "w", 3), numpy_helper.from_array(np.array([3, 2]), "shape")]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["h"], "relu"),
+        helper.make_node("Identity", ["h"], ["i"], "identity"),
+        helper.make_node("Relu", ["w"], ["k"], "constant"),
+        helper.make_node("Reshape", ["h", "shape"], ["t"], "reshape"),
+        helper.make_node("Add", ["h", "h"], ["y"], "add"),
+        helper.make_node("Mul", ["y", "y"], ["q"], "square"),
+    ]
+    return save_model(path, nodes, [floats("x", [2, 3]), floats("unused", [4])], [floats(name, None) for name in "hiktyq"], weights)
+
+
+def line(path):
+    """Windows over one axis, padding that counts, a window at the edge of which some positions are missing."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["h"], "conv", pads=[1, 2], strides=[2]),
+        helper.make_node("MaxPool", ["h"], ["m"], "most", kernel_shape=[2], ceil_mode=1, strides=[2]),
+        helper.make_node("GlobalMaxPool", ["m"], ["g"], "all"),
+        helper.make_node("AveragePool", ["m"], ["a"], "mean", kernel_shape=[3], count_include_pad=1, pads=[1, 1]),
+    ]
+    return save_model(path, nodes, [floats("x", [2, 3, 9])], [floats("g", None), floats("a", None)], [weight(np.random.default_rng(6), "w", 4, 3, 3)])
+
+
 def inputs_of(path, shapes):
     rng = np.random.default_rng(4)
     graph = onnx.load(path).graph
@@ -196,7 +221,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         models = [(Path("models/digits.onnx"), {"image": (1, 1, 8, 8)})]
-        models += [(make(folder / f"{make.__name__}.onnx"), {}) for make in (network, elements, products)]
+        models += [(make(folder / f"{make.__name__}.onnx"), {}) for make in (network, elements, products, ports, line)]
         for model, shapes in models:
             (folder / model.stem).mkdir()
             check_model(tally, tinyort, model, shapes, folder / model.stem)
