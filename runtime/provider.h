@@ -288,8 +288,8 @@ typedef struct tort_provider {
     const char *const *option_keys; /* known option keys; ends with NULL */
     bool host_memory;               /* kernels access host memory: `memory` may be empty */
     bool prepares_in_parallel;      /* kernels of different nodes may prepare at once, with a thread-safe allocator */
-    /* Not NULL: this row is a placeholder for a provider in a shared object. load opens it when it is first named and
-     * returns its vtable, or NULL with the condition filled; the rest of this row is then unused. */
+    /* Opens a provider in a shared object, for which this row is a placeholder, when it is first named: returns its
+     * vtable, or NULL with the condition filled. The rest of the row is then unused. NULL: the row is the provider. */
     const struct tort_provider *(*load)(tort_condition *condition);
 
     /* Describes the target named by text ("sm_87") without accessing a device. NULL: not possible. */
@@ -353,12 +353,12 @@ typedef struct tort_provider {
         void (*note)(void *device, char *text, size_t size); /* why it does not record, or "" */
     } recording;
 
-    /* Not NULL: compiles nodes whose rows allow it (tort_in_segment) together. A kernel as any other, except for its
+    /* Compiles nodes whose rows allow it (tort_in_segment) together; NULL: none. A kernel as any other, except for its
      * view: node->segment is set, params are those of its nodes. `claim` may refuse; `fit` compiles for the shapes of
      * one plan, with which the result is kept; `run` runs the result (call->fitted); `unfit` frees it. domain and op
      * are ignored; host_inputs is 0: all inputs are in the provider's memory, and plain. */
     const tort_kernel *segments;
-    /* Not NULL: runs nodes by rows that refuse them for their types (NO_TYPE), as those of float16 by rows for float.
+    /* Runs nodes by rows that refuse them for their types (NO_TYPE), as float16 by rows for float; NULL: none.
      * Such a row is asked again as a copy with the functions of this one, which find the original in node->kernel->of
      * and call->kernel->of. In reports `name` is appended to the name of the row. Not for rows that keep more between
      * calls than packed weights. */

@@ -529,7 +529,7 @@ typedef struct tort_report_node {
     const char *path;   /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
     const char *name, *op, *domain;
     int32_t since; /* version of the operator */
-    /* Where it runs: a provider of the chain, "host" (a step of the executor), "folded", or NULL: unplaced. */
+    /* Provider of the chain that runs it, "host" (a step of the executor), "folded", or NULL: unplaced. */
     const char *provider, *kernel;
     bool pinned;    /* by an option */
     bool fell_back; /* a provider before the serving one refused it, and it was not pinned away */

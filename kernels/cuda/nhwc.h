@@ -59,11 +59,11 @@ cudaError_t gpu_load_exchange(void);
 cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                               const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_nhwc_conv(void);
-/* One channel and one filter per group; weights are (positions, channels). */
+/* Depthwise convolution: one channel and one filter per group; weights are (positions, channels). */
 cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_nhwc_depthwise(void);
 
-/* As in pool.h; the number of planes is batch times channels. */
+/* Windowed pools with the arguments of pool.h, whose planes are counted over batch and channels. */
 cudaError_t gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y);
 cudaError_t gpu_load_nhwc_pool(void);
 /* Y is in the plain layout, which is the same for a single pixel: the average or maximum of a channel. */

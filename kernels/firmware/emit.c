@@ -1,8 +1,8 @@
 /* emit.c - prints calls of the functions in kernels/firmware/code as C. */
 #include "kernels/firmware/firmware.h"
+#include "runtime/compile/compile.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,18 +23,6 @@ static void __attribute__((format(printf, 2, 3))) print(printer *to, const char 
     to->used += length > 0 ? (size_t)length : size;
 }
 
-/* A float as a constant of C that reads back to the same bits; the sign and payload of a NaN are lost. */
-static void print_float(printer *to, float number) {
-    char text[32];
-    snprintf(text, sizeof text, "%.9g", (double)number);
-    if (isnan(number))
-        print(to, ", NAN");
-    else if (isinf(number))
-        print(to, ", %sINFINITY", number < 0 ? "-" : "");
-    else
-        print(to, ", %s%sf", text, strpbrk(text, ".e") ? "" : ".0");
-}
-
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) {
     printer to = {.emit = emit};
     const char *name = call->members;
@@ -48,7 +36,8 @@ tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) 
     for (int32_t i = 0; i < call->inputs; i++)
         print(&to, " %s,", i < emit->node->input_count ? emit->inputs[i] : "NULL");
     print(&to, " %s", emit->outputs[0]);
-    for (int32_t i = 0; i < call->number_count; i++) print_float(&to, call->numbers[i]);
+    char number[TORT_COMPILE_FLOAT];
+    for (int32_t i = 0; i < call->number_count; i++) print(&to, ", %s", tort_compile_float(call->numbers[i], number));
     print(&to, ");");
     if (to.used < sizeof emit->call) return TORT_OK;
     return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu",

@@ -181,13 +181,13 @@ static int64_t line_length(const tort_heads_params *p) {
 
 static void attend_block(const heads_job *job, int64_t index, char *part) {
     const tort_heads_params *p = job->p;
-    const int64_t length = line_length(p), most = job->loops->max_rows, blocks = (length + most - 1) / most;
-    const int64_t line = index / blocks, from = index % blocks * most, keys = tort_heads_capacity(p) + 1;
+    const int64_t length = line_length(p), max = job->loops->max_rows, blocks = (length + max - 1) / max;
+    const int64_t line = index / blocks, from = index % blocks * max, keys = tort_heads_capacity(p) + 1;
     const int64_t lines = p->queries == 1 ? p->key_heads : p->query_heads;
     heads_block b = {.job = job, .batch = line / lines, .across = p->queries == 1};
     b.head = b.across ? line % lines * length + from : line % lines;
     b.query = b.across ? 0 : from;
-    b.rows = length - from < most ? length - from : most;
+    b.rows = length - from < max ? length - from : max;
     b.buffer = (float *)part;
     b.scores = (float *)(part + job->loops->buffer_bytes);
     b.bias = b.scores + job->loops->score_room;
@@ -219,7 +219,7 @@ static void begin_keys(const heads_job *job, int64_t group, char *part) {
 static void attend_parts(void *arg, int64_t begin, int64_t end) {
     const heads_job *job = arg;
     const tort_heads_params *p = job->p;
-    const int64_t most = job->loops->max_rows, blocks = (line_length(p) + most - 1) / most;
+    const int64_t max = job->loops->max_rows, blocks = (line_length(p) + max - 1) / max;
     const int64_t lines = p->queries == 1 ? 1 : p->query_heads / p->key_heads; /* lines that see the same keys */
     const int64_t count = p->batch * p->key_heads * lines * blocks;
     for (int64_t part = begin; part < end; part++) {
@@ -293,17 +293,17 @@ static void plain_softmax(const float *x, float *y, int64_t count) {
 }
 
 tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
-    const int64_t items = p->batch * p->key_heads, most = 16, keys = tort_heads_capacity(p);
+    const int64_t items = p->batch * p->key_heads, max = 16, keys = tort_heads_capacity(p);
     return (tort_heads_loops){.score = plain_score,
                               .sum = plain_sum,
                               .softmax = plain_softmax,
-                              .parts = (int32_t)(items < 1      ? 1
-                                                 : items < most ? items
-                                                                : most),
-                              .max_rows = most,
-                              .row_room = most,
+                              .parts = (int32_t)(items < 1     ? 1
+                                                 : items < max ? items
+                                                               : max),
+                              .max_rows = max,
+                              .row_room = max,
                               .score_room =
-                                  keys < INT64_MAX / most - TORT_HEADS_STEP ? most * score_stride(keys) : INT64_MAX};
+                                  keys < INT64_MAX / max - TORT_HEADS_STEP ? max * score_stride(keys) : INT64_MAX};
 }
 
 /* Computes rows begin .. end-1 of the projection, one per row of the input. */

@@ -28,4 +28,8 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                          tort_error *error);
 void tort_compiled_free(tort_compiled *compiled);
 
+enum { TORT_COMPILE_FLOAT = 32 }; /* bytes of a number's text */
+/* Writes a constant of C that reads back to the same bits into text, and returns it; a NaN loses sign and payload. */
+char *tort_compile_float(float number, char *text);
+
 #endif

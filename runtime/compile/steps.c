@@ -16,7 +16,7 @@ static const char *refusal_of(const tort_compile_unit *unit, const tort_step *st
     case TORT_STEP_CALL: return "it has bodies (control flow), which firmware has no form for: unroll it on export";
     default: return "it converts between layouts";
     }
-    if (step->values) return "it takes or makes values that are no tensors";
+    if (step->values) return "it takes or makes values that are not tensors";
     return unit->lowered->units[step->node].kernel->emit ? NULL : "its kernel has no form for firmware";
 }
 

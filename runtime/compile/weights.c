@@ -10,19 +10,16 @@ void tort_compile_externs(const tort_compile_unit *unit, FILE *file) {
                 (long long)tort_compile_elements(&unit->plan->slots[unit->slots[i]]));
 }
 
-static void print_number(FILE *file, float number) {
-    char text[32];
-    snprintf(text, sizeof text, "%.9g", (double)number);
-    if (isnan(number))
-        fprintf(file, "NAN");
-    else if (isinf(number))
-        fprintf(file, "%sINFINITY", number < 0 ? "-" : "");
-    else
-        fprintf(file, "%s%sf", text, strpbrk(text, ".e") ? "" : ".0");
+char *tort_compile_float(float number, char *text) {
+    snprintf(text, TORT_COMPILE_FLOAT, "%.9g", (double)number);
+    if (isnan(number)) return strcpy(text, "NAN");
+    if (isinf(number)) return strcpy(text, number < 0 ? "-INFINITY" : "INFINITY");
+    return strcat(text, strpbrk(text, ".e") ? "f" : ".0f");
 }
 
 static tort_status print_array(const tort_compile_unit *unit, int32_t number, FILE *file) {
     enum { IN_A_LINE = 8 };
+    char text[TORT_COMPILE_FLOAT];
     const tort_slot *slot = &unit->plan->slots[unit->slots[number]];
     const int64_t count = tort_compile_elements(slot);
     const int32_t constant = unit->lowered->constant_of[slot->value];
@@ -36,7 +33,7 @@ static tort_status print_array(const tort_compile_unit *unit, int32_t number, FI
             (long long)count, unit->name, (int)number, (long long)count);
     for (int64_t i = 0; i < count; i++) {
         fprintf(file, "%s", i % IN_A_LINE ? ", " : i ? ",\n    " : "\n    ");
-        print_number(file, ((const float *)data)[i]);
+        fputs(tort_compile_float(((const float *)data)[i], text), file);
     }
     fprintf(file, "\n};\n");
     tort_constant_release(unit->session, constant);

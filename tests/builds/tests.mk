@@ -7,7 +7,7 @@ PLAIN_SIZE ?= 700000
 # Of a folder, and what else is built so.
 smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tinyort $(1)/libtinyort.so
 
-# What a program with the operators of MobileNetV2 alone has of the library, with the loader.
+# Bytes of a stripped program with the loader and the operators of MobileNetV2 alone: an upper bound.
 MOBILENET_SIZE ?= 310000
 $(BUILD)/firmware: $(OBJ)/tests/builds/firmware.o $(LIBRARY)
 	@echo "  LINK  $@"

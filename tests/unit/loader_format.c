@@ -127,7 +127,7 @@ Test(loader_format, messages_that_lack_something) {
     refuse(&b, "functions 0: byte 10: it has no name");
 }
 
-/* What notes the place of data, and what the loader writes down beside a tensor, are not fields of a file. */
+/* Fields of onnx.proto in which the loader notes where data lie, and which weight a tensor became: a file has none. */
 Test(loader_format, fields_of_the_loaders_own) {
     for (int field = 998; field < 1010; field++) {
         onnx_bytes b = {0};

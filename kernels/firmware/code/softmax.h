@@ -13,11 +13,11 @@ static void tinyort_softmax(const tinyort_softmax_shape *s, const float *x, floa
     for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
         const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
         const int32_t end = first + s->length * s->inner;
-        float most = x[first], sum = 0.0f;
+        float max = x[first], sum = 0.0f;
         for (int32_t i = first; i < end; i += s->inner)
-            if (x[i] > most) most = x[i];
+            if (x[i] > max) max = x[i];
         for (int32_t i = first; i < end; i += s->inner) {
-            y[i] = expf(x[i] - most);
+            y[i] = expf(x[i] - max);
             sum += y[i];
         }
         for (int32_t i = first; i < end; i += s->inner) y[i] /= sum;
