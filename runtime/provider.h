@@ -134,14 +134,24 @@ typedef struct tort_fit {
     tort_error *error;
 } tort_fit;
 
+/* An array of C within the packed weights of a node. */
+typedef struct tort_packed_array {
+    tort_type type;
+    size_t offset, count; /* offset: bytes from the begin of the packed weights; count: elements */
+} tort_packed_array;
+
 /* Arguments and results of emit, which prints the C statement that does the work of run for one step, with its shapes
  * as constants: `tinyort compile` makes firmware of these statements. */
 typedef struct tort_emit {
     const tort_node_view *node; /* shapes and params as for size: concrete */
-    /* C expressions, by operand of the node: pointers such as "in0", "digits_w3", "values + 288"; "NULL": absent. */
+    /* C expressions, by operand of the node: pointers to elements of its type, such as "in0", "digits_w3" or
+     * "(float *)(values + 1152)"; "NULL": absent. */
     const char *const *inputs, *const *outputs;
-    const char *scratch; /* of the bytes by size; "NULL": none */
+    const char *scratch; /* C expression of the bytes by size, an unsigned char *; "NULL": none */
+    const char *packed;  /* "digits_p3": packed weights are the arrays digits_p3_0, digits_p3_1 ...; "NULL": none */
+    const void *weights; /* the packed weights themselves; NULL: none */
     char call[1600];     /* to fill: the statement, with its ';' */
+    tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[4];
     tort_error *error;
@@ -242,6 +252,8 @@ typedef struct tort_layout {
      * prepared data are NULL. */
     tort_status (*from_plain)(const tort_call *call);
     tort_status (*to_plain)(const tort_call *call);
+    /* Prints the C statement of a conversion, as tort_kernel.emit; NULL: it cannot be compiled into firmware. */
+    tort_status (*emit)(tort_emit *emit, bool to_plain);
 } tort_layout;
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */

@@ -26,19 +26,20 @@ static void __attribute__((format(printf, 2, 3))) print(printer *to, const char 
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) {
     printer to = {.emit = emit};
     const char *name = call->members;
-    print(&to, "%s(&(const %s_shape){", call->function, call->function);
+    /* static const: in flash, where a compound literal would be built on the stack in each call */
+    print(&to, "{\n        static const %s_shape shape = {", call->function);
     for (int32_t i = 0; *name; i++) {
         const size_t length = strcspn(name, " ");
         print(&to, "%s.%.*s = %" PRId32, i ? ", " : "", (int)length, name, call->shape[i]);
         name += length + (name[length] == ' ');
     }
-    print(&to, "},\n       "); /* operands stand on a line of their own */
+    print(&to, "};\n        %s(&shape,", call->function);
     for (int32_t i = 0; i < call->inputs; i++)
         print(&to, " %s,", i < emit->node->input_count ? emit->inputs[i] : "NULL");
     print(&to, " %s", emit->outputs[0]);
     char number[TORT_COMPILE_FLOAT];
     for (int32_t i = 0; i < call->number_count; i++) print(&to, ", %s", tort_compile_float(call->numbers[i], number));
-    print(&to, ");");
+    print(&to, ");\n    }");
     if (to.used < sizeof emit->call) return TORT_OK;
     return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu",
                      call->function, to.used, sizeof emit->call);

@@ -52,7 +52,6 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     if (!status) status = cli_check_names(options, j->model, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, "firmware");
-    session_options.plan_only = true;
     status = cli_open_session(j->model, &session_options, &j->session, error);
     const tort_compile_options how = {.name = j->name, .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);

@@ -57,7 +57,7 @@ static tort_status print_model(tort_compile_unit *unit, FILE *file) {
         tort_compile_externs(unit, file);
         fprintf(file, "\n");
         tort_compile_signature(unit, file);
-        fprintf(file, " {\n    float *const values = (float *)arena;\n    (void)values;\n");
+        fprintf(file, " {\n    unsigned char *const values = (unsigned char *)arena;\n    (void)values;\n");
         for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
         fprintf(file, "\n%s    return 0;\n}\n", body);
     }

@@ -3,6 +3,21 @@
 
 #include "runtime/compile/unit.h"
 
+const char *tort_compile_type(tort_type type) {
+    static const struct {
+        tort_type type;
+        const char *name;
+    } types[] = {
+        {TORT_FLOAT, "float"},       {TORT_DOUBLE, "double"},   {TORT_INT8, "int8_t"},   {TORT_UINT8, "uint8_t"},
+        {TORT_INT16, "int16_t"},     {TORT_UINT16, "uint16_t"}, {TORT_INT32, "int32_t"}, {TORT_UINT32, "uint32_t"},
+        {TORT_INT64, "int64_t"},     {TORT_UINT64, "uint64_t"}, {TORT_BOOL, "uint8_t"},  {TORT_FLOAT16, "uint16_t"},
+        {TORT_BFLOAT16, "uint16_t"},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].type == type) return types[i].name;
+    return NULL;
+}
+
 int64_t tort_compile_elements(const tort_slot *slot) {
     int64_t count = 1;
     for (int32_t i = 0; i < slot->rank; i++) count *= slot->dims[i];
@@ -18,9 +33,10 @@ static tort_status check_port(const tort_compile_unit *unit, const char *what, c
     if (slot->home == TORT_HOME_DYNAMIC || slot->home == TORT_HOME_OBJECT)
         return tort_fail(unit->error, TORT_E_PLACEMENT,
                          "%s '%s' has no size before the run: firmware needs tensors of known shape", what, name);
-    if (slot->type == TORT_FLOAT) return TORT_OK;
-    return tort_fail(unit->error, TORT_E_PLACEMENT, "%s '%s' is %s, firmware takes float32: export the model so", what,
-                     name, tort_type_name(slot->type));
+    if (tort_compile_type(slot->type)) return TORT_OK;
+    return tort_fail(unit->error, TORT_E_PLACEMENT,
+                     "%s '%s' is %s, which has no type in C99: export the model in another", what, name,
+                     tort_type_name(slot->type));
 }
 
 /* A slot is direct if no other slot shares its bytes: a caller's buffer can then replace them. */
@@ -55,8 +71,7 @@ tort_status tort_compile_ports(tort_compile_unit *unit) {
     tort_status status = TORT_OK;
     unit->direct = tort_arena_array(&unit->arena, (size_t)plan->slot_count + 1, sizeof *unit->direct);
     unit->numbers = tort_arena_array(&unit->arena, constants + 1, sizeof *unit->numbers);
-    unit->slots = tort_arena_array(&unit->arena, constants + 1, sizeof *unit->slots);
-    if (!unit->direct || !unit->numbers || !unit->slots) return tort_out_of_memory(unit->error, 0);
+    if (!unit->direct || !unit->numbers) return tort_out_of_memory(unit->error, 0);
     for (size_t i = 0; i < constants; i++) unit->numbers[i] = -1;
     for (int32_t i = 0; !status && i < plan->input_count; i++)
         if (plan->input_slots[i] >= 0) status = check_port(unit, "input", &plan->slots[plan->input_slots[i]]);
@@ -67,31 +82,67 @@ tort_status tort_compile_ports(tort_compile_unit *unit) {
     return status;
 }
 
-/* The number of the weight that a slot reads, which is given to it when it is first asked for. */
-static int32_t weight_of(tort_compile_unit *unit, int32_t slot) {
-    const int32_t constant = unit->lowered->constant_of[unit->plan->slots[slot].value];
-    if (unit->numbers[constant] < 0) {
-        unit->slots[unit->weight_count] = slot;
-        unit->numbers[constant] = unit->weight_count++;
-        unit->weight_bytes += (uint64_t)unit->plan->slots[slot].bytes;
+/* ---- constant arrays --------------------------------------------------------------------------------------------- */
+
+const char *tort_compile_list(tort_compile_unit *unit, const tort_compile_array *array) {
+    if (unit->array_count == unit->array_room) {
+        const int32_t room = unit->array_room ? 2 * unit->array_room : 32;
+        tort_compile_array *grown = tort_arena_array(&unit->arena, (size_t)room, sizeof *grown);
+        if (!grown) return NULL;
+        if (unit->array_count) memcpy(grown, unit->arrays, (size_t)unit->array_count * sizeof *grown);
+        unit->arrays = grown;
+        unit->array_room = room;
     }
-    return unit->numbers[constant];
+    unit->arrays[unit->array_count++] = *array;
+    unit->weight_bytes += (uint64_t)array->count * (uint64_t)tort_type_bits(array->type) / 8;
+    return array->name;
 }
 
-const char *tort_compile_place(tort_compile_unit *unit, uint64_t offset) {
-    if (!offset) return "values";
-    return tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)(offset / sizeof(float)));
+/* Lists the constant that a slot reads when it is first asked for. */
+static const char *weight_of(tort_compile_unit *unit, const tort_slot *slot) {
+    const int32_t constant = unit->lowered->constant_of[slot->value];
+    if (unit->numbers[constant] >= 0) return unit->arrays[unit->numbers[constant]].name;
+    const int32_t number = unit->array_count;
+    const tort_compile_array array = {
+        .name = tort_arena_format(&unit->arena, "%s_w%d", unit->name, (int)number),
+        .of = unit->lowered->graph.values[slot->value].name,
+        .type = slot->type,
+        .count = tort_compile_elements(slot),
+        .constant = constant,
+    };
+    const char *name = array.name ? tort_compile_list(unit, &array) : NULL;
+    if (name) unit->numbers[constant] = number;
+    return name;
 }
+
+/* Lists integers that the plan has computed from shapes; a slot that is read again is listed again. */
+static const char *literal_of(tort_compile_unit *unit, const tort_slot *slot) {
+    const tort_compile_array array = {
+        .name = tort_arena_format(&unit->arena, "%s_w%d", unit->name, (int)unit->array_count),
+        .of = unit->lowered->graph.values[slot->value].name,
+        .type = slot->type,
+        .count = tort_compile_elements(slot),
+        .constant = -1,
+        .data = unit->plan->literals + slot->offset,
+    };
+    return array.name ? tort_compile_list(unit, &array) : NULL;
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 const char *tort_compile_operand(tort_compile_unit *unit, int32_t number) {
     const int32_t owner = tort_plan_owner(unit->plan, number);
     if (owner < 0) return "NULL";
     const tort_slot *slot = &unit->plan->slots[owner];
-    if (slot->type != TORT_FLOAT || slot->memory || slot->layout) return NULL;
-    if (slot->home == TORT_HOME_INPUT) return tort_arena_format(&unit->arena, "in%d", (int)slot->source);
-    if (slot->home == TORT_HOME_CONSTANT)
-        return tort_arena_format(&unit->arena, "%s_w%d", unit->name, (int)weight_of(unit, owner));
-    if (slot->home != TORT_HOME_ARENA) return NULL;
+    const char *type = tort_compile_type(slot->type);
+    if (!type || slot->memory) return NULL;
+    switch (slot->home) {
+    case TORT_HOME_INPUT: return tort_arena_format(&unit->arena, "in%d", (int)slot->source);
+    case TORT_HOME_CONSTANT: return weight_of(unit, slot);
+    case TORT_HOME_LITERAL: return literal_of(unit, slot);
+    case TORT_HOME_ARENA: break;
+    default: return NULL;
+    }
     if (unit->direct[owner]) return tort_arena_format(&unit->arena, "out%d", (int)slot->output);
-    return tort_compile_place(unit, slot->offset);
+    return tort_arena_format(&unit->arena, "(%s *)(values + %llu)", type, (unsigned long long)slot->offset);
 }

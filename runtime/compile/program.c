@@ -5,10 +5,26 @@
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
+/* The slot of an input; one that no step reads has none, and its shape is that of its value. */
+static tort_slot input_slot(const tort_compile_unit *unit, int32_t i) {
+    const int32_t number = unit->plan->input_slots[i];
+    if (number >= 0) return unit->plan->slots[number];
+    tort_tensor tensor;
+    tort_slot slot = {.type = TORT_FLOAT};
+    if (!tort_info_tensor(&unit->planned->infos[unit->lowered->graph.inputs[i]], &tensor)) return slot;
+    slot.type = tensor.type;
+    slot.rank = tensor.rank;
+    memcpy(slot.dims, tensor.dims, sizeof slot.dims);
+    return slot;
+}
+
 void tort_compile_signature(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "int %s_run(", unit->name);
-    for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "const float *in%d, ", (int)i);
-    for (int32_t i = 0; i < unit->plan->output_count; i++) fprintf(file, "float *out%d, ", (int)i);
+    const tort_plan *plan = unit->plan;
+    for (int32_t i = 0; i < plan->input_count; i++)
+        fprintf(file, "const %s *in%d, ", tort_compile_type(input_slot(unit, i).type), (int)i);
+    for (int32_t i = 0; i < plan->output_count; i++)
+        fprintf(file, "%s *out%d, ", tort_compile_type(plan->slots[plan->output_slots[i]].type), (int)i);
     fprintf(file, "void *arena)");
 }
 
@@ -31,20 +47,9 @@ static void print_port(const tort_compile_unit *unit, FILE *file, const char *ki
     print_define(unit, file, kind, number, (unsigned long long)tort_compile_elements(slot));
     fprintf(file, " /* ");
     tort_compile_name(file, unit->lowered->graph.values[value].name);
-    for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : ": ", (long long)slot->dims[i]);
+    fprintf(file, ": %s", tort_type_name(slot->type));
+    for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : " ", (long long)slot->dims[i]);
     fprintf(file, " */\n");
-}
-
-/* The slot of an input; one that no step reads has none, and its shape is that of its value. */
-static tort_slot input_slot(const tort_compile_unit *unit, int32_t i) {
-    const int32_t number = unit->plan->input_slots[i];
-    if (number >= 0) return unit->plan->slots[number];
-    tort_tensor tensor;
-    tort_slot slot = {.type = TORT_FLOAT};
-    if (!tort_info_tensor(&unit->planned->infos[unit->lowered->graph.inputs[i]], &tensor)) return slot;
-    slot.rank = tensor.rank;
-    memcpy(slot.dims, tensor.dims, sizeof slot.dims);
-    return slot;
 }
 
 void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
@@ -52,13 +57,13 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", unit->name, TORT_VERSION);
     fprintf(file,
             " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
-            " * returns 0. `arena` is memory for the values between; sizes of inputs and outputs are in floats. */\n",
+            " * returns 0. `arena` is memory for the values between; sizes of inputs and outputs are in elements. */\n",
             unit->name);
     fprintf(file, "#ifndef ");
     print_capitals(unit, file);
     fprintf(file, "_H\n#define ");
     print_capitals(unit, file);
-    fprintf(file, "_H\n\n");
+    fprintf(file, "_H\n\n#include <stdint.h>\n\n");
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = input_slot(unit, i);
         print_port(unit, file, "IN", i, unit->lowered->graph.inputs[i], &slot);
@@ -76,19 +81,19 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
 /* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static const char functions[] =
-    "static int read_floats(const char *path, float *to, size_t count) {\n"
+    "static int read_file(const char *path, void *to, size_t bytes) {\n"
     "    FILE *file = fopen(path, \"rb\");\n"
-    "    const size_t got = file ? fread(to, sizeof *to, count, file) : 0;\n"
+    "    const size_t got = file ? fread(to, 1, bytes, file) : 0;\n"
     "    const int more = file ? fgetc(file) != EOF : 0;\n"
     "    if (file) fclose(file);\n"
-    "    if (got == count && !more) return 0;\n"
-    "    fprintf(stderr, \"%s: expected a file of %lu floats\\n\", path, (unsigned long)count);\n"
+    "    if (got == bytes && !more) return 0;\n"
+    "    fprintf(stderr, \"%s: expected a file of %lu bytes\\n\", path, (unsigned long)bytes);\n"
     "    return 1;\n"
     "}\n\n"
-    "static int write_floats(const char *path, const float *from, size_t count) {\n"
+    "static int write_file(const char *path, const void *from, size_t bytes) {\n"
     "    FILE *file = fopen(path, \"wb\");\n"
-    "    const size_t put = file ? fwrite(from, sizeof *from, count, file) : 0;\n"
-    "    if (file && !fclose(file) && put == count) return 0;\n"
+    "    const size_t put = file ? fwrite(from, 1, bytes, file) : 0;\n"
+    "    if (file && !fclose(file) && put == bytes) return 0;\n"
     "    fprintf(stderr, \"%s: cannot be written\\n\", path);\n"
     "    return 1;\n"
     "}\n\n";
@@ -100,37 +105,39 @@ static void print_buffers(const tort_compile_unit *unit, FILE *file) {
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = input_slot(unit, i);
         const long long count = (long long)tort_compile_elements(&slot);
-        fprintf(file, "static float in%d[%lld];\n", (int)i, count ? count : 1);
+        fprintf(file, "static %s in%d[%lld];\n", tort_compile_type(slot.type), (int)i, count ? count : 1);
     }
     for (int32_t i = 0; i < plan->output_count; i++) {
-        const long long count = (long long)tort_compile_elements(&plan->slots[plan->output_slots[i]]);
-        fprintf(file, "static float out%d[%lld];\n", (int)i, count ? count : 1);
+        const tort_slot *slot = &plan->slots[plan->output_slots[i]];
+        const long long count = (long long)tort_compile_elements(slot);
+        fprintf(file, "static %s out%d[%lld];\n", tort_compile_type(slot->type), (int)i, count ? count : 1);
     }
 }
 
 void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
     const tort_plan *plan = unit->plan;
-    fprintf(file, "/* %s_main.c - runs %s on raw files of floats, one an argument, and writes output_0.raw ... */\n",
+    fprintf(file,
+            "/* %s_main.c - runs %s on raw files of its inputs, one an argument, and writes output_0.raw ... */\n",
             unit->name, unit->name);
     fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", unit->name);
     print_buffers(unit, file);
     fprintf(file, "\n%sint main(int argc, char **argv) {\n    int failed = 0;\n", functions);
     fprintf(file,
-            "    if (argc != %d) {\n        fprintf(stderr, \"%s takes %d files of floats\\n\");\n"
+            "    if (argc != %d) {\n        fprintf(stderr, \"%s takes %d files\\n\");\n"
             "        return 2;\n    }\n    (void)argv;\n",
             (int)plan->input_count + 1, unit->name, (int)plan->input_count);
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = input_slot(unit, i);
-        fprintf(file, "    failed |= read_floats(argv[%d], in%d, %lld);\n", (int)i + 1, (int)i,
-                (long long)tort_compile_elements(&slot));
+        fprintf(file, "    failed |= read_file(argv[%d], in%d, %lld * sizeof *in%d);\n", (int)i + 1, (int)i,
+                (long long)tort_compile_elements(&slot), (int)i);
     }
     fprintf(file, "    if (failed) return 3;\n    if (%s_run(", unit->name);
     for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
     for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
     fprintf(file, "arena.bytes)) return 5;\n");
     for (int32_t i = 0; i < plan->output_count; i++)
-        fprintf(file, "    failed |= write_floats(\"output_%d.raw\", out%d, %lld);\n", (int)i, (int)i,
-                (long long)tort_compile_elements(&plan->slots[plan->output_slots[i]]));
+        fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
+                (long long)tort_compile_elements(&plan->slots[plan->output_slots[i]]), (int)i);
     fprintf(file, "    return failed ? 3 : 0;\n}\n");
 }
 

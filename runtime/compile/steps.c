@@ -4,6 +4,13 @@
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
+/* The layout that a conversion begins or ends in. */
+static const tort_layout *layout_of(const tort_compile_unit *unit, const tort_step *step) {
+    const int32_t *operands = unit->plan->operands + step->operands;
+    const int32_t from = unit->plan->slots[operands[0]].layout, to = unit->plan->slots[operands[1]].layout;
+    return unit->session->layouts[from ? from : to].layout;
+}
+
 /* The reason why a step has no form for firmware; NULL: it has one. */
 static const char *refusal_of(const tort_compile_unit *unit, const tort_step *step) {
     if (step->dynamic) return "its shape depends on data: firmware needs shapes that are known while planning";
@@ -12,9 +19,11 @@ static const char *refusal_of(const tort_compile_unit *unit, const tort_step *st
     case TORT_STEP_VIEW: return NULL;
     case TORT_STEP_COPY: return step->provider < 0 ? NULL : "its input is copied between memories";
     case TORT_STEP_KERNEL: break;
+    case TORT_STEP_CONVERT:
+        return layout_of(unit, step)->emit ? NULL : "it converts to a layout that firmware has no form for";
     case TORT_STEP_SHAPE: return "it reads a shape during the run: export the model with fixed shapes";
     case TORT_STEP_CALL: return "it has bodies (control flow), which firmware has no form for: unroll it on export";
-    default: return "it converts between layouts";
+    default: return "it is a step that firmware has no form for";
     }
     if (step->values) return "it takes or makes values that are not tensors";
     return unit->lowered->units[step->node].kernel->emit ? NULL : "its kernel has no form for firmware";
@@ -73,31 +82,86 @@ static bool makes_nothing(const tort_compile_unit *unit, const tort_step *step) 
     return true;
 }
 
-static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
-    const tort_kernel *kernel = unit->lowered->units[step->node].kernel;
-    tort_unit_view view;
-    tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
-    if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
-    *emit = (tort_emit){
-        .node = &view.node,
-        .inputs = texts,
-        .outputs = texts + step->input_count,
-        .scratch = step->scratch_bytes ? tort_compile_place(unit, step->scratch_offset) : "NULL",
-        .error = unit->error,
-    };
-    if (!emit->scratch) return tort_out_of_memory(unit->error, 0);
-    tort_status status = tort_unit_view_open(&view, unit->lowered, &unit->planned->pass, step->node,
-                                             unit->planned->params + step->params, unit->error);
-    if (!status) status = kernel->emit(emit);
-    if (!status && !add_code(unit, emit->code, (int32_t)(sizeof emit->code / sizeof *emit->code)))
-        status = tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
-    if (status) tort_error_at_unit(unit->error, unit->lowered, step->node);
-    tort_unit_view_close(&view, unit->lowered);
+/* Lists the arrays of a step's packed weights. */
+static tort_status list_packed(tort_compile_unit *unit, const tort_step *step, const tort_emit *emit) {
+    const tort_unit *its = &unit->lowered->units[step->node];
+    for (int32_t i = 0; i < (int32_t)(sizeof emit->arrays / sizeof *emit->arrays) && emit->arrays[i].count; i++) {
+        const tort_packed_array *part = &emit->arrays[i];
+        const size_t size = (size_t)tort_type_bits(part->type) / 8;
+        if (!its->packed || part->offset > its->packed_bytes || part->count > (its->packed_bytes - part->offset) / size)
+            return tort_fail(unit->error, TORT_E_INTERNAL, "array %d is beyond the packed weights", (int)i);
+        const tort_compile_array array = {
+            .name = tort_arena_format(&unit->arena, "%s_%d", emit->packed, (int)i),
+            .of = tort_unit_node(unit->lowered, step->node)->name,
+            .type = part->type,
+            .count = (int64_t)part->count,
+            .constant = -1,
+            .data = (const char *)its->packed + part->offset,
+        };
+        if (!array.name || !tort_compile_list(unit, &array)) return tort_out_of_memory(unit->error, 0);
+    }
+    return TORT_OK;
+}
+
+/* Adds what a statement needs, and prints it. */
+static tort_status finish_call(tort_compile_unit *unit, const tort_step *step, const tort_emit *emit, FILE *file) {
+    const tort_status status = list_packed(unit, step, emit);
     if (status) return status;
-    print_comment(unit, step->node, file);
+    if (!add_code(unit, emit->code, (int32_t)(sizeof emit->code / sizeof *emit->code)))
+        return tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
     fprintf(file, "    %s\n", emit->call);
     unit->calls++;
     return TORT_OK;
+}
+
+static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
+    const tort_unit *its = &unit->lowered->units[step->node];
+    tort_unit_view view;
+    tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
+    if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
+    *emit = (tort_emit){.node = &view.node,
+                        .inputs = texts,
+                        .outputs = texts + step->input_count,
+                        .scratch = "NULL",
+                        .packed = "NULL",
+                        .weights = its->packed,
+                        .error = unit->error};
+    if (step->scratch_bytes)
+        emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);
+    if (its->packed) emit->packed = tort_arena_format(&unit->arena, "%s_p%d", unit->name, (int)unit->calls);
+    if (!emit->scratch || !emit->packed) return tort_out_of_memory(unit->error, 0);
+    tort_status status = tort_unit_view_open(&view, unit->lowered, &unit->planned->pass, step->node,
+                                             unit->planned->params + step->params, unit->error);
+    if (!status) status = its->kernel->emit(emit);
+    if (!status) {
+        print_comment(unit, step->node, file);
+        status = finish_call(unit, step, emit, file);
+    }
+    if (status) tort_error_at_unit(unit->error, unit->lowered, step->node);
+    tort_unit_view_close(&view, unit->lowered);
+    return status;
+}
+
+/* Prints a conversion between plain and a layout, as a call of a node with one input and one output. */
+static tort_status emit_conversion(tort_compile_unit *unit, const tort_step *step, const char *const *texts,
+                                   FILE *file) {
+    const int32_t *operands = unit->plan->operands + step->operands;
+    const tort_slot *from = &unit->plan->slots[operands[0]];
+    const tort_info info = unit->planned->infos[from->value];
+    const tort_node_view node = {.inputs = &info, .outputs = &info, .input_count = 1, .output_count = 1};
+    tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
+    if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
+    *emit = (tort_emit){.node = &node,
+                        .inputs = texts,
+                        .outputs = texts + 1,
+                        .scratch = "NULL",
+                        .packed = "NULL",
+                        .error = unit->error};
+    const tort_status status = layout_of(unit, step)->emit(emit, from->layout != 0);
+    fprintf(file, "    /* ");
+    tort_compile_name(file, unit->lowered->graph.values[from->value].name);
+    fprintf(file, ": %s */\n", from->layout ? "channels first" : "channels last");
+    return status ? status : finish_call(unit, step, emit, file);
 }
 
 static void print_copy(tort_compile_unit *unit, const char *to, const char *from, int64_t bytes, FILE *file) {
@@ -110,8 +174,9 @@ static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FI
     if (why) return refuse(unit, step, why);
     if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(unit, step)) return TORT_OK;
     const char *const *texts = operands_of(unit, step);
-    if (!texts) return refuse(unit, step, "an operand is not float32 in host memory: firmware computes in float32");
+    if (!texts) return refuse(unit, step, "an operand has a type that C99 has not, or is not in host memory");
     if (step->kind == TORT_STEP_KERNEL) return emit_kernel(unit, step, texts, file);
+    if (step->kind == TORT_STEP_CONVERT) return emit_conversion(unit, step, texts, file);
     print_copy(unit, texts[1], texts[0], unit->plan->slots[unit->plan->operands[step->operands]].bytes, file);
     return TORT_OK;
 }

@@ -9,7 +9,17 @@
 
 #define TORT_COMPILE_ALIGN 8 /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
 
-enum { TORT_COMPILE_CODES = 32 };
+enum { TORT_COMPILE_CODES = 64 };
+
+/* A constant array of the compiled model. */
+typedef struct tort_compile_array {
+    const char *name; /* in C */
+    const char *of;   /* the value or the node that it belongs to, for a comment */
+    tort_type type;
+    int64_t count;    /* elements */
+    int32_t constant; /* of the session; -1: the elements are at `data` */
+    const void *data; /* borrowed from the session */
+} tort_compile_array;
 
 /* A compilation in progress. */
 typedef struct tort_compile_unit {
@@ -18,9 +28,9 @@ typedef struct tort_compile_unit {
     tort_planned *planned;
     const tort_plan *plan;
     const char *name;
-    int32_t *numbers; /* by constant of the session: its number among the weights of the file; -1: none */
-    int32_t *slots;   /* by number: a slot of the weight */
-    int32_t weight_count;
+    tort_compile_array *arrays; /* weights in the order in which they are first read */
+    int32_t *numbers;           /* by constant of the session: its array; -1: none */
+    int32_t array_count, array_room;
     uint64_t weight_bytes, arena_bytes;
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
@@ -34,8 +44,10 @@ tort_status tort_compile_ports(tort_compile_unit *unit);
 /* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or
  * memory has run out. */
 const char *tort_compile_operand(tort_compile_unit *unit, int32_t slot);
-/* The C expression of a place in the arena; NULL: memory has run out. */
-const char *tort_compile_place(tort_compile_unit *unit, uint64_t offset);
+/* The name of a constant array in C, after it is listed; NULL: memory has run out. */
+const char *tort_compile_list(tort_compile_unit *unit, const tort_compile_array *array);
+/* The type of C that holds an element, "int8_t"; NULL: none does. */
+const char *tort_compile_type(tort_type type);
 int64_t tort_compile_elements(const tort_slot *slot);
 /* Prints a name from the model, which may hold anything, for a comment of C. */
 void tort_compile_name(FILE *file, const char *name);

@@ -1,13 +1,16 @@
 /* weights.c - prints weights as constant arrays, of numbers that read back to the same bits. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "runtime/compile/unit.h"
 #include "runtime/lowered/constants.h"
 
 void tort_compile_externs(const tort_compile_unit *unit, FILE *file) {
-    for (int32_t i = 0; i < unit->weight_count; i++)
-        fprintf(file, "extern const float %s_w%d[%lld];\n", unit->name, (int)i,
-                (long long)tort_compile_elements(&unit->plan->slots[unit->slots[i]]));
+    for (int32_t i = 0; i < unit->array_count; i++) {
+        const tort_compile_array *array = &unit->arrays[i];
+        fprintf(file, "extern const %s %s[%lld];\n", tort_compile_type(array->type), array->name,
+                (long long)(array->count ? array->count : 1));
+    }
 }
 
 char *tort_compile_float(float number, char *text) {
@@ -17,33 +20,66 @@ char *tort_compile_float(float number, char *text) {
     return strcat(text, strpbrk(text, ".e") ? "f" : ".0f");
 }
 
-static tort_status print_array(const tort_compile_unit *unit, int32_t number, FILE *file) {
-    enum { IN_A_LINE = 8 };
+static void print_double(double number, FILE *file) {
+    if (isnan(number))
+        fputs("NAN", file);
+    else if (isinf(number))
+        fputs(number < 0 ? "-INFINITY" : "INFINITY", file);
+    else
+        fprintf(file, "%.17g", number);
+}
+
+static void print_number(tort_type type, const void *data, int64_t i, FILE *file) {
     char text[TORT_COMPILE_FLOAT];
-    const tort_slot *slot = &unit->plan->slots[unit->slots[number]];
-    const int64_t count = tort_compile_elements(slot);
-    const int32_t constant = unit->lowered->constant_of[slot->value];
-    const void *data;
-    const tort_status status = tort_constant_acquire(unit->session, constant, &data, unit->error);
-    if (status) return status;
+    switch (type) {
+    case TORT_FLOAT: fputs(tort_compile_float(((const float *)data)[i], text), file); break;
+    case TORT_DOUBLE: print_double(((const double *)data)[i], file); break;
+    case TORT_INT8: fprintf(file, "%" PRId8, ((const int8_t *)data)[i]); break;
+    case TORT_INT16: fprintf(file, "%" PRId16, ((const int16_t *)data)[i]); break;
+    case TORT_INT32: fprintf(file, "%" PRId32, ((const int32_t *)data)[i]); break;
+    case TORT_UINT32: fprintf(file, "%" PRIu32 "u", ((const uint32_t *)data)[i]); break;
+    case TORT_UINT64: fprintf(file, "%" PRIu64 "u", ((const uint64_t *)data)[i]); break;
+    case TORT_INT64:
+        if (((const int64_t *)data)[i] == INT64_MIN)
+            fputs("INT64_MIN", file); /* a minus and a number that no type holds, if it were printed as digits */
+        else
+            fprintf(file, "%" PRId64, ((const int64_t *)data)[i]);
+        break;
+    case TORT_UINT16:
+    case TORT_FLOAT16:
+    case TORT_BFLOAT16: fprintf(file, "%" PRIu16, ((const uint16_t *)data)[i]); break;
+    default: fprintf(file, "%" PRIu8, ((const uint8_t *)data)[i]); break;
+    }
+}
+
+static void print_array(const tort_compile_array *array, const void *data, FILE *file) {
+    const char *type = tort_compile_type(array->type);
+    const int64_t in_a_line = tort_type_bits(array->type) == 8 ? 24 : 8;
+    const long long count = (long long)(array->count ? array->count : 1); /* C has no empty arrays */
     fprintf(file, "\n/* ");
-    tort_compile_name(file, unit->lowered->graph.values[slot->value].name);
-    for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : ": ", (long long)slot->dims[i]);
-    fprintf(file, " */\nextern const float %s_w%d[%lld];\nconst float %s_w%d[%lld] = {", unit->name, (int)number,
-            (long long)count, unit->name, (int)number, (long long)count);
-    for (int64_t i = 0; i < count; i++) {
-        fprintf(file, "%s", i % IN_A_LINE ? ", " : i ? ",\n    " : "\n    ");
-        fputs(tort_compile_float(((const float *)data)[i], text), file);
+    tort_compile_name(file, array->of);
+    fprintf(file, " */\nextern const %s %s[%lld];\nconst %s %s[%lld] = {", type, array->name, count, type, array->name,
+            count);
+    if (!array->count) fprintf(file, "0");
+    for (int64_t i = 0; i < array->count; i++) {
+        fprintf(file, "%s", i % in_a_line ? ", " : i ? ",\n    " : "\n    ");
+        print_number(array->type, data, i, file);
     }
     fprintf(file, "\n};\n");
-    tort_constant_release(unit->session, constant);
-    return TORT_OK;
 }
 
 tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
     tort_status status = TORT_OK;
-    fprintf(file, "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n", unit->name,
-            unit->name, TORT_VERSION);
-    for (int32_t i = 0; !status && i < unit->weight_count; i++) status = print_array(unit, i, file);
+    fprintf(file,
+            "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n",
+            unit->name, unit->name, TORT_VERSION);
+    for (int32_t i = 0; !status && i < unit->array_count; i++) {
+        const tort_compile_array *array = &unit->arrays[i];
+        const void *data = array->data;
+        if (array->constant >= 0) status = tort_constant_acquire(unit->session, array->constant, &data, unit->error);
+        if (status) break;
+        print_array(array, data, file);
+        if (array->constant >= 0) tort_constant_release(unit->session, array->constant);
+    }
     return status;
 }
