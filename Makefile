@@ -429,11 +429,16 @@ $(OBJ)/runtime/cli/schema.inc: runtime/cli/schema.json
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
 
-# The functions of the firmware's kernels as C strings, without lines of the preprocessor.
-$(OBJ)/kernels/firmware/code/%.inc: kernels/firmware/code/%.h
+# The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
+# ends with "#endif /*".
+$(OBJ)/kernels/firmware/code.inc: $(FIRMWARE_CODE)
 	@mkdir -p $(@D)
-	$(Q)sed '/^#/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-$(OBJ)/kernels/firmware/code.o: $(FIRMWARE_CODE:%.h=$(OBJ)/%.inc)
+	$(Q)for header in $^; do \
+		echo "const char tort_code_$$(basename $$header .h)[] ="; \
+		sed '/^#endif$$/d; /^#ifndef TORT_/d; /^#define TORT_/d; /^#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $$header; \
+		echo ";"; \
+	done > $@
+$(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)

@@ -9,14 +9,25 @@
 #include "runtime/provider.h"
 
 #define TORT_FIRMWARE_LIMIT (1 << 20)   /* of every number of a window: sums of their products fit int32_t */
+#define TORT_FIRMWARE_LONGEST (1 << 16) /* products of bytes in a sum: their sum fits 31 bits */
 #define TORT_FIRMWARE_MEMORY (1u << 31) /* bytes: an index of a float then fits int32_t */
+
+/* Bits of tort_target.instructions. */
+enum {
+    TORT_FIRMWARE_DSP = 1u << 0, /* SMLAD and its like, of Armv7E-M and Armv8-M */
+    TORT_FIRMWARE_MVE = 1u << 1  /* vectors of Armv8.1-M */
+};
 
 /* Tables of rows. */
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
+extern const tort_kernel tort_firmware_conv_bytes[];
 
 /* The headers of kernels/firmware/code as text, without their preprocessor lines. */
 extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
     tort_code_gemm[], tort_code_max_pool[], tort_code_pair[], tort_code_softmax[];
+extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depthwise_dsp[], tort_code_depthwise_plain[],
+    tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[],
+    tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
@@ -36,6 +47,8 @@ typedef struct tort_firmware_call {
 } tort_firmware_call;
 
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call);
+/* The same with these operands, up to a NULL, in place of inputs and output 0. */
+tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands);
 
 /* Data of input i of a call, NULL if it is absent. */
 static inline const float *tort_firmware_input(const tort_call *call, int32_t i) {

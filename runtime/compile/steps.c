@@ -125,6 +125,7 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                         .scratch = "NULL",
                         .packed = "NULL",
                         .weights = its->packed,
+                        .target = &unit->session->chain[its->provider].target,
                         .error = unit->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);

@@ -1,0 +1,30 @@
+/* bytes_shape.h - sizes of the loops over bytes, for every form of them. */
+#ifndef TORT_FIRMWARE_CODE_BYTES_SHAPE_H
+#define TORT_FIRMWARE_CODE_BYTES_SHAPE_H
+
+#include <stdint.h>
+
+/* zero, flip: the zero point of y, less flip, which is 128 for uint8 and else 0; wide: see requantize.h. */
+typedef struct tinyort_bytes_shape {
+    int32_t filters, depth, zero, flip, x_flip, wide;
+} tinyort_bytes_shape;
+
+/* `channels` are those of a group, `pixel` those of all: the distance of pixels. flip is for each byte. */
+typedef struct tinyort_window_shape {
+    int32_t height, width, channels, pixel, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left;
+    int32_t fill, flip;
+} tinyort_window_shape;
+
+typedef struct tinyort_conv_bytes_shape {
+    tinyort_bytes_shape rows;
+    tinyort_window_shape window;
+    int32_t batch, groups, out_h, out_w, direct, widened;
+} tinyort_conv_bytes_shape;
+
+typedef struct tinyort_depthwise_shape {
+    tinyort_bytes_shape rows;
+    tinyort_window_shape window;
+    int32_t batch, out_h, out_w;
+} tinyort_depthwise_shape;
+
+#endif
