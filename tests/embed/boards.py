@@ -82,9 +82,12 @@ def succeed(what, *command, **options):
 
 
 def missing(target):
-    """The first program that a target lacks here, or None."""
-    programs = (target.compiler, target.emulator[0])
-    return next((program for program in programs if not shutil.which(program)), None)
+    """What a target lacks here first, or None."""
+    for program in (target.compiler, target.emulator[0]):
+        if not shutil.which(program):
+            return program
+    header = run(target.compiler, *target.flags, "-E", "-include", "math.h", "-x", "c", "/dev/null")
+    return f"the C library of {target.compiler}" if header.returncode else None
 
 
 # ---- tinyort ----------------------------------------------------------------------------------------------------------
@@ -116,7 +119,8 @@ def compile_model(tinyort, model, shapes, target, out):
 
 def expected_outputs(tinyort, model, values, target, folder):
     """The outputs that the provider gives on the host for a list of (name, input)."""
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # outputs of another model of this name would be counted
+    folder.mkdir(parents=True)
     words = []
     for i, (name, value) in enumerate(values):
         np.save(folder / f"in{i}.npy", value)
@@ -210,10 +214,10 @@ def sizes(folder, name):
 # ---- running ----------------------------------------------------------------------------------------------------------
 
 
-def build_plugin(compiler, folder):
+def build_plugins(compiler, targets, folder):
     """insn.c for each emulator, by its program: newer ones want a newer version of the interface."""
     plugins = {}
-    for program in {target.emulator[0] for target in ALL if not missing(target)}:
+    for program in {target.emulator[0] for target in targets}:
         release = int(re.search(r"version (\d+)", succeed(program, program, "--version"))[1])
         plugins[program] = folder / f"{program}.so"
         words = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-DPLUGIN_VERSION={1 if release < 9 else 2}"]

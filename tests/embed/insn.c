@@ -6,8 +6,8 @@
  * counts for all its instructions. At exit FILE has a line "address instructions executions" for each block that was
  * executed after the block at `begin` and before the one at `end`.
  *
- * Debian has no qemu-plugin.h, so the declarations used stand here. Versions 1 to 4 of the interface agree on them;
- * qemu 7 and 8 load plugins of version 1, later ones those of version 2. */
+ * Debian has no qemu-plugin.h, so the declarations used stand here. They are the same in versions 1 and 2 of the
+ * interface; qemu 9 and later refuse plugins of version 1. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>

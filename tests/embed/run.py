@@ -27,7 +27,8 @@ import models
 OPTIONS = ("-O2", "-Os")
 # Models that compile: a refusal of one of these is a failure.
 EXPECTED = {"digits", "ds_cnn_fp32", "mobilenet_v1_025_96_fp32", "resnet8_fp32", "autoencoder_fp32"}
-COLUMNS = {"model": 26, "target": -10, "option": -6, "code": 6, "lib": 5, "weights": 8, "arena": 7, "stack": 6, "instructions": 13, "equal": 0}
+TEXT_COLUMNS = {"model": 26, "target": 10, "option": 6}  # name and width
+NUMBER_COLUMNS = {"code": 6, "lib": 5, "weights": 8, "arena": 7, "stack": 6, "instructions": 13}
 DIGITS = ("digits", Path("models/digits.onnx"), {"image": (1, 1, 8, 8)})
 EXAMPLE = Path("models/digits-cortex-m4")
 
@@ -52,35 +53,40 @@ class Report:
 
     def __init__(self, as_json):
         self.rows, self.as_json = [], as_json
-        self.passed = self.failed = self.refused = 0
-        self.line({name: name for name in COLUMNS})
+        self.passed = self.failed = self.skipped = 0
+        self.line({name: name for name in (*TEXT_COLUMNS, *NUMBER_COLUMNS, "equal")})
 
     def line(self, row):
-        cells = [f"{row.get(name, '-'):{'<' if width < 0 or name == 'model' else '>'}{abs(width) or ''}}" for name, width in COLUMNS.items()]
-        if not self.as_json:
-            print("  ".join(cells).rstrip(), flush=True)
+        if self.as_json:
+            return
+        texts = [f"{row.get(name, '-'):<{width}}" for name, width in TEXT_COLUMNS.items()]
+        numbers = [f"{row.get(name, '-'):>{width}}" for name, width in NUMBER_COLUMNS.items()]
+        print("  ".join([*texts, *numbers, row["equal"]]), flush=True)
 
     def add(self, row):
         self.rows.append(row)
         self.passed += row["passed"] is True
         self.failed += row["passed"] is False
-        self.refused += row["passed"] is None
         self.line(row)
 
-    def refuse(self, name, reason):
+    def refuse(self, name, targets, reason):
         wanted = name in EXPECTED
         kinds = dict.fromkeys(re.findall(r"firmware: \w+ ([^;]+)", reason))  # the same reason may be that of many nodes
         short = "; ".join(kinds).replace("firmware has no kernel", "no kernel") or reason
-        self.rows.append({"model": name, "refused": reason, "passed": False if wanted else None})
+        self.rows.append({"model": name, "targets": targets, "refused": reason, "passed": False if wanted else None})
         self.failed += wanted
-        self.refused += not wanted
+        self.skipped += not wanted
         if not self.as_json:
-            print(f"{name:{COLUMNS['model']}}  {'FAILED: ' if wanted else ''}refused: {short}", flush=True)
+            print(f"{name:<{TEXT_COLUMNS['model']}}  {'FAILED: ' if wanted else ''}refused for {', '.join(targets)}: {short}", flush=True)
+
+    def skip(self, name, lack):
+        self.skipped += 1
+        print(f"skipped: {name} ({lack} is not installed: make setup-embed)", file=sys.stderr if self.as_json else sys.stdout)
 
     def end(self):
         if self.as_json:
             print(json.dumps(self.rows, indent=1))
-        skipped = f", {self.refused} skipped (refused by tinyort compile)" if self.refused else ""
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
         print(f"embed: {self.passed} passed, {self.failed} failed{skipped}", file=sys.stderr if self.as_json else sys.stdout)
         sys.exit(1 if self.failed or not self.passed else 0)
 
@@ -113,37 +119,44 @@ def measure(model, target, option, generated, work, expected, plugins):
     return row
 
 
-def check_model(report, pool, tinyort, model, targets, options, work, plugins):
-    jobs = []
+def start_model(report, pool, tinyort, model, targets, options, work, plugins):
+    """Compiles the model for each target, and starts what measures it; returns [(job, more of its row)]."""
+    jobs, refusals = [], {}
     for target in targets:
         generated = work / model.name / target.name
         try:
             told = boards.compile_model(tinyort, model.path, model.shapes, target, generated)
             expected = boards.expected_outputs(tinyort, model.path, model.values, target, work / model.name / "host")
         except boards.Refusal as refusal:
-            report.refuse(model.name, str(refusal))
-            return []
+            refusals.setdefault(str(refusal), []).append(target.name)
         except boards.Failure as failure:
             report.add({"model": model.name, "target": target.name, "equal": f"FAILED: {failure}", "passed": False})
-            continue
-        for option in options:
-            job = pool.submit(measure, model, target, option, generated, work, expected, plugins)
-            jobs.append((job, {"arena": told["arena_bytes"]}))
+        else:
+            rows = [pool.submit(measure, model, target, option, generated, work, expected, plugins) for option in options]
+            jobs += [(row, {"arena": told["arena_bytes"]}) for row in rows]
+    for reason, names in refusals.items():
+        report.refuse(model.name, ["all targets"] if len(names) == len(targets) else names, reason)
     return jobs
+
+
+def choose(words, known, what):
+    """The names in a list with commas; all of them for None."""
+    chosen = words.split(",") if words else known
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        sys.exit(f"run.py: no {what} {', '.join(unknown)}; there are {', '.join(known)}")
+    return chosen
 
 
 def check_models(report, tinyort, arguments, targets, options):
     known = [DIGITS] + [(name, arguments.models / f"{name}.onnx", {}) for name in models.NAMES]
-    chosen = arguments.only.split(",") if arguments.only else [name for name, _, _ in known]
-    unknown = set(chosen) - {name for name, _, _ in known}
-    if unknown:
-        sys.exit(f"run.py: no model {', '.join(sorted(unknown))}; there are {', '.join(name for name, _, _ in known)}")
-    plugins = boards.build_plugin(os.environ.get("CC", "cc"), arguments.work)
+    chosen = choose(arguments.only, [name for name, _, _ in known], "model")
+    plugins = boards.build_plugins(os.environ.get("CC", "cc"), targets, arguments.work)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for model in (Model(*row) for row in known if row[0] in chosen):
-            jobs = check_model(report, pool, tinyort, model, targets, options, arguments.work, plugins)
+            jobs = start_model(report, pool, tinyort, model, targets, options, arguments.work, plugins)
             for job, more in jobs:
-                row = job.result() | more
+                row = more | job.result()
                 report.add(row)
                 if arguments.functions and not arguments.json:
                     print_functions(row.get("functions", {}))
@@ -171,14 +184,20 @@ def main():
     for name in ("tinyort", "models", "work"):
         parser.add_argument(name, type=lambda path: Path(path).resolve())
     parser.add_argument("--only")
-    parser.add_argument("--target", default=",".join(boards.TARGETS))
+    parser.add_argument("--target")
     parser.add_argument("--option", default=",".join(OPTIONS))
     parser.add_argument("--functions", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    report = Report(arguments.json)
-    check_models(report, arguments.tinyort, arguments, [boards.TARGETS[name] for name in arguments.target.split(",")], arguments.option.split(","))
-    if not arguments.only:
+    report, targets = Report(arguments.json), []
+    for target in map(boards.TARGETS.get, choose(arguments.target, list(boards.TARGETS), "target")):
+        lack = boards.missing(target)
+        if lack:
+            report.skip(target.name, lack)
+        else:
+            targets.append(target)
+    check_models(report, arguments.tinyort, arguments, targets, arguments.option.split(","))
+    if not arguments.only and boards.TARGETS["cortex-m4"] in targets:
         check_example(report, arguments.tinyort, arguments.work)
     report.end()
 
