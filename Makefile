@@ -299,7 +299,8 @@ check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))
 	$(if $(NVCC),,@echo "skipped: registers of CUDA kernels (no nvcc here)"; echo "cuda-spills: 0 passed, 0 failed, 1 skipped")
 	$(if $(NVCC),@.ci/check_spills.sh "$(CUDA_ARCHS)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas))
 
-FORMATTED = $(shell find .ci runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+FORMATTED = $(shell find .ci runtime loader ops kernels models tests -name build -prune -o \
+    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) -print)
 .PHONY: format format-check
 ## Rewrite every source in the tree's format.
 format:
@@ -361,7 +362,7 @@ help:
 .PHONY: clean
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
-	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
+	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan embed isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
 	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
