@@ -15,7 +15,7 @@ const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target) {
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 tort_verdict tort_firmware_claim_constant(const tort_node_view *node, int32_t input, const char *name) {
-    if (!tort_has_input(node, input) || (node->inputs[input].constant && node->inputs[input].data)) return tort_yes();
+    if (!tort_has_input(node, input) || node->inputs[input].constant) return tort_yes();
     return tort_no(TORT_NO_DYNAMIC, "make it an initializer", "%s is computed during the run", name);
 }
 
@@ -26,14 +26,25 @@ tort_verdict tort_firmware_claim_weights(const tort_node_view *node, int32_t wei
         return tort_no(TORT_NO_TYPE, "", "weights are %s, expected int8 or uint8", tort_type_name(w->type));
     const tort_verdict verdict = tort_firmware_claim_constant(node, zero, "the zero point of the weights");
     if (verdict.code != TORT_YES || !tort_has_input(node, zero)) return verdict;
-    const tort_info *zeros = &node->inputs[zero];
-    int64_t count = 1;
-    for (int32_t i = 0; i < zeros->rank; i++) count *= zeros->dims[i];
+    if (!node->inputs[zero].data)
+        return tort_no(TORT_NO_ATTR, "quantize with a scale for all",
+                       "the weights have too many zero points to look at");
+    const int64_t count = tort_firmware_count(node, zero);
     for (int64_t i = 0; i < count; i++)
-        if (((const uint8_t *)zeros->data)[i] != tort_firmware_flip(w->type))
+        if (((const uint8_t *)node->inputs[zero].data)[i] != tort_firmware_flip(w->type))
             return tort_no(TORT_NO_ATTR, "quantize with symmetric weights",
                            "weights have a zero point other than %d, which means 0", tort_firmware_flip(w->type));
     return tort_yes();
+}
+
+int64_t tort_firmware_count(const tort_node_view *node, int32_t input) {
+    tort_tensor tensor;
+    return tort_has_input(node, input) && tort_info_tensor(&node->inputs[input], &tensor) ? tort_count(&tensor) : 0;
+}
+
+bool tort_firmware_alone(const tort_node_view *node) {
+    (void)node;
+    return true;
 }
 
 double tort_firmware_number(const tort_node_view *node, int32_t input, int64_t index, double absent) {
@@ -90,10 +101,17 @@ static void fill_arrays(const tort_firmware_filters *f, tort_emit *emit) {
     emit->arrays[2] = (tort_packed_array){TORT_INT8, weights, all * (size_t)f->depth};
 }
 
-tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f,
+void tort_firmware_define(tort_emit *emit, const tinyort_bytes_shape *rows, bool flips) {
+    int32_t count = 0;
+    if (rows->wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
+    if (flips) emit->defines[count] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
+}
+
+tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f, const tinyort_bytes_shape *rows,
                                        const tort_firmware_call *call) {
     char names[3][80];
     fill_arrays(f, emit);
+    tort_firmware_define(emit, rows, rows->flip || rows->x_flip);
     for (int32_t i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], "%s_%d", emit->packed, (int)i);
     const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0], NULL};
     return tort_firmware_emit_with(emit, call, operands);
@@ -126,7 +144,7 @@ tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const to
         .depth = (int32_t)f->depth,
         .zero = head->y_zero - flip,
         .flip = flip,
-        .x_flip = form->widens && x_flip ? INT32_C(-0x7f7f7f80) : x_flip, /* 0x80 in each byte of a word */
+        .x_flip = form->widens ? tort_firmware_word((uint8_t)x_flip) : x_flip,
         .wide = head->wide,
     };
 }

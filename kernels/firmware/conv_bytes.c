@@ -35,12 +35,6 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
                    (long long)p->channels);
 }
 
-/* True: converting operands costs less than windows over planes would. */
-static bool alone(const tort_node_view *node) {
-    (void)node;
-    return true;
-}
-
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 static tort_firmware_filters filters_of(const tort_firmware_bytes *form, int32_t variant, const tort_conv_params *p) {
@@ -121,8 +115,8 @@ static tinyort_window_shape window_of(const tort_conv_params *p, int64_t channel
         .dilation_w = w.dilation[1],
         .top = w.begin[0],
         .left = w.begin[1],
-        .fill = (int8_t)(zero ^ flip),
-        .flip = flip,
+        .fill = tort_firmware_word((uint8_t)(zero ^ flip)),
+        .flip = tort_firmware_word((uint8_t)flip),
     };
 }
 
@@ -185,7 +179,6 @@ static tort_status run(const tort_call *call) {
     return TORT_OK;
 }
 
-#define ROWS "rows.filters rows.depth rows.zero rows.flip rows.x_flip rows.wide "
 #define WINDOW                                                                                                         \
     "window.height window.width window.channels window.pixel window.kernel_h window.kernel_w window.stride_h "         \
     "window.stride_w window.dilation_h window.dilation_w window.top window.left window.fill window.flip batch "
@@ -200,12 +193,14 @@ static tort_status emit(tort_emit *emit) {
     const tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
     const tort_firmware_call calls[] = {
         {.function = "tinyort_conv_bytes",
-         .members = ROWS WINDOW "groups out_h out_w direct widened",
+         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened",
          .shape = &whole.rows.filters},
-        {.function = "tinyort_depthwise", .members = ROWS WINDOW "out_h out_w", .shape = &narrow.rows.filters},
+        {.function = "tinyort_depthwise",
+         .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w",
+         .shape = &narrow.rows.filters},
     };
     memcpy(emit->code, depthwise ? form->depthwise_code : form->conv_code, sizeof form->conv_code);
-    return tort_firmware_emit_product(emit, &f, &calls[depthwise]);
+    return tort_firmware_emit_product(emit, &f, &whole.rows, &calls[depthwise]);
 }
 
 #define ROW(name_, variant_)                                                                                           \
@@ -215,7 +210,7 @@ static tort_status emit(tort_emit *emit) {
                                       .id = TORT_FIRMWARE_NHWC,                                                        \
                                       .inputs = 1,                                                                     \
                                       .outputs = 1,                                                                    \
-                                      .alone = alone                                                                   \
+                                      .alone = tort_firmware_alone                                                     \
                                   }                                                                                    \
     }
 

@@ -20,14 +20,18 @@ enum {
 
 /* Tables of rows. */
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
-extern const tort_kernel tort_firmware_conv_bytes[];
+extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
+    tort_firmware_pool_bytes[];
 
 /* The headers of kernels/firmware/code as text, without their preprocessor lines. */
 extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
     tort_code_gemm[], tort_code_max_pool[], tort_code_pair[], tort_code_softmax[];
 extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depthwise_dsp[], tort_code_depthwise_plain[],
-    tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[],
-    tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
+    tort_code_dense_bytes[], tort_code_dense_dsp[], tort_code_dense_mve[], tort_code_dense_plain[],
+    tort_code_dequantize[], tort_code_matmul_bytes[], tort_code_max_pool_bytes[], tort_code_mean_bytes[],
+    tort_code_pair_bytes[], tort_code_quantize[], tort_code_softmax_bytes[], tort_code_table_bytes[],
+    tort_code_vector[], tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[],
+    tort_code_rows_mve[], tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);

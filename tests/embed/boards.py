@@ -94,15 +94,13 @@ def missing(target):
 
 
 def compile_options(target):
-    """The options that make `tinyort compile` write for a target. All get the generic code, because there is no other yet."""
-    del target
-    return []
+    """The options that make `tinyort compile` write for a target."""
+    return ["--target", target.name]
 
 
 def chain(target):
     """The provider whose results a target must give: the one that runs the same code on the host."""
-    del target
-    return "firmware"
+    return f"firmware:target={target.name}"
 
 
 def compile_model(tinyort, model, shapes, target, out):

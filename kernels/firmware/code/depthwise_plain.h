@@ -14,7 +14,7 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
         for (int32_t kh = 0; kh < s->window.kernel_h; kh++, line += row) {
             const int8_t *x = line;
             for (int32_t kw = 0; kw < s->window.kernel_w; kw++, x += column, taps += channels)
-                sum += (int8_t)(*x ^ s->rows.x_flip) * *taps;
+                sum += (int8_t)tinyort_flipped(*x, s->rows.x_flip) * *taps;
         }
         y[c] = tinyort_requantize(&s->rows, sum, factors[c]);
     }

@@ -11,7 +11,7 @@
 
 #if defined(__ARM_FEATURE_SIMD32)
 #include <arm_acle.h>
-#define tinyort_even(word) ((uint32_t)__sxtb16(word))
+#define tinyort_even(word) ((uint32_t)__sxtb16((int8x4_t)(word)))
 #define tinyort_multiply(a, b, sum) __smlad((int16x2_t)(a), (int16x2_t)(b), sum)
 #define tinyort_multiply_low(a, b, sum) __smlabb((int32_t)(a), (int32_t)(b), sum)
 #define tinyort_multiply_high(a, b, sum) __smlatt((int32_t)(a), (int32_t)(b), sum)

@@ -11,20 +11,28 @@
 
 #include <string.h>
 
-static int8_t tinyort_requantize(const tinyort_bytes_shape *s, int32_t sum, float factor) {
+#if defined(__ARM_FEATURE_SAT)
+#include <arm_acle.h>
+#define tinyort_saturate(value) ((int32_t)__ssat(value, 8))
+#else
+#define tinyort_saturate(value) ((value) < -128 ? -128 : (value) > 127 ? 127 : (value))
+#endif /* __ARM_FEATURE_SAT */
+
+static inline int8_t tinyort_requantize(const tinyort_bytes_shape *s, int32_t sum, float factor) {
     float scaled = (float)sum * factor;
     int32_t value;
+#if !defined(TINYORT_COMPILED) || defined(TINYORT_WIDE)
     if (s->wide) {
         scaled = (float)((double)sum * (double)factor);
         if (scaled < -1000.0f) scaled = -1000.0f;
         if (scaled > 1000.0f) scaled = 1000.0f;
     }
+#endif /* TINYORT_WIDE */
     scaled += 12582912.0f;
     memcpy(&value, &scaled, sizeof value);
     value += s->zero - 0x4b400000;
-    if (value < -128) value = -128;
-    if (value > 127) value = 127;
-    return (int8_t)(value ^ s->flip);
+    value = tinyort_saturate(value);
+    return (int8_t)tinyort_flipped(value, s->flip);
 }
 
 #endif

@@ -14,9 +14,10 @@ static const void *tinyort_column(const tinyort_bytes_shape *s, const int8_t *fr
 
 static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void *b, const int8_t *w,
                          const int32_t *bias, const float *factors, int8_t *y, int8_t *z) {
+    const tinyort_bytes_shape own = *s; /* stores to y cannot change it, so it stays in registers */
     const int32_t depth = s->depth;
     const int8_t *from = (const int8_t *)a, *other = (const int8_t *)b;
-    for (int32_t m = 0; m < s->filters; m += 2, w += 2 * depth) {
+    for (int32_t m = 0; m < own.filters; m += 2, w += 2 * depth) {
         int32_t y0 = bias[m], y1 = bias[m + 1], z0 = y0, z1 = y1;
         for (int32_t k = 0; k < depth; k++) {
             const int32_t p = from[k], q = other[k], u = w[k], v = w[depth + k];
@@ -25,11 +26,11 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
             z0 += q * u;
             z1 += q * v;
         }
-        y[m] = tinyort_requantize(s, y0, factors[m]);
-        z[m] = tinyort_requantize(s, z0, factors[m]);
-        if (m + 1 == s->filters) break;
-        y[m + 1] = tinyort_requantize(s, y1, factors[m + 1]);
-        z[m + 1] = tinyort_requantize(s, z1, factors[m + 1]);
+        y[m] = tinyort_requantize(&own, y0, factors[m]);
+        z[m] = tinyort_requantize(&own, z0, factors[m]);
+        if (m + 1 == own.filters) break;
+        y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
+        z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);
     }
 }
 
