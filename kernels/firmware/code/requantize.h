@@ -11,12 +11,16 @@
 
 #include <string.h>
 
-#if defined(__ARM_FEATURE_SAT)
-#include <arm_acle.h>
-#define tinyort_saturate(value) ((int32_t)__ssat(value, 8))
+/* Compilers do not find SSAT in two comparisons, and the intrinsic of GCC 12 warns about a conversion of its own. */
+static int32_t tinyort_saturate(int32_t value) {
+#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)
+    int32_t near;
+    __asm__("ssat %0, #8, %1" : "=r"(near) : "r"(value));
+    return near;
 #else
-#define tinyort_saturate(value) ((value) < -128 ? -128 : (value) > 127 ? 127 : (value))
+    return value < -128 ? -128 : value > 127 ? 127 : value;
 #endif /* __ARM_FEATURE_SAT */
+}
 
 static inline int8_t tinyort_requantize(const tinyort_bytes_shape *s, int32_t sum, float factor) {
     float scaled = (float)sum * factor;
