@@ -7,17 +7,6 @@
 #include "kernels/firmware/code/lanes.h"
 #include "kernels/firmware/code/requantize.h"
 
-/* A macro, as sums are scalars: a function would have to return four. */
-#define TINYORT_TAP(x, w)                                                                                              \
-    {                                                                                                                  \
-        const uint32_t u = tinyort_flipped(tinyort_load(x), flip), v = tinyort_load(w);                                \
-        const uint32_t u0 = tinyort_even(u), u1 = tinyort_odd(u), v0 = tinyort_even(v), v1 = tinyort_odd(v);           \
-        y0 = tinyort_multiply_low(u0, v0, y0);                                                                         \
-        y1 = tinyort_multiply_low(u1, v1, y1);                                                                         \
-        y2 = tinyort_multiply_high(u0, v0, y2);                                                                        \
-        y3 = tinyort_multiply_high(u1, v1, y3);                                                                        \
-    }
-
 /* One output pixel: `from` is the first tap, whose rows are `row` bytes apart and pixels `column`. */
 static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
@@ -32,11 +21,14 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
             const int8_t *x = line;
             int32_t kw = 0;
             for (; kw + 3 <= width; kw += 3, x += 3 * column, taps += 3 * channels) {
-                TINYORT_TAP(x, taps)
-                TINYORT_TAP(x + column, taps + channels)
-                TINYORT_TAP(x + 2 * column, taps + 2 * channels)
+                TINYORT_TAP(tinyort_flipped(tinyort_load(x), flip), tinyort_load(taps), y0, y1, y2, y3);
+                TINYORT_TAP(tinyort_flipped(tinyort_load(x + column), flip), tinyort_load(taps + channels), y0, y1, y2,
+                            y3);
+                TINYORT_TAP(tinyort_flipped(tinyort_load(x + 2 * column), flip), tinyort_load(taps + 2 * channels), y0,
+                            y1, y2, y3);
             }
-            for (; kw < width; kw++, x += column, taps += channels) TINYORT_TAP(x, taps)
+            for (; kw < width; kw++, x += column, taps += channels)
+                TINYORT_TAP(tinyort_flipped(tinyort_load(x), flip), tinyort_load(taps), y0, y1, y2, y3);
         }
         y[c] = tinyort_requantize(&own, y0, factors[c]);
         y[c + 1] = tinyort_requantize(&own, y1, factors[c + 1]);
