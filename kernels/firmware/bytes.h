@@ -14,7 +14,7 @@ typedef struct tort_firmware_bytes {
     int32_t depth; /* the length of a column is a multiple of it */
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
     const char *conv_code[8], *depthwise_code[8], *dense_code[8];
-    int32_t depthwise; /* the number of channels is a multiple of it */
+    int32_t depthwise; /* channels at a time: their number is a multiple of it; 1: any, taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                  const float *factors, void *room, void *y);
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,

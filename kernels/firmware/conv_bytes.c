@@ -60,11 +60,13 @@ static void read_filter(const tort_info *w, int64_t m, int64_t channels, int64_t
         for (int64_t c = 0; c < channels; c++) to[i * channels + c] = (int8_t)(from[c * positions + i] ^ flip);
 }
 
-/* Stores a filter as the loops read it: bytes of two filters in turns of `unit`, or taps between those of others. */
+/* Stores a filter as the loops read it: bytes of two filters in turns of `unit`; of a depthwise convolution, taps
+ * of `lanes` channels side by side. */
 static void store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, bool depthwise, int64_t at,
                          const int8_t *w, int8_t *to) {
     if (depthwise) {
-        for (int64_t k = 0; k < f->length; k++) to[k * f->filters + at] = w[k];
+        const int64_t lanes = form->depthwise > 1 ? form->depthwise : f->filters;
+        for (int64_t k = 0; k < f->length; k++) to[(at / lanes * f->length + k) * lanes + at % lanes] = w[k];
         return;
     }
     const int64_t unit = form->unit ? form->unit : f->depth;

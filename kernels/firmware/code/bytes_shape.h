@@ -8,8 +8,10 @@
  */
 #if !defined(TINYORT_COMPILED) || defined(TINYORT_UINT8)
 #define tinyort_flipped(value, flip) ((value) ^ (flip))
+#define tinyort_flips(flip) (flip)
 #else
 #define tinyort_flipped(value, flip) (value)
+#define tinyort_flips(flip) 0
 #endif /* TINYORT_UINT8 */
 
 /* zero, flip: the zero point of y, less flip, which is 128 for uint8 and else 0; wide: see requantize.h. */

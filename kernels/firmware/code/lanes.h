@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define tinyort_low(word) ((int32_t)(int16_t)((word)&0xffffu))
+#define tinyort_high(word) ((int32_t)(int16_t)((word) >> 16))
 #if defined(__ARM_FEATURE_SIMD32)
 #include <arm_acle.h>
 #define tinyort_even(word) ((uint32_t)__sxtb16((int8x4_t)(word)))
@@ -16,8 +18,6 @@
 #else
 #define tinyort_even(word) tinyort_widen(word)
 #define tinyort_multiply(a, b, sum) ((sum) + tinyort_low(a) * tinyort_low(b) + tinyort_high(a) * tinyort_high(b))
-#define tinyort_low(word) ((int32_t)(int16_t)((word)&0xffffu))
-#define tinyort_high(word) ((int32_t)(int16_t)((word) >> 16))
 #define tinyort_byte(word, at) ((uint32_t)(int32_t)(int8_t)((word) >> (at)&0xffu) & 0xffffu)
 #define tinyort_widen(word) (tinyort_byte(word, 0) | tinyort_byte(word, 16) << 16)
 #endif /* __ARM_FEATURE_SIMD32 */
@@ -97,20 +97,44 @@ static uint32_t tinyort_load(const int8_t *from) {
                 :                                                                                                      \
                 : "memory");                                                                                           \
     }
-/* Four channels: the bytes of u times those of v, each to a sum of its own. */
-#define TINYORT_TAP(u, v, y0, y1, y2, y3)                                                                              \
+/* Four channels of three pixels at x, `column` bytes apart, times three groups of weights at w; advances w. */
+#define TINYORT_THREE_TAPS(w, x, column, y0, y1, y2, y3)                                                               \
     {                                                                                                                  \
-        uint32_t a_, b_;                                                                                               \
-        __asm__("sxtb16 %[a], %[us]\n\t"                                                                               \
-                "sxtb16 %[b], %[vs]\n\t"                                                                               \
+        uint32_t u_, v_, a_, b_;                                                                                       \
+        __asm__("ldr %[u], [%[xs]]\n\t"                                                                                \
+                "ldr %[v], [%[ws]], #4\n\t"                                                                            \
+                "sxtb16 %[a], %[u]\n\t"                                                                                \
+                "sxtb16 %[b], %[v]\n\t"                                                                                \
                 "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                  \
                 "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                  \
-                "sxtb16 %[a], %[us], ror #8\n\t"                                                                       \
-                "sxtb16 %[b], %[vs], ror #8\n\t"                                                                       \
+                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
+                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
                 "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                  \
-                "smlatt %[s3], %[a], %[b], %[s3]"                                                                      \
-                : [a] "=&r"(a_), [b] "=&r"(b_), [s0] "+r"(y0), [s1] "+r"(y1), [s2] "+r"(y2), [s3] "+r"(y3)             \
-                : [us] "r"(u), [vs] "r"(v));                                                                           \
+                "smlatt %[s3], %[a], %[b], %[s3]\n\t"                                                                  \
+                "ldr %[u], [%[xs], %[col]]\n\t"                                                                        \
+                "ldr %[v], [%[ws]], #4\n\t"                                                                            \
+                "sxtb16 %[a], %[u]\n\t"                                                                                \
+                "sxtb16 %[b], %[v]\n\t"                                                                                \
+                "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                  \
+                "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                  \
+                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
+                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
+                "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                  \
+                "smlatt %[s3], %[a], %[b], %[s3]\n\t"                                                                  \
+                "ldr %[u], [%[xs], %[col], lsl #1]\n\t"                                                                \
+                "ldr %[v], [%[ws]], #4\n\t"                                                                            \
+                "sxtb16 %[a], %[u]\n\t"                                                                                \
+                "sxtb16 %[b], %[v]\n\t"                                                                                \
+                "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                  \
+                "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                  \
+                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
+                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
+                "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                  \
+                "smlatt %[s3], %[a], %[b], %[s3]\n\t"                                                                  \
+                : [u] "=&r"(u_), [v] "=&r"(v_), [a] "=&r"(a_), [b] "=&r"(b_), [ws] "+r"(w), [s0] "+r"(y0),             \
+                  [s1] "+r"(y1), [s2] "+r"(y2), [s3] "+r"(y3)                                                          \
+                : [xs] "r"(x), [col] "r"(column)                                                                       \
+                : "memory");                                                                                           \
     }
 #else
 #define TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1)                                                                       \
@@ -138,14 +162,23 @@ static uint32_t tinyort_load(const int8_t *from) {
         (w) += 16;                                                                                                     \
         (x) += 2;                                                                                                      \
     }
-#define TINYORT_TAP(u, v, y0, y1, y2, y3)                                                                              \
+#define TINYORT_THREE_TAPS(w, x, column, y0, y1, y2, y3)                                                               \
     {                                                                                                                  \
-        const uint32_t u_ = (u), v_ = (v);                                                                             \
+        TINYORT_TAP(w, x, y0, y1, y2, y3)                                                                              \
+        TINYORT_TAP(w, (x) + (column), y0, y1, y2, y3)                                                                 \
+        TINYORT_TAP(w, (x) + 2 * (column), y0, y1, y2, y3)                                                             \
+    }
+#endif /* __ARM_FEATURE_SIMD32 */
+
+/* Four channels of a pixel at x times their weights at w; advances w. */
+#define TINYORT_TAP(w, x, y0, y1, y2, y3)                                                                              \
+    {                                                                                                                  \
+        const uint32_t u_ = tinyort_flipped(tinyort_load(x), flip), v_ = tinyort_load(w);                              \
         y0 += tinyort_low(tinyort_even(u_)) * tinyort_low(tinyort_even(v_));                                           \
         y1 += tinyort_low(tinyort_odd(u_)) * tinyort_low(tinyort_odd(v_));                                             \
         y2 += tinyort_high(tinyort_even(u_)) * tinyort_high(tinyort_even(v_));                                         \
         y3 += tinyort_high(tinyort_odd(u_)) * tinyort_high(tinyort_odd(v_));                                           \
+        (w) += 4;                                                                                                      \
     }
-#endif /* __ARM_FEATURE_SIMD32 */
 
 #endif
