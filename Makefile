@@ -433,7 +433,11 @@ $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
 $(OBJ)/kernels/firmware/code/%.inc: kernels/firmware/code/%.h
 	@mkdir -p $(@D)
 	$(Q)sed '/^#/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-$(OBJ)/kernels/firmware/code.o: $(FIRMWARE_CODE:%.h=$(OBJ)/%.inc)
+# functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
+$(OBJ)/kernels/firmware/code/functions.inc: kernels/firmware/code/functions.h
+	@mkdir -p $(@D)
+	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static [a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\1", (void (*)(void))\1,\n&/; s/^"}\\n"/&},/; p}' $< > $@
+$(OBJ)/kernels/firmware/code.o $(OBJ)/kernels/firmware/functions.o: $(FIRMWARE_CODE:%.h=$(OBJ)/%.inc)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)

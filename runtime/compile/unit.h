@@ -9,7 +9,7 @@
 
 #define TORT_COMPILE_ALIGN 8 /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
 
-enum { TORT_COMPILE_CODES = 64 };
+enum { TORT_COMPILE_CODES = 160 };
 
 /* A constant array of the compiled model. */
 typedef struct tort_compile_array {
@@ -34,7 +34,8 @@ typedef struct tort_compile_unit {
     uint64_t weight_bytes, arena_bytes;
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
-    bool *direct; /* by slot: an output that steps write straight into the caller's buffer */
+    tort_emit *emit; /* room for a statement; NULL: not allocated yet */
+    bool *direct;    /* by slot: an output that steps write straight into the caller's buffer */
     tort_arena arena;
     tort_error *error;
 } tort_compile_unit;
