@@ -299,7 +299,8 @@ check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))
 	$(if $(NVCC),,@echo "skipped: registers of CUDA kernels (no nvcc here)"; echo "cuda-spills: 0 passed, 0 failed, 1 skipped")
 	$(if $(NVCC),@.ci/check_spills.sh "$(CUDA_ARCHS)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas))
 
-FORMATTED = $(shell find .ci runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+FORMATTED = $(shell find .ci runtime loader ops kernels models tests -name build -prune -o \
+    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) -print)
 .PHONY: format format-check
 ## Rewrite every source in the tree's format.
 format:
@@ -361,7 +362,7 @@ help:
 .PHONY: clean
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
-	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
+	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan embed isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
 	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
@@ -429,15 +430,21 @@ $(OBJ)/runtime/cli/schema.inc: runtime/cli/schema.json
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
 
-# The functions of the firmware's kernels as C strings, without lines of the preprocessor.
-$(OBJ)/kernels/firmware/code/%.inc: kernels/firmware/code/%.h
+# The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
+# ends with "#endif /*".
+$(OBJ)/kernels/firmware/code.inc: $(FIRMWARE_CODE)
 	@mkdir -p $(@D)
-	$(Q)sed '/^#/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+	$(Q)for header in $^; do \
+		echo "const char tort_code_$$(basename $$header .h)[] ="; \
+		sed '/^#endif$$/d; /^#ifndef TORT_/d; /^#define TORT_/d; /^#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $$header; \
+		echo ";"; \
+	done > $@
 # functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
-$(OBJ)/kernels/firmware/code/functions.inc: kernels/firmware/code/functions.h
+$(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	@mkdir -p $(@D)
 	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static [a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\1", (void (*)(void))\1,\n&/; s/^"}\\n"/&},/; p}' $< > $@
-$(OBJ)/kernels/firmware/code.o $(OBJ)/kernels/firmware/functions.o: $(FIRMWARE_CODE:%.h=$(OBJ)/%.inc)
+$(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
+$(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/functions.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)

@@ -62,10 +62,11 @@ def measure(root):
     functions, files = [], []
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in C_SUFFIXES | {".py", ".sh"}:
+            name = path.relative_to(root)
+            if path.suffix not in C_SUFFIXES | {".py", ".sh"} or "build" in name.parts:
                 continue
             text = path.read_text()
-            lines, name = text.splitlines(), path.relative_to(root)
+            lines = text.splitlines()
             found = [] if path.suffix == ".sh" else python_functions(text) if path.suffix == ".py" else c_functions(lines)
             functions += [(length, name, first) for first, length in found]
             files.append((len(lines), name))

@@ -2,8 +2,8 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, aarch64, qemu; of regex, pictures and
-#                               cache, which a build can do without; --check only says what is missing
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, aarch64, qemu, embed; of regex, pictures
+#                               and cache, which a build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
@@ -64,13 +64,32 @@ needed() {
         echo "program:qemu-aarch64 qemu-user"
         for library in protobuf-c png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
         ;;
+    embed)
+        echo "program:arm-none-eabi-gcc gcc-arm-none-eabi binutils-arm-none-eabi"
+        echo "file:arm-none-eabi-gcc,libm.a libnewlib-arm-none-eabi"
+        echo "program:qemu-system-arm qemu-system-arm"
+        echo "program:riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf"
+        echo "file:riscv64-unknown-elf-gcc,picolibc.specs picolibc-riscv64-unknown-elf"
+        echo "program:qemu-system-riscv32 qemu-system-misc"
+        echo "program:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu"
+        echo "file:aarch64-linux-gnu-gcc,libm.a libc6-dev-arm64-cross"
+        echo "program:qemu-aarch64 qemu-user"
+        ;;
     format) echo "program:clang-format clang-format" ;;
     cache) echo "program:ccache ccache" ;;
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, cuda, format, cache, venv=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, embed, cuda, format, cache, venv=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
+    esac
+}
+
+# has_file COMPILER,FILE: a compiler that finds a file of its target prints a path, else the name as it was given.
+has_file() {
+    case $("${1%,*}" -print-file-name="${1#*,}" 2>/dev/null) in
+    /*) return 0 ;;
+    *) return 1 ;;
     esac
 }
 
@@ -83,6 +102,7 @@ is_there() {
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
+    file:*) has_file "${1#*:}" ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     esac
 }

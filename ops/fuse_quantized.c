@@ -182,6 +182,19 @@ static bool build_moved(tort_match *match) {
            read_value(match, "y", "sy", "zy", y) && x[0] == y[0] && x[1] == y[1];
 }
 
+/* Softmax along an axis, as QLinearSoftmax has it from version 13 on. */
+static bool build_softmax(tort_match *match) {
+    double x[2], y[2];
+    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) &&
+           read_value(match, "y", "sy", "zy", y) && tort_match_node(match, "c").op->since >= 13 &&
+           tort_match_set_int(match, "opset", 13);
+}
+
+static bool build_mean(tort_match *match) {
+    double x[2], y[2];
+    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) && read_value(match, "y", "sy", "zy", y);
+}
+
 #define DEQUANTIZE "DequantizeLinear{block_size=0}"
 #define QUANTIZE " y=QuantizeLinear{block_size=0}(c,#sy,#zy?)"
 
@@ -206,6 +219,9 @@ const tort_pattern tort_patterns_quantized[] = {
      "com.microsoft::MatMulIntegerToFloat(x,w,sx,sw,zx,zw,b)", build_float_bias},
     PAIRED("qlinear_add", "Add"),
     PAIRED("qlinear_mul", "Mul"),
+    {"qlinear_mean", VALUE "*c=GlobalAveragePool(xd)" QUANTIZE,
+     "com.microsoft::QLinearGlobalAveragePool(x,sx,zx,sy,zy)", build_mean},
+    {"qlinear_softmax", VALUE "*c=Softmax(xd)" QUANTIZE, "com.microsoft::QLinearSoftmax(x,sx,zx,sy,zy)", build_softmax},
     MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),
     MOVED("Reshape|Gather|Unsqueeze|Squeeze", ",a?", ",a"),
     MOVED("Slice", ",a,b,d?,e?", ",a,b,d,e"),

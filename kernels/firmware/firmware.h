@@ -9,12 +9,21 @@
 #include "runtime/provider.h"
 
 #define TORT_FIRMWARE_LIMIT (1 << 20)   /* of every number of a window: sums of their products fit int32_t */
+#define TORT_FIRMWARE_LONGEST (1 << 16) /* products of bytes in a sum: their sum fits 31 bits */
 #define TORT_FIRMWARE_MEMORY (1u << 31) /* bytes: an index of a float then fits int32_t */
+
+/* Bits of tort_target.instructions. */
+enum {
+    TORT_FIRMWARE_DSP = 1u << 0, /* SMLAD and its like, of Armv7E-M and Armv8-M */
+    TORT_FIRMWARE_MVE = 1u << 1  /* vectors of Armv8.1-M */
+};
 
 /* Tables of rows. */
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[];
+extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
+    tort_firmware_pool_bytes[];
 
 /* The headers of kernels/firmware/code as text, without their preprocessor lines. */
 extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
@@ -25,6 +34,12 @@ extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast
     tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[], tort_code_normalize[], tort_code_offset[],
     tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[], tort_code_reduce[], tort_code_resize[],
     tort_code_rnn[], tort_code_store[], tort_code_where[], tort_code_zip[];
+extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depthwise_dsp[], tort_code_depthwise_plain[],
+    tort_code_dense_bytes[], tort_code_dense_dsp[], tort_code_dense_mve[], tort_code_dense_plain[],
+    tort_code_dequantize[], tort_code_matmul_bytes[], tort_code_max_pool_bytes[], tort_code_mean_bytes[],
+    tort_code_pair_bytes[], tort_code_quantize[], tort_code_softmax_bytes[], tort_code_table_bytes[],
+    tort_code_vector[], tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[],
+    tort_code_rows_mve[], tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
@@ -45,13 +60,10 @@ typedef struct tort_firmware_call {
     int32_t number_count;
 } tort_firmware_call;
 
-enum { TORT_FIRMWARE_ARGUMENTS = 32 }; /* of a call: operands */
-
 /* Appends a call to the step's statement, with inputs 0 .. call->inputs - 1 and output 0 as operands. */
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call);
-/* The same with these expressions of C as operands. */
-tort_status tort_firmware_print(tort_emit *emit, const tort_firmware_call *call, const char *const *operands,
-                                int32_t count);
+/* The same with these operands, up to a NULL, in place of inputs and output 0. */
+tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands);
 
 /* A step's operands as a call, so that one function fills the struct for run and for emit. `data` of a tensor is the
  * expression of C in emit->inputs or emit->outputs; `scratch` is the emit. */

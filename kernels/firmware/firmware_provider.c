@@ -1,8 +1,10 @@
 /* firmware_provider.c - the provider `firmware`: plain C99 for one core without an operating system, run on the host.
  *
  * Its kernels are the functions of kernels/firmware/code, which `tinyort compile` prints: what is flashed is what was
- * tested. It opens on every host. Options: target=generic. Read next: conv.c, then runtime/compile/compile.c. */
-#include "kernels/firmware/firmware.h"
+ * tested. It opens on every host, and runs the loops of its target there, with instructions of the target in plain C.
+ * Read next: conv.c, then runtime/compile/compile.c. */
+#include "kernels/firmware/bytes.h"
+#include "kernels/firmware/nhwc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,23 +53,58 @@ void tort_firmware_bounds(const tort_epilogue *epilogue, float *low, float *high
 
 /* ---- the provider ------------------------------------------------------------------------------------------------ */
 
+static const struct {
+    const char *name, *description;
+    uint32_t instructions;
+} targets[] = {
+    {"generic", "plain C99", 0},
+    {"cortex-m4", "C99 for Cortex-M4", TORT_FIRMWARE_DSP},
+    {"cortex-m7", "C99 for Cortex-M7", TORT_FIRMWARE_DSP},
+    {"cortex-m33", "C99 for Cortex-M33", TORT_FIRMWARE_DSP},
+    {"cortex-m55", "C99 for Cortex-M55", TORT_FIRMWARE_DSP | TORT_FIRMWARE_MVE},
+    {"cortex-a53", "C99 for Cortex-A53", 0},
+    {"riscv32", "C99 for RV32IMAFC", 0},
+};
+enum { COUNT = sizeof targets / sizeof *targets };
+
 static void firmware_open(const tort_provider_config *config, void **device, tort_target *target,
                           tort_condition *condition) {
-    const char *name = tort_provider_option_get(config, "target");
+    const char *given = tort_provider_option_get(config, "target"), *name = given ? given : "generic";
+    size_t i = 0;
+    while (i < COUNT && strcmp(targets[i].name, name) != 0) i++;
     *device = NULL;
-    *target = (tort_target){.description = "plain C99, one core", .threads = 1, .memory = TORT_FIRMWARE_MEMORY};
-    *condition = (tort_condition){.ready = !name || !strcmp(name, "generic"), .code = "READY"};
-    if (condition->ready) return;
+    *target = (tort_target){.threads = 1, .memory = TORT_FIRMWARE_MEMORY};
+    *condition = (tort_condition){.ready = i < COUNT, .code = "READY"};
+    if (i < COUNT) {
+        target->instructions = targets[i].instructions;
+        *device = (void *)(uintptr_t)tort_firmware_bytes_of(target);
+        snprintf(target->description, sizeof target->description, "%s, one core", targets[i].description);
+        return;
+    }
     snprintf(condition->code, sizeof condition->code, "BAD_OPTION");
-    snprintf(condition->message, sizeof condition->message, "option target is \"%.40s\", the only target is generic",
-             name);
+    const int length =
+        snprintf(condition->message, sizeof condition->message, "option target is \"%.40s\", expected one of", name);
+    for (size_t k = 0, used = (size_t)length; k < COUNT && used < sizeof condition->message; k++)
+        used += (size_t)snprintf(condition->message + used, sizeof condition->message - used, " %s", targets[k].name);
     snprintf(condition->cure, sizeof condition->cure, "write target=generic, or leave it out");
 }
 
-static const tort_kernel *const tables[] = {tort_firmware_conv,     tort_firmware_gemm,   tort_firmware_pool,
-                                            tort_firmware_elements, tort_firmware_move,   tort_firmware_maps,
-                                            tort_firmware_zip,      tort_firmware_reduce, tort_firmware_norm,
-                                            tort_firmware_rnn,      tort_firmware_resize, NULL};
+static const tort_kernel *const tables[] = {tort_firmware_conv_bytes,
+                                            tort_firmware_dense_bytes,
+                                            tort_firmware_elements_bytes,
+                                            tort_firmware_pool_bytes,
+                                            tort_firmware_conv,
+                                            tort_firmware_gemm,
+                                            tort_firmware_pool,
+                                            tort_firmware_elements,
+                                            tort_firmware_move,
+                                            tort_firmware_maps,
+                                            tort_firmware_zip,
+                                            tort_firmware_reduce,
+                                            tort_firmware_norm,
+                                            tort_firmware_rnn,
+                                            tort_firmware_resize,
+                                            NULL};
 static const char *const option_keys[] = {"target", NULL};
 
 extern const tort_provider tort_provider_firmware;
@@ -77,6 +114,7 @@ const tort_provider tort_provider_firmware = {
     .summary = "plain C99 for firmware, as `tinyort compile` prints it, on the host",
     .host_memory = true,
     .kernels = tables,
+    .layouts = tort_firmware_layouts,
     .option_keys = option_keys,
     .open = firmware_open,
 };

@@ -34,6 +34,17 @@ void tort_linear_map(const tort_call *call, const uint8_t *table, const void *x,
 void tort_qlinear_sigmoid_table(const tort_call *call, uint8_t *table);
 void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
 
+/* QLinearSoftmax: the number of steps of the output's scale that make up 1, and 256 powers of e for the scale of the
+ * input, scaled so that the sum of `length` of them fits 32 bits: number 255 - d is that of d steps below the largest.
+ */
+uint32_t tort_linear_parts(float scale);
+void tort_linear_powers(float scale, int64_t length, uint32_t *powers);
+
+/* QLinearGlobalAveragePool: the factor of a sum of `count` numbers that gives their mean in steps of the output. */
+static inline float tort_linear_mean(float x_scale, float y_scale, int64_t count) {
+    return x_scale / (y_scale * (float)count);
+}
+
 /* Input indices of QLinearAdd and QLinearMul: A, its scale and zero point; the same of B; scale and zero point of C. */
 enum { TORT_QLINEAR_A = 0, TORT_QLINEAR_B = 3, TORT_QLINEAR_C = 6 };
 

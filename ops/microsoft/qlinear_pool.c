@@ -1,9 +1,11 @@
-/* qlinear_pool.c - QLinearAveragePool and QLinearGlobalAveragePool: X is dequantized to floats with the channels first,
- * ONNX's pool runs on them, and the averages are quantized. Read next: pool.h, channels_last.h. */
+/* qlinear_pool.c - QLinearAveragePool: X is dequantized to floats with the channels first, ONNX's pool runs on them,
+ * and the averages are quantized. QLinearGlobalAveragePool: a sum of integers, scaled. Read next: pool.h,
+ * channels_last.h. */
 #include "ops/extent.h"
 #include "ops/microsoft/channels_last.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/pool.h"
+#include "ops/quantized.h"
 
 enum { POOL_WINDOW, POOL_GLOBAL }; /* values of tort_op.variant */
 
@@ -27,7 +29,7 @@ static tort_status resolve_pool(tort_resolve *resolve) {
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->pool,
                                              global ? tort_resolve_global_average_pool : tort_resolve_average_pool);
     resolve->scratch_bytes = 0; /* the pool's scratch is for other types */
-    if (status != TORT_OK) return status;
+    if (status != TORT_OK || global) return status;
     const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
     size_t count;
     if (!tort_shape_known(x) || !tort_shape_known(y)) return TORT_OK;
@@ -110,6 +112,42 @@ static tort_status run(const tort_call *call) {
     return status;
 }
 
+/* ---- the global pool --------------------------------------------------------------------------------------------- */
+
+typedef struct global_job {
+    const tort_tensor *x, *y;
+    int64_t channels, size, step; /* step: between elements of a plane */
+    float x_zero, factor, y_zero;
+} global_job;
+
+static void mean_planes(void *arg, int64_t begin, int64_t end) {
+    const global_job *job = arg;
+    const bool is_signed = job->x->type == TORT_INT8;
+    for (int64_t plane = begin; plane < end; plane++) {
+        const int64_t n = plane / job->channels, c = plane % job->channels;
+        const uint8_t *x =
+            (const uint8_t *)job->x->data + (job->step > 1 ? n * job->channels * job->size + c : plane * job->size);
+        int64_t sum = 0;
+        for (int64_t i = 0; i < job->size; i++) sum += is_signed ? (int8_t)x[i * job->step] : x[i * job->step];
+        const double less = (double)sum - (double)job->size * (double)job->x_zero;
+        tort_requantize(job->y, plane, 1, &less, &job->factor, &job->y_zero);
+    }
+}
+
+/* The sum is one of integers, and rounds once, as QLinearConv does: every kernel gives the same byte. */
+static tort_status run_global(const tort_call *call) {
+    const qlinear_pool *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
+    if (tort_count(y) == 0) return TORT_OK;
+    global_job job = {.x = x, .y = y, .channels = params->pool.channels, .x_zero = from.zero, .y_zero = to.zero};
+    job.size = plane_of(&params->pool.window, params->pool.window.input);
+    job.step = params->channels_last && x->rank > 2 ? job.channels : 1;
+    job.factor = tort_linear_mean(from.scale, to.scale, job.size);
+    tort_parallel(call, tort_count(y), job.size, mean_planes, &job);
+    return TORT_OK;
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_qlinear_pool[] = {
@@ -120,6 +158,6 @@ const tort_op tort_ops_qlinear_pool[] = {
      .variant = POOL_WINDOW, sizeof(qlinear_pool), infer, resolve_pool, run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
      "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, sizeof(qlinear_pool), infer, resolve_pool,
-     run},
+     run_global},
     {0},
 };

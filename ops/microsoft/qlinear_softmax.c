@@ -59,6 +59,16 @@ static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
         normalize_lane(job, lane / p->inner * p->length * p->inner + lane % p->inner);
 }
 
+uint32_t tort_linear_parts(float scale) {
+    const float parts = floorf(1 / scale);
+    return parts >= 1 && parts < 0x1p32f ? (uint32_t)parts : 1;
+}
+
+void tort_linear_powers(float scale, int64_t length, uint32_t *powers) {
+    const double whole = fmin((double)UINT32_MAX / (double)length, 0x7fffff);
+    for (int32_t i = 0; i < 256; i++) powers[i] = (uint32_t)rint(whole * exp((i - 255) * (double)scale));
+}
+
 static tort_status run_softmax(const tort_call *call) {
     const tort_softmax_params *p = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
@@ -69,10 +79,8 @@ static tort_status run_softmax(const tort_call *call) {
     job.flip = is_signed ? 0x80 : 0;
     job.min = is_signed ? -128 : 0;
     job.max = is_signed ? 127 : 255;
-    const float parts = floorf(1 / to.scale);
-    job.parts = parts >= 1 && parts < 0x1p32f ? (uint32_t)parts : 1;
-    const double whole = fmin((double)UINT32_MAX / (double)p->length, 0x7fffff);
-    for (int32_t i = 0; i < 256; i++) job.powers[i] = (uint32_t)rint(whole * exp((i - 255) * (double)from.scale));
+    job.parts = tort_linear_parts(to.scale);
+    tort_linear_powers(from.scale, p->length, job.powers);
     tort_parallel(call, p->outer * p->inner, 4 * p->length, normalize_lanes, &job);
     return TORT_OK;
 }

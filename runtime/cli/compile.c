@@ -13,7 +13,7 @@ typedef struct job {
     tort_model *model;
     tort_session *session;
     tort_compiled compiled;
-    char *name;
+    char *name, *chain;
 } job;
 
 /* ---- the name ---------------------------------------------------------------------------------------------------- */
@@ -51,7 +51,9 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
     if (!status) status = cli_check_names(options, j->model, error);
     if (status) return status;
-    tort_session_options session_options = cli_session_options(options, "firmware");
+    j->chain =
+        cli_format("firmware%s%s", options->processor ? ":target=" : "", options->processor ? options->processor : "");
+    tort_session_options session_options = cli_session_options(options, j->chain);
     status = cli_open_session(j->model, &session_options, &j->session, error);
     const tort_compile_options how = {.name = j->name, .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
@@ -100,5 +102,6 @@ int cli_compile(cli_options *options) {
     tort_session_free(j.session);
     tort_model_free(j.model);
     free(j.name);
+    free(j.chain);
     return result;
 }

@@ -40,7 +40,10 @@ static void print_top(const tort_compile_unit *unit, FILE *file) {
     fprintf(file,
             " * Compile it with -std=c99 and -ffp-contract=off: then it gives the same bits as tinyort's provider\n"
             " * firmware, up to the last bit of the math library's functions. */\n");
-    fprintf(file, "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n", unit->name);
+    fprintf(
+        file,
+        "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n#define TINYORT_COMPILED\n",
+        unit->name);
 }
 
 /* The body is printed first, as it tells which functions and weights the file needs. */
@@ -53,6 +56,7 @@ static tort_status print_model(tort_compile_unit *unit, FILE *file) {
     if (fclose(steps) != 0 && !status) status = tort_out_of_memory(unit->error, length);
     if (!status) {
         print_top(unit, file);
+        for (int32_t i = 0; i < unit->define_count; i++) fprintf(file, "%s\n", unit->defines[i]);
         for (int32_t i = 0; i < unit->code_count; i++) fprintf(file, "%s\n", unit->code[i]);
         tort_compile_externs(unit, file);
         fprintf(file, "\n");

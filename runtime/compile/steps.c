@@ -38,13 +38,13 @@ static tort_status refuse(const tort_compile_unit *unit, const tort_step *step, 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 /* Adds sources that are not there yet: texts are static, so their addresses tell. */
-static bool add_code(tort_compile_unit *unit, const char *const *code, int32_t count) {
-    for (int32_t i = 0; i < count && code[i]; i++) {
+static bool add_texts(const char **list, int32_t *count, int32_t room, const char *const *texts, size_t text_count) {
+    for (size_t i = 0; i < text_count && texts[i]; i++) {
         int32_t known = 0;
-        while (known < unit->code_count && unit->code[known] != code[i]) known++;
-        if (known < unit->code_count) continue;
-        if (unit->code_count == TORT_COMPILE_CODES) return false;
-        unit->code[unit->code_count++] = code[i];
+        while (known < *count && list[known] != texts[i]) known++;
+        if (known < *count) continue;
+        if (*count == room) return false;
+        list[(*count)++] = texts[i];
     }
     return true;
 }
@@ -68,8 +68,12 @@ static void print_comment(const tort_compile_unit *unit, int32_t index, FILE *fi
 static const char **operands_of(tort_compile_unit *unit, const tort_step *step) {
     const int32_t count = step->input_count + step->output_count;
     const char **texts = tort_arena_array(&unit->arena, (size_t)count + 1, sizeof *texts);
+    /* Packed inputs are arrays of their own, see list_packed. */
+    const uint32_t packed = step->kind == TORT_STEP_KERNEL ? unit->lowered->units[step->node].consumed : 0;
     for (int32_t i = 0; texts && i < count; i++) {
-        texts[i] = tort_compile_operand(unit, unit->plan->operands[step->operands + i]);
+        texts[i] = i < step->input_count && i < 32 && packed >> i & 1
+                       ? "NULL"
+                       : tort_compile_operand(unit, unit->plan->operands[step->operands + i]);
         if (!texts[i]) return NULL;
     }
     return texts;
@@ -107,7 +111,10 @@ static tort_status list_packed(tort_compile_unit *unit, const tort_step *step, c
 static tort_status finish_call(tort_compile_unit *unit, const tort_step *step, const tort_emit *emit, FILE *file) {
     const tort_status status = list_packed(unit, step, emit);
     if (status) return status;
-    if (!add_code(unit, emit->code, (int32_t)(sizeof emit->code / sizeof *emit->code)))
+    if (!add_texts(unit->code, &unit->code_count, TORT_COMPILE_CODES, emit->code,
+                   sizeof emit->code / sizeof *emit->code) ||
+        !add_texts(unit->defines, &unit->define_count, TORT_COMPILE_DEFINES, emit->defines,
+                   sizeof emit->defines / sizeof *emit->defines))
         return tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
     fprintf(file, "    %s\n", emit->call);
     unit->calls++;
@@ -131,6 +138,7 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                         .scratch = "NULL",
                         .packed = "NULL",
                         .weights = its->packed,
+                        .target = &unit->session->chain[its->provider].target,
                         .error = unit->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);

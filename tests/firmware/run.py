@@ -1,6 +1,7 @@
 """Tests of `tinyort compile`: what it writes is compiled by gcc and clang without a warning, gives the bits of --ep firmware, and needs no library.
 
-Usage: run.py TINYORT, from the root of the tree. Works on models/digits.onnx and on small models made here.
+Usage: run.py TINYORT, from the root of the tree. Works on models/digits.onnx and on small models made here. Digits runs on emulated boards
+too, where there are tools for them; tests/embed has more of both.
 """
 
 import os
@@ -14,9 +15,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "embed"))
+import boards  # noqa: E402
+
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror"]
 NEEDED = {"memcpy", "memset", "memmove", "sqrtf", "floorf", "ceilf", "fmodf", "floor", "_GLOBAL_OFFSET_TABLE_"}  # all that a compiled model may call
 BUILDS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2"), ("gcc", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
+BOARDS = ("cortex-m4", "riscv32", "cortex-a53")
 
 
 class Tally:
@@ -28,6 +33,10 @@ class Tally:
         self.failed += not condition
         if not condition:
             print(f"FAILED {text}")
+
+    def skip(self, text):
+        self.skipped += 1
+        print(f"skipped: {text}")
 
 
 def run(*command, **options):
@@ -322,6 +331,21 @@ def check_symbols(tally, folder, name):
         tally.check(not changing, f"{part}.o has variables: {changing}")
 
 
+def check_board(tally, target, generated, name, folder, values, expected):
+    lack = boards.missing(target)
+    if lack:
+        tally.skip(f"{name} on {target.name} ({lack} is not installed: make setup-embed)")
+        return
+    try:
+        boards.build(target, "-O2", generated, name, folder)
+        boards.execute(target, folder, values)
+        boards.compare(boards.outputs(folder, expected), expected, {"Softmax"})
+        failure = ""
+    except boards.Failure as error:
+        failure = str(error)
+    tally.check(not failure, f"{name} on {target.name}: {failure}")
+
+
 def check_model(tally, tinyort, model, shapes, folder):
     name, out = model.stem, folder / "out"
     fixed = [word for key, shape in shapes.items() for word in ("--shape", f"{key}={'x'.join(map(str, shape))}")]
@@ -337,9 +361,11 @@ def check_model(tally, tinyort, model, shapes, folder):
         if shutil.which(build[0]):
             check_build(tally, out, name, build, raw, expected)
         else:
-            tally.skipped += 1
-            print(f"skipped: {name} by {build[0]} (it is not installed)")
+            tally.skip(f"{name} by {build[0]} (it is not installed)")
     check_symbols(tally, out, name)
+    if name == "digits":
+        for target in map(boards.TARGETS.get, BOARDS):
+            check_board(tally, target, out, name, folder / target.name, values, expected)
     environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
     done = run("make", "-C", out, "run", f"ARGS={' '.join(map(str, raw))}", env=environment)
     tally.check(done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes(), f"make run of {name}: {done.stdout}{done.stderr}")

@@ -1,0 +1,150 @@
+/* bytes.c - packed weights of products of bytes: zero points of x become part of the biases, scales factors of sums.
+ *
+ * Sum over k of (x - zero) * w = sum of x * w - zero * (sum of w); so loops multiply bytes as they are. */
+#include "kernels/firmware/bytes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target) {
+    if (target->instructions & TORT_FIRMWARE_MVE) return &tort_firmware_bytes_mve;
+    return target->instructions & TORT_FIRMWARE_DSP ? &tort_firmware_bytes_dsp : &tort_firmware_bytes_plain;
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+tort_verdict tort_firmware_claim_constant(const tort_node_view *node, int32_t input, const char *name) {
+    if (!tort_has_input(node, input) || node->inputs[input].constant) return tort_yes();
+    return tort_no(TORT_NO_DYNAMIC, "make it an initializer", "%s is computed during the run", name);
+}
+
+tort_verdict tort_firmware_claim_weights(const tort_node_view *node, int32_t weights, int32_t zero) {
+    const tort_info *w = &node->inputs[weights];
+    if (!w->constant) return tort_no(TORT_NO_DYNAMIC, "make it an initializer", "the weights are computed in the run");
+    if (w->type != TORT_INT8 && w->type != TORT_UINT8)
+        return tort_no(TORT_NO_TYPE, "", "weights are %s, expected int8 or uint8", tort_type_name(w->type));
+    const tort_verdict verdict = tort_firmware_claim_constant(node, zero, "the zero point of the weights");
+    if (verdict.code != TORT_YES || !tort_has_input(node, zero)) return verdict;
+    if (!node->inputs[zero].data)
+        return tort_no(TORT_NO_ATTR, "quantize with a scale for all",
+                       "the weights have too many zero points to look at");
+    const int64_t count = tort_firmware_count(node, zero);
+    for (int64_t i = 0; i < count; i++)
+        if (((const uint8_t *)node->inputs[zero].data)[i] != tort_firmware_flip(w->type))
+            return tort_no(TORT_NO_ATTR, "quantize with symmetric weights",
+                           "weights have a zero point other than %d, which means 0", tort_firmware_flip(w->type));
+    return tort_yes();
+}
+
+int64_t tort_firmware_count(const tort_node_view *node, int32_t input) {
+    tort_tensor tensor;
+    return tort_has_input(node, input) && tort_info_tensor(&node->inputs[input], &tensor) ? tort_count(&tensor) : 0;
+}
+
+bool tort_firmware_alone(const tort_node_view *node) {
+    (void)node;
+    return true;
+}
+
+double tort_firmware_number(const tort_node_view *node, int32_t input, int64_t index, double absent) {
+    if (!tort_has_input(node, input)) return absent;
+    const tort_info *info = &node->inputs[input];
+    tort_tensor tensor;
+    if (!info->data || !tort_info_tensor(info, &tensor)) return absent;
+    tensor.data = (void *)(uintptr_t)info->data;
+    return tort_element_at(&tensor, tort_count(&tensor) == 1 ? 0 : index);
+}
+
+/* ---- packed bytes ------------------------------------------------------------------------------------------------ */
+
+static int64_t round_up(int64_t number, int64_t to) {
+    return to > 1 ? (number + to - 1) / to * to : number;
+}
+
+tort_firmware_filters tort_firmware_filters_of(const tort_firmware_bytes *form, int64_t groups, int64_t filters,
+                                               int64_t length) {
+    return (tort_firmware_filters){.groups = groups,
+                                   .filters = filters,
+                                   .length = length,
+                                   .depth = round_up(length, form->depth),
+                                   .padded = round_up(filters, 2)};
+}
+
+bool tort_firmware_packed_bytes(const tort_firmware_filters *f, size_t *bytes) {
+    size_t all, numbers;
+    return f->length <= TORT_FIRMWARE_LONGEST && tort_mul_size((size_t)f->groups, (size_t)f->padded, &all) &&
+           tort_mul_size(all, sizeof(int32_t) + sizeof(float), &numbers) &&
+           tort_mul_size(all, (size_t)f->depth, bytes) && tort_add_size(*bytes, numbers, bytes) &&
+           tort_add_size(*bytes, sizeof(tort_firmware_packed), bytes);
+}
+
+const int32_t *tort_firmware_bias(const void *packed) {
+    return (const int32_t *)((const tort_firmware_packed *)packed + 1);
+}
+
+const float *tort_firmware_factors(const tort_firmware_filters *f, const void *packed) {
+    return (const float *)(tort_firmware_bias(packed) + f->groups * f->padded);
+}
+
+const int8_t *tort_firmware_weights(const tort_firmware_filters *f, const void *packed) {
+    return (const int8_t *)(tort_firmware_factors(f, packed) + f->groups * f->padded);
+}
+
+/* Describes the packed bytes: arrays 0 to 2 are biases, factors and weights. */
+static void fill_arrays(const tort_firmware_filters *f, tort_emit *emit) {
+    const char *start = emit->weights;
+    const size_t all = (size_t)(f->groups * f->padded);
+    const size_t weights = (size_t)((const char *)tort_firmware_weights(f, start) - start);
+    emit->arrays[0] = (tort_packed_array){TORT_INT32, sizeof(tort_firmware_packed), all};
+    emit->arrays[1] = (tort_packed_array){TORT_FLOAT, sizeof(tort_firmware_packed) + all * sizeof(int32_t), all};
+    emit->arrays[2] = (tort_packed_array){TORT_INT8, weights, all * (size_t)f->depth};
+}
+
+void tort_firmware_define(tort_emit *emit, const tinyort_bytes_shape *rows, bool flips) {
+    int32_t count = 0;
+    if (rows->wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
+    if (flips) emit->defines[count] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
+}
+
+tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f, const tinyort_bytes_shape *rows,
+                                       const tort_firmware_call *call) {
+    char names[3][80];
+    fill_arrays(f, emit);
+    tort_firmware_define(emit, rows, rows->flip || rows->x_flip);
+    for (int32_t i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], "%s_%d", emit->packed, (int)i);
+    const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0], NULL};
+    return tort_firmware_emit_with(emit, call, operands);
+}
+
+tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,
+                                      double bias, float factor, int32_t zero, void *packed, tort_error *error) {
+    const int64_t at = group * f->padded + m;
+    int64_t sum = 0, magnitude = 0;
+    for (int64_t k = 0; k < f->length; k++) {
+        sum += w[k];
+        magnitude += w[k] < 0 ? -w[k] : w[k];
+    }
+    const double folded = bias - (double)(zero * sum), bound = fabs(folded) + 128.0 * (double)magnitude;
+    if (!isfinite(factor) || bound >= 0x1p31)
+        return tort_fail(error, TORT_E_MODEL, "filter %lld: its sums reach %.0f, firmware has 32 bits; factor %g",
+                         (long long)m, bound, (double)factor);
+    ((int32_t *)(uintptr_t)tort_firmware_bias(packed))[at] = (int32_t)folded;
+    ((float *)(uintptr_t)tort_firmware_factors(f, packed))[at] = factor;
+    if (bound >= 0x1p24 || bound * (double)fabsf(factor) >= 0x1p21) ((tort_firmware_packed *)packed)->wide = 1;
+    return TORT_OK;
+}
+
+tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,
+                                       tort_type y, const void *packed) {
+    const tort_firmware_packed *head = packed;
+    const int32_t flip = tort_firmware_flip(y), x_flip = tort_firmware_flip(x);
+    return (tinyort_bytes_shape){
+        .filters = (int32_t)f->filters,
+        .depth = (int32_t)f->depth,
+        .zero = head->y_zero - flip,
+        .flip = flip,
+        .x_flip = form->widens ? tort_firmware_word((uint8_t)x_flip) : x_flip,
+        .wide = head->wide,
+    };
+}

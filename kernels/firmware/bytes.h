@@ -1,0 +1,94 @@
+/* bytes.h - what the kernels on 8-bit numbers share: loops in one form for each kind of target, and packed weights.
+ *
+ * Sums of products of bytes are whole numbers, so every form gives the same result, and so does kernels/cpu. */
+#ifndef TORT_KERNELS_FIRMWARE_BYTES_H
+#define TORT_KERNELS_FIRMWARE_BYTES_H
+
+#include "kernels/firmware/code/bytes_shape.h"
+#include "kernels/firmware/firmware.h"
+#include "ops/extent.h"
+
+/* A form of the loops: bytes_plain.c, bytes_dsp.c, bytes_mve.c. */
+typedef struct tort_firmware_bytes {
+    int32_t unit;  /* weights of two filters take turns after so many; 0: one filter follows the other */
+    int32_t depth; /* the length of a column is a multiple of it */
+    bool widens;   /* columns are widened, with the flip of uint8, into scratch */
+    const char *conv_code[8], *depthwise_code[8], *dense_code[8];
+    int32_t depthwise; /* the number of channels is a multiple of it */
+    void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
+                 const float *factors, void *room, void *y);
+    void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
+                          const float *factors, void *room, void *y);
+    void (*dense)(const tinyort_dense_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
+                  const float *factors, void *room, void *y);
+} tort_firmware_bytes;
+
+void tort_firmware_bytes_matmul(const tinyort_matmul_bytes_shape *shape, const void *a, const void *b, void *y,
+                                float factor);
+
+extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_dsp, tort_firmware_bytes_mve;
+/* That of a target; providers' kernels get it as their device, too. */
+const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target);
+
+/* 0x80 for uint8, whose bytes less 128 are those of int8; else 0. */
+static inline int32_t tort_firmware_flip(tort_type type) {
+    return type == TORT_UINT8 ? 0x80 : 0;
+}
+
+/* A byte four times, as the bits of a word. */
+static inline int32_t tort_firmware_word(uint8_t byte) {
+    return (int32_t)(byte * 0x01010101u);
+}
+
+/* Adds to emit what requantizing needs, by the types of the operands and the width of sums. */
+void tort_firmware_define(tort_emit *emit, const tinyort_bytes_shape *rows, bool flips);
+
+/* tort_kernel.layout.alone of rows without a form for planes: a node needs no neighbour in their layout. */
+bool tort_firmware_alone(const tort_node_view *node);
+
+/* Names of the members of tinyort_bytes_shape in a shape that begins with one. */
+#define TORT_FIRMWARE_ROWS "rows.filters rows.depth rows.zero rows.flip rows.x_flip rows.wide "
+
+/* Accepts a constant, or no such input. */
+tort_verdict tort_firmware_claim_constant(const tort_node_view *node, int32_t input, const char *name);
+/* Accepts constant weights of 8 bits whose zero points are all 0, or 128 for uint8. */
+tort_verdict tort_firmware_claim_weights(const tort_node_view *node, int32_t weights, int32_t zero);
+
+/* Elements of an input whose shape is known; 0 if it is absent or its shape is not. */
+int64_t tort_firmware_count(const tort_node_view *node, int32_t input);
+/* The number at `index` of a constant that may have a single element; `absent` where there is no such input. */
+double tort_firmware_number(const tort_node_view *node, int32_t input, int64_t index, double absent);
+
+/* Packed weights of a product: a head, then int32 biases and float factors of all filters, then bytes. */
+typedef struct tort_firmware_packed {
+    int32_t x_zero, y_zero;
+    int32_t wide; /* a sum may reach 2^24, or its product with the factor 2^21 */
+    int32_t unused;
+} tort_firmware_packed;
+
+/* Sizes of a product: `groups` times `filters`, of which each has `length` weights, in columns of `depth`. */
+typedef struct tort_firmware_filters {
+    int64_t groups, filters, length, depth, padded; /* padded: filters rounded up to pairs */
+} tort_firmware_filters;
+
+tort_firmware_filters tort_firmware_filters_of(const tort_firmware_bytes *form, int64_t groups, int64_t filters,
+                                               int64_t length);
+/* False: overflow, or sums could leave 32 bits. */
+bool tort_firmware_packed_bytes(const tort_firmware_filters *f, size_t *bytes);
+const int32_t *tort_firmware_bias(const void *packed);
+const float *tort_firmware_factors(const tort_firmware_filters *f, const void *packed);
+const int8_t *tort_firmware_weights(const tort_firmware_filters *f, const void *packed);
+/* Prints a call with input 0, weights, biases, factors, scratch and output 0 as operands. */
+tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f, const tinyort_bytes_shape *rows,
+                                       const tort_firmware_call *call);
+
+/* Stores bias and factor of filter `m` of a group, and notes whether sums are wide. w: its `length` weights as int8;
+ * zero: the zero point of x, less 128 for uint8. */
+tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,
+                                      double bias, float factor, int32_t zero, void *packed, tort_error *error);
+
+/* The part of a shape that all products of bytes share. x, y: types. */
+tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,
+                                       tort_type y, const void *packed);
+
+#endif

@@ -1,0 +1,53 @@
+/* window_bytes.h - the window of a convolution over bytes whose channels are last: rows of the kernel one after the
+ * other, the zero point where the window is outside of the image. */
+#ifndef TORT_FIRMWARE_CODE_WINDOW_BYTES_H
+#define TORT_FIRMWARE_CODE_WINDOW_BYTES_H
+
+#include "kernels/firmware/code/bytes_shape.h"
+
+#include <string.h>
+
+/* Copies `count` bytes, four at a time. */
+static void tinyort_copy(int8_t *to, const int8_t *from, int32_t count, uint32_t flip) {
+    uint32_t word;
+    (void)flip;
+    for (; count >= 4; count -= 4, from += 4, to += 4) {
+        memcpy(&word, from, sizeof word);
+        word = tinyort_flipped(word, flip);
+        memcpy(to, &word, sizeof word);
+    }
+    for (; count > 0; count--) *to++ = (int8_t)tinyort_flipped((uint32_t)(uint8_t)*from++, flip & 0xff);
+}
+
+static void tinyort_fill(int8_t *to, uint32_t word, int32_t count) {
+    for (; count >= 4; count -= 4, to += 4) memcpy(to, &word, sizeof word);
+    for (; count > 0; count--) *to++ = (int8_t)(word & 0xff);
+}
+
+static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h, int32_t out_w,
+                           int8_t *to) {
+    const int32_t first = out_w * s->stride_w - s->left, n = s->channels, all = n * s->kernel_w;
+    const int32_t whole = first >= 0 && first + s->kernel_w <= s->width && s->dilation_w == 1 && n == s->pixel;
+    const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
+    for (int32_t kh = 0; kh < s->kernel_h; kh++) {
+        const int32_t h = out_h * s->stride_h - s->top + kh * s->dilation_h;
+        const int8_t *line = image + h * s->width * s->pixel;
+        if (h < 0 || h >= s->height) {
+            tinyort_fill(to, fill, all);
+            to += all;
+        } else if (whole) {
+            tinyort_copy(to, line + first * n, all, flip);
+            to += all;
+        } else {
+            for (int32_t kw = 0; kw < s->kernel_w; kw++, to += n) {
+                const int32_t w = first + kw * s->dilation_w;
+                if (w < 0 || w >= s->width)
+                    tinyort_fill(to, fill, n);
+                else
+                    tinyort_copy(to, line + w * s->pixel, n, flip);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* conv_bytes.c - QLinearConv over one or two axes, channels last: a product of bytes for each output, or, with a filter
+ * for each channel, four channels at a time. */
+#include "kernels/firmware/bytes.h"
+#include "kernels/firmware/nhwc.h"
+#include "kernels/firmware/window.h"
+#include "ops/conv.h"
+
+#include <string.h>
+
+enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS }; /* inputs */
+enum { PRODUCT, DEPTHWISE };                                            /* values of tort_kernel.variant */
+
+/* ---- claim ------------------------------------------------------------------------------------------------------- */
+
+static bool is_depthwise(const tort_conv_params *p) {
+    return p->group > 1 && p->group == p->channels && p->group == p->filters;
+}
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    static const struct {
+        int32_t input;
+        const char *name;
+    } constants[] = {{X_SCALE, "x_scale"}, {X_ZERO, "x_zero_point"}, {W_SCALE, "w_scale"},
+                     {Y_SCALE, "y_scale"}, {Y_ZERO, "y_zero_point"}, {BIAS, "B"}};
+    const tort_conv_params *p = node->params;
+    tort_verdict verdict = tort_firmware_claim_window(&p->window);
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_weights(node, W, W_ZERO);
+    for (size_t i = 0; verdict.code == TORT_YES && i < sizeof constants / sizeof *constants; i++)
+        verdict = tort_firmware_claim_constant(node, constants[i].input, constants[i].name);
+    if (verdict.code != TORT_YES || node->kernel->variant == PRODUCT) return verdict;
+    if (!is_depthwise(p)) return tort_no(TORT_NO_ATTR, "", "not a filter for each channel");
+    const int32_t multiple = tort_firmware_bytes_of(target)->depthwise;
+    if (p->channels % multiple == 0) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "is for channels in multiples of %d, there are %lld", multiple,
+                   (long long)p->channels);
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+static tort_firmware_filters filters_of(const tort_firmware_bytes *form, int32_t variant, const tort_conv_params *p) {
+    const int64_t positions = tort_sliding_positions(&p->window);
+    if (variant == DEPTHWISE) return (tort_firmware_filters){1, p->channels, positions, positions, p->channels};
+    return tort_firmware_filters_of(form, p->group, p->filters / p->group, positions * (p->channels / p->group));
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_firmware_filters f = filters_of(tort_firmware_bytes_of(target), node->kernel->variant, node->params);
+    *consumed = 1u << W | 1u << W_SCALE | 1u << BIAS;
+    if (tort_firmware_packed_bytes(&f, bytes)) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "a filter has %lld weights, firmware sums at most %d", (long long)f.length,
+                     TORT_FIRMWARE_LONGEST);
+}
+
+/* Copies filter m, stored as (channel, position), to (position, channel) as int8. */
+static void read_filter(const tort_info *w, int64_t m, int64_t channels, int64_t positions, int8_t *to) {
+    const uint8_t *from = (const uint8_t *)w->data + m * channels * positions;
+    const uint8_t flip = (uint8_t)tort_firmware_flip(w->type);
+    for (int64_t i = 0; i < positions; i++)
+        for (int64_t c = 0; c < channels; c++) to[i * channels + c] = (int8_t)(from[c * positions + i] ^ flip);
+}
+
+/* Stores a filter as the loops read it: bytes of two filters in turns of `unit`, or taps between those of others. */
+static void store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, bool depthwise, int64_t at,
+                         const int8_t *w, int8_t *to) {
+    if (depthwise) {
+        for (int64_t k = 0; k < f->length; k++) to[k * f->filters + at] = w[k];
+        return;
+    }
+    const int64_t unit = form->unit ? form->unit : f->depth;
+    to += at / 2 * 2 * f->depth + at % 2 * unit;
+    for (int64_t k = 0; k < f->length; k++) to[k / unit * 2 * unit + k % unit] = w[k];
+}
+
+static tort_status prepare(tort_prepare *prepare) {
+    const tort_node_view *node = prepare->node;
+    const tort_conv_params *p = node->params;
+    const bool depthwise = node->kernel->variant == DEPTHWISE;
+    const tort_firmware_filters f = filters_of(prepare->device, node->kernel->variant, p);
+    const float x_scale = (float)tort_firmware_number(node, X_SCALE, 0, 1);
+    const float y_scale = (float)tort_firmware_number(node, Y_SCALE, 0, 1);
+    tort_firmware_packed *head = prepare->packed;
+    int8_t *w = tort_alloc(prepare->env, (size_t)f.length + 1);
+    tort_status status = w ? TORT_OK : tort_out_of_memory(prepare->error, (size_t)f.length);
+    int8_t *packed = (int8_t *)(uintptr_t)tort_firmware_weights(&f, prepare->packed);
+    head->x_zero = (int32_t)tort_firmware_number(node, X_ZERO, 0, 0);
+    head->y_zero = (int32_t)tort_firmware_number(node, Y_ZERO, 0, 0);
+    for (int64_t m = 0; !status && m < p->filters; m++) {
+        const int64_t group = depthwise ? 0 : m / f.filters, at = depthwise ? m : m % f.filters;
+        const float factor = x_scale * (float)tort_firmware_number(node, W_SCALE, m, 1) / y_scale;
+        read_filter(&node->inputs[W], m, p->channels / p->group, tort_sliding_positions(&p->window), w);
+        status = tort_firmware_pack_filter(&f, group, at, w, tort_firmware_number(node, BIAS, m, 0), factor,
+                                           head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed,
+                                           prepare->error);
+        store_filter(prepare->device, &f, depthwise, at, w, packed + group * f.padded * f.depth);
+    }
+    if (w) tort_free(prepare->env, w, (size_t)f.length + 1);
+    return status;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+static tinyort_window_shape window_of(const tort_conv_params *p, int64_t channels, int32_t zero, int32_t flip) {
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    return (tinyort_window_shape){
+        .height = w.input[0],
+        .width = w.input[1],
+        .channels = (int32_t)channels,
+        .pixel = (int32_t)p->channels,
+        .kernel_h = w.kernel[0],
+        .kernel_w = w.kernel[1],
+        .stride_h = w.stride[0],
+        .stride_w = w.stride[1],
+        .dilation_h = w.dilation[0],
+        .dilation_w = w.dilation[1],
+        .top = w.begin[0],
+        .left = w.begin[1],
+        .fill = tort_firmware_word((uint8_t)(zero ^ flip)),
+        .flip = tort_firmware_word((uint8_t)flip),
+    };
+}
+
+static tinyort_conv_bytes_shape product_of(const tort_firmware_bytes *form, const tort_firmware_filters *f,
+                                           const tort_conv_params *p, tort_type x, tort_type y, const void *packed) {
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    const int32_t zero = ((const tort_firmware_packed *)packed)->x_zero;
+    tinyort_conv_bytes_shape s = {
+        .rows = tort_firmware_rows(form, f, x, y, packed),
+        .window = window_of(p, p->channels / p->group, zero, form->widens ? 0 : tort_firmware_flip(x)),
+        .batch = (int32_t)p->batch,
+        .groups = (int32_t)p->group,
+        .out_h = w.output[0],
+        .out_w = w.output[1],
+        .widened = form->widens};
+    const bool inside = w.begin[0] == 0 && w.begin[1] == 0 && (w.output[0] - 1) * w.stride[0] < w.input[0] &&
+                        (w.output[1] - 1) * w.stride[1] < w.input[1];
+    s.direct = inside && w.kernel[0] == 1 && w.kernel[1] == 1 && f->depth == f->length && !s.window.flip;
+    return s;
+}
+
+static tinyort_depthwise_shape depthwise_of(const tort_firmware_bytes *form, const tort_firmware_filters *f,
+                                            const tort_conv_params *p, tort_type x, tort_type y, const void *packed) {
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    return (tinyort_depthwise_shape){.rows = tort_firmware_rows(form, f, x, y, packed),
+                                     .window =
+                                         window_of(p, p->channels, ((const tort_firmware_packed *)packed)->x_zero, 0),
+                                     .batch = (int32_t)p->batch,
+                                     .out_h = w.output[0],
+                                     .out_w = w.output[1]};
+}
+
+/* ---- running and printing ---------------------------------------------------------------------------------------- */
+
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_conv_params *p = node->params;
+    const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
+    const tort_firmware_filters f = filters_of(form, node->kernel->variant, p);
+    (void)error;
+    *scratch = (size_t)(f.depth * (form->widens ? 5 : 2));
+    if (node->kernel->variant == DEPTHWISE) *scratch = (size_t)(f.length * p->channels);
+    return TORT_OK;
+}
+
+static tort_status run(const tort_call *call) {
+    const tort_firmware_bytes *form = call->device;
+    const tort_firmware_filters f = filters_of(form, call->kernel->variant, call->params);
+    const int8_t *w = tort_firmware_weights(&f, call->packed);
+    const int32_t *bias = tort_firmware_bias(call->packed);
+    const float *factors = tort_firmware_factors(&f, call->packed);
+    const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
+    if (!tort_count(y)) return TORT_OK;
+    if (call->kernel->variant == DEPTHWISE) {
+        const tinyort_depthwise_shape shape = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
+        form->run_depthwise(&shape, x->data, w, bias, factors, call->scratch, y->data);
+        return TORT_OK;
+    }
+    const tinyort_conv_bytes_shape shape = product_of(form, &f, call->params, x->type, y->type, call->packed);
+    form->conv(&shape, x->data, w, bias, factors, call->scratch, y->data);
+    return TORT_OK;
+}
+
+#define WINDOW                                                                                                         \
+    "window.height window.width window.channels window.pixel window.kernel_h window.kernel_w window.stride_h "         \
+    "window.stride_w window.dilation_h window.dilation_w window.top window.left window.fill window.flip batch "
+
+static tort_status emit(tort_emit *emit) {
+    const tort_node_view *node = emit->node;
+    const tort_firmware_bytes *form = tort_firmware_bytes_of(emit->target);
+    const bool depthwise = node->kernel->variant == DEPTHWISE;
+    const tort_firmware_filters f = filters_of(form, node->kernel->variant, node->params);
+    const tort_type x = node->inputs[X].type, y = node->outputs[0].type;
+    const tinyort_depthwise_shape narrow = depthwise_of(form, &f, node->params, x, y, emit->weights);
+    const tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
+    const tort_firmware_call calls[] = {
+        {.function = "tinyort_conv_bytes",
+         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened",
+         .shape = &whole.rows.filters},
+        {.function = "tinyort_depthwise",
+         .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w",
+         .shape = &narrow.rows.filters},
+    };
+    memcpy(emit->code, depthwise ? form->depthwise_code : form->conv_code, sizeof form->conv_code);
+    return tort_firmware_emit_product(emit, &f, &whole.rows, &calls[depthwise]);
+}
+
+#define ROW(name_, variant_)                                                                                           \
+    {                                                                                                                  \
+        "", "QLinearConv", name_, .claim = claim, .size = size, .prepare = prepare, .pack = {.size = pack_size},       \
+                                  .run = run, .emit = emit, .variant = variant_, .layout = {                           \
+                                      .id = TORT_FIRMWARE_NHWC,                                                        \
+                                      .inputs = 1,                                                                     \
+                                      .outputs = 1,                                                                    \
+                                      .alone = tort_firmware_alone                                                     \
+                                  }                                                                                    \
+    }
+
+const tort_kernel tort_firmware_conv_bytes[] = {
+    ROW("depthwise_bytes", DEPTHWISE),
+    ROW("conv_bytes", PRODUCT),
+    {.op = NULL},
+};

@@ -1,0 +1,138 @@
+/* pool_bytes.c - MaxPool and QLinearGlobalAveragePool of bytes, channels last. */
+#include "kernels/firmware/bytes.h"
+#include "kernels/firmware/code/max_pool_bytes.h"
+#include "kernels/firmware/code/mean_bytes.h"
+#include "kernels/firmware/nhwc.h"
+#include "kernels/firmware/window.h"
+#include "ops/microsoft/qlinear.h"
+#include "ops/pool.h"
+
+/* ---- maximum ----------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_max(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params;
+    (void)target;
+    if (node->inputs[0].type != TORT_INT8 && node->inputs[0].type != TORT_UINT8)
+        return tort_no(TORT_NO_TYPE, "", "%s, expected int8 or uint8", tort_type_name(node->inputs[0].type));
+    if (node->output_count > 1 && node->outputs[1].type != TORT_UNDEFINED)
+        return tort_no(TORT_NO_ATTR, "", "it has an output Indices");
+    return tort_firmware_claim_window(&p->window);
+}
+
+static tinyort_max_pool_bytes_shape max_of(const tort_pool_params *p, tort_type type) {
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    return (tinyort_max_pool_bytes_shape){.batch = (int32_t)p->batch,
+                                          .channels = (int32_t)p->channels,
+                                          .flip = tort_firmware_flip(type),
+                                          .height = w.input[0],
+                                          .width = w.input[1],
+                                          .out_h = w.output[0],
+                                          .out_w = w.output[1],
+                                          .kernel_h = w.kernel[0],
+                                          .kernel_w = w.kernel[1],
+                                          .stride_h = w.stride[0],
+                                          .stride_w = w.stride[1],
+                                          .dilation_h = w.dilation[0],
+                                          .dilation_w = w.dilation[1],
+                                          .top = w.begin[0],
+                                          .left = w.begin[1]};
+}
+
+static tort_status run_max(const tort_call *call) {
+    const tinyort_max_pool_bytes_shape shape = max_of(call->params, call->inputs[0].type);
+    tinyort_max_pool_bytes(&shape, call->inputs[0].data, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status emit_max(tort_emit *emit) {
+    const tinyort_max_pool_bytes_shape shape = max_of(emit->node->params, emit->node->inputs[0].type);
+    emit->code[0] = tort_code_max_pool_bytes;
+    return tort_firmware_emit(
+        emit,
+        &(tort_firmware_call){.function = "tinyort_max_pool_bytes",
+                              .members = "batch channels flip height width out_h out_w kernel_h kernel_w stride_h "
+                                         "stride_w dilation_h dilation_w top left",
+                              .shape = &shape.batch,
+                              .inputs = 1});
+}
+
+/* ---- mean -------------------------------------------------------------------------------------------------------- */
+
+enum { X, X_SCALE, X_ZERO, Y_SCALE, Y_ZERO }; /* inputs */
+
+static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
+    static const char *const names[] = {"", "x_scale", "x_zero_point", "y_scale", "y_zero_point"};
+    tort_verdict verdict = tort_yes();
+    (void)target;
+    if (tort_attr_int(node, "channels_last"))
+        return tort_no(TORT_NO_ATTR, "export it with the channels first", "channels_last is set");
+    for (int32_t i = X_SCALE; verdict.code == TORT_YES && i <= Y_ZERO; i++)
+        verdict = tort_firmware_claim_constant(node, i, names[i]);
+    return verdict;
+}
+
+static tinyort_mean_bytes_shape mean_of(const tort_tensor *x, tort_type y, const double *n, float *factor) {
+    const int32_t pixels = (int32_t)tort_extent(x->dims, 2, x->rank), x_flip = tort_firmware_flip(x->type),
+                  flip = tort_firmware_flip(y);
+    *factor = tort_linear_mean((float)n[X_SCALE], (float)n[Y_SCALE], pixels);
+    return (tinyort_mean_bytes_shape){
+        .rows = {.filters = (int32_t)x->dims[1],
+                 .zero = (int32_t)n[Y_ZERO] - flip,
+                 .flip = flip,
+                 .x_flip = x_flip,
+                 .wide = pixels >= (1 << 16) || 255.0 * pixels * (double)*factor >= 0x1p21},
+        .batch = (int32_t)x->dims[0],
+        .pixels = pixels,
+        .x_zero = (int32_t)n[X_ZERO] - x_flip,
+    };
+}
+
+static tort_status size_mean(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    (void)target, (void)error;
+    *scratch = (size_t)node->inputs[0].dims[1] * sizeof(int32_t);
+    return TORT_OK;
+}
+
+static tort_status run_mean(const tort_call *call) {
+    double n[5];
+    float factor;
+    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_element_at(&call->inputs[i], 0);
+    const tinyort_mean_bytes_shape shape = mean_of(&call->inputs[X], call->outputs[0].type, n, &factor);
+    if (tort_count(&call->outputs[0]))
+        tinyort_mean_bytes(&shape, call->inputs[X].data, call->scratch, call->outputs[0].data, factor);
+    return TORT_OK;
+}
+
+static tort_status emit_mean(tort_emit *emit) {
+    const tort_node_view *node = emit->node;
+    double n[5];
+    float factor;
+    tort_tensor x;
+    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_firmware_number(node, i, 0, i % 2);
+    if (!tort_info_tensor(&node->inputs[X], &x)) return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
+    const tinyort_mean_bytes_shape shape = mean_of(&x, node->outputs[0].type, n, &factor);
+    const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0], NULL};
+    tort_firmware_define(emit, &shape.rows, shape.rows.flip || shape.rows.x_flip);
+    emit->code[0] = tort_code_bytes_shape;
+    emit->code[1] = tort_code_requantize;
+    emit->code[2] = tort_code_mean_bytes;
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_mean_bytes",
+                                                         .members = TORT_FIRMWARE_ROWS "batch pixels x_zero",
+                                                         .shape = &shape.rows.filters,
+                                                         .numbers = &factor,
+                                                         .number_count = 1},
+                                   operands);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define NHWC .layout = {.id = TORT_FIRMWARE_NHWC, .inputs = 1, .outputs = 1, .alone = tort_firmware_alone}
+
+const tort_kernel tort_firmware_pool_bytes[] = {
+    {"", "MaxPool", "max_pool_bytes", .claim = claim_max, .run = run_max, .emit = emit_max, NHWC},
+    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = claim_mean, .size = size_mean, .run = run_mean,
+     .emit = emit_mean, NHWC},
+    {.op = NULL},
+};

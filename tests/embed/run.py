@@ -1,0 +1,206 @@
+"""Compiled models on emulated boards: whether they give the results of --ep firmware, and what they take.
+
+Usage: run.py TINYORT MODELS WORK [--only NAME,...] [--target NAME,...] [--option=-O2,...] [--functions] [--json], from the root of the tree.
+MODELS is the folder that models.py has written, WORK a folder for programs. The columns of the table, in bytes:
+  code          functions and tables of NAME.c                   lib           what they pull in of libc, libm and libgcc
+  weights       constant arrays of NAME_weights.c                arena         NAME_ARENA_BYTES
+  stack         deepest stack below the call of NAME_run         instructions  of one call
+  equal         `bits`: the outputs have the bits of --ep firmware; or how far they are from it, where the target's expf is used
+A model that `tinyort compile` refuses has a row with the reason. --functions adds the functions that instructions are spent in.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+import boards
+import models
+
+OPTIONS = ("-O2", "-Os")
+# Models that compile: a refusal of one of these is a failure.
+EXPECTED = {"digits", "ds_cnn_fp32", "mobilenet_v1_025_96_fp32", "resnet8_fp32", "autoencoder_fp32"}
+TEXT_COLUMNS = {"model": 26, "target": 10, "option": 6}  # name and width
+NUMBER_COLUMNS = {"code": 6, "lib": 5, "weights": 8, "arena": 7, "stack": 6, "instructions": 13}
+DIGITS = ("digits", Path("models/digits.onnx"), {"image": (1, 1, 8, 8)})
+EXAMPLE = Path("models/digits-cortex-m4")
+
+
+class Model:
+    def __init__(self, name, path, shapes):
+        self.name, self.path, self.shapes = name, path, shapes
+        graph = onnx.load(path).graph
+        self.operators = {node.op_type for node in graph.node}
+        rng = np.random.default_rng(zlib.crc32(name.encode()))
+        for port in graph.input:
+            for dim, size in zip(port.type.tensor_type.shape.dim, shapes.get(port.name, ())):
+                dim.dim_value = size
+        self.values = [(port.name, models.sample(port, rng)) for port in graph.input]
+
+
+# ---- the table --------------------------------------------------------------------------------------------------------
+
+
+class Report:
+    """Rows as they come: as lines of a table, or together as JSON."""
+
+    def __init__(self, as_json):
+        self.rows, self.as_json = [], as_json
+        self.passed = self.failed = self.skipped = 0
+        self.line({name: name for name in (*TEXT_COLUMNS, *NUMBER_COLUMNS, "equal")})
+
+    def line(self, row):
+        if self.as_json:
+            return
+        texts = [f"{row.get(name, '-'):<{width}}" for name, width in TEXT_COLUMNS.items()]
+        numbers = [f"{row.get(name, '-'):>{width}}" for name, width in NUMBER_COLUMNS.items()]
+        print("  ".join([*texts, *numbers, row["equal"]]), flush=True)
+
+    def add(self, row):
+        self.rows.append(row)
+        self.passed += row["passed"] is True
+        self.failed += row["passed"] is False
+        self.line(row)
+
+    def refuse(self, name, targets, reason):
+        wanted = name in EXPECTED
+        kinds = dict.fromkeys(re.findall(r"firmware: \w+ ([^;]+)", reason))  # the same reason may be that of many nodes
+        short = "; ".join(kinds).replace("firmware has no kernel", "no kernel") or reason
+        self.rows.append({"model": name, "targets": targets, "refused": reason, "passed": False if wanted else None})
+        self.failed += wanted
+        self.skipped += not wanted
+        if not self.as_json:
+            print(f"{name:<{TEXT_COLUMNS['model']}}  {'FAILED: ' if wanted else ''}refused for {', '.join(targets)}: {short}", flush=True)
+
+    def skip(self, name, lack):
+        self.skipped += 1
+        print(f"skipped: {name} ({lack} is not installed: make setup-embed)", file=sys.stderr if self.as_json else sys.stdout)
+
+    def end(self):
+        if self.as_json:
+            print(json.dumps(self.rows, indent=1))
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        print(f"embed: {self.passed} passed, {self.failed} failed{skipped}", file=sys.stderr if self.as_json else sys.stdout)
+        sys.exit(1 if self.failed or not self.passed else 0)
+
+
+def print_functions(functions):
+    total = sum(functions.values())
+    for name, count in sorted(functions.items(), key=lambda item: -item[1]):
+        if count * 100 >= total:
+            print(f"    {count:13d}  {100 * count / total:5.1f} %  {name}")
+
+
+# ---- one model --------------------------------------------------------------------------------------------------------
+
+
+def measure(model, target, option, generated, work, expected, plugins):
+    """A row of the table."""
+    folder = work / f"{model.name}{option}" / target.name
+    row = {"model": model.name, "target": target.name, "option": option}
+    try:
+        boards.build(target, option, generated, model.name, folder)
+        found = boards.sizes(folder, model.name)
+        stack, functions = boards.execute(target, folder, model.values, plugins[target.emulator[0]])
+        row |= {"code": found["code"], "weights": found["weights"], "stack": stack, "instructions": sum(functions.values()), "functions": functions}
+        if target.start:  # a static program of Linux has all that the C library's own start needs
+            row["lib"] = found["lib"]
+        row["equal"] = boards.compare(boards.outputs(folder, expected), expected, model.operators)
+    except boards.Failure as failure:
+        row["equal"] = f"FAILED: {failure}"
+    row["passed"] = not row["equal"].startswith("FAILED")
+    return row
+
+
+def start_model(report, pool, tinyort, model, targets, options, work, plugins):
+    """Compiles the model for each target, and starts what measures it; returns [(job, more of its row)]."""
+    jobs, refusals = [], {}
+    for target in targets:
+        generated = work / model.name / target.name
+        try:
+            told = boards.compile_model(tinyort, model.path, model.shapes, target, generated)
+            expected = boards.expected_outputs(tinyort, model.path, model.values, target, work / model.name / "host")
+        except boards.Refusal as refusal:
+            refusals.setdefault(str(refusal), []).append(target.name)
+        except boards.Failure as failure:
+            report.add({"model": model.name, "target": target.name, "equal": f"FAILED: {failure}", "passed": False})
+        else:
+            rows = [pool.submit(measure, model, target, option, generated, work, expected, plugins) for option in options]
+            jobs += [(row, {"arena": told["arena_bytes"]}) for row in rows]
+    for reason, names in refusals.items():
+        report.refuse(model.name, ["all targets"] if len(names) == len(targets) else names, reason)
+    return jobs
+
+
+def choose(words, known, what):
+    """The names in a list with commas; all of them for None."""
+    chosen = words.split(",") if words else known
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        sys.exit(f"run.py: no {what} {', '.join(unknown)}; there are {', '.join(known)}")
+    return chosen
+
+
+def check_models(report, tinyort, arguments, targets, options):
+    known = [DIGITS] + [(name, arguments.models / f"{name}.onnx", {}) for name in models.NAMES]
+    chosen = choose(arguments.only, [name for name, _, _ in known], "model")
+    plugins = boards.build_plugins(os.environ.get("CC", "cc"), targets, arguments.work)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for model in (Model(*row) for row in known if row[0] in chosen):
+            jobs = start_model(report, pool, tinyort, model, targets, options, arguments.work, plugins)
+            for job, more in jobs:
+                row = more | job.result()
+                report.add(row)
+                if arguments.functions and not arguments.json:
+                    print_functions(row.get("functions", {}))
+            if jobs and model.name not in EXPECTED:
+                print(f"{model.name} compiles now: add it to EXPECTED in tests/embed/run.py", file=sys.stderr)
+
+
+# ---- the example ------------------------------------------------------------------------------------------------------
+
+
+def check_example(report, tinyort, work):
+    """`make run` of the example prints what its page shows."""
+    block = re.search(r"^```\n\$ make run\n(.*?)^```$", (EXAMPLE / "README.md").read_text(), re.M | re.S)[1]
+    shown = [line for line in block.splitlines() if not line.startswith("placement: ")]  # tinyort's, on the standard error
+    environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
+    words = ["make", "--no-print-directory", "-C", EXAMPLE, f"TINYORT={tinyort}", f"BUILD={work / 'example'}", "run"]
+    done = boards.run(*words, env=environment)
+    same = done.returncode == 0 and done.stdout.splitlines() == shown
+    told = "as its page shows" if same else f"FAILED: other than its page shows: {done.stdout} {done.stderr[:600]}"
+    report.add({"model": str(EXAMPLE), "target": "cortex-m4", "option": "-O2", "equal": told, "passed": same})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("tinyort", "models", "work"):
+        parser.add_argument(name, type=lambda path: Path(path).resolve())
+    parser.add_argument("--only")
+    parser.add_argument("--target")
+    parser.add_argument("--option", default=",".join(OPTIONS))
+    parser.add_argument("--functions", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    report, targets = Report(arguments.json), []
+    for target in map(boards.TARGETS.get, choose(arguments.target, list(boards.TARGETS), "target")):
+        lack = boards.missing(target)
+        if lack:
+            report.skip(target.name, lack)
+        else:
+            targets.append(target)
+    check_models(report, arguments.tinyort, arguments, targets, arguments.option.split(","))
+    if not arguments.only and boards.TARGETS["cortex-m4"] in targets:
+        check_example(report, arguments.tinyort, arguments.work)
+    report.end()
+
+
+if __name__ == "__main__":
+    main()
