@@ -104,6 +104,7 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_bytes,
                                             tort_firmware_norm,
                                             tort_firmware_rnn,
                                             tort_firmware_resize,
+                                            tort_firmware_volume,
                                             NULL};
 static const char *const option_keys[] = {"target", NULL};
 

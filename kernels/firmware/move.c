@@ -119,8 +119,8 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
 
 static tort_verdict claim_pad(const tort_target *target, const tort_node_view *node) {
     const tort_pad_params *p = node->params;
-    if (!(p->value <= 0.0f && p->value >= 0.0f))
-        return tort_no(TORT_NO_ATTR, "convert the model to opset 11", "pads with 0");
+    if (node->inputs[0].type != TORT_FLOAT && (p->value < 0.0f || p->value > 0.0f))
+        return tort_no(TORT_NO_ATTR, "convert the model to opset 11", "attribute value is for float");
     for (int32_t i = 0; i < AXES; i++)
         if (p->before[i] < 0 || p->after[i] < 0) return tort_no(TORT_NO_ATTR, "use Slice", "does not cut");
     return tort_firmware_claim_bytes(target, node);
@@ -140,8 +140,9 @@ static tinyort_pad_shape pad_of(const tort_call *call) {
 
 static tort_status run_pad(const tort_call *call) {
     const tinyort_pad_shape shape = pad_of(call);
+    const tort_pad_params *p = call->params;
     const tort_tensor *value = tort_call_input(call, 2);
-    tinyort_pad(&shape, call->inputs[0].data, value ? value->data : NULL, call->outputs[0].data);
+    tinyort_pad(&shape, call->inputs[0].data, value ? value->data : NULL, call->outputs[0].data, p->value);
     return TORT_OK;
 }
 
@@ -149,6 +150,7 @@ static tort_status emit_pad(tort_emit *emit) {
     tort_firmware_step step;
     tort_status status = tort_firmware_open(emit, &step);
     if (status) return status;
+    const tort_pad_params *p = emit->node->params;
     const tinyort_pad_shape shape = pad_of(&step.call);
     const char *const operands[] = {emit->inputs[0], emit->node->input_count > 2 ? emit->inputs[2] : "NULL",
                                     emit->outputs[0], NULL};
@@ -156,7 +158,9 @@ static tort_status emit_pad(tort_emit *emit) {
     status = tort_firmware_emit_with(emit,
                                      &(tort_firmware_call){.function = "tinyort_pad",
                                                            .members = "unit mode rank count in[8] out[8] before[8]",
-                                                           .shape = &shape.unit},
+                                                           .shape = &shape.unit,
+                                                           .numbers = &p->value,
+                                                           .number_count = 1},
                                      operands);
     return tort_firmware_close(&step, status);
 }
