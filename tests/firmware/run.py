@@ -192,6 +192,7 @@ def moves(path):
         ("Gather", "i,narrow", {"axis": 1}),
         ("Where", "b,row,i", {}),
         ("Cast", "x", {"to": TensorProto.INT32}),
+        ("Cast", "x", {"to": TensorProto.FLOAT}),
         ("Cast", "x", {"to": TensorProto.BOOL}),
         ("Cast", "i", {"to": TensorProto.FLOAT}),
         ("Cast", "b", {"to": TensorProto.INT64}),
