@@ -45,9 +45,7 @@ extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depth
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
 /* Accepts a node whose tensors have elements of 1, 2, 4 or 8 bytes, as move.h takes them. */
 tort_verdict tort_firmware_claim_bytes(const tort_target *target, const tort_node_view *node);
-/* Accepts an activation that is two bounds. */
-tort_verdict tort_firmware_claim_bounds(const tort_epilogue *epilogue);
-/* The bounds of such an activation. */
+/* The bounds of Relu and Clip; no other activation has some: it runs after the function (tort_firmware_activate). */
 void tort_firmware_bounds(const tort_epilogue *epilogue, float *low, float *high);
 
 /* A call of a function of kernels/firmware/code. */

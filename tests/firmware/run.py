@@ -374,6 +374,13 @@ def check_model(tally, tinyort, model, shapes, folder):
     tally.check(done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes(), f"make run of {name}: {done.stdout}{done.stderr}")
 
 
+def check_functions(tally, folder):
+    done = run("gcc", *STRICT, "-O2", "-Wno-unused-function", "-ffp-contract=off", "-I.", "tests/firmware/functions.c", "-o", folder / "functions", "-lm")
+    tally.check(done.returncode == 0, f"tests/firmware/functions.c: {done.stderr[:600]}")
+    done = run(folder / "functions")
+    tally.check(done.returncode == 0, f"functions of floats: {done.stdout}")
+
+
 def check_refusal(tally, tinyort, model, status, said, out, *arguments):
     done = run(tinyort, "compile", model, "-o", out, *arguments)
     told = done.stdout + done.stderr
@@ -408,6 +415,7 @@ def main():
         for model, shapes in models:
             (folder / model.stem).mkdir()
             check_model(tally, tinyort, model, shapes, folder / model.stem)
+        check_functions(tally, folder)
         check_refusals(tally, tinyort, folder)
     print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
     sys.exit(1 if tally.failed or not tally.passed else 0)
