@@ -13,13 +13,6 @@
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-static tort_verdict claim_pair(const tort_target *target, const tort_node_view *node) {
-    const tort_binary *p = node->params;
-    if (p->trailing > 0)
-        return tort_no(TORT_NO_OPSET, "convert the model to opset 7 or later", "attribute axis does not end with B");
-    return tort_firmware_claim_float(target, node);
-}
-
 void tort_firmware_broadcast(const tort_tensor *y, const tort_tensor *a, const tort_tensor *b, int32_t *shape) {
     const tort_loop loop = tort_loop_broadcast(y, (const tort_tensor[]){*a, *b}, 2);
     *shape++ = loop.rank;
@@ -33,7 +26,8 @@ void tort_firmware_broadcast(const tort_tensor *y, const tort_tensor *a, const t
 
 static tinyort_pair_shape pair_of(const tort_call *call) {
     tinyort_pair_shape shape = {.operation = call->kernel->variant};
-    tort_firmware_broadcast(&call->outputs[0], &call->inputs[0], &call->inputs[1], &shape.rank);
+    const tort_tensor b = tort_aligned_b(call);
+    tort_firmware_broadcast(&call->outputs[0], &call->inputs[0], &b, &shape.rank);
     return shape;
 }
 
@@ -136,8 +130,8 @@ static tort_status emit_log_softmax(tort_emit *emit) {
 
 #define PAIR(op_, variant_)                                                                                            \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "pair", .claim = claim_pair, .run = run_pair, .emit = emit_pair,              \
-        .variant = variant_, .in_place = 3                                                                             \
+        .domain = "", .op = op_, .name = "pair", .claim = tort_firmware_claim_float, .run = run_pair,                  \
+        .emit = emit_pair, .variant = variant_, .in_place = 3                                                          \
     }
 
 const tort_kernel tort_firmware_elements[] = {

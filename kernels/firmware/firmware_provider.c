@@ -36,13 +36,6 @@ tort_verdict tort_firmware_claim_bytes(const tort_target *target, const tort_nod
     return tort_yes();
 }
 
-tort_verdict tort_firmware_claim_bounds(const tort_epilogue *epilogue) {
-    if (epilogue->activation == TORT_ACTIVATION_NONE || epilogue->activation == TORT_ACTIVATION_RELU ||
-        epilogue->activation == TORT_ACTIVATION_CLIP)
-        return tort_yes();
-    return tort_no(TORT_NO_ATTR, "", "its activation is not none, relu or clip");
-}
-
 void tort_firmware_bounds(const tort_epilogue *epilogue, float *low, float *high) {
     *low = epilogue->activation == TORT_ACTIVATION_RELU ? 0.0f : -INFINITY;
     *high = INFINITY;
@@ -104,6 +97,7 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_bytes,
                                             tort_firmware_norm,
                                             tort_firmware_rnn,
                                             tort_firmware_resize,
+                                            tort_firmware_volume,
                                             NULL};
 static const char *const option_keys[] = {"target", NULL};
 

@@ -55,16 +55,16 @@ static tort_status run_box(const tort_call *call, tort_type type, void *dst, con
 
 static tort_status emit_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tinyort_move_shape shape;
-    const char *const operands[] = {src, dst};
+    const char *const operands[] = {src, dst, NULL};
     tort_emit *emit = call->scratch;
     if (!shape_of_box(type, box, &shape)) return TORT_OK;
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_add_code(emit, tort_code_move);
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_move",
-                                                     .members = "unit x_first y_first rank dims[8] xs[8] ys[8]",
-                                                     .shape = &shape.unit},
-                               operands, 2);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_move",
+                                                         .members = "unit x_first y_first rank dims[8] xs[8] ys[8]",
+                                                         .shape = &shape.unit},
+                                   operands);
 }
 
 typedef tort_status (*mover)(const tort_call *call, tort_box_mover move);
@@ -119,8 +119,8 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
 
 static tort_verdict claim_pad(const tort_target *target, const tort_node_view *node) {
     const tort_pad_params *p = node->params;
-    if (!(p->value <= 0.0f && p->value >= 0.0f))
-        return tort_no(TORT_NO_ATTR, "convert the model to opset 11", "pads with 0");
+    if (node->inputs[0].type != TORT_FLOAT && (p->value < 0.0f || p->value > 0.0f))
+        return tort_no(TORT_NO_ATTR, "convert the model to opset 11", "attribute value is for float");
     for (int32_t i = 0; i < AXES; i++)
         if (p->before[i] < 0 || p->after[i] < 0) return tort_no(TORT_NO_ATTR, "use Slice", "does not cut");
     return tort_firmware_claim_bytes(target, node);
@@ -140,8 +140,9 @@ static tinyort_pad_shape pad_of(const tort_call *call) {
 
 static tort_status run_pad(const tort_call *call) {
     const tinyort_pad_shape shape = pad_of(call);
+    const tort_pad_params *p = call->params;
     const tort_tensor *value = tort_call_input(call, 2);
-    tinyort_pad(&shape, call->inputs[0].data, value ? value->data : NULL, call->outputs[0].data);
+    tinyort_pad(&shape, call->inputs[0].data, value ? value->data : NULL, call->outputs[0].data, p->value);
     return TORT_OK;
 }
 
@@ -149,15 +150,18 @@ static tort_status emit_pad(tort_emit *emit) {
     tort_firmware_step step;
     tort_status status = tort_firmware_open(emit, &step);
     if (status) return status;
+    const tort_pad_params *p = emit->node->params;
     const tinyort_pad_shape shape = pad_of(&step.call);
     const char *const operands[] = {emit->inputs[0], emit->node->input_count > 2 ? emit->inputs[2] : "NULL",
-                                    emit->outputs[0]};
+                                    emit->outputs[0], NULL};
     tort_firmware_add_code(emit, tort_code_pad);
-    status = tort_firmware_print(emit,
-                                 &(tort_firmware_call){.function = "tinyort_pad",
-                                                       .members = "unit mode rank count in[8] out[8] before[8]",
-                                                       .shape = &shape.unit},
-                                 operands, 3);
+    status = tort_firmware_emit_with(emit,
+                                     &(tort_firmware_call){.function = "tinyort_pad",
+                                                           .members = "unit mode rank count in[8] out[8] before[8]",
+                                                           .shape = &shape.unit,
+                                                           .numbers = &p->value,
+                                                           .number_count = 1},
+                                     operands);
     return tort_firmware_close(&step, status);
 }
 

@@ -15,21 +15,22 @@ enum { AXES = 8 };
 /* Values of tort_kernel.variant. */
 enum { SUM, MEAN, MAX, MIN, PROD, L1, L2, LOG_SUM, LOG_SUM_EXP, SUM_SQUARE };
 
-/* The function that joins an element, what it begins with, and the function of the result, if there is one. */
+/* The functions that join an element and a block, what they begin with, and the function of the result, if there is
+ * one. */
 static const struct {
-    const char *name;
+    const char *name, *join;
     float initial;
     const char *finish;
-} reductions[] = {[SUM] = {"tinyort_add", 0.0f, NULL},
-                  [MEAN] = {"tinyort_add", 0.0f, NULL},
-                  [MAX] = {"tinyort_max", -INFINITY, NULL},
-                  [MIN] = {"tinyort_min", INFINITY, NULL},
-                  [PROD] = {"tinyort_multiply", 1.0f, NULL},
-                  [L1] = {"tinyort_add_abs", 0.0f, NULL},
-                  [L2] = {"tinyort_add_square", 0.0f, "tinyort_sqrt"},
-                  [LOG_SUM] = {"tinyort_add", 0.0f, "tinyort_log"},
-                  [LOG_SUM_EXP] = {"tinyort_add_exp", -INFINITY, NULL},
-                  [SUM_SQUARE] = {"tinyort_add_square", 0.0f, NULL}};
+} reductions[] = {[SUM] = {"tinyort_add", "tinyort_add", 0.0f, NULL},
+                  [MEAN] = {"tinyort_add", "tinyort_add", 0.0f, NULL},
+                  [MAX] = {"tinyort_max", "tinyort_max", -INFINITY, NULL},
+                  [MIN] = {"tinyort_min", "tinyort_min", INFINITY, NULL},
+                  [PROD] = {"tinyort_multiply", "tinyort_multiply", 1.0f, NULL},
+                  [L1] = {"tinyort_add_abs", "tinyort_add", 0.0f, NULL},
+                  [L2] = {"tinyort_add_square", "tinyort_add", 0.0f, "tinyort_sqrt"},
+                  [LOG_SUM] = {"tinyort_add", "tinyort_add", 0.0f, "tinyort_log"},
+                  [LOG_SUM_EXP] = {"tinyort_add_exp", "tinyort_add_exp", -INFINITY, NULL},
+                  [SUM_SQUARE] = {"tinyort_add_square", "tinyort_add", 0.0f, NULL}};
 
 static tort_verdict claim_reduce(const tort_target *target, const tort_node_view *node) {
     (void)target;
@@ -62,7 +63,9 @@ static tort_status run_reduce(const tort_call *call) {
     float *y = call->outputs[0].data;
     const tort_firmware_map finish = {.name = reductions[variant].finish};
     joins *f = (joins *)tort_firmware_function_of(reductions[variant].name);
-    tinyort_reduce(&shape, call->inputs[0].data, y, f, reductions[variant].initial, divisor_of(variant, call->params));
+    joins *join = (joins *)tort_firmware_function_of(reductions[variant].join);
+    tinyort_reduce(&shape, call->inputs[0].data, y, f, join, reductions[variant].initial,
+                   divisor_of(variant, call->params));
     if (finish.name) tort_firmware_run_map(&finish, shape.count, y, y);
     return TORT_OK;
 }
@@ -72,18 +75,20 @@ static tort_status emit_reduce(tort_emit *emit) {
     const tinyort_reduce_shape shape = reduce_of(emit->node->params);
     const float numbers[] = {reductions[variant].initial, divisor_of(variant, emit->node->params)};
     const tort_firmware_map finish = {.name = reductions[variant].finish};
-    const char *const operands[] = {emit->inputs[0], emit->outputs[0], reductions[variant].name};
+    const char *const operands[] = {emit->inputs[0], emit->outputs[0], reductions[variant].name,
+                                    reductions[variant].join, NULL};
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_need(emit, reductions[variant].name);
+    tort_firmware_need(emit, reductions[variant].join);
     tort_firmware_add_code(emit, tort_code_reduce);
-    const tort_status status = tort_firmware_print(
+    const tort_status status = tort_firmware_emit_with(
         emit,
         &(tort_firmware_call){.function = "tinyort_reduce",
                               .members = "count kept reduced kept_dims[8] kept_steps[8] dims[8] steps[8]",
                               .shape = &shape.count,
                               .numbers = numbers,
                               .number_count = 2},
-        operands, 3);
+        operands);
     if (status || !finish.name) return status;
     return tort_firmware_emit_map(emit, &finish, shape.count, emit->outputs[0], emit->outputs[0]);
 }

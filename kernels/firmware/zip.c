@@ -60,7 +60,7 @@ static const char *name_of(const tort_kernel *kernel, tort_type type, const void
     return floats ? functions[kernel->variant].floats : functions[kernel->variant].whole;
 }
 
-static tort_verdict claim_operands(const tort_target *target, const tort_node_view *node) {
+static tort_verdict claim_zip(const tort_target *target, const tort_node_view *node) {
     const tort_type type = node->inputs[0].type;
     (void)target;
     for (int32_t i = 1; i < node->input_count; i++)
@@ -70,13 +70,6 @@ static tort_verdict claim_operands(const tort_target *target, const tort_node_vi
     if (tort_firmware_number_type(type) >= 0 && name_of(node->kernel, type, node->params)) return tort_yes();
     return tort_no(TORT_NO_TYPE, "cast its inputs", "input 0 is %s, firmware has no such function",
                    tort_type_name(type));
-}
-
-static tort_verdict claim_zip(const tort_target *target, const tort_node_view *node) {
-    const tort_binary *p = node->params;
-    if (p->trailing > 0)
-        return tort_no(TORT_NO_OPSET, "convert the model to opset 7 or later", "attribute axis does not end with B");
-    return claim_operands(target, node);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -101,22 +94,23 @@ static tort_status emit_one(const tort_call *call, const tort_tensor *a, const t
     const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
     const char *name = name_of(call->kernel, a->type, call->params);
     const bool floats = a->type == TORT_FLOAT;
-    const char *const operands[] = {a->data, b->data, call->outputs[0].data, floats ? name : "NULL",
-                                    floats ? "NULL" : name};
+    const char *const operands[] = {
+        a->data, b->data, call->outputs[0].data, floats ? name : "NULL", floats ? "NULL" : name, NULL};
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_add_code(emit, tort_code_load);
     tort_firmware_add_code(emit, tort_code_store);
     tort_firmware_need(emit, name);
     tort_firmware_add_code(emit, tort_code_zip);
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_zip",
-                                                     .members = "from to rank dims[8] as[8] bs[8]",
-                                                     .shape = &shape.from},
-                               operands, 5);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_zip",
+                                                         .members = "from to rank dims[8] as[8] bs[8]",
+                                                         .shape = &shape.from},
+                                   operands);
 }
 
 static tort_status run_zip(const tort_call *call) {
-    if (tort_count(&call->outputs[0])) run_one(call, &call->inputs[0], &call->inputs[1]);
+    const tort_tensor b = tort_aligned_b(call);
+    if (tort_count(&call->outputs[0])) run_one(call, &call->inputs[0], &b);
     return TORT_OK;
 }
 
@@ -124,14 +118,15 @@ static tort_status emit_zip(tort_emit *emit) {
     tort_firmware_step step;
     const tort_status status = tort_firmware_open(emit, &step);
     if (status) return status;
-    return tort_firmware_close(&step, emit_one(&step.call, &step.call.inputs[0], &step.call.inputs[1]));
+    const tort_tensor b = tort_aligned_b(&step.call);
+    return tort_firmware_close(&step, emit_one(&step.call, &step.call.inputs[0], &b));
 }
 
 /* ---- Sum, Mean, Max, Min ----------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_variadic(const tort_target *target, const tort_node_view *node) {
     if (node->input_count < 2) return tort_no(TORT_NO_ATTR, "use Identity", "takes two inputs or more");
-    return claim_operands(target, node);
+    return claim_zip(target, node);
 }
 
 static tort_firmware_map mean_of(const tort_call *call) {

@@ -39,7 +39,7 @@ static void print_top(const tort_compile_unit *unit, FILE *file) {
             unit->name, TORT_VERSION);
     fprintf(file,
             " * Compile it with -std=c99 and -ffp-contract=off: then it gives the same bits as tinyort's provider\n"
-            " * firmware, up to the last bit of the math library's functions. */\n");
+            " * firmware. */\n");
     fprintf(
         file,
         "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n#define TINYORT_COMPILED\n",

@@ -192,6 +192,7 @@ def moves(path):
         ("Gather", "i,narrow", {"axis": 1}),
         ("Where", "b,row,i", {}),
         ("Cast", "x", {"to": TensorProto.INT32}),
+        ("Cast", "x", {"to": TensorProto.FLOAT}),
         ("Cast", "x", {"to": TensorProto.BOOL}),
         ("Cast", "i", {"to": TensorProto.FLOAT}),
         ("Cast", "b", {"to": TensorProto.INT64}),
@@ -255,15 +256,17 @@ def recurrent(path):
 
 
 def images(path):
-    """Resizes, transposed convolutions, products with batches along several axes."""
+    """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
     weights = [weight(rng, "w", 4, 3, 3, 2), weight(rng, "b", 6), constant("twice", [1, 1, 2, 2], np.float32), constant("size", [1, 4, 3, 11]), constant("last", [1, 1, 1, 1.7], np.float32), constant("channels_last", [1, 9, 8, 6])]
     steps = [("ConvTranspose", "x,w,b", {"group": 2, "strides": [2, 3], "dilations": [1, 2], "pads": [1, 0, 0, 2], "output_padding": [1, 1]})]
     steps += [("Resize", "x,,twice", {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}), ("Resize", "x,,twice", {"mode": "linear"})]
     steps += [("Resize", "x,,,size", {"mode": "cubic", "antialias": 1}), ("Resize", "x,,last", {"mode": "linear", "coordinate_transformation_mode": "align_corners"}), ("Resize", "x,,,channels_last", {"mode": "linear"})]
+    steps += [("Conv", "v,u", {"group": 2, "pads": [1, 0, 1, 0, 1, 2], "strides": [1, 2, 1], "dilations": [1, 1, 2]}), ("MaxPool", "v", {"kernel_shape": [2, 2, 2], "pads": [1, 0, 0, 0, 1, 1]})]
+    steps += [("AveragePool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "count_include_pad": 1, "ceil_mode": 1, "strides": [2, 2, 2]}), ("GlobalAveragePool", "v", {})]
     steps += [("MatMul", "p,q", {}), ("MatMul", "p,r", {}), ("MatMul", "s,r", {})]
-    inputs = [floats("x", [1, 4, 5, 6]), floats("p", [2, 3, 4, 5]), floats("q", [2, 3, 5, 6]), floats("r", [1, 3, 5, 2]), floats("s", [2, 1, 4, 5])]
-    return family(path, steps, inputs, weights)
+    inputs = [floats("x", [1, 4, 5, 6]), floats("p", [2, 3, 4, 5]), floats("q", [2, 3, 5, 6]), floats("r", [1, 3, 5, 2]), floats("s", [2, 1, 4, 5]), floats("v", [2, 4, 3, 5, 6])]
+    return family(path, steps, inputs, [*weights, weight(rng, "u", 6, 2, 2, 3, 2)])
 
 
 def activations(path):
@@ -371,6 +374,13 @@ def check_model(tally, tinyort, model, shapes, folder):
     tally.check(done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes(), f"make run of {name}: {done.stdout}{done.stderr}")
 
 
+def check_functions(tally, folder):
+    done = run("gcc", *STRICT, "-O2", "-Wno-unused-function", "-ffp-contract=off", "-I.", "tests/firmware/functions.c", "-o", folder / "functions", "-lm")
+    tally.check(done.returncode == 0, f"tests/firmware/functions.c: {done.stderr[:600]}")
+    done = run(folder / "functions")
+    tally.check(done.returncode == 0, f"functions of floats: {done.stdout}")
+
+
 def check_refusal(tally, tinyort, model, status, said, out, *arguments):
     done = run(tinyort, "compile", model, "-o", out, *arguments)
     told = done.stdout + done.stderr
@@ -384,7 +394,7 @@ def check_refusals(tally, tinyort, folder):
     out = folder / "refused"
     refused_node = save_model(folder / "refused_node.onnx", [helper.make_node("Relu", ["x"], ["h"], "before"), helper.make_node("Hardmax", ["h"], ["y"], "wave")], [x], [y])
     check_refusal(tally, tinyort, refused_node, 4, ["wave", "Hardmax"], out)
-    cube = save_model(folder / "cube.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"], "cube")], [floats("x", [1, 1, 2, 2, 2])], [floats("y", None)])
+    cube = save_model(folder / "cube.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"], "cube")], [floats("x", [1, 1, 2, 2, 2, 2])], [floats("y", None)])
     check_refusal(tally, tinyort, cube, 4, ["cube", "GlobalAveragePool", "spatial axes"], out)
     words = helper.make_tensor_value_info("i", TensorProto.STRING, [4])
     strings = save_model(folder / "strings.onnx", [helper.make_node("Relu", ["x"], ["y"], "relu"), helper.make_node("Flatten", ["i"], ["j"], "flat")], [x, words], [y, helper.make_tensor_value_info("j", TensorProto.STRING, None)])
@@ -405,6 +415,7 @@ def main():
         for model, shapes in models:
             (folder / model.stem).mkdir()
             check_model(tally, tinyort, model, shapes, folder / model.stem)
+        check_functions(tally, folder)
         check_refusals(tally, tinyort, folder)
     print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
     sys.exit(1 if tally.failed or not tally.passed else 0)

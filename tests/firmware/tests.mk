@@ -6,3 +6,10 @@ TESTS += test-firmware
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
+
+.PHONY: test-compile
+## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD
+test-compile: $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/coverage.py $(TINYORT) $(if $(ONLY),--only $(ONLY)) \
+	    $(or $(MODELS),$(wildcard $(BUILD)/models) $(wildcard $(VENV)/lib/python3*/site-packages/onnx/backend/test/data/pytorch-*) \
+	    $(wildcard $(VENV)/lib/python3*/site-packages/onnx/backend/test/data/light))

@@ -1,6 +1,6 @@
 /* pad.h - pads x, of `rank` axes of sizes `in` and of elements of `unit` bytes, with `before` elements and those that y
  * of sizes `out` still lacks. mode: 0 with the element at `value`, 1 by reflection, 2 by the edge, 3 by repetition;
- * value NULL: bytes of 0. */
+ * value NULL: `number` in elements of 4 bytes, else 0. */
 #ifndef TORT_FIRMWARE_CODE_PAD_H
 #define TORT_FIRMWARE_CODE_PAD_H
 
@@ -11,7 +11,7 @@ typedef struct tinyort_pad_shape {
     int32_t unit, mode, rank, count, in[8], out[8], before[8];
 } tinyort_pad_shape;
 
-static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *value, void *y) {
+static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *value, void *y, float number) {
     for (int32_t at = 0; at < s->count; at++) {
         int32_t rest = at, from = 0, step = 1, inside = 1;
         for (int32_t k = s->rank - 1; k >= 0; k--) {
@@ -32,6 +32,8 @@ static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *v
             memcpy(to, (const unsigned char *)x + from * s->unit, (size_t)s->unit);
         else if (value)
             memcpy(to, value, (size_t)s->unit);
+        else if (s->unit == 4)
+            memcpy(to, &number, 4);
         else
             memset(to, 0, (size_t)s->unit);
     }

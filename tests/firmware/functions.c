@@ -1,0 +1,80 @@
+/* functions.c - measures the errors of kernels/firmware/code/functions.h against the C library in double: over floats
+ * of all sizes and signs, subnormal ones, infinities and NaN. Prints the functions whose error is above their limit. */
+#include "kernels/firmware/code/functions.h"
+
+#include <stdio.h>
+
+/* Distance in units of the last place of the exact value; huge where only one is NaN or infinite. */
+static double distance(float got, double exact) {
+    int exponent;
+    if (exact != exact || got != got) return exact != exact && got != got ? 0 : 1e9;
+    if (fabs(exact) >= 3.4028235677973366e38) return got == (exact > 0 ? INFINITY : -INFINITY) ? 0 : 1e9;
+    if (isinf(got)) return 1e9;
+    frexp(exact, &exponent);
+    return fabs((double)got - exact) / ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static double sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+static double softplus(double x) {
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+static double softsign(double x) {
+    return isinf(x) ? copysign(1, x) : x / (1 + fabs(x));
+}
+
+static const struct {
+    const char *name;
+    float (*function)(float);
+    double (*exact)(double);
+    double limit, range; /* of the error, and of |x| */
+} functions[] = {{"exp", tinyort_exp, exp, 1.5, INFINITY},
+                 {"expm1", tinyort_expm1, expm1, 5, INFINITY},
+                 {"log", tinyort_log, log, 2, INFINITY},
+                 {"tanh", tinyort_tanh, tanh, 2, INFINITY},
+                 {"sigmoid", tinyort_sigmoid, sigmoid, 3, INFINITY},
+                 {"erf", tinyort_erf, erf, 2, INFINITY},
+                 {"softplus", tinyort_softplus, softplus, 3, INFINITY},
+                 {"softsign", tinyort_softsign, softsign, 2, INFINITY},
+                 {"sin", tinyort_sin, sin, 1, 100000},
+                 {"cos", tinyort_cos, cos, 1, 100000},
+                 {"tan", tinyort_tan, tan, 2, 100000},
+                 {"round", tinyort_round, rint, 0, INFINITY}};
+
+static const float special[] = {0.0f,  -0.0f,     1.0f,   -1.0f,   2.0f,        -2.0f,      0.5f,      -0.5f,   3.0f,
+                                -3.0f, INFINITY,  NAN,    1e-40f,  -1e-40f,     FLT_MAX,    -FLT_MAX,  FLT_MIN, 88.7f,
+                                89.0f, -INFINITY, -87.4f, -104.0f, 16777216.0f, 2097151.5f, 8388607.5f};
+
+enum { SPECIAL = sizeof special / sizeof *special };
+
+int main(void) {
+    int failed = 0;
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+        double worst = 0;
+        float at = 0;
+        for (uint64_t i = 0; i < 0x100000000u + SPECIAL * 4099u; i += 4099) {
+            const uint32_t bits = (uint32_t)i;
+            float x;
+            memcpy(&x, &bits, sizeof x);
+            if (i >= 0x100000000u) x = special[(i - 0x100000000u) / 4099];
+            if (fabs((double)x) > functions[k].range) continue;
+            const double error = distance(functions[k].function(x), functions[k].exact((double)x));
+            if (error > worst) worst = error, at = x;
+        }
+        failed += worst > functions[k].limit;
+        if (worst > functions[k].limit) printf("%s is %.2f ulp away at %.9g\n", functions[k].name, worst, (double)at);
+    }
+    for (int i = 0; i < SPECIAL * SPECIAL + 300000; i++) {
+        const float a = i < SPECIAL * SPECIAL ? special[i / SPECIAL] : (float)(i % 977) * 0.03f - 3.0f;
+        const float b = i < SPECIAL * SPECIAL ? special[i % SPECIAL]
+                        : i % 3               ? (float)(i % 41) - 20
+                                              : (float)(i % 1009) * 0.1f;
+        const double exact = pow((double)a, (double)b);
+        const float got = tinyort_pow(a, b);
+        const int wrong_sign = exact == 0 && !signbit(got) != !signbit(exact);
+        if (distance(got, exact) <= 1 && !wrong_sign) continue;
+        if (failed++ < 9) printf("%.9g to the power of %.9g is %.9g\n", (double)a, (double)b, (double)got);
+    }
+    return failed > 0;
+}
