@@ -151,6 +151,7 @@ typedef struct tort_emit {
     const char *packed;  /* "digits_p3": packed weights are the arrays digits_p3_0, digits_p3_1 ...; "NULL": none */
     const void *weights; /* the packed weights themselves; NULL: none */
     const tort_target *target;   /* of the provider */
+    bool downwards;              /* output 0 lies above input 0, see tort_overlap */
     char call[32768];            /* to fill: the statement, with its ';'; "" at first */
     tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
@@ -170,6 +171,14 @@ typedef enum tort_in_segment {
 /* tort_kernel.layout.id of an elementwise row, which runs in any layout of its provider. */
 enum { TORT_ANY_LAYOUT = -1 };
 
+/* Where output 0 may lie although it overlaps input 0: it begins at least `below` bytes before the input, and the
+ * kernel works upwards, or at least `rise` bytes behind the input's begin, and the kernel works downwards. So a kernel
+ * reads an element before it writes over it. */
+typedef struct tort_overlap {
+    bool may;            /* false: never */
+    int64_t below, rise; /* below >= 0, rise > 0 */
+} tort_overlap;
+
 /* A kernel. An operator can have several rows: the first one of the table that claims a node serves it. A small
  * provider writes domain, op, name, claim and run; everything else is 0 or NULL where it is not wanted. */
 typedef struct tort_kernel {
@@ -183,6 +192,9 @@ typedef struct tort_kernel {
     /* Bit i: run may write output 0 in place over input i if both have one shape and one element size: it reads an
      * element before it writes the one at its place, and never after. A plan decides whether it does. */
     uint32_t in_place;
+    /* Pure: for these concrete shapes. A run, and emit, work downwards where output 0 lies above input 0. NULL: never.
+     */
+    tort_overlap (*overlap)(const tort_target *target, const tort_node_view *node);
     tort_in_segment segment;
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);

@@ -166,6 +166,57 @@ static tinyort_depthwise_shape depthwise_of(const tort_firmware_bytes *form, con
                                      .out_w = w.output[1]};
 }
 
+/* ---- overlap of output and input --------------------------------------------------------------------------------- */
+
+/* The bytes of the image that the window of an output pixel sees: from *low to *high; none: *low is INT64_MAX. */
+static void find_window(const tort_conv_params *p, int64_t pixel, int64_t *low, int64_t *high) {
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    int64_t first[2], last[2];
+    for (int32_t i = 0; i < 2; i++) {
+        const int64_t at = (i ? pixel % w.output[1] : pixel / w.output[1]) * w.stride[i] - w.begin[i];
+        const int64_t end = at + (int64_t)(w.kernel[i] - 1) * w.dilation[i];
+        first[i] = at > 0 ? at : 0;
+        last[i] = end < w.input[i] ? end : w.input[i] - 1;
+    }
+    *low = INT64_MAX;
+    *high = 0;
+    if (first[0] > last[0] || first[1] > last[1]) return;
+    *low = (first[0] * w.input[1] + first[1]) * p->channels;
+    *high = (last[0] * w.input[1] + last[1] + 1) * p->channels;
+}
+
+/* Walks over the outputs in the order in which the loop makes them, `together` at a time, from the end of that order:
+ * when some are written, windows that come later have not been read yet, nor their own if the loop reads them in place.
+ */
+static tort_overlap overlap(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
+    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    const bool depthwise = node->kernel->variant == DEPTHWISE;
+    const bool in_place = depthwise || (tort_sliding_positions(&p->window) == 1 && !form->widens);
+    const int64_t pixels = (int64_t)w.output[0] * w.output[1], together = depthwise ? 1 : 2, size = p->filters;
+    tort_overlap found = {.may = p->batch == 1 && (depthwise || p->group == 1) && pixels > 0, .below = 0, .rise = 1};
+    int64_t low, high, lowest = INT64_MAX, highest = 0;
+    const int64_t units = (pixels + together - 1) / together;
+    for (int64_t u = units - 1; found.may && u >= 0; u--) {
+        const int64_t begin = u * together, end = begin + together < pixels ? begin + together : pixels;
+        const int64_t down = pixels - end; /* the first pixel of the same unit downwards */
+        int64_t own_low = lowest, own_high = highest;
+        for (int64_t i = begin; i < end; i++) {
+            find_window(p, i, &low, &high);
+            own_low = low < own_low ? low : own_low;
+            find_window(p, pixels - 1 - i, &low, &high);
+            own_high = high > own_high ? high : own_high;
+        }
+        const int64_t unread_low = in_place ? own_low : lowest, unread_high = in_place ? own_high : highest;
+        if (unread_low != INT64_MAX && end * size - unread_low > found.below) found.below = end * size - unread_low;
+        if (unread_high && unread_high - down * size > found.rise) found.rise = unread_high - down * size;
+        lowest = own_low;
+        highest = own_high;
+    }
+    return found;
+}
+
 /* ---- running and printing ---------------------------------------------------------------------------------------- */
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
@@ -185,13 +236,16 @@ static tort_status run(const tort_call *call) {
     const int32_t *bias = tort_firmware_bias(call->packed);
     const float *factors = tort_firmware_factors(&f, call->packed);
     const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
+    const bool downwards = (uintptr_t)y->data > (uintptr_t)x->data;
     if (!tort_count(y)) return TORT_OK;
     if (call->kernel->variant == DEPTHWISE) {
-        const tinyort_depthwise_shape shape = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
+        tinyort_depthwise_shape shape = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
+        shape.downwards = downwards;
         form->run_depthwise(&shape, x->data, w, bias, factors, call->scratch, y->data);
         return TORT_OK;
     }
-    const tinyort_conv_bytes_shape shape = product_of(form, &f, call->params, x->type, y->type, call->packed);
+    tinyort_conv_bytes_shape shape = product_of(form, &f, call->params, x->type, y->type, call->packed);
+    shape.downwards = downwards;
     form->conv(&shape, x->data, w, bias, factors, call->scratch, y->data);
     return TORT_OK;
 }
@@ -206,24 +260,26 @@ static tort_status emit(tort_emit *emit) {
     const bool depthwise = node->kernel->variant == DEPTHWISE;
     const tort_firmware_filters f = filters_of(form, node->kernel->variant, node->params);
     const tort_type x = node->inputs[X].type, y = node->outputs[0].type;
-    const tinyort_depthwise_shape narrow = depthwise_of(form, &f, node->params, x, y, emit->weights);
-    const tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
+    tinyort_depthwise_shape narrow = depthwise_of(form, &f, node->params, x, y, emit->weights);
+    tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
     const tort_firmware_call calls[] = {
         {.function = "tinyort_conv_bytes",
-         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened padded",
+         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened padded downwards",
          .shape = &whole.rows.filters},
         {.function = "tinyort_depthwise",
          .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w",
          .shape = &narrow.rows.filters},
     };
+    narrow.downwards = whole.downwards = emit->downwards;
     memcpy(emit->code, depthwise ? form->depthwise_code : form->conv_code, sizeof form->conv_code);
     return tort_firmware_emit_product(emit, &f, &whole.rows, &calls[depthwise]);
 }
 
 #define ROW(name_, variant_)                                                                                           \
     {                                                                                                                  \
-        "", "QLinearConv", name_, .claim = claim, .size = size, .prepare = prepare, .pack = {.size = pack_size},       \
-                                  .run = run, .emit = emit, .variant = variant_, .layout = {                           \
+        "", "QLinearConv", name_, .claim = claim, .size = size, .overlap = overlap, .prepare = prepare,                \
+                                  .pack = {.size = pack_size}, .run = run, .emit = emit, .variant = variant_,          \
+                                  .layout = {                                                                          \
                                       .id = TORT_FIRMWARE_NHWC,                                                        \
                                       .inputs = 1,                                                                     \
                                       .outputs = 1,                                                                    \

@@ -127,6 +127,16 @@ static tort_emit *emit_of(tort_compile_unit *unit) {
     return unit->emit;
 }
 
+/* True if output 0 lies above input 0 in the arena. */
+static bool is_above(const tort_compile_unit *unit, const tort_step *step) {
+    if (!step->input_count || !step->output_count) return false;
+    const int32_t input = tort_plan_owner(unit->plan, unit->plan->operands[step->operands]);
+    const int32_t output = tort_plan_owner(unit->plan, unit->plan->operands[step->operands + step->input_count]);
+    const tort_slot *slots = unit->plan->slots;
+    return input >= 0 && output >= 0 && slots[input].home == TORT_HOME_ARENA && slots[output].home == TORT_HOME_ARENA &&
+           slots[output].offset > slots[input].offset;
+}
+
 static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
     const tort_unit *its = &unit->lowered->units[step->node];
     tort_unit_view view;
@@ -139,6 +149,7 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                         .packed = "NULL",
                         .weights = its->packed,
                         .target = &unit->session->chain[its->provider].target,
+                        .downwards = is_above(unit, step),
                         .error = unit->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);

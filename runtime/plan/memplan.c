@@ -3,7 +3,8 @@
  * Greedy by size: the largest block first, each into the smallest gap that is free during its life time (Pisarchyk and
  * Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Where that needs more than what lives at one
  * step, other orders are tried. A block that meets very many others goes on top of them, so that the time stays n log
- * n. A pure function of life times, tested alone; it knows neither values nor steps. Read next: plan_check.c. */
+ * n. A block that may overlap another one (tort_overlap) sees it smaller than it is. A pure function of life times,
+ * tested alone; it knows neither values nor steps. Read next: plan_check.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,26 +150,42 @@ static uint64_t top_of(planner *p, const tort_block *block) {
 
 /* ---- placing ----------------------------------------------------------------------------------------------------- */
 
-static void sort_by_offset(planner *p) {
-    sorted_block sorted[MAX_MET];
-    for (int32_t i = 0; i < p->met_count; i++) sorted[i] = (sorted_block){p->blocks[p->met[i]].offset, p->met[i]};
-    qsort(sorted, (size_t)p->met_count, sizeof *sorted, compare_keys);
-    for (int32_t i = 0; i < p->met_count; i++) p->met[i] = sorted[i].index;
+/* Offsets that a block must not have: above `from` and below `to`. */
+typedef struct obstacle {
+    int64_t from, to;
+} obstacle;
+
+static int compare_obstacles(const void *a, const void *b) {
+    const obstacle *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* What a placed block is to `block`: all of its bytes, unless one of the two may overlap the other. */
+static obstacle obstacle_of(const planner *p, const tort_block *block, const tort_block *other) {
+    const int64_t at = (int64_t)other->offset;
+    if (block->over == other - p->blocks + 1) return (obstacle){at - block->below, at + block->rise};
+    if (other->over == block - p->blocks + 1) return (obstacle){at - other->rise, at + other->below};
+    return (obstacle){at - (int64_t)block->bytes, at + (int64_t)other->bytes};
 }
 
 static uint64_t best_gap(planner *p, const tort_block *block) {
     p->met_count = 0;
     if (count_met(p, block) > MAX_MET) return top_of(p, block);
     collect(p, 1, 0, p->leaves, begun_by(p, block->last), block->first);
-    sort_by_offset(p);
-    uint64_t free_from = 0, best = UINT64_MAX, best_size = UINT64_MAX;
+    obstacle obstacles[MAX_MET];
+    int32_t count = 0;
     for (int32_t i = 0; i < p->met_count; i++) {
-        const tort_block *other = &p->blocks[p->met[i]];
-        const uint64_t gap = other->offset > free_from ? other->offset - free_from : 0;
-        if (gap >= block->bytes && gap < best_size) best = free_from, best_size = gap;
-        if (end_of(other) > free_from) free_from = end_of(other);
+        obstacles[count] = obstacle_of(p, block, &p->blocks[p->met[i]]);
+        if (obstacles[count].from < obstacles[count].to) count++;
     }
-    return best != UINT64_MAX ? best : free_from;
+    qsort(obstacles, (size_t)count, sizeof *obstacles, compare_obstacles);
+    int64_t free_from = 0, best = -1, best_size = INT64_MAX;
+    for (int32_t i = 0; i < count; i++) {
+        const int64_t spare = obstacles[i].from - free_from;
+        if (spare >= 0 && spare < best_size) best = free_from, best_size = spare;
+        if (obstacles[i].to > free_from) free_from = obstacles[i].to;
+    }
+    return (uint64_t)(best >= 0 ? best : free_from);
 }
 
 static uint64_t place_all(planner *p) {
@@ -194,6 +211,8 @@ static bool round_sizes(const planner *p, uint64_t align, int32_t *steps) {
         if (block->bytes > (UINT64_MAX >> 16)) return false;
         block->bytes = (block->bytes + align - 1) & ~(align - 1);
         block->offset = 0;
+        block->below = (int64_t)(((uint64_t)block->below + align - 1) & ~(align - 1));
+        block->rise = (int64_t)(((uint64_t)block->rise + align - 1) & ~(align - 1));
         if (block->last >= *steps) *steps = block->last + 1;
     }
     return true;
@@ -208,13 +227,14 @@ static uint64_t plan(planner *p) {
     return place_all(p);
 }
 
-/* The maximum over all steps of the bytes that are live: a lower bound of any placement. `sums`
- * holds steps + 1 entries. */
+/* The maximum over all steps of the bytes that are live: a lower bound of any placement. A block that may overlap
+ * another counts from the step after, when the other one has gone. `sums` holds steps + 1 entries. */
 static uint64_t min_of(const planner *p, uint64_t *sums) {
     uint64_t max = 0;
     for (int32_t i = 0; i <= p->steps; i++) sums[i] = 0;
     for (int32_t i = 0; i < p->count; i++) {
-        sums[p->blocks[i].first] += p->blocks[i].bytes;
+        const bool later = p->blocks[i].over && p->blocks[i].last > p->blocks[i].first;
+        sums[p->blocks[i].first + later] += p->blocks[i].bytes;
         sums[p->blocks[i].last + 1] -= p->blocks[i].bytes;
     }
     for (int32_t i = 0; i < p->steps; i++) {

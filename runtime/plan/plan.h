@@ -66,6 +66,8 @@ typedef struct tort_step {
     uint64_t params;                        /* offset in planned->params */
     uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
     uint32_t in_place;                      /* KERNEL: inputs, bit i, whose bytes output 0 overwrites */
+    tort_overlap overlap;                   /* KERNEL: as its row says */
+    bool overlaps;                          /* KERNEL: output 0 may lie over input 0, at these distances */
     bool dynamic;                           /* inferred and resolved during the run, since sizes depend on data */
     bool values;                            /* KERNEL: some operand is not a tensor, so all outputs are tort_values */
 } tort_step;
@@ -100,6 +102,8 @@ static inline int32_t tort_plan_owner(const tort_plan *plan, int32_t slot) {
 typedef struct tort_block {
     uint64_t bytes, offset; /* offset: the result */
     int32_t first, last;
+    int32_t over; /* 1 + the index of a block that this one may overlap, as tort_overlap says; 0: none */
+    int64_t below, rise;
 } tort_block;
 
 uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align);

@@ -264,10 +264,28 @@ static tort_status check_in_place(const tort_plan *plan, int32_t index, tort_err
     return TORT_OK;
 }
 
+/* True if the output begins at one of the distances from the input that the kernel allows, or does not overlap it. */
+static bool is_apart(const tort_step *step, const tort_slot *input, const tort_slot *output) {
+    const int64_t distance = (int64_t)output->offset - (int64_t)input->offset;
+    return distance <= -step->overlap.below || distance >= step->overlap.rise || distance <= -output->bytes ||
+           distance >= input->bytes;
+}
+
+static tort_status check_distance(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_step *step = &plan->steps[index];
+    const int32_t input = step->input_count ? tort_plan_owner(plan, plan->operands[step->operands]) : -1;
+    const int32_t output = step->output_count ? plan->operands[step->operands + step->input_count] : -1;
+    const bool sound = step->kind == TORT_STEP_KERNEL && step->overlap.may && step->overlap.below >= 0 &&
+                       step->overlap.rise > 0 && input >= 0 && output >= 0 && plan->slots[input].bytes >= 0 &&
+                       plan->slots[output].bytes >= 0 && is_apart(step, &plan->slots[input], &plan->slots[output]);
+    return sound ? TORT_OK : bad(error, "distance of input and output in step", index);
+}
+
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes of an arena over a period: a slot that a step writes, or the scratch of a step. Step i has two times: at 2i it
- * reads and writes; at 2i + 1 begin the outputs written in place, while the inputs they overwrite end at 2i. */
+ * reads and writes; at 2i + 1 begin the outputs written in place, or over an input, while the inputs they overwrite end
+ * at 2i. */
 typedef struct range {
     uint64_t begin, end;
     int32_t first, last, memory, index;
@@ -311,7 +329,9 @@ static void write_over(const tort_plan *plan, const tort_step *step, int32_t ind
     const int32_t output = plan->operands[step->operands + step->input_count];
     if (output >= 0) slots[output].first = 2 * index + 1;
     for (int32_t i = 0; i < step->input_count && i < 32; i++) {
-        const int32_t slot = step->in_place >> i & 1 ? tort_plan_owner(plan, plan->operands[step->operands + i]) : -1;
+        const int32_t slot = (step->overlaps ? i == 0 : step->in_place >> i & 1)
+                                 ? tort_plan_owner(plan, plan->operands[step->operands + i])
+                                 : -1;
         if (slot >= 0 && slots[slot].last == 2 * index + 1) slots[slot].last = 2 * index;
     }
 }
@@ -330,7 +350,7 @@ static size_t collect_ranges(const tort_plan *plan, range *ranges) {
     for (int32_t i = plan->step_count - 1; i >= 0; i--) {
         const tort_step *s = &plan->steps[i];
         if (s->kind == TORT_STEP_VIEW) hold_viewed(plan, s, ranges);
-        if (s->in_place) write_over(plan, s, i, ranges);
+        if (s->in_place || s->overlaps) write_over(plan, s, i, ranges);
         if (s->kind == TORT_STEP_KERNEL && s->scratch_bytes)
             ranges[count++] =
                 (range){s->scratch_offset, s->scratch_offset + s->scratch_bytes, 2 * i, 2 * i + 1, s->memory, i};
@@ -382,6 +402,7 @@ tort_status tort_plan_check_sizes(const tort_plan *plan, tort_error *error) {
     for (int32_t i = 0; !status && i < plan->step_count; i++) {
         if (plan->steps[i].kind == TORT_STEP_VIEW) status = check_view(plan, i, error);
         if (!status && plan->steps[i].in_place) status = check_in_place(plan, i, error);
+        if (!status && plan->steps[i].overlaps) status = check_distance(plan, i, error);
     }
     return status;
 }

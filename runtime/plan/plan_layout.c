@@ -39,7 +39,8 @@ static void collect_slots(layout *l) {
         const tort_slot *slot = &plan->slots[i];
         if (!has_place(slot, l->memory) || slot->within >= 0) continue;
         l->block_of[i] = l->count;
-        l->blocks[l->count++] = (tort_block){(uint64_t)slot->bytes, 0, slot->first_step, slot->last_step};
+        l->blocks[l->count++] =
+            (tort_block){.bytes = (uint64_t)slot->bytes, .first = slot->first_step, .last = slot->last_step};
     }
 }
 
@@ -57,10 +58,25 @@ static void collect_parts(const layout *l) {
     }
 }
 
+/* Links the blocks of an input and an output that may overlap, if they meet in that step alone. */
+static void collect_overlaps(const layout *l) {
+    const tort_plan *plan = l->plan;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        if (!step->overlaps || step->memory != l->memory) continue;
+        const int32_t input = l->block_of[tort_plan_owner(plan, plan->operands[step->operands])];
+        tort_block *output = &l->blocks[l->block_of[plan->operands[step->operands + step->input_count]]];
+        if (l->blocks[input].last != i || output->first != i) continue;
+        output->over = input + 1;
+        output->below = step->overlap.below;
+        output->rise = step->overlap.rise;
+    }
+}
+
 static void collect_scratch(layout *l) {
     for (int32_t i = 0; i < l->plan->step_count; i++)
         if (has_scratch(&l->plan->steps[i], l->memory))
-            l->blocks[l->count++] = (tort_block){l->plan->steps[i].scratch_bytes, 0, i, i};
+            l->blocks[l->count++] = (tort_block){.bytes = l->plan->steps[i].scratch_bytes, .first = i, .last = i};
 }
 
 /* Stores the offsets of blocks, whose sizes are now rounded up. In naive_bytes a part counts as
@@ -87,6 +103,7 @@ static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
     l->count = 0;
     collect_slots(l);
     collect_parts(l);
+    collect_overlaps(l);
     const int32_t slot_blocks = l->count;
     collect_scratch(l);
     const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align);

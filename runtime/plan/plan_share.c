@@ -4,6 +4,8 @@
  * an input are read from there; inputs that are parts of an output are written there. Such a step becomes a view, and
  * does not run. Parts whose elements are not contiguous are shared too where all readers use strides (plan_strides.c).
  * In place: a kernel's row tells which inputs its output may overwrite; the plan allows it if that is the last read.
+ * Overlap: a kernel may write over the begin of its input while it reads the rest (tort_overlap); memplan.c places the
+ * two at a distance.
  * Slots with common bytes form trees by tort_slot.within, and a tree is placed as one block. Only values that steps
  * make, in a plan of known shapes, take part, parts only if they are plain; outputs of the graph have no parts, since
  * their bytes may be the caller's. Read next: plan_layout.c, plan_check.c. */
@@ -274,6 +276,26 @@ static void try_in_place(sharer *s, int32_t number) {
     }
 }
 
+/* ---- overlap ----------------------------------------------------------------------------------------------------- */
+
+/* Lets output 0 lie over input 0 if that is its last read, and no other operand shares its bytes. */
+static void try_overlap(sharer *s, int32_t number) {
+    tort_step *step = &s->plan->steps[number];
+    if (!is_static(step) || !step->overlap.may || step->in_place || !(s->ways & TORT_SHARE_IN_PLACE)) return;
+    const int32_t input = operand(s, step, 0), output = operand(s, step, step->input_count);
+    if (input < 0 || output < 0 || !is_spent(s, number, input)) return;
+    const tort_slot *to = &s->plan->slots[output];
+    const int32_t top = top_of(s->plan, tort_plan_owner(s->plan, input)), whole = top_of(s->plan, output);
+    if (to->home != TORT_HOME_ARENA || to->bytes <= 0 || to->bytes != s->plan->slots[whole].bytes || top == whole ||
+        s->plan->slots[top].memory != to->memory)
+        return;
+    for (int32_t i = 1; i < step->input_count; i++) {
+        const int32_t other = tort_plan_owner(s->plan, operand(s, step, i));
+        if (other >= 0 && top_of(s->plan, other) == top) return;
+    }
+    step->overlaps = s->shares = true;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static size_t widest_of(const tort_plan *plan) {
@@ -306,6 +328,7 @@ tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, 
         find_views(&s);
         hold(&s);
         for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
+        for (int32_t i = 0; i < plan->step_count; i++) try_overlap(&s, i);
         for (int32_t i = 0; i < plan->slot_count; i++) top_of(plan, i);
         *shares = s.shares;
     }
@@ -322,6 +345,7 @@ void tort_plan_unshare(tort_plan *plan) {
     }
     for (int32_t i = 0; i < plan->step_count; i++) {
         plan->steps[i].in_place = 0;
+        plan->steps[i].overlaps = false;
         if (plan->steps[i].kind == TORT_STEP_VIEW) plan->steps[i].kind = TORT_STEP_KERNEL;
     }
 }

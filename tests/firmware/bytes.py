@@ -149,6 +149,33 @@ def elements(seed, kind):
     return g
 
 
+def chain(name, seed, kind, channels, height, width, layers):
+    """Layers one after the other, (filters, kernel, stride), 0 filters for a depthwise one: each output may lie over its input."""
+    g = Graph(f"{name}_{np.dtype(kind).name}", seed, kind)
+    x = g.input("x", 1, channels, height, width)
+    for filters, kernel, stride in layers:
+        half = kernel // 2
+        pads = [half] * 4 if stride == 1 else [0, 0, half, half]
+        group = 1 if filters else channels
+        filters = filters or channels
+        x = g.conv(x, channels, filters, (kernel, kernel), group=group, strides=[stride, stride], pads=pads, scale=0.002 if group == 1 else 0.01)
+        channels = filters
+    g.outputs = [x]
+    return g
+
+
+def growing(seed, kind):
+    return chain("growing", seed, kind, 8, 12, 12, [(16, 1, 1), (0, 3, 2), (32, 1, 1), (0, 3, 1), (8, 1, 1), (0, 5, 1)])
+
+
+def odd(seed, kind):
+    return chain("odd", seed, kind, 8, 13, 11, [(24, 3, 1), (8, 3, 2), (40, 3, 1), (8, 1, 1), (3, 1, 2), (5, 3, 1)])
+
+
+def flat(seed, kind):
+    return chain("flat", seed, kind, 16, 25, 5, [(16, 1, 1), (0, 3, 1), (16, 1, 1), (0, 3, 1), (16, 3, 1), (16, 5, 1)])
+
+
 def inputs_of(graph):
     info = np.iinfo(graph.type)
     for port in graph.inputs:
@@ -187,7 +214,7 @@ def check_target(tally, tinyort, model, names, target, folder, values, plain):
 def main():
     tally, tinyort = firmware.Tally(), Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
-        for seed, make in enumerate((convolutions, depthwise, products, wide, elements)):
+        for seed, make in enumerate((convolutions, depthwise, products, wide, elements, growing, odd, flat)):
             for kind in (np.int8, np.uint8):
                 graph = make(seed, kind)
                 folder = Path(name) / graph.name
@@ -195,7 +222,7 @@ def main():
                 model, values = graph.save(folder), list(inputs_of(graph))
                 for port, value in values:
                     np.save(folder / f"in_{port}.npy", value)
-                names = [f"{node.name} ({node.op_type})" for node in graph.nodes]
+                names = [f"{node.name} ({node.op_type})" for node in graph.nodes if node.output[0] in graph.outputs]
                 plain = run_chain(tally, tinyort, model, "cpu:isa=plain", folder)
                 fast = run_chain(tally, tinyort, model, "cpu", folder)
                 tally.check(all(a.tobytes() == b.tobytes() for a, b in zip(plain, fast, strict=True)), f"{model.name}: cpu differs from its plain loops")

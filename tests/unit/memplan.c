@@ -80,6 +80,43 @@ Test(memplan, random_life_times_never_collide_and_stay_aligned) {
     }
 }
 
+static bool apart(const tort_block *output, const tort_block *input) {
+    const int64_t distance = (int64_t)output->offset - (int64_t)input->offset;
+    return distance <= -output->below || distance >= output->rise || !overlap(output, input);
+}
+
+Test(memplan, blocks_that_may_overlap_keep_their_distance_and_take_less) {
+    tort_env env = default_env();
+    uint64_t with = 0, without = 0;
+    srand(8);
+    for (int round = 0; round < 200; round++) {
+        tort_block blocks[40], plain[40];
+        for (int i = 0; i < 40; i++) {
+            const int32_t first = i / 2;
+            blocks[i] = (tort_block){.bytes = (uint64_t)(rand() % 5000 + 1), .first = first, .last = first + 1};
+            if (i % 2 || !i) blocks[i].last = first + (i % 2 ? 0 : 1);
+            plain[i] = blocks[i];
+            if (i % 2 || i < 2) continue;
+            blocks[i].over = i - 2 + 1; /* a chain of values: each over the one before, beside scratch */
+            blocks[i].below = rand() % 900;
+            blocks[i].rise = rand() % 900 + 1;
+        }
+        without += tort_memory_plan(&env, plain, 40, 64);
+        const uint64_t total = tort_memory_plan(&env, blocks, 40, 64);
+        with += total;
+        for (int i = 0; i < 40; i++) {
+            cr_expect_leq(blocks[i].offset + blocks[i].bytes, total);
+            for (int k = 0; k < 40; k++) {
+                if (blocks[i].over == k + 1)
+                    cr_expect(apart(&blocks[i], &blocks[k]), "round %d: %d over %d", round, i, k);
+                else if (k < i)
+                    cr_expect_not(overlap(&blocks[i], &blocks[k]), "round %d: %d and %d", round, i, k);
+            }
+        }
+    }
+    cr_expect_lt(with, without);
+}
+
 /* ---- plan_check: every kind of damage is found ------------------------------------------------------------------- */
 
 /* Two steps over three slots: input -> a -> b, in host memory; the second step has scratch. */

@@ -39,13 +39,13 @@ typedef struct tinyort_window_shape {
 typedef struct tinyort_conv_bytes_shape {
     tinyort_bytes_shape rows;
     tinyort_window_shape window;
-    int32_t batch, groups, out_h, out_w, direct, widened, padded;
+    int32_t batch, groups, out_h, out_w, direct, widened, padded, downwards;
 } tinyort_conv_bytes_shape;
 
 typedef struct tinyort_depthwise_shape {
     tinyort_bytes_shape rows;
     tinyort_window_shape window;
-    int32_t batch, out_h, out_w;
+    int32_t batch, out_h, out_w, downwards;
 } tinyort_depthwise_shape;
 
 typedef struct tinyort_matmul_bytes_shape {

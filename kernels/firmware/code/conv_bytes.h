@@ -11,33 +11,38 @@
 
 static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x, const int8_t *w, const int32_t *bias,
                                const float *factors, void *room, void *y) {
-    const int32_t filters = s->rows.filters, padded = s->padded, pixels = s->out_h * s->out_w;
+    const int32_t filters = s->rows.filters, apart = s->groups * filters, pixels = s->out_h * s->out_w;
     const int32_t image = s->window.height * s->window.width * s->window.pixel;
-    const int32_t step = s->window.stride_w * s->window.pixel, apart = s->groups * filters;
+    const int32_t step = s->window.stride_w * s->window.pixel;
     const int32_t line = s->window.stride_h * s->window.width * s->window.pixel;
+    const int32_t way = s->downwards ? -1 : 1, first_h = s->downwards ? s->out_h - 1 : 0,
+                  first_v = s->downwards ? s->out_w - 1 : 0;
     int8_t *columns = (int8_t *)room + (s->widened ? 4 * s->rows.depth : 0);
     for (int32_t n = 0; n < s->batch * s->groups; n++) {
-        const int32_t batch = n / s->groups, group = n % s->groups;
+        const int32_t batch = n / s->groups, group = n % s->groups, first = group * s->padded;
         const int8_t *from = (const int8_t *)x + batch * image + group * s->window.channels;
-        int8_t *to = (int8_t *)y + (batch * pixels * s->groups + group) * filters;
+        int8_t *to =
+            (int8_t *)y + (batch * pixels * s->groups + group) * filters + (s->downwards ? pixels - 1 : 0) * apart;
         const void *ready[2];
-        int32_t waiting = 0;
-        for (int32_t h = 0; h < s->out_h; h++)
-            for (int32_t v = 0; v < s->out_w; v++) {
+        int32_t waiting = 0, h = first_h;
+        for (int32_t i = 0; i < s->out_h; i++, h += way) {
+            int32_t v = first_v;
+            for (int32_t k = 0; k < s->out_w; k++, v += way) {
                 int8_t *column = columns + (s->widened ? 0 : waiting * s->rows.depth);
-                const int8_t *source = from + h * line + v * step;
                 if (!s->direct) tinyort_window(&s->window, from, h, v, column);
-                ready[waiting] = tinyort_column(&s->rows, s->direct ? source : column, room, waiting);
+                ready[waiting] =
+                    tinyort_column(&s->rows, s->direct ? from + h * line + v * step : column, room, waiting);
                 waiting++;
                 if (waiting < 2) continue;
-                tinyort_rows(&s->rows, ready[0], ready[1], w + group * padded * s->rows.depth, bias + group * padded,
-                             factors + group * padded, to, to + apart);
-                to += 2 * apart;
+                tinyort_rows(&s->rows, ready[0], ready[1], w + first * s->rows.depth, bias + first, factors + first, to,
+                             to + way * apart);
+                to += 2 * way * apart;
                 waiting = 0;
             }
+        }
         if (waiting)
-            tinyort_rows(&s->rows, ready[0], ready[0], w + group * padded * s->rows.depth, bias + group * padded,
-                         factors + group * padded, to, to);
+            tinyort_rows(&s->rows, ready[0], ready[0], w + first * s->rows.depth, bias + first, factors + first, to,
+                         to);
     }
 }
 
