@@ -245,7 +245,7 @@ static tort_status split_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Length of part i along the axis. An absent output has no shape to read it from. */
+/* Length of part i along the axis, of an absent output, which has no shape. */
 static int64_t part_length(const tort_call *call, int32_t i) {
     const tort_split_params *params = call->params;
     int64_t length = params->part;
@@ -266,14 +266,13 @@ tort_status tort_move_split(const tort_call *call, tort_box_mover move) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < call->output_count; i++) {
         const tort_tensor *output = &call->outputs[i];
-        if (tort_present(output)) {
-            int64_t run = output->dims[params->parts.axis] * inner;
-            tort_box box = {.src_first = first};
-            tort_box_add(&box, outer, run, row);
-            tort_box_add(&box, run, 1, 1);
-            status = move(call, input->type, output->data, input->data, &box);
-        }
-        first += part_length(call, i) * inner;
+        const bool present = tort_present(output);
+        const int64_t run = (present ? output->dims[params->parts.axis] : part_length(call, i)) * inner;
+        tort_box box = {.src_first = first};
+        tort_box_add(&box, outer, run, row);
+        tort_box_add(&box, run, 1, 1);
+        if (present) status = move(call, input->type, output->data, input->data, &box);
+        first += run;
     }
     return status;
 }

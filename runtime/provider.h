@@ -151,10 +151,10 @@ typedef struct tort_emit {
     const char *packed;  /* "digits_p3": packed weights are the arrays digits_p3_0, digits_p3_1 ...; "NULL": none */
     const void *weights; /* the packed weights themselves; NULL: none */
     const tort_target *target;   /* of the provider */
-    char call[1600];             /* to fill: the statement, with its ';' */
+    char call[32768];            /* to fill: the statement, with its ';'; "" at first */
     tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
-    const char *code[12];
+    const char *code[16];
     const char *defines[2]; /* to fill: lines of the preprocessor ahead of all code; static; NULL: no more */
     tort_error *error;
 } tort_emit;

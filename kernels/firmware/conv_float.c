@@ -15,7 +15,6 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     const tort_conv_params *p = node->params;
     tort_verdict verdict = tort_firmware_claim_float(target, node);
     if (verdict.code == TORT_YES) verdict = tort_firmware_claim_window(&p->window);
-    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_bounds(&p->epilogue);
     if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, 1, "W");
     if (verdict.code != TORT_YES || node->kernel->variant == TILES) return verdict;
     if (p->channels != p->group || p->filters >= 4 * p->group) return tort_no(TORT_NO_ATTR, "", "not depthwise");
@@ -127,43 +126,45 @@ static tort_status run(const tort_call *call) {
         form->conv(&tiles, x, w, bias, z, call->scratch, call->outputs[0].data, low, high);
     else
         form->depthwise(&planes, x, w, bias, call->scratch, call->outputs[0].data, low, high);
+    tort_firmware_activate(&p->epilogue, call->outputs[0].data, tort_count(&call->outputs[0]));
     return TORT_OK;
 }
 
 #define WINDOW " height width out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w top left "
 
-static tort_status emit(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
+static tort_status emit_depthwise(tort_emit *emit, tort_firmware_call *call, const char *bias) {
+    const tinyort_depthwise_float_shape shape = depthwise_of(emit->node->params);
     const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
-    const tort_conv_params *p = node->params;
-    const char *bias = tort_has_input(node, 2) ? emit->inputs[2] : "NULL";
+    const char *operands[] = {emit->inputs[0], emit->inputs[1], bias, emit->scratch, emit->outputs[0]};
+    memcpy(emit->code, form->depthwise_code, sizeof form->depthwise_code);
+    call->function = "tinyort_depthwise_float";
+    call->members = "batch channels filters" WINDOW "rows pitch";
+    call->shape = &shape.batch;
+    return tort_firmware_print(emit, call, operands, 5);
+}
+
+static tort_status emit_tiles(tort_emit *emit, tort_firmware_call *call, const char *bias) {
+    const tort_node_view *node = emit->node;
+    const tinyort_conv_tiles_shape shape = tiles_of(node->params);
+    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
     const char *z = tort_has_input(node, TORT_EPILOGUE_Z) ? emit->inputs[TORT_EPILOGUE_Z] : "NULL";
-    float bounds[2];
-    tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
-    if (node->kernel->variant == DEPTHWISE) {
-        const tinyort_depthwise_float_shape shape = depthwise_of(p);
-        const char *operands[] = {emit->inputs[0], emit->inputs[1], bias, emit->scratch, emit->outputs[0], NULL};
-        memcpy(emit->code, form->depthwise_code, sizeof form->depthwise_code);
-        return tort_firmware_emit_with(emit,
-                                       &(tort_firmware_call){.function = "tinyort_depthwise_float",
-                                                             .members = "batch channels filters" WINDOW "rows pitch",
-                                                             .shape = &shape.batch,
-                                                             .numbers = bounds,
-                                                             .number_count = 2},
-                                       operands);
-    }
-    const tinyort_conv_tiles_shape shape = tiles_of(p);
-    size_t bytes = 0;
-    (void)tort_firmware_fours_bytes(p->group, p->filters / p->group, depth_of(p), &bytes);
-    const char *operands[] = {bias, z, emit->scratch, emit->outputs[0], NULL};
+    const char *operands[] = {emit->inputs[0], NULL, bias, z, emit->scratch, emit->outputs[0]};
     memcpy(emit->code, form->conv_code, sizeof form->conv_code);
-    return tort_firmware_emit_packed(emit,
-                                     &(tort_firmware_call){.function = "tinyort_conv_tiles",
-                                                           .members = "batch groups channels filters" WINDOW "direct",
-                                                           .shape = &shape.batch,
-                                                           .numbers = bounds,
-                                                           .number_count = 2},
-                                     bytes, operands);
+    call->function = "tinyort_conv_tiles";
+    call->members = "batch groups channels filters" WINDOW "direct";
+    call->shape = &shape.batch;
+    return tort_firmware_emit_packed(emit, call, operands, 6, shape.groups, shape.filters, depth_of(node->params));
+}
+
+static tort_status emit(tort_emit *emit) {
+    const tort_conv_params *p = emit->node->params;
+    const char *bias = tort_has_input(emit->node, 2) ? emit->inputs[2] : "NULL";
+    float bounds[2];
+    tort_firmware_call call = {.numbers = bounds, .number_count = 2};
+    tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
+    const tort_status status =
+        emit->node->kernel->variant == TILES ? emit_tiles(emit, &call, bias) : emit_depthwise(emit, &call, bias);
+    return status ? status : tort_firmware_emit_activation(emit, &p->epilogue);
 }
 
 #define DEPTHWISE_ROW(domain_, op_)                                                                                    \

@@ -2,57 +2,58 @@
 #include "ops/activation.h"
 #include "kernels/firmware/code/bound.h"
 #include "kernels/firmware/code/clip.h"
+#include "kernels/firmware/code/log_softmax.h"
 #include "kernels/firmware/code/pair.h"
 #include "kernels/firmware/code/softmax.h"
 #include "kernels/firmware/firmware.h"
 #include "ops/elementwise.h"
 #include "ops/softmax.h"
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+#include <string.h>
 
-enum { AXES = 4 };
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_pair(const tort_target *target, const tort_node_view *node) {
     const tort_binary *p = node->params;
-    if (node->outputs[0].rank < 0 || node->outputs[0].rank > AXES)
-        return tort_no(TORT_NO_SHAPE, "reshape its inputs", "is for at most %d axes, its output has %d", AXES,
-                       (int)node->outputs[0].rank);
     if (p->trailing > 0)
         return tort_no(TORT_NO_OPSET, "convert the model to opset 7 or later", "attribute axis does not end with B");
     return tort_firmware_claim_float(target, node);
 }
 
-static tinyort_pair_shape pair_of(int32_t operation, const tort_tensor *y, const tort_tensor *inputs) {
-    const tort_loop loop = tort_loop_broadcast(y, inputs, 2);
-    int32_t values[3][AXES] = {{1, 1, 1, 1}};
+void tort_firmware_broadcast(const tort_tensor *y, const tort_tensor *a, const tort_tensor *b, int32_t *shape) {
+    const tort_loop loop = tort_loop_broadcast(y, (const tort_tensor[]){*a, *b}, 2);
+    *shape++ = loop.rank;
+    memset(shape, 0, 24 * sizeof *shape);
     for (int32_t i = 0; i < loop.rank; i++) {
-        const int32_t to = i + AXES - loop.rank;
-        values[0][to] = (int32_t)loop.dims[i];
-        values[1][to] = (int32_t)loop.strides[0][i];
-        values[2][to] = (int32_t)loop.strides[1][i];
+        shape[i] = (int32_t)loop.dims[i];
+        shape[i + 8] = (int32_t)loop.strides[0][i];
+        shape[i + 16] = (int32_t)loop.strides[1][i];
     }
-    const int32_t *d = values[0], *a = values[1], *b = values[2];
-    return (tinyort_pair_shape){operation, d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]};
+}
+
+static tinyort_pair_shape pair_of(const tort_call *call) {
+    tinyort_pair_shape shape = {.operation = call->kernel->variant};
+    tort_firmware_broadcast(&call->outputs[0], &call->inputs[0], &call->inputs[1], &shape.rank);
+    return shape;
 }
 
 static tort_status run_pair(const tort_call *call) {
     if (!tort_count(&call->outputs[0])) return TORT_OK;
-    const tinyort_pair_shape shape = pair_of(call->kernel->variant, &call->outputs[0], call->inputs);
+    const tinyort_pair_shape shape = pair_of(call);
     tinyort_pair(&shape, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data);
     return TORT_OK;
 }
 
 static tort_status emit_pair(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    tort_tensor inputs[2], y;
-    if (!tort_info_tensor(&node->inputs[0], &inputs[0]) || !tort_info_tensor(&node->inputs[1], &inputs[1]) ||
-        !tort_info_tensor(&node->outputs[0], &y))
-        return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
-    const tinyort_pair_shape shape = pair_of(node->kernel->variant, &y, inputs);
-    emit->code[0] = tort_code_pair;
-    return tort_firmware_emit(emit,
-                              &(tort_firmware_call){"tinyort_pair", "operation d0 d1 d2 d3 a0 a1 a2 a3 b0 b1 b2 b3",
-                                                    &shape.operation, 2, NULL, 0});
+    tort_firmware_step step;
+    tort_status status = tort_firmware_open(emit, &step);
+    if (status) return status;
+    const tinyort_pair_shape shape = pair_of(&step.call);
+    tort_firmware_add_code(emit, tort_code_offset);
+    tort_firmware_add_code(emit, tort_code_pair);
+    status = tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_pair", "operation rank dims[8] as[8] bs[8]",
+                                                            &shape.operation, 2, NULL, 0});
+    return tort_firmware_close(&step, status);
 }
 
 /* ---- Relu and Clip ----------------------------------------------------------------------------------------------- */
@@ -109,9 +110,26 @@ static tort_status run_softmax(const tort_call *call) {
 
 static tort_status emit_softmax(tort_emit *emit) {
     const tinyort_softmax_shape shape = softmax_of(emit->node->params);
-    emit->code[0] = tort_code_softmax;
+    tort_firmware_need(emit, "tinyort_exp");
+    tort_firmware_add_code(emit, tort_code_softmax);
     return tort_firmware_emit(emit,
                               &(tort_firmware_call){"tinyort_softmax", "outer length inner", &shape.outer, 1, NULL, 0});
+}
+
+static tort_status run_log_softmax(const tort_call *call) {
+    const tinyort_softmax_shape s = softmax_of(call->params);
+    const tinyort_log_softmax_shape shape = {s.outer, s.length, s.inner};
+    if (tort_count(&call->outputs[0])) tinyort_log_softmax(&shape, call->inputs[0].data, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status emit_log_softmax(tort_emit *emit) {
+    const tinyort_softmax_shape shape = softmax_of(emit->node->params);
+    tort_firmware_need(emit, "tinyort_exp");
+    tort_firmware_need(emit, "tinyort_log");
+    tort_firmware_add_code(emit, tort_code_log_softmax);
+    return tort_firmware_emit(
+        emit, &(tort_firmware_call){"tinyort_log_softmax", "outer length inner", &shape.outer, 1, NULL, 0});
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -130,5 +148,7 @@ const tort_kernel tort_firmware_elements[] = {
     {"", "Relu", "bound", .claim = tort_firmware_claim_float, .run = run_relu, .emit = emit_relu, .in_place = 1},
     {"", "Clip", "clip", .claim = tort_firmware_claim_float, .run = run_clip, .emit = emit_clip, .in_place = 1},
     {"", "Softmax", "softmax", .claim = tort_firmware_claim_float, .run = run_softmax, .emit = emit_softmax},
+    {"", "LogSoftmax", "log_softmax", .claim = tort_firmware_claim_float, .run = run_log_softmax,
+     .emit = emit_log_softmax},
     {.op = NULL},
 };

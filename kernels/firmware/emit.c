@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Text that grows in the room for a call; `used` counts what did not fit, too. */
@@ -20,22 +21,36 @@ static void __attribute__((format(printf, 2, 3))) print(printer *to, const char 
     const int length = vsnprintf(to->emit->call + (to->used < size ? to->used : size),
                                  to->used < size ? size - to->used : 0, format, arguments);
     va_end(arguments);
-    to->used += length > 0 ? (size_t)length : size;
+    to->used += length >= 0 ? (size_t)length : size;
 }
 
-tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands) {
-    printer to = {.emit = emit};
+/* Prints a member, "name" or "name[8]", whose trailing zeros are left out; the number of values it takes. */
+static int32_t print_member(printer *to, const char *name, size_t length, const int32_t *values) {
+    const char *bracket = memchr(name, '[', length);
+    const int32_t room = bracket ? (int32_t)strtol(bracket + 1, NULL, 10) : 1;
+    int32_t count = room;
+    while (count > 1 && !values[count - 1]) count--;
+    print(to, ".%.*s = %s", (int)(bracket ? (size_t)(bracket - name) : length), name, bracket ? "{" : "");
+    for (int32_t i = 0; i < count; i++) print(to, "%s%" PRId32, i ? ", " : "", values[i]);
+    print(to, bracket ? "}" : "");
+    return room;
+}
+
+tort_status tort_firmware_print(tort_emit *emit, const tort_firmware_call *call, const char *const *operands,
+                                int32_t count) {
+    printer to = {.emit = emit, .used = strlen(emit->call)};
     const char *name = call->members;
     char number[TORT_COMPILE_FLOAT];
     /* static const: in flash, where a compound literal would be built on the stack in each call */
-    print(&to, "{\n        static const %s_shape shape = {", call->function);
-    for (int32_t i = 0; *name; i++) {
+    print(&to, "%s{\n        static const %s_shape shape = {", to.used ? "\n    " : "", call->function);
+    for (int32_t i = 0; *name;) {
         const size_t length = strcspn(name, " ");
-        print(&to, "%s.%.*s = %" PRId32, i ? ", " : "", (int)length, name, call->shape[i]);
+        print(&to, "%s", i ? ", " : "");
+        i += print_member(&to, name, length, call->shape + i);
         name += length + (name[length] == ' ');
     }
     print(&to, "};\n        %s(&shape", call->function);
-    for (int32_t i = 0; operands[i]; i++) print(&to, ", %s", operands[i]);
+    for (int32_t i = 0; i < count; i++) print(&to, ", %s", operands[i]);
     for (int32_t i = 0; i < call->number_count; i++) print(&to, ", %s", tort_compile_float(call->numbers[i], number));
     print(&to, ");\n    }");
     if (to.used < sizeof emit->call) return TORT_OK;
@@ -44,10 +59,39 @@ tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *c
 }
 
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) {
-    enum { MAX_INPUTS = 16 };
-    const char *operands[MAX_INPUTS + 2] = {NULL};
-    if (call->inputs > MAX_INPUTS) return tort_fail(emit->error, TORT_E_INTERNAL, "a call has too many operands");
+    const char *operands[TORT_FIRMWARE_ARGUMENTS];
     for (int32_t i = 0; i < call->inputs; i++) operands[i] = i < emit->node->input_count ? emit->inputs[i] : "NULL";
     operands[call->inputs] = emit->outputs[0];
-    return tort_firmware_emit_with(emit, call, operands);
+    return tort_firmware_print(emit, call, operands, call->inputs + 1);
+}
+
+/* ---- operands as tensors ----------------------------------------------------------------------------------------- */
+
+tort_status tort_firmware_open(tort_emit *emit, tort_firmware_step *step) {
+    const tort_node_view *node = emit->node;
+    const int32_t count = node->input_count + node->output_count;
+    step->tensors = calloc((size_t)count + 1, sizeof *step->tensors);
+    if (!step->tensors) return tort_out_of_memory(emit->error, (size_t)count * sizeof *step->tensors);
+    for (int32_t i = 0; i < count; i++) {
+        const bool input = i < node->input_count;
+        const int32_t k = input ? i : i - node->input_count;
+        const tort_info *info = input ? &node->inputs[k] : &node->outputs[k];
+        tort_info_tensor(info, &step->tensors[i]);
+        step->tensors[i].data = (void *)(uintptr_t)(input ? emit->inputs[k] : emit->outputs[k]);
+    }
+    step->call = (tort_call){.op = node->op,
+                             .params = node->params,
+                             .inputs = step->tensors,
+                             .outputs = step->tensors + node->input_count,
+                             .input_count = node->input_count,
+                             .output_count = node->output_count,
+                             .scratch = emit,
+                             .kernel = node->kernel,
+                             .error = emit->error};
+    return TORT_OK;
+}
+
+tort_status tort_firmware_close(tort_firmware_step *step, tort_status status) {
+    free(step->tensors);
+    return status;
 }

@@ -25,6 +25,17 @@ tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_nod
     return tort_yes();
 }
 
+tort_verdict tort_firmware_claim_bytes(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        const int bits = node->inputs[i].type == TORT_UNDEFINED ? 8 : tort_type_bits(node->inputs[i].type);
+        if (node->inputs[i].type == TORT_STRING || (bits != 8 && bits != 16 && bits != 32 && bits != 64))
+            return tort_no(TORT_NO_TYPE, "", "input %d is %s, firmware moves elements of 1, 2, 4 or 8 bytes", (int)i,
+                           tort_type_name(node->inputs[i].type));
+    }
+    return tort_yes();
+}
+
 tort_verdict tort_firmware_claim_bounds(const tort_epilogue *epilogue) {
     if (epilogue->activation == TORT_ACTIVATION_NONE || epilogue->activation == TORT_ACTIVATION_RELU ||
         epilogue->activation == TORT_ACTIVATION_CLIP)
@@ -78,11 +89,23 @@ static void firmware_open(const tort_provider_config *config, void **device, tor
     snprintf(condition->cure, sizeof condition->cure, "write target=generic, or leave it out");
 }
 
-static const tort_kernel *const tables[] = {tort_firmware_conv_float,  tort_firmware_conv_bytes,
-                                            tort_firmware_dense_bytes, tort_firmware_elements_bytes,
-                                            tort_firmware_pool_bytes,  tort_firmware_conv,
-                                            tort_firmware_gemm,        tort_firmware_pool,
-                                            tort_firmware_elements,    NULL};
+static const tort_kernel *const tables[] = {tort_firmware_conv_float,
+                                            tort_firmware_conv_bytes,
+                                            tort_firmware_dense_bytes,
+                                            tort_firmware_elements_bytes,
+                                            tort_firmware_pool_bytes,
+                                            tort_firmware_conv,
+                                            tort_firmware_gemm,
+                                            tort_firmware_pool,
+                                            tort_firmware_elements,
+                                            tort_firmware_move,
+                                            tort_firmware_maps,
+                                            tort_firmware_zip,
+                                            tort_firmware_reduce,
+                                            tort_firmware_norm,
+                                            tort_firmware_rnn,
+                                            tort_firmware_resize,
+                                            NULL};
 static const char *const option_keys[] = {"target", NULL};
 
 extern const tort_provider tort_provider_firmware;

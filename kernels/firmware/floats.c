@@ -15,12 +15,13 @@ void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, in
         for (int64_t k = 0; k < depth; k++) to[(m / 4 * depth + k) * 4 + m % 4] = w[m * filter + k * step];
 }
 
-tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, size_t bytes,
-                                      const char *const *more) {
+tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, const char **operands,
+                                      int32_t count, int64_t groups, int64_t filters, int64_t depth) {
     char name[80];
-    const char *operands[8] = {emit->inputs[0], name};
+    size_t bytes = 0;
     snprintf(name, sizeof name, "%s_0", emit->packed);
-    for (int32_t i = 0; more[i]; i++) operands[i + 2] = more[i];
+    operands[1] = name;
+    (void)tort_firmware_fours_bytes(groups, filters, depth, &bytes);
     emit->arrays[0] = (tort_packed_array){TORT_FLOAT, 0, bytes / sizeof(float)};
-    return tort_firmware_emit_with(emit, call, operands);
+    return tort_firmware_print(emit, call, operands, count);
 }

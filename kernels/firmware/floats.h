@@ -24,8 +24,8 @@ extern const tort_firmware_floats tort_firmware_floats_fused, tort_firmware_floa
 bool tort_firmware_fours_bytes(int64_t groups, int64_t filters, int64_t depth, size_t *bytes);
 /* Copies filters of a group to fours: weight k of filter m is w[m * filter + k * step]. */
 void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, int64_t filter, int64_t step, float *to);
-/* Prints a call whose operands are input 0, weights packed as `bytes` bytes of floats, and `more` up to a NULL. */
-tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, size_t bytes,
-                                      const char *const *more);
+/* Prints a call whose operand 1, which it fills in, is `groups` times `filters` of `depth` weights in fours. */
+tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, const char **operands,
+                                      int32_t count, int64_t groups, int64_t filters, int64_t depth);
 
 #endif

@@ -18,6 +18,31 @@ typedef struct product {
     bool c;
 } product;
 
+/* The batches of a product as two axes: neighbouring ones are merged where both operands step evenly. False: more. */
+static bool merge_batches(const tort_matmul_params *p, tinyort_gemm_shape *shape) {
+    int64_t sizes[TORT_MAX_RANK] = {1}, as[TORT_MAX_RANK] = {0}, bs[TORT_MAX_RANK] = {0};
+    int32_t count = 0;
+    for (int32_t i = 0; i < p->batch_rank; i++) {
+        const int64_t size = p->batch_dims[i], a = p->a_strides[i], b = p->b_strides[i];
+        if (size == 1) continue;
+        if (count && as[count - 1] == size * a && bs[count - 1] == size * b) {
+            sizes[count - 1] *= size;
+        } else {
+            sizes[count++] = size;
+        }
+        as[count - 1] = a;
+        bs[count - 1] = b;
+    }
+    const int32_t inner = count > 1 ? 1 : 0;
+    shape->groups = inner ? (int32_t)sizes[0] : 1;
+    shape->a_group = inner ? (int32_t)as[0] : 0;
+    shape->b_group = inner ? (int32_t)bs[0] : 0;
+    shape->batches = (int32_t)sizes[inner];
+    shape->a_batch = (int32_t)as[inner];
+    shape->b_batch = (int32_t)bs[inner];
+    return count <= 2;
+}
+
 /* ---- claim ------------------------------------------------------------------------------------------------------- */
 
 static const tort_epilogue *epilogue_of(const tort_kernel *kernel, const void *params) {
@@ -35,14 +60,15 @@ static tort_verdict claim_dense(const tort_node_view *node) {
 }
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_matmul_params *p = node->params;
     const int32_t variant = node->kernel->variant;
-    tort_verdict verdict = tort_firmware_claim_float(target, node);
-    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_bounds(epilogue_of(node->kernel, node->params));
+    const tort_verdict verdict = tort_firmware_claim_float(target, node);
+    tinyort_gemm_shape shape;
     if (verdict.code == TORT_YES && variant & DENSE) return claim_dense(node);
-    const int32_t batches = variant & MATMUL ? ((const tort_matmul_params *)node->params)->batch_rank : 0;
-    if (verdict.code != TORT_YES || batches <= 1) return verdict;
-    return tort_no(TORT_NO_SHAPE, "reshape its inputs to 3 axes", "multiplies batches along one axis, not along %d",
-                   (int)batches);
+    if (verdict.code != TORT_YES || !(variant & MATMUL) || p->batch_rank <= 2) return verdict;
+    if (p->batches >= 0 && merge_batches(p, &shape)) return verdict;
+    return tort_no(TORT_NO_SHAPE, "reshape its inputs to 4 axes", "multiplies batches along two axes, not along %d",
+                   (int)p->batch_rank);
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -54,7 +80,7 @@ static void steps_of(bool transposed, int64_t rows, int64_t columns, int32_t *ro
 }
 
 static product gemm_of(const tort_gemm_params *p) {
-    product made = {.shape = {.batches = 1, .m = (int32_t)p->m, .n = (int32_t)p->n, .k = (int32_t)p->k},
+    product made = {.shape = {.groups = 1, .batches = 1, .m = (int32_t)p->m, .n = (int32_t)p->n, .k = (int32_t)p->k},
                     .numbers = {p->alpha, p->beta},
                     .c = p->has_c};
     steps_of(p->trans_a, p->m, p->k, &made.shape.a_row, &made.shape.a_column);
@@ -65,8 +91,7 @@ static product gemm_of(const tort_gemm_params *p) {
 }
 
 static product matmul_of(const tort_matmul_params *p, const tort_tensor *bias) {
-    product made = {.shape = {.batches = (int32_t)p->batches,
-                              .m = (int32_t)p->m,
+    product made = {.shape = {.m = (int32_t)p->m,
                               .n = (int32_t)p->n,
                               .k = (int32_t)p->k,
                               .a_row = (int32_t)p->a_row,
@@ -75,8 +100,7 @@ static product matmul_of(const tort_matmul_params *p, const tort_tensor *bias) {
                               .b_column = (int32_t)p->b_column},
                     .numbers = {p->alpha, 1.0f},
                     .c = bias != NULL};
-    if (p->batch_rank == 1) made.shape.a_batch = (int32_t)p->a_strides[0];
-    if (p->batch_rank == 1) made.shape.b_batch = (int32_t)p->b_strides[0];
+    (void)merge_batches(p, &made.shape);
     made.shape.c_column = bias && tort_count(bias) > 1;
     return made;
 }
@@ -91,7 +115,7 @@ static product product_of(const tort_kernel *kernel, const void *params, const t
 /* Matrices a that are multiplied with one b are a matrix of all their rows. */
 static tinyort_dense_float_shape dense_of(const product *p) {
     const tinyort_gemm_shape *s = &p->shape;
-    return (tinyort_dense_float_shape){s->batches * s->m, s->n, s->k, s->k, s->c_row, s->c_column};
+    return (tinyort_dense_float_shape){s->groups * s->batches * s->m, s->n, s->k, s->k, s->c_row, s->c_column};
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -134,7 +158,37 @@ static tort_status run(const tort_call *call) {
             ->floats->dense(&dense, a, call->packed, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
     else
         tinyort_gemm(&p.shape, a, call->inputs[1].data, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
+    tort_firmware_activate(epilogue_of(call->kernel, call->params), y, tort_count(&call->outputs[0]));
     return TORT_OK;
+}
+
+static tort_status emit_strided(tort_emit *emit, const product *p, const char *c, const char *z) {
+    const char *operands[] = {emit->inputs[0], emit->inputs[1], c, z, emit->outputs[0]};
+    tort_firmware_add_code(emit, tort_code_clamp);
+    tort_firmware_add_code(emit, tort_code_gemm);
+    return tort_firmware_print(
+        emit,
+        &(tort_firmware_call){.function = "tinyort_gemm",
+                              .members = "groups batches m n k a_group a_batch a_row a_column b_group b_batch b_row "
+                                         "b_column c_row c_column",
+                              .shape = &p->shape.groups,
+                              .numbers = p->numbers,
+                              .number_count = 4},
+        operands, 5);
+}
+
+static tort_status emit_dense(tort_emit *emit, const product *p, const char *c, const char *z) {
+    const tinyort_dense_float_shape dense = dense_of(p);
+    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
+    const char *operands[] = {emit->inputs[0], NULL, c, z, emit->outputs[0]};
+    memcpy(emit->code, form->dense_code, sizeof form->dense_code);
+    return tort_firmware_emit_packed(emit,
+                                     &(tort_firmware_call){.function = "tinyort_dense_float",
+                                                           .members = "rows filters depth row c_row c_column",
+                                                           .shape = &dense.rows,
+                                                           .numbers = p->numbers,
+                                                           .number_count = 4},
+                                     operands, 5, 1, dense.filters, dense.depth);
 }
 
 static tort_status emit(tort_emit *emit) {
@@ -142,30 +196,11 @@ static tort_status emit(tort_emit *emit) {
     tort_tensor bias;
     const bool there = tort_has_input(node, 2) && tort_info_tensor(&node->inputs[2], &bias);
     const product p = product_of(node->kernel, node->params, there ? &bias : NULL);
-    const tinyort_dense_float_shape dense = dense_of(&p);
-    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
     const char *c = p.c ? emit->inputs[2] : "NULL";
     const char *z = tort_has_input(node, TORT_EPILOGUE_Z) ? emit->inputs[TORT_EPILOGUE_Z] : "NULL";
-    const char *strided[] = {emit->inputs[0], emit->inputs[1], c, z, emit->outputs[0], NULL};
-    const char *const packed[] = {c, z, emit->outputs[0], NULL};
-    tort_firmware_call made = {.function = "tinyort_gemm",
-                               .members = "batches m n k a_batch a_row a_column b_batch b_row b_column c_row c_column",
-                               .shape = &p.shape.batches,
-                               .numbers = p.numbers,
-                               .number_count = 4};
-    if (!(node->kernel->variant & DENSE)) {
-        emit->code[0] = tort_code_clamp;
-        emit->code[1] = tort_code_gemm;
-        return tort_firmware_emit_with(emit, &made, strided);
-    }
-    const tinyort_gemm_shape matrix = matrix_of(node);
-    size_t bytes = 0;
-    (void)tort_firmware_fours_bytes(1, matrix.n, matrix.k, &bytes);
-    memcpy(emit->code, form->dense_code, sizeof form->dense_code);
-    made.function = "tinyort_dense_float";
-    made.members = "rows filters depth row c_row c_column";
-    made.shape = &dense.rows;
-    return tort_firmware_emit_packed(emit, &made, bytes, packed);
+    const tort_status status =
+        node->kernel->variant & DENSE ? emit_dense(emit, &p, c, z) : emit_strided(emit, &p, c, z);
+    return status ? status : tort_firmware_emit_activation(emit, epilogue_of(node->kernel, node->params));
 }
 
 #define ROW(domain_, op_, name_, variant_, in_place_)                                                                  \

@@ -121,10 +121,16 @@ static tort_status finish_call(tort_compile_unit *unit, const tort_step *step, c
     return TORT_OK;
 }
 
+/* The room for a statement, one for all. */
+static tort_emit *emit_of(tort_compile_unit *unit) {
+    if (!unit->emit) unit->emit = tort_arena_alloc(&unit->arena, sizeof *unit->emit);
+    return unit->emit;
+}
+
 static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
     const tort_unit *its = &unit->lowered->units[step->node];
     tort_unit_view view;
-    tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
+    tort_emit *emit = emit_of(unit);
     if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
     *emit = (tort_emit){.node = &view.node,
                         .inputs = texts,
@@ -157,7 +163,7 @@ static tort_status emit_conversion(tort_compile_unit *unit, const tort_step *ste
     const tort_slot *from = &unit->plan->slots[operands[0]];
     const tort_info info = unit->planned->infos[from->value];
     const tort_node_view node = {.inputs = &info, .outputs = &info, .input_count = 1, .output_count = 1};
-    tort_emit *emit = tort_arena_alloc(&unit->arena, sizeof *emit);
+    tort_emit *emit = emit_of(unit);
     if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
     *emit = (tort_emit){.node = &node,
                         .inputs = texts,

@@ -9,7 +9,7 @@
 
 #define TORT_COMPILE_ALIGN 8 /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
 
-enum { TORT_COMPILE_CODES = 64, TORT_COMPILE_DEFINES = 8 };
+enum { TORT_COMPILE_CODES = 160, TORT_COMPILE_DEFINES = 8 };
 
 /* A constant array of the compiled model. */
 typedef struct tort_compile_array {
@@ -36,7 +36,8 @@ typedef struct tort_compile_unit {
     int32_t code_count, calls;
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
-    bool *direct; /* by slot: an output that steps write straight into the caller's buffer */
+    tort_emit *emit; /* room for a statement; NULL: not allocated yet */
+    bool *direct;    /* by slot: an output that steps write straight into the caller's buffer */
     tort_arena arena;
     tort_error *error;
 } tort_compile_unit;

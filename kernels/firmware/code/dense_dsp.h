@@ -17,7 +17,7 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, int
     for (int32_t k = 0; k < length; k += 4) {
         int8_t last[4] = {0};
         for (int32_t i = 0; k + 4 > length && i < length - k; i++) last[i] = x[k + i];
-        const uint32_t word = tinyort_flipped(tinyort_load(k + 4 > length ? last : x + k), flip);
+        const uint32_t word = tinyort_flipped(tinyort_word(k + 4 > length ? last : x + k), flip);
         *wide++ = tinyort_even(word);
         *wide++ = tinyort_odd(word);
     }

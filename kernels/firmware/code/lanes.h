@@ -14,10 +14,10 @@
 #if defined(__ARM_FEATURE_SIMD32)
 #include <arm_acle.h>
 #define tinyort_even(word) ((uint32_t)__sxtb16((int8x4_t)(word)))
-#define tinyort_multiply(a, b, sum) __smlad((int16x2_t)(a), (int16x2_t)(b), sum)
+#define tinyort_multiply_pairs(a, b, sum) __smlad((int16x2_t)(a), (int16x2_t)(b), sum)
 #else
 #define tinyort_even(word) tinyort_widen(word)
-#define tinyort_multiply(a, b, sum) ((sum) + tinyort_low(a) * tinyort_low(b) + tinyort_high(a) * tinyort_high(b))
+#define tinyort_multiply_pairs(a, b, sum) ((sum) + tinyort_low(a) * tinyort_low(b) + tinyort_high(a) * tinyort_high(b))
 #define tinyort_byte(word, at) ((uint32_t)(int32_t)(int8_t)((word) >> (at)&0xffu) & 0xffffu)
 #define tinyort_widen(word) (tinyort_byte(word, 0) | tinyort_byte(word, 16) << 16)
 #endif /* __ARM_FEATURE_SIMD32 */
@@ -34,7 +34,7 @@ static uint32_t tinyort_odd(uint32_t word) {
 }
 
 /* Four bytes at any address. */
-static uint32_t tinyort_load(const int8_t *from) {
+static uint32_t tinyort_word(const int8_t *from) {
     uint32_t word;
     memcpy(&word, from, sizeof word);
     return word;
@@ -139,26 +139,26 @@ static uint32_t tinyort_load(const int8_t *from) {
 #else
 #define TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1)                                                                       \
     {                                                                                                                  \
-        const uint32_t u_ = tinyort_load(w), v_ = tinyort_load((w) + 4);                                               \
-        y0 = tinyort_multiply((x)[0], tinyort_even(u_), y0);                                                           \
-        z0 = tinyort_multiply((x)[1], tinyort_even(u_), z0);                                                           \
-        y1 = tinyort_multiply((x)[0], tinyort_even(v_), y1);                                                           \
-        z1 = tinyort_multiply((x)[1], tinyort_even(v_), z1);                                                           \
-        y0 = tinyort_multiply((x)[2], tinyort_odd(u_), y0);                                                            \
-        z0 = tinyort_multiply((x)[3], tinyort_odd(u_), z0);                                                            \
-        y1 = tinyort_multiply((x)[2], tinyort_odd(v_), y1);                                                            \
-        z1 = tinyort_multiply((x)[3], tinyort_odd(v_), z1);                                                            \
+        const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4);                                               \
+        y0 = tinyort_multiply_pairs((x)[0], tinyort_even(u_), y0);                                                     \
+        z0 = tinyort_multiply_pairs((x)[1], tinyort_even(u_), z0);                                                     \
+        y1 = tinyort_multiply_pairs((x)[0], tinyort_even(v_), y1);                                                     \
+        z1 = tinyort_multiply_pairs((x)[1], tinyort_even(v_), z1);                                                     \
+        y0 = tinyort_multiply_pairs((x)[2], tinyort_odd(u_), y0);                                                      \
+        z0 = tinyort_multiply_pairs((x)[3], tinyort_odd(u_), z0);                                                      \
+        y1 = tinyort_multiply_pairs((x)[2], tinyort_odd(v_), y1);                                                      \
+        z1 = tinyort_multiply_pairs((x)[3], tinyort_odd(v_), z1);                                                      \
         (w) += 8;                                                                                                      \
         (x) += 4;                                                                                                      \
     }
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
     {                                                                                                                  \
-        const uint32_t u_ = tinyort_load(w), v_ = tinyort_load((w) + 4), p_ = tinyort_load((w) + 8),                   \
-                       q_ = tinyort_load((w) + 12);                                                                    \
-        y0 = tinyort_multiply((x)[1], tinyort_odd(u_), tinyort_multiply((x)[0], tinyort_even(u_), y0));                \
-        y1 = tinyort_multiply((x)[1], tinyort_odd(v_), tinyort_multiply((x)[0], tinyort_even(v_), y1));                \
-        y2 = tinyort_multiply((x)[1], tinyort_odd(p_), tinyort_multiply((x)[0], tinyort_even(p_), y2));                \
-        y3 = tinyort_multiply((x)[1], tinyort_odd(q_), tinyort_multiply((x)[0], tinyort_even(q_), y3));                \
+        const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4), p_ = tinyort_word((w) + 8),                   \
+                       q_ = tinyort_word((w) + 12);                                                                    \
+        y0 = tinyort_multiply_pairs((x)[1], tinyort_odd(u_), tinyort_multiply_pairs((x)[0], tinyort_even(u_), y0));    \
+        y1 = tinyort_multiply_pairs((x)[1], tinyort_odd(v_), tinyort_multiply_pairs((x)[0], tinyort_even(v_), y1));    \
+        y2 = tinyort_multiply_pairs((x)[1], tinyort_odd(p_), tinyort_multiply_pairs((x)[0], tinyort_even(p_), y2));    \
+        y3 = tinyort_multiply_pairs((x)[1], tinyort_odd(q_), tinyort_multiply_pairs((x)[0], tinyort_even(q_), y3));    \
         (w) += 16;                                                                                                     \
         (x) += 2;                                                                                                      \
     }
@@ -173,7 +173,7 @@ static uint32_t tinyort_load(const int8_t *from) {
 /* Four channels of a pixel at x times their weights at w; advances w. */
 #define TINYORT_TAP(w, x, y0, y1, y2, y3)                                                                              \
     {                                                                                                                  \
-        const uint32_t u_ = tinyort_flipped(tinyort_load(x), flip), v_ = tinyort_load(w);                              \
+        const uint32_t u_ = tinyort_flipped(tinyort_word(x), flip), v_ = tinyort_word(w);                              \
         y0 += tinyort_low(tinyort_even(u_)) * tinyort_low(tinyort_even(v_));                                           \
         y1 += tinyort_low(tinyort_odd(u_)) * tinyort_low(tinyort_odd(v_));                                             \
         y2 += tinyort_high(tinyort_even(u_)) * tinyort_high(tinyort_even(v_));                                         \

@@ -1,26 +1,29 @@
-/* pair.h - a + b, a - b, a * b or a / b (operation 0 to 3), each broadcast to y of four axes d0 to d3: a and b have
- * steps in elements along them, 0 where they are repeated. y may lie over an operand of its own shape. */
+/* pair.h - a + b, a - b, a * b or a / b (operation 0 to 3), each broadcast to y of `rank` axes, 1 at least: as and bs
+ * are steps in elements, 0 where they are repeated. y may lie over an operand of its own shape. */
 #ifndef TORT_FIRMWARE_CODE_PAIR_H
 #define TORT_FIRMWARE_CODE_PAIR_H
 
-#include <stdint.h>
+#include "kernels/firmware/code/offset.h"
 
 typedef struct tinyort_pair_shape {
-    int32_t operation, d0, d1, d2, d3, a0, a1, a2, a3, b0, b1, b2, b3;
+    int32_t operation, rank, dims[8], as[8], bs[8];
 } tinyort_pair_shape;
 
 static void tinyort_pair(const tinyort_pair_shape *s, const float *a, const float *b, float *y) {
-    for (int32_t i = 0; i < s->d0; i++)
-        for (int32_t j = 0; j < s->d1; j++)
-            for (int32_t k = 0; k < s->d2; k++) {
-                const float *as = a + i * s->a0 + j * s->a1 + k * s->a2;
-                const float *bs = b + i * s->b0 + j * s->b1 + k * s->b2;
-                for (int32_t l = 0; l < s->d3; l++, as += s->a3, bs += s->b3)
-                    *y++ = s->operation == 0   ? *as + *bs
-                           : s->operation == 1 ? *as - *bs
-                           : s->operation == 2 ? *as * *bs
-                                               : *as / *bs;
-            }
+    const int32_t last = s->rank - 1;
+    int32_t rows = 1;
+    for (int32_t i = 0; i < last; i++) rows *= s->dims[i];
+    for (int32_t row = 0; row < rows; row++) {
+        const float *from = a + tinyort_offset(row, last, s->dims, s->as);
+        const float *with = b + tinyort_offset(row, last, s->dims, s->bs);
+        for (int32_t i = 0; i < s->dims[last]; i++) {
+            const float left = from[i * s->as[last]], right = with[i * s->bs[last]];
+            *y++ = s->operation == 0   ? left + right
+                   : s->operation == 1 ? left - right
+                   : s->operation == 2 ? left * right
+                                       : left / right;
+        }
+    }
 }
 
 #endif

@@ -14,7 +14,7 @@ typedef struct tinyort_pair_bytes_shape {
     int32_t multiplies, flip, zero, d0, d1, d2, d3, a0, a1, a2, a3, b0, b1, b2, b3;
 } tinyort_pair_bytes_shape;
 
-static int8_t tinyort_round(float value, int32_t flip, int32_t zero) {
+static int8_t tinyort_round_byte(float value, int32_t flip, int32_t zero) {
     const float low = (float)(-128 + flip - zero), high = (float)(127 + flip - zero);
     int32_t bits;
     if (value < low) value = low;
@@ -45,7 +45,7 @@ static void tinyort_pair_bytes(const tinyort_pair_bytes_shape *s, const void *a,
                         value = p * f0;
                         value += other;
                     }
-                    *to++ = tinyort_round(value, flip, s->zero);
+                    *to++ = tinyort_round_byte(value, flip, s->zero);
                 }
             }
 }

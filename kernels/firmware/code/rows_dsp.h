@@ -14,7 +14,7 @@ static const void *tinyort_column(const tinyort_bytes_shape *s, const int8_t *fr
     (void)flip;
     uint32_t *to = (uint32_t *)room + column;
     for (const int8_t *end = from + s->depth; from < end; from += 4, to += 4) {
-        const uint32_t word = tinyort_flipped(tinyort_load(from), flip);
+        const uint32_t word = tinyort_flipped(tinyort_word(from), flip);
         to[0] = tinyort_even(word);
         to[2] = tinyort_odd(word);
     }

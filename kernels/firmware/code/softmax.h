@@ -2,8 +2,7 @@
 #ifndef TORT_FIRMWARE_CODE_SOFTMAX_H
 #define TORT_FIRMWARE_CODE_SOFTMAX_H
 
-#include <math.h>
-#include <stdint.h>
+#include "kernels/firmware/code/exp.h"
 
 typedef struct tinyort_softmax_shape {
     int32_t outer, length, inner;
@@ -17,7 +16,7 @@ static void tinyort_softmax(const tinyort_softmax_shape *s, const float *x, floa
         for (int32_t i = first; i < end; i += s->inner)
             if (x[i] > max) max = x[i];
         for (int32_t i = first; i < end; i += s->inner) {
-            y[i] = expf(x[i] - max);
+            y[i] = tinyort_exp(x[i] - max);
             sum += y[i];
         }
         for (int32_t i = first; i < end; i += s->inner) y[i] /= sum;

@@ -1,0 +1,40 @@
+/* pad.h - pads x, of `rank` axes of sizes `in` and of elements of `unit` bytes, with `before` elements and those that y
+ * of sizes `out` still lacks. mode: 0 with the element at `value`, 1 by reflection, 2 by the edge, 3 by repetition;
+ * value NULL: bytes of 0. */
+#ifndef TORT_FIRMWARE_CODE_PAD_H
+#define TORT_FIRMWARE_CODE_PAD_H
+
+#include <stdint.h>
+#include <string.h>
+
+typedef struct tinyort_pad_shape {
+    int32_t unit, mode, rank, count, in[8], out[8], before[8];
+} tinyort_pad_shape;
+
+static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *value, void *y) {
+    for (int32_t at = 0; at < s->count; at++) {
+        int32_t rest = at, from = 0, step = 1, inside = 1;
+        for (int32_t k = s->rank - 1; k >= 0; k--) {
+            const int32_t size = s->in[k], period = 2 * (size - 1);
+            int32_t i = rest % s->out[k] - s->before[k];
+            rest /= s->out[k];
+            if (s->mode == 0 && (i < 0 || i >= size)) inside = 0, i = 0;
+            if (s->mode == 2) i = i < 0 ? 0 : i < size ? i : size - 1;
+            if (s->mode == 3) i = (i % size + size) % size;
+            if (s->mode == 1 && period > 0) i = (i % period + period) % period;
+            if (s->mode == 1) i = i < size ? i : period - i;
+            if (size == 1) i = 0;
+            from += i * step;
+            step *= size;
+        }
+        unsigned char *to = (unsigned char *)y + at * s->unit;
+        if (inside)
+            memcpy(to, (const unsigned char *)x + from * s->unit, (size_t)s->unit);
+        else if (value)
+            memcpy(to, value, (size_t)s->unit);
+        else
+            memset(to, 0, (size_t)s->unit);
+    }
+}
+
+#endif

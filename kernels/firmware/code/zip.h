@@ -1,0 +1,38 @@
+/* zip.h - f(a, b) of floats, or, where f is NULL, g(a, b) of whole numbers, each broadcast to y of `rank` axes, 1 at
+ * least: as and bs are steps in elements, 0 where they are repeated. Types of load.h and store.h: a and b are of type
+ * `from`, y is of type `to`. y may lie over an operand of its own shape and type. */
+#ifndef TORT_FIRMWARE_CODE_ZIP_H
+#define TORT_FIRMWARE_CODE_ZIP_H
+
+#include "kernels/firmware/code/load.h"
+#include "kernels/firmware/code/offset.h"
+#include "kernels/firmware/code/store.h"
+
+typedef struct tinyort_zip_shape {
+    int32_t from, to, rank, dims[8], as[8], bs[8];
+} tinyort_zip_shape;
+
+static void tinyort_zip(const tinyort_zip_shape *s, const void *a, const void *b, void *y, float (*f)(float, float),
+                        int64_t (*g)(int64_t, int64_t)) {
+    const int32_t last = s->rank - 1;
+    int32_t rows = 1, at = 0;
+    for (int32_t i = 0; i < last; i++) rows *= s->dims[i];
+    for (int32_t row = 0; row < rows; row++) {
+        const int32_t left = tinyort_offset(row, last, s->dims, s->as);
+        const int32_t right = tinyort_offset(row, last, s->dims, s->bs);
+        for (int32_t i = 0; i < s->dims[last]; i++, at++) {
+            const int32_t j = left + i * s->as[last], k = right + i * s->bs[last];
+            if (!f) {
+                tinyort_store(s->to, y, at, g(tinyort_load(s->from, a, j), tinyort_load(s->from, b, k)));
+                continue;
+            }
+            const float value = f(((const float *)a)[j], ((const float *)b)[k]);
+            if (s->to == 7)
+                ((float *)y)[at] = value;
+            else
+                ((uint8_t *)y)[at] = value != 0.0f;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,183 @@
+/* zip.c - two operands that broadcast, by any function of code/functions.h: powers, comparisons, logic, and integers.
+ * Sum, Mean, Max and Min take their operands two by two. Add and its like of floats are in elements.c. */
+#include "kernels/firmware/code/zip.h"
+#include "kernels/firmware/firmware.h"
+#include "ops/elementwise.h"
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+typedef float of_floats(float, float);
+typedef int64_t of_whole(int64_t, int64_t);
+
+/* Values of tort_kernel.variant. */
+enum {
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    POW,
+    PRELU,
+    MOD,
+    EQUAL,
+    LESS,
+    LESS_EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    AND,
+    OR,
+    XOR,
+    MAX,
+    MIN,
+    MEAN
+};
+
+static const struct {
+    const char *floats, *whole; /* NULL: not of such operands */
+} functions[] = {[ADD] = {"tinyort_add", "tinyort_whole_add"},
+                 [SUB] = {NULL, "tinyort_whole_sub"},
+                 [MUL] = {NULL, "tinyort_whole_mul"},
+                 [DIV] = {NULL, "tinyort_whole_div"},
+                 [POW] = {"tinyort_pow", NULL},
+                 [PRELU] = {"tinyort_prelu", NULL},
+                 [MOD] = {"tinyort_mod", "tinyort_whole_mod"},
+                 [EQUAL] = {"tinyort_equal", "tinyort_whole_equal"},
+                 [LESS] = {"tinyort_less", "tinyort_whole_less"},
+                 [LESS_EQUAL] = {"tinyort_less_or_equal", "tinyort_whole_less_or_equal"},
+                 [GREATER] = {"tinyort_greater", "tinyort_whole_greater"},
+                 [GREATER_EQUAL] = {"tinyort_greater_or_equal", "tinyort_whole_greater_or_equal"},
+                 [AND] = {NULL, "tinyort_whole_and"},
+                 [OR] = {NULL, "tinyort_whole_or"},
+                 [XOR] = {NULL, "tinyort_whole_xor"},
+                 [MAX] = {"tinyort_max", "tinyort_whole_max"},
+                 [MIN] = {"tinyort_min", "tinyort_whole_min"},
+                 [MEAN] = {"tinyort_add", NULL}};
+
+/* The name of the function, of operands of this type; NULL: there is none. */
+static const char *name_of(const tort_kernel *kernel, tort_type type, const void *params) {
+    const tort_modulo *p = params;
+    const bool floats = type == TORT_FLOAT;
+    if (kernel->variant == MOD && p->c_like) return floats ? "tinyort_fmod" : "tinyort_whole_fmod";
+    return floats ? functions[kernel->variant].floats : functions[kernel->variant].whole;
+}
+
+static tort_verdict claim_operands(const tort_target *target, const tort_node_view *node) {
+    const tort_type type = node->inputs[0].type;
+    (void)target;
+    for (int32_t i = 1; i < node->input_count; i++)
+        if (node->inputs[i].type != type)
+            return tort_no(TORT_NO_TYPE, "cast it", "input %d is %s, input 0 %s", (int)i,
+                           tort_type_name(node->inputs[i].type), tort_type_name(type));
+    if (tort_firmware_number_type(type) >= 0 && name_of(node->kernel, type, node->params)) return tort_yes();
+    return tort_no(TORT_NO_TYPE, "cast its inputs", "input 0 is %s, firmware has no such function",
+                   tort_type_name(type));
+}
+
+static tort_verdict claim_zip(const tort_target *target, const tort_node_view *node) {
+    const tort_binary *p = node->params;
+    if (p->trailing > 0)
+        return tort_no(TORT_NO_OPSET, "convert the model to opset 7 or later", "attribute axis does not end with B");
+    return claim_operands(target, node);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+static tinyort_zip_shape shape_of(const tort_tensor *a, const tort_tensor *b, const tort_tensor *y) {
+    const int32_t from = tort_firmware_number_type(a->type);
+    tinyort_zip_shape shape = {.from = from == TORT_FIRMWARE_BOOL ? 0 : from, .to = tort_firmware_number_type(y->type)};
+    tort_firmware_broadcast(y, a, b, &shape.rank);
+    return shape;
+}
+
+static void run_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
+    const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
+    void (*const f)(void) = tort_firmware_function_of(name_of(call->kernel, a->type, call->params));
+    const bool floats = a->type == TORT_FLOAT;
+    tinyort_zip(&shape, a->data, b->data, call->outputs[0].data, floats ? (of_floats *)f : NULL,
+                floats ? NULL : (of_whole *)f);
+}
+
+static tort_status emit_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
+    tort_emit *emit = call->scratch;
+    const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
+    const char *name = name_of(call->kernel, a->type, call->params);
+    const bool floats = a->type == TORT_FLOAT;
+    const char *const operands[] = {a->data, b->data, call->outputs[0].data, floats ? name : "NULL",
+                                    floats ? "NULL" : name};
+    tort_firmware_add_code(emit, tort_code_offset);
+    tort_firmware_add_code(emit, tort_code_load);
+    tort_firmware_add_code(emit, tort_code_store);
+    tort_firmware_need(emit, name);
+    tort_firmware_add_code(emit, tort_code_zip);
+    return tort_firmware_print(emit,
+                               &(tort_firmware_call){.function = "tinyort_zip",
+                                                     .members = "from to rank dims[8] as[8] bs[8]",
+                                                     .shape = &shape.from},
+                               operands, 5);
+}
+
+static tort_status run_zip(const tort_call *call) {
+    if (tort_count(&call->outputs[0])) run_one(call, &call->inputs[0], &call->inputs[1]);
+    return TORT_OK;
+}
+
+static tort_status emit_zip(tort_emit *emit) {
+    tort_firmware_step step;
+    const tort_status status = tort_firmware_open(emit, &step);
+    if (status) return status;
+    return tort_firmware_close(&step, emit_one(&step.call, &step.call.inputs[0], &step.call.inputs[1]));
+}
+
+/* ---- Sum, Mean, Max, Min ----------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_variadic(const tort_target *target, const tort_node_view *node) {
+    if (node->input_count < 2) return tort_no(TORT_NO_ATTR, "use Identity", "takes two inputs or more");
+    return claim_operands(target, node);
+}
+
+static tort_firmware_map mean_of(const tort_call *call) {
+    return (tort_firmware_map){"tinyort_scale", true, {(float)call->input_count, 0.0f}};
+}
+
+static tort_status run_variadic(const tort_call *call) {
+    const tort_tensor *y = &call->outputs[0];
+    const tort_firmware_map mean = mean_of(call);
+    if (!tort_count(y)) return TORT_OK;
+    for (int32_t i = 1; i < call->input_count; i++) run_one(call, i > 1 ? y : &call->inputs[0], &call->inputs[i]);
+    if (call->kernel->variant == MEAN) tort_firmware_run_map(&mean, tort_count(y), y->data, y->data);
+    return TORT_OK;
+}
+
+static tort_status emit_variadic(tort_emit *emit) {
+    tort_firmware_step step;
+    tort_status status = tort_firmware_open(emit, &step);
+    const tort_call *call = &step.call;
+    if (status) return status;
+    const tort_tensor *y = &call->outputs[0];
+    const tort_firmware_map mean = mean_of(call);
+    for (int32_t i = 1; !status && i < call->input_count; i++)
+        status = emit_one(call, i > 1 ? y : &call->inputs[0], &call->inputs[i]);
+    if (!status && call->kernel->variant == MEAN)
+        status = tort_firmware_emit_map(emit, &mean, tort_count(y), y->data, y->data);
+    return tort_firmware_close(&step, status);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define ROW(op_, kind, variant_)                                                                                       \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = "zip", .claim = claim_##kind, .run = run_##kind, .emit = emit_##kind,         \
+        .variant = variant_                                                                                            \
+    }
+
+const tort_kernel tort_firmware_zip[] = {
+    ROW("Add", zip, ADD),         ROW("Sub", zip, SUB),
+    ROW("Mul", zip, MUL),         ROW("Div", zip, DIV),
+    ROW("Pow", zip, POW),         ROW("PRelu", zip, PRELU),
+    ROW("Mod", zip, MOD),         ROW("Equal", zip, EQUAL),
+    ROW("Less", zip, LESS),       ROW("LessOrEqual", zip, LESS_EQUAL),
+    ROW("Greater", zip, GREATER), ROW("GreaterOrEqual", zip, GREATER_EQUAL),
+    ROW("And", zip, AND),         ROW("Or", zip, OR),
+    ROW("Xor", zip, XOR),         ROW("Sum", variadic, ADD),
+    ROW("Mean", variadic, MEAN),  ROW("Max", variadic, MAX),
+    ROW("Min", variadic, MIN),    {.op = NULL},
+};
