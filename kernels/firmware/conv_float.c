@@ -44,7 +44,7 @@ static tinyort_conv_tiles_shape tiles_of(const tort_conv_params *p) {
         .left = w.begin[1],
     };
     s.direct = tort_sliding_positions(&p->window) == 1 && s.stride_h == 1 && s.stride_w == 1 && s.top == 0 &&
-               s.left == 0 && s.out_h == s.height && s.out_w == s.width;
+               s.left == 0 && s.out_h == s.height && s.out_w == s.width && s.out_h * s.out_w >= 4;
     return s;
 }
 
@@ -68,6 +68,7 @@ static tinyort_depthwise_float_shape depthwise_of(const tort_conv_params *p) {
         .left = s.left,
         .rows = (s.out_h - 1) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1,
         .pitch = ((s.out_w + 3) / 4 * 4 - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1,
+        .dense = s.kernel_w == 3 && s.stride_w == 1 && s.dilation_w == 1,
     };
 }
 
@@ -105,7 +106,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     *scratch = 0;
     if (node->kernel->variant == DEPTHWISE)
         fits = tort_mul_size((size_t)plane.rows, (size_t)plane.pitch * sizeof(float), scratch);
-    else if (!tiles.direct || tiles.out_h * tiles.out_w % 4 != 0)
+    else if (!tiles.direct)
         fits = tort_mul_size((size_t)depth_of(p), 4 * sizeof(float), scratch);
     return fits ? TORT_OK : tort_fail(error, TORT_E_MODEL, "a window does not fit the memory");
 }
@@ -138,7 +139,7 @@ static tort_status emit_depthwise(tort_emit *emit, tort_firmware_call *call, con
     const char *operands[] = {emit->inputs[0], emit->inputs[1], bias, emit->scratch, emit->outputs[0]};
     memcpy(emit->code, form->depthwise_code, sizeof form->depthwise_code);
     call->function = "tinyort_depthwise_float";
-    call->members = "batch channels filters" WINDOW "rows pitch";
+    call->members = "batch channels filters" WINDOW "rows pitch dense";
     call->shape = &shape.batch;
     return tort_firmware_print(emit, call, operands, 5);
 }
@@ -167,8 +168,12 @@ static tort_status emit(tort_emit *emit) {
     return status ? status : tort_firmware_emit_activation(emit, &p->epilogue);
 }
 
+/* A depthwise convolution may write over its input: a plane of x is copied before the one of y is written. */
 #define DEPTHWISE_ROW(domain_, op_)                                                                                    \
-    { domain_, op_, "depthwise", .claim = claim, .size = size, .run = run, .emit = emit, .variant = DEPTHWISE }
+    {                                                                                                                  \
+        domain_, op_, "depthwise", .claim = claim, .size = size, .run = run, .emit = emit, .variant = DEPTHWISE,       \
+                                   .in_place = 1u << 0                                                                 \
+    }
 #define TILES_ROW(domain_, op_, in_place_)                                                                             \
     {                                                                                                                  \
         domain_, op_, "conv_tiles", .claim = claim, .size = size, .prepare = prepare, .pack = {.size = pack_size},     \

@@ -2,8 +2,8 @@
  * products.
  *
  * w has filters in fours, whose weights take turns. The windows of four pixels are gathered into `room`, four floats
- * for each weight of a filter, unless a window is one pixel (`direct`) and a channel's pixels can be read where they
- * are. */
+ * for each weight of a filter, unless a window is one pixel (`direct`): then the pixels of a channel are read where
+ * they are, and the last four overlap those before them. */
 #ifndef TORT_FIRMWARE_CODE_CONV_TILES_H
 #define TORT_FIRMWARE_CODE_CONV_TILES_H
 
@@ -51,13 +51,13 @@ static void tinyort_conv_tiles(const tinyort_conv_tiles_shape *s, const float *x
     for (int32_t n = 0; n < s->batch * s->groups; n++, x += s->channels * plane) {
         const int32_t group = n % s->groups;
         for (int32_t p = 0; p < pixels; p += 4) {
-            const int32_t count = pixels - p < 4 ? pixels - p : 4, direct = s->direct && count == 4;
-            const float *from = direct ? x + p : (const float *)room;
-            if (!direct) tinyort_gather(s, x, p, (float *)room);
+            const int32_t count = pixels - p < 4 ? pixels - p : 4, known = s->direct ? 4 - count : 0;
+            const float *from = s->direct ? x + p - known : (const float *)room;
+            if (!s->direct) tinyort_gather(s, x, p, (float *)room);
             for (int32_t m = 0; m < s->filters; m++) {
                 if (m % 4 == 0)
-                    tinyort_tile(from, direct ? plane : 4, w + (group * fours * 4 + m) * depth, depth, sums);
-                const float *sum = sums + m % 4 * 4;
+                    tinyort_tile(from, s->direct ? plane : 4, w + (group * fours * 4 + m) * depth, depth, sums);
+                const float *sum = sums + m % 4 * 4 + known;
                 const float added = bias ? bias[group * s->filters + m] : 0.0f;
                 const int32_t at = (n * s->filters + m) * pixels + p;
                 for (int32_t i = at; i < at + count; i++, sum++)

@@ -16,12 +16,19 @@ static void tinyort_pad_plane(const tinyort_depthwise_float_shape *s, const floa
     }
 }
 
-/* Four pixels `stride` floats apart. */
+/* Four pixels; three neighbouring taps share the loads of a row. */
 static tinyort_four tinyort_window_sum(const tinyort_depthwise_float_shape *s, const float *x, const float *w) {
     const int32_t stride = s->stride_w;
     tinyort_four sum = tinyort_zeros;
     for (int32_t kh = 0; kh < s->kernel_h; kh++, x += s->dilation_h * s->pitch) {
         const float *from = x;
+        if (s->dense) {
+            tinyort_multiply_add(sum, tinyort_load_four(x), w[0]);
+            tinyort_multiply_add(sum, tinyort_load_four(x + 1), w[1]);
+            tinyort_multiply_add(sum, tinyort_load_four(x + 2), w[2]);
+            w += 3;
+            continue;
+        }
         for (const float *end = w + s->kernel_w; w < end; w++, from += s->dilation_w) {
             const tinyort_four apart = {from[0], from[stride], from[2 * stride], from[3 * stride]};
             tinyort_multiply_add(sum, apart, *w);
