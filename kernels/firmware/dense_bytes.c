@@ -243,7 +243,7 @@ static tort_status emit_two(tort_emit *emit) {
                        .y = node->outputs[0].type};
     const tinyort_matmul_bytes_shape shape = two_of(node->params, &n, &factor);
     const char *operands[] = {emit->inputs[0], emit->inputs[3], emit->outputs[0]};
-    tort_firmware_define(emit, &shape.rows, shape.rows.flip || shape.rows.x_flip || shape.b_flip);
+    tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip || shape.b_flip, false);
     emit->code[0] = tort_code_bytes_shape;
     emit->code[1] = tort_code_requantize;
     emit->code[2] = tort_code_matmul_bytes;

@@ -34,8 +34,9 @@ extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depth
     tort_code_dense_bytes[], tort_code_dense_dsp[], tort_code_dense_mve[], tort_code_dense_plain[],
     tort_code_dequantize[], tort_code_matmul_bytes[], tort_code_max_pool_bytes[], tort_code_mean_bytes[],
     tort_code_pair_bytes[], tort_code_quantize[], tort_code_softmax_bytes[], tort_code_table_bytes[],
-    tort_code_vector[], tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[],
-    tort_code_rows_mve[], tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
+    tort_code_vector[], tort_code_column_mve[], tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[],
+    tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[], tort_code_rows_plain[],
+    tort_code_transpose_bytes[], tort_code_window_bytes[];
 extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast[], tort_code_conv_transpose[],
     tort_code_dot[], tort_code_einsum[], tort_code_exp[], tort_code_fill[], tort_code_flip[], tort_code_gather[],
     tort_code_gru[], tort_code_load[], tort_code_log[], tort_code_log_softmax[], tort_code_lp_norm[], tort_code_lrn[],

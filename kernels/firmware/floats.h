@@ -9,13 +9,15 @@
 
 /* A form of the loops: floats_fused.c, floats_separate.c. */
 typedef struct tort_firmware_floats {
-    const char *conv_code[6], *depthwise_code[6], *dense_code[6];
+    const char *conv_code[6], *depthwise_code[6], *dense_code[6], *gemm_code[6];
     void (*conv)(const tinyort_conv_tiles_shape *shape, const float *x, const float *w, const float *bias,
                  const float *z, void *room, float *y, float low, float high);
     void (*depthwise)(const tinyort_depthwise_float_shape *shape, const float *x, const float *w, const float *bias,
                       void *room, float *y, float low, float high);
     void (*dense)(const tinyort_dense_float_shape *shape, const float *x, const float *w, const float *c,
                   const float *z, float *y, float alpha, float beta, float low, float high);
+    void (*gemm)(const tinyort_gemm_shape *shape, const float *a, const float *b, const float *c, const float *z,
+                 float *y, float alpha, float beta, float low, float high);
 } tort_firmware_floats;
 
 extern const tort_firmware_floats tort_firmware_floats_fused, tort_firmware_floats_separate;

@@ -2,7 +2,6 @@
  * layers, its columns packed in fours. */
 #include "ops/gemm.h"
 #include "kernels/firmware/bytes.h"
-#include "kernels/firmware/code/gemm.h"
 #include "kernels/firmware/floats.h"
 #include "ops/matmul.h"
 
@@ -147,6 +146,7 @@ static tort_status prepare(tort_prepare *prepare) {
 /* ---- run and emit ------------------------------------------------------------------------------------------------ */
 
 static tort_status run(const tort_call *call) {
+    const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
     const product p = product_of(call->kernel, call->params, tort_call_input(call, 2));
     const tinyort_dense_float_shape dense = dense_of(&p);
     const float *a = call->inputs[0].data, *c = p.c ? tort_firmware_input(call, 2) : NULL;
@@ -154,18 +154,17 @@ static tort_status run(const tort_call *call) {
     float *y = call->outputs[0].data;
     if (!tort_count(&call->outputs[0])) return TORT_OK;
     if (call->kernel->variant & DENSE)
-        ((const tort_firmware_bytes *)call->device)
-            ->floats->dense(&dense, a, call->packed, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
+        form->dense(&dense, a, call->packed, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
     else
-        tinyort_gemm(&p.shape, a, call->inputs[1].data, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
+        form->gemm(&p.shape, a, call->inputs[1].data, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
     tort_firmware_activate(epilogue_of(call->kernel, call->params), y, tort_count(&call->outputs[0]));
     return TORT_OK;
 }
 
 static tort_status emit_strided(tort_emit *emit, const product *p, const char *c, const char *z) {
+    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
     const char *operands[] = {emit->inputs[0], emit->inputs[1], c, z, emit->outputs[0]};
-    tort_firmware_add_code(emit, tort_code_clamp);
-    tort_firmware_add_code(emit, tort_code_gemm);
+    memcpy(emit->code, form->gemm_code, sizeof form->gemm_code);
     return tort_firmware_print(
         emit,
         &(tort_firmware_call){.function = "tinyort_gemm",

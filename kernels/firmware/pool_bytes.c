@@ -113,7 +113,7 @@ static tort_status emit_mean(tort_emit *emit) {
     if (!tort_info_tensor(&node->inputs[X], &x)) return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
     const tinyort_mean_bytes_shape shape = mean_of(&x, node->outputs[0].type, n, &factor);
     const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0]};
-    tort_firmware_define(emit, &shape.rows, shape.rows.flip || shape.rows.x_flip);
+    tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip, false);
     emit->code[0] = tort_code_bytes_shape;
     emit->code[1] = tort_code_requantize;
     emit->code[2] = tort_code_mean_bytes;

@@ -190,9 +190,13 @@ def dense(path):
         helper.make_node("Add", ["p", "z"], ["q"], "residual"),
         helper.make_node("Relu", ["q"], ["y4"], "relu"),
         helper.make_node("MatMul", ["c", "one"], ["y5"], "column_only"),
+        helper.make_node("Gemm", ["a", "d"], ["y6"], "both", transA=1, transB=1),
+        helper.make_node("Gemm", ["a", "e", "z1"], ["y7"], "strided", transB=1, alpha=0.5),
+        helper.make_node("MatMul", ["f", "a"], ["y8"], "vector"),
+        helper.make_node("MatMul", ["a", "g"], ["y9"], "single"),
     ]
-    inputs = [floats("a", [3, 7]), floats("c", [2, 2, 3, 7]), floats("z", [2, 2, 3, 13])]
-    return save_model(path, nodes, inputs, [floats(f"y{i}", None) for i in range(1, 6)], weights)
+    inputs = [floats("a", [3, 7]), floats("c", [2, 2, 3, 7]), floats("z", [2, 2, 3, 13]), floats("d", [6, 3]), floats("e", [5, 7]), floats("f", [3]), floats("g", [7]), floats("z1", [3, 5])]
+    return save_model(path, nodes, inputs, [floats(f"y{i}", None) for i in range(1, 10)], weights)
 
 
 # ---- families of operators ------------------------------------------------------------------------------------------------

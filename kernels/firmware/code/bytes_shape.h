@@ -39,7 +39,7 @@ typedef struct tinyort_window_shape {
 typedef struct tinyort_conv_bytes_shape {
     tinyort_bytes_shape rows;
     tinyort_window_shape window;
-    int32_t batch, groups, out_h, out_w, direct, widened;
+    int32_t batch, groups, out_h, out_w, direct, widened, padded;
 } tinyort_conv_bytes_shape;
 
 typedef struct tinyort_depthwise_shape {

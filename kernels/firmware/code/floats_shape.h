@@ -22,4 +22,10 @@ typedef struct tinyort_dense_float_shape {
     int32_t rows, filters, depth, row, c_row, c_column;
 } tinyort_dense_float_shape;
 
+/* Steps in elements: see gemm.h. */
+typedef struct tinyort_gemm_shape {
+    int32_t groups, batches, m, n, k, a_group, a_batch, a_row, a_column, b_group, b_batch, b_row, b_column, c_row,
+        c_column;
+} tinyort_gemm_shape;
+
 #endif

@@ -5,12 +5,21 @@
 
 #include "kernels/firmware/code/bytes_shape.h"
 
+#include "kernels/firmware/code/vector.h"
+
 #include <string.h>
 
-/* Copies `count` bytes, four at a time. */
+/* Copies `count` bytes, by vectors or words. */
 static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, uint32_t flip) {
     uint32_t word;
     (void)flip;
+#if defined(__ARM_FEATURE_MVE)
+    for (; count >= 16; count -= 16, from += 16, to += 16) {
+        int8x16_t bytes = vldrbq_s8(from);
+        if (tinyort_flips(flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
+        vstrbq_s8(to, bytes);
+    }
+#endif /* __ARM_FEATURE_MVE */
     for (; count >= 4; count -= 4, from += 4, to += 4) {
         memcpy(&word, from, sizeof word);
         word = tinyort_flipped(word, flip);
@@ -20,6 +29,9 @@ static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, ui
 }
 
 static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
+#if defined(__ARM_FEATURE_MVE)
+    for (; count >= 16; count -= 16, to += 16) vstrbq_s8(to, vdupq_n_s8((int8_t)(word & 0xff)));
+#endif /* __ARM_FEATURE_MVE */
     for (; count >= 4; count -= 4, to += 4) memcpy(to, &word, sizeof word);
     for (; count > 0; count--) *to++ = (int8_t)(word & 0xff);
 }
