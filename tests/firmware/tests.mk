@@ -5,3 +5,4 @@ TESTS += test-firmware
 ## Test `tinyort compile`: strict compilers, bits of --ep firmware, symbols, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
