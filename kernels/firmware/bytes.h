@@ -5,7 +5,7 @@
 #define TORT_KERNELS_FIRMWARE_BYTES_H
 
 #include "kernels/firmware/code/bytes_shape.h"
-#include "kernels/firmware/firmware.h"
+#include "kernels/firmware/floats.h"
 #include "ops/extent.h"
 
 /* A form of the loops: bytes_plain.c, bytes_dsp.c, bytes_mve.c. */
@@ -23,12 +23,14 @@ typedef struct tort_firmware_bytes {
                           const float *factors, void *room, void *y);
     void (*dense)(const tinyort_dense_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                   const float *factors, void *room, void *y);
+    const tort_firmware_floats *floats;
 } tort_firmware_bytes;
 
 void tort_firmware_bytes_matmul(const tinyort_matmul_bytes_shape *shape, const void *a, const void *b, void *y,
                                 float factor);
 
-extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_dsp, tort_firmware_bytes_mve;
+extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_fused, tort_firmware_bytes_dsp,
+    tort_firmware_bytes_mve;
 /* That of a target; providers' kernels get it as their device, too. */
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target);
 

@@ -23,4 +23,5 @@ const tort_firmware_bytes tort_firmware_bytes_dsp = {
     .conv = tinyort_conv_bytes,
     .run_depthwise = tinyort_depthwise,
     .dense = tinyort_dense_bytes,
+    .floats = &tort_firmware_floats_fused,
 };

@@ -267,7 +267,7 @@ static tort_status emit(tort_emit *emit) {
          .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened padded downwards",
          .shape = &whole.rows.filters},
         {.function = "tinyort_depthwise",
-         .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w",
+         .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w downwards",
          .shape = &narrow.rows.filters},
     };
     narrow.downwards = whole.downwards = emit->downwards;

@@ -15,10 +15,12 @@
 /* Bits of tort_target.instructions. */
 enum {
     TORT_FIRMWARE_DSP = 1u << 0, /* SMLAD and its like, of Armv7E-M and Armv8-M */
-    TORT_FIRMWARE_MVE = 1u << 1  /* vectors of Armv8.1-M */
+    TORT_FIRMWARE_MVE = 1u << 1, /* vectors of Armv8.1-M */
+    TORT_FIRMWARE_FMA = 1u << 2  /* a multiply-add of floats that rounds once */
 };
 
 /* Tables of rows. */
+extern const tort_kernel tort_firmware_conv_float[];
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[], tort_firmware_volume[];
@@ -41,6 +43,9 @@ extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depth
     tort_code_vector[], tort_code_column_mve[], tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[],
     tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[], tort_code_rows_plain[],
     tort_code_transpose_bytes[], tort_code_window_bytes[];
+
+extern const char tort_code_conv_tiles[], tort_code_dense_float[], tort_code_depthwise_float[],
+    tort_code_floats_shape[], tort_code_four[], tort_code_fused[], tort_code_separate[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);

@@ -51,12 +51,12 @@ static const struct {
     uint32_t instructions;
 } targets[] = {
     {"generic", "plain C99", 0},
-    {"cortex-m4", "C99 for Cortex-M4", TORT_FIRMWARE_DSP},
-    {"cortex-m7", "C99 for Cortex-M7", TORT_FIRMWARE_DSP},
-    {"cortex-m33", "C99 for Cortex-M33", TORT_FIRMWARE_DSP},
-    {"cortex-m55", "C99 for Cortex-M55", TORT_FIRMWARE_DSP | TORT_FIRMWARE_MVE},
-    {"cortex-a53", "C99 for Cortex-A53", 0},
-    {"riscv32", "C99 for RV32IMAFC", 0},
+    {"cortex-m4", "C99 for Cortex-M4", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
+    {"cortex-m7", "C99 for Cortex-M7", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
+    {"cortex-m33", "C99 for Cortex-M33", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
+    {"cortex-m55", "C99 for Cortex-M55", TORT_FIRMWARE_DSP | TORT_FIRMWARE_MVE | TORT_FIRMWARE_FMA},
+    {"cortex-a53", "C99 for Cortex-A53", TORT_FIRMWARE_FMA},
+    {"riscv32", "C99 for RV32IMAFC", TORT_FIRMWARE_FMA},
 };
 enum { COUNT = sizeof targets / sizeof *targets };
 
@@ -82,23 +82,13 @@ static void firmware_open(const tort_provider_config *config, void **device, tor
     snprintf(condition->cure, sizeof condition->cure, "write target=generic, or leave it out");
 }
 
-static const tort_kernel *const tables[] = {tort_firmware_conv_bytes,
-                                            tort_firmware_dense_bytes,
-                                            tort_firmware_elements_bytes,
-                                            tort_firmware_pool_bytes,
-                                            tort_firmware_conv,
-                                            tort_firmware_gemm,
-                                            tort_firmware_pool,
-                                            tort_firmware_elements,
-                                            tort_firmware_move,
-                                            tort_firmware_maps,
-                                            tort_firmware_zip,
-                                            tort_firmware_reduce,
-                                            tort_firmware_norm,
-                                            tort_firmware_rnn,
-                                            tort_firmware_resize,
-                                            tort_firmware_volume,
-                                            NULL};
+static const tort_kernel *const tables[] = {
+    tort_firmware_conv_float,     tort_firmware_conv_bytes, tort_firmware_dense_bytes,
+    tort_firmware_elements_bytes, tort_firmware_pool_bytes, tort_firmware_conv,
+    tort_firmware_gemm,           tort_firmware_pool,       tort_firmware_elements,
+    tort_firmware_move,           tort_firmware_maps,       tort_firmware_zip,
+    tort_firmware_reduce,         tort_firmware_norm,       tort_firmware_rnn,
+    tort_firmware_resize,         tort_firmware_volume,     NULL};
 static const char *const option_keys[] = {"target", NULL};
 
 extern const tort_provider tort_provider_firmware;

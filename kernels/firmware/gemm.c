@@ -1,8 +1,14 @@
-/* gemm.c - Gemm, MatMul and their fused forms as one function. */
+/* gemm.c - Gemm, MatMul and their fused forms as one function; or, where the second matrix is constant, as dense
+ * layers, its columns packed in fours. */
 #include "ops/gemm.h"
-#include "kernels/firmware/code/gemm.h"
-#include "kernels/firmware/firmware.h"
+#include "kernels/firmware/bytes.h"
+#include "kernels/firmware/floats.h"
 #include "ops/matmul.h"
+
+#include <string.h>
+
+/* Bits of tort_kernel.variant. */
+enum { MATMUL = 1, DENSE = 2 };
 
 /* Arguments of tinyort_gemm but for its operands; c: whether there is an operand to add. */
 typedef struct product {
@@ -36,18 +42,35 @@ static bool merge_batches(const tort_matmul_params *p, tinyort_gemm_shape *shape
     return count <= 2;
 }
 
-static tort_verdict claim_gemm(const tort_target *target, const tort_node_view *node) {
-    return tort_firmware_claim_float(target, node);
+/* ---- claim ------------------------------------------------------------------------------------------------------- */
+
+static const tort_epilogue *epilogue_of(const tort_kernel *kernel, const void *params) {
+    return kernel->variant & MATMUL ? &((const tort_matmul_params *)params)->epilogue
+                                    : &((const tort_gemm_params *)params)->epilogue;
 }
 
-static tort_verdict claim_matmul(const tort_target *target, const tort_node_view *node) {
-    const tort_matmul_params *p = node->params;
-    tinyort_gemm_shape shape;
-    if (p->batch_rank > 2 && (p->batches < 0 || !merge_batches(p, &shape)))
-        return tort_no(TORT_NO_SHAPE, "reshape its inputs to 4 axes", "multiplies batches along two axes, not along %d",
-                       (int)p->batch_rank);
-    return tort_firmware_claim_float(target, node);
+static tort_verdict claim_dense(const tort_node_view *node) {
+    const tort_verdict verdict = tort_firmware_claim_constant(node, 1, "B");
+    if (verdict.code != TORT_YES || node->inputs[1].rank == 2) {
+        const bool across = !(node->kernel->variant & MATMUL) && ((const tort_gemm_params *)node->params)->trans_a;
+        return across ? tort_no(TORT_NO_ATTR, "", "A is transposed") : verdict;
+    }
+    return tort_no(TORT_NO_SHAPE, "", "B has %d axes, expected 2", (int)node->inputs[1].rank);
 }
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_matmul_params *p = node->params;
+    const int32_t variant = node->kernel->variant;
+    const tort_verdict verdict = tort_firmware_claim_float(target, node);
+    tinyort_gemm_shape shape;
+    if (verdict.code == TORT_YES && variant & DENSE) return claim_dense(node);
+    if (verdict.code != TORT_YES || !(variant & MATMUL) || p->batch_rank <= 2) return verdict;
+    if (p->batches >= 0 && merge_batches(p, &shape)) return verdict;
+    return tort_no(TORT_NO_SHAPE, "reshape its inputs to 4 axes", "multiplies batches along two axes, not along %d",
+                   (int)p->batch_rank);
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* A transposed matrix of (rows, columns) is stored as (columns, rows). */
 static void steps_of(bool transposed, int64_t rows, int64_t columns, int32_t *row, int32_t *column) {
@@ -55,8 +78,7 @@ static void steps_of(bool transposed, int64_t rows, int64_t columns, int32_t *ro
     *column = transposed ? (int32_t)rows : 1;
 }
 
-static product gemm_of(const void *params) {
-    const tort_gemm_params *p = params;
+static product gemm_of(const tort_gemm_params *p) {
     product made = {.shape = {.groups = 1, .batches = 1, .m = (int32_t)p->m, .n = (int32_t)p->n, .k = (int32_t)p->k},
                     .numbers = {p->alpha, p->beta},
                     .c = p->has_c};
@@ -64,12 +86,10 @@ static product gemm_of(const void *params) {
     steps_of(p->trans_b, p->k, p->n, &made.shape.b_row, &made.shape.b_column);
     made.shape.c_row = (int32_t)p->c_row_stride;
     made.shape.c_column = (int32_t)p->c_column_stride;
-    tort_firmware_bounds(&p->epilogue, &made.numbers[2], &made.numbers[3]);
     return made;
 }
 
-static product matmul_of(const void *params, const int64_t *bias_elements) {
-    const tort_matmul_params *p = params;
+static product matmul_of(const tort_matmul_params *p, const tort_tensor *bias) {
     product made = {.shape = {.m = (int32_t)p->m,
                               .n = (int32_t)p->n,
                               .k = (int32_t)p->k,
@@ -78,44 +98,74 @@ static product matmul_of(const void *params, const int64_t *bias_elements) {
                               .b_row = (int32_t)p->b_row,
                               .b_column = (int32_t)p->b_column},
                     .numbers = {p->alpha, 1.0f},
-                    .c = bias_elements != NULL};
-    merge_batches(p, &made.shape);
-    made.shape.c_column = bias_elements && *bias_elements > 1;
-    tort_firmware_bounds(&p->epilogue, &made.numbers[2], &made.numbers[3]);
+                    .c = bias != NULL};
+    (void)merge_batches(p, &made.shape);
+    made.shape.c_column = bias && tort_count(bias) > 1;
     return made;
 }
 
-static tort_status run_product(const tort_call *call, const product *p, const tort_epilogue *epilogue) {
-    if (!tort_count(&call->outputs[0])) return TORT_OK;
-    tinyort_gemm(&p->shape, call->inputs[0].data, call->inputs[1].data, p->c ? tort_firmware_input(call, 2) : NULL,
-                 tort_firmware_input(call, TORT_EPILOGUE_Z), call->outputs[0].data, p->numbers[0], p->numbers[1],
-                 p->numbers[2], p->numbers[3]);
-    tort_firmware_activate(epilogue, call->outputs[0].data, tort_count(&call->outputs[0]));
+/* bias: input 2, NULL if it is absent. */
+static product product_of(const tort_kernel *kernel, const void *params, const tort_tensor *bias) {
+    product made = kernel->variant & MATMUL ? matmul_of(params, bias) : gemm_of(params);
+    tort_firmware_bounds(epilogue_of(kernel, params), &made.numbers[2], &made.numbers[3]);
+    return made;
+}
+
+/* Matrices a that are multiplied with one b are a matrix of all their rows. */
+static tinyort_dense_float_shape dense_of(const product *p) {
+    const tinyort_gemm_shape *s = &p->shape;
+    return (tinyort_dense_float_shape){s->groups * s->batches * s->m, s->n, s->k, s->k, s->c_row, s->c_column};
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* Sizes of a constant matrix B and steps between its elements. */
+static tinyort_gemm_shape matrix_of(const tort_node_view *node) {
+    const bool across = !(node->kernel->variant & MATMUL) && ((const tort_gemm_params *)node->params)->trans_b;
+    const int64_t *dims = node->inputs[1].dims;
+    tinyort_gemm_shape s = {.k = (int32_t)dims[across], .n = (int32_t)dims[!across]};
+    steps_of(across, s.k, s.n, &s.b_row, &s.b_column);
+    return s;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tinyort_gemm_shape s = matrix_of(node);
+    (void)target;
+    *consumed = 1u << 1;
+    if (tort_firmware_fours_bytes(1, s.n, s.k, bytes)) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "the weights do not fit the memory");
+}
+
+static tort_status prepare(tort_prepare *prepare) {
+    const tinyort_gemm_shape s = matrix_of(prepare->node);
+    tort_firmware_pack_fours(prepare->node->inputs[1].data, s.n, s.k, s.b_column, s.b_row, prepare->packed);
     return TORT_OK;
 }
 
-static tort_status run_gemm(const tort_call *call) {
-    const tort_gemm_params *params = call->params;
-    const product p = gemm_of(params);
-    return run_product(call, &p, &params->epilogue);
+/* ---- run and emit ------------------------------------------------------------------------------------------------ */
+
+static tort_status run(const tort_call *call) {
+    const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
+    const product p = product_of(call->kernel, call->params, tort_call_input(call, 2));
+    const tinyort_dense_float_shape dense = dense_of(&p);
+    const float *a = call->inputs[0].data, *c = p.c ? tort_firmware_input(call, 2) : NULL;
+    const float *z = tort_firmware_input(call, TORT_EPILOGUE_Z), *numbers = p.numbers;
+    float *y = call->outputs[0].data;
+    if (!tort_count(&call->outputs[0])) return TORT_OK;
+    if (call->kernel->variant & DENSE)
+        form->dense(&dense, a, call->packed, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
+    else
+        form->gemm(&p.shape, a, call->inputs[1].data, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
+    tort_firmware_activate(epilogue_of(call->kernel, call->params), y, tort_count(&call->outputs[0]));
+    return TORT_OK;
 }
 
-static tort_status run_matmul(const tort_call *call) {
-    const tort_tensor *bias = tort_call_input(call, 2);
-    const int64_t elements = bias ? tort_count(bias) : 0;
-    const tort_matmul_params *params = call->params;
-    const product p = matmul_of(params, bias ? &elements : NULL);
-    return run_product(call, &p, &params->epilogue);
-}
-
-static tort_status emit_product(tort_emit *emit, const product *p, const tort_epilogue *epilogue) {
-    const char *operands[6] = {NULL};
-    for (int32_t i = 0; i < 4; i++)
-        operands[i] = i < emit->node->input_count && (i != 2 || p->c) ? emit->inputs[i] : "NULL";
-    operands[4] = emit->outputs[0];
-    tort_firmware_add_code(emit, tort_code_clamp);
-    tort_firmware_add_code(emit, tort_code_gemm);
-    const tort_status status = tort_firmware_emit_with(
+static tort_status emit_strided(tort_emit *emit, const product *p, const char *c, const char *z) {
+    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
+    const char *operands[] = {emit->inputs[0], emit->inputs[1], c, z, emit->outputs[0], NULL};
+    memcpy(emit->code, form->gemm_code, sizeof form->gemm_code);
+    return tort_firmware_emit_with(
         emit,
         &(tort_firmware_call){.function = "tinyort_gemm",
                               .members = "groups batches m n k a_group a_batch a_row a_column b_group b_batch b_row "
@@ -124,34 +174,50 @@ static tort_status emit_product(tort_emit *emit, const product *p, const tort_ep
                               .numbers = p->numbers,
                               .number_count = 4},
         operands);
-    return status ? status : tort_firmware_emit_activation(emit, epilogue);
 }
 
-static tort_status emit_gemm(tort_emit *emit) {
-    const tort_gemm_params *params = emit->node->params;
-    const product p = gemm_of(params);
-    return emit_product(emit, &p, &params->epilogue);
+static tort_status emit_dense(tort_emit *emit, const product *p, const char *c, const char *z) {
+    const tinyort_dense_float_shape dense = dense_of(p);
+    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
+    const char *operands[] = {emit->inputs[0], NULL, c, z, emit->outputs[0], NULL};
+    memcpy(emit->code, form->dense_code, sizeof form->dense_code);
+    return tort_firmware_emit_packed(emit,
+                                     &(tort_firmware_call){.function = "tinyort_dense_float",
+                                                           .members = "rows filters depth row c_row c_column",
+                                                           .shape = &dense.rows,
+                                                           .numbers = p->numbers,
+                                                           .number_count = 4},
+                                     operands, 1, dense.filters, dense.depth);
 }
 
-static tort_status emit_matmul(tort_emit *emit) {
-    const tort_matmul_params *params = emit->node->params;
+static tort_status emit(tort_emit *emit) {
+    const tort_node_view *node = emit->node;
     tort_tensor bias;
-    const bool there = tort_has_input(emit->node, 2) && tort_info_tensor(&emit->node->inputs[2], &bias);
-    const int64_t elements = there ? tort_count(&bias) : 0;
-    const product p = matmul_of(params, there ? &elements : NULL);
-    return emit_product(emit, &p, &params->epilogue);
+    const bool there = tort_has_input(node, 2) && tort_info_tensor(&node->inputs[2], &bias);
+    const product p = product_of(node->kernel, node->params, there ? &bias : NULL);
+    const char *c = p.c ? emit->inputs[2] : "NULL";
+    const char *z = tort_has_input(node, TORT_EPILOGUE_Z) ? emit->inputs[TORT_EPILOGUE_Z] : "NULL";
+    const tort_status status =
+        node->kernel->variant & DENSE ? emit_dense(emit, &p, c, z) : emit_strided(emit, &p, c, z);
+    return status ? status : tort_firmware_emit_activation(emit, epilogue_of(node->kernel, node->params));
 }
 
-#define ROW(domain_, op_, kind, in_place_)                                                                             \
+#define ROW(domain_, op_, name_, variant_, in_place_)                                                                  \
+    { domain_, op_, name_, .claim = claim, .run = run, .emit = emit, .variant = variant_, .in_place = in_place_ }
+#define DENSE_ROW(domain_, op_, variant_, in_place_)                                                                   \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = #kind, .claim = claim_##kind, .run = run_##kind, .emit = emit_##kind,    \
-        .in_place = in_place_                                                                                          \
+        domain_, op_, "dense", .claim = claim, .prepare = prepare, .pack = {.size = pack_size}, .run = run,            \
+                               .emit = emit, .variant = DENSE | variant_, .in_place = in_place_                        \
     }
 
 const tort_kernel tort_firmware_gemm[] = {
-    ROW("", "Gemm", gemm, 0),
-    ROW("tinyort", "FusedGemm", gemm, 1u << TORT_EPILOGUE_Z),
-    ROW("", "MatMul", matmul, 0),
-    ROW("tinyort", "FusedMatMul", matmul, 1u << TORT_EPILOGUE_Z),
+    DENSE_ROW("", "Gemm", 0, 0),
+    DENSE_ROW("tinyort", "FusedGemm", 0, 1u << TORT_EPILOGUE_Z),
+    DENSE_ROW("", "MatMul", MATMUL, 0),
+    DENSE_ROW("tinyort", "FusedMatMul", MATMUL, 1u << TORT_EPILOGUE_Z),
+    ROW("", "Gemm", "gemm", 0, 0),
+    ROW("tinyort", "FusedGemm", "gemm", 0, 1u << TORT_EPILOGUE_Z),
+    ROW("", "MatMul", "matmul", MATMUL, 0),
+    ROW("tinyort", "FusedMatMul", "matmul", MATMUL, 1u << TORT_EPILOGUE_Z),
     {.op = NULL},
 };

@@ -116,7 +116,7 @@ static tort_status run_resize(const tort_call *call) {
     return status;
 }
 
-/* Appends text to the statement, which tort_firmware_print checks for its room. */
+/* Appends text to the statement, which tort_firmware_emit_with checks for its room. */
 static void append(tort_emit *emit, const char *text) {
     const size_t used = strlen(emit->call);
     snprintf(emit->call + used, sizeof emit->call - used, "%s", text);

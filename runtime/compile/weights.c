@@ -70,12 +70,12 @@ static void print_array(const tort_compile_array *array, const void *data, FILE 
 
 tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
     tort_status status = TORT_OK;
-    fprintf(
-        file,
-        "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
-        "/* Kernels read words of bytes. */\n#if defined(__GNUC__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
-        "#else\n#define TINYORT_ALIGNED\n#endif\n",
-        unit->name, unit->name, TORT_VERSION);
+    fprintf(file,
+            "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
+            "/* Kernels read words of bytes. x86-64 aligns arrays to 16, and compilers rely on it. */\n"
+            "#if defined(__GNUC__) && !defined(__x86_64__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
+            "#else\n#define TINYORT_ALIGNED\n#endif\n",
+            unit->name, unit->name, TORT_VERSION);
     for (int32_t i = 0; !status && i < unit->array_count; i++) {
         const tort_compile_array *array = &unit->arrays[i];
         const void *data = array->data;

@@ -19,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "embed"))
 import boards  # noqa: E402
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror"]
-NEEDED = {"memcpy", "memset", "memmove", "sqrtf", "floorf", "ceilf", "fmodf", "floor", "_GLOBAL_OFFSET_TABLE_"}  # all that a compiled model may call
+NEEDED = {"memcpy", "memset", "memmove", "sqrtf", "floorf", "ceilf", "fmaf", "fmodf", "floor", "_GLOBAL_OFFSET_TABLE_"}  # all that a compiled model may call
 BUILDS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2"), ("gcc", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
+TARGETS = ("generic", "cortex-m4")  # whose loops differ in all that boards with other instructions differ in
 BOARDS = ("cortex-m4", "riscv32", "cortex-a53")
 
 
@@ -142,6 +143,60 @@ def line(path):
         helper.make_node("AveragePool", ["m"], ["a"], "mean", kernel_shape=[3], count_include_pad=1, pads=[1, 1]),
     ]
     return save_model(path, nodes, [floats("x", [2, 3, 9])], [floats("g", None), floats("a", None)], [weight(np.random.default_rng(6), "w", 4, 3, 3)])
+
+
+def windows(path):
+    """Convolutions of each form: odd numbers of pixels and filters, groups, strides, padding beyond the image, one pixel, additions, weights that are computed."""
+    rng = np.random.default_rng(7)
+    kinds = [  # name, filters, channels of a filter, kernel, attributes
+        ("point", 6, 5, (1, 1), {}),
+        ("apart", 3, 5, (1, 1), {"strides": [2, 3]}),
+        ("padded_point", 4, 5, (1, 1), {"pads": [0, 1, 0, 0]}),
+        ("square", 7, 5, (3, 3), {"strides": [2, 2], "pads": [0, 0, 1, 1]}),
+        ("depthwise", 5, 1, (3, 3), {"group": 5, "pads": [1, 1, 1, 1]}),
+        ("halving", 5, 1, (3, 3), {"group": 5, "strides": [2, 2], "pads": [0, 1, 1, 0]}),
+        ("twice", 10, 1, (2, 3), {"group": 5, "dilations": [3, 2], "pads": [6, 7, 8, 9]}),
+        ("four", 20, 1, (3, 3), {"group": 5, "strides": [1, 2]}),
+        ("all", 3, 5, (6, 7), {}),
+        ("whole", 5, 1, (6, 7), {"group": 5}),
+    ]
+    weights = [weight(rng, f"{name}_w", filters, channels, *kernel) for name, filters, channels, kernel, _ in kinds]
+    weights += [weight(rng, f"{name}_b", filters) for name, filters, *_ in kinds[::2]]
+    given = {value.name for value in weights}
+    nodes = [helper.make_node("Conv", [word for word in ("x", f"{name}_w", f"{name}_b") if word == "x" or word in given], [name], f"{name}_node", **more) for name, *_, more in kinds]
+    nodes += [
+        helper.make_node("Conv", ["pair", "groups_w"], ["groups"], "groups_node", group=2, kernel_shape=[3, 1]),
+        helper.make_node("Conv", ["x", "depthwise_w"], ["inner"], "inner_node", group=5, pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["inner", "x"], ["sum"], "sum_node"),
+        helper.make_node("Relu", ["sum"], ["relu"], "relu_node"),
+        helper.make_node("Relu", ["point_w"], ["made"], "made_node"),
+        helper.make_node("Add", ["made", "zero"], ["computed"], "computed_node"),
+        helper.make_node("Conv", ["x", "computed"], ["open"], "open_node"),
+    ]
+    weights.append(weight(rng, "groups_w", 10, 3, 3, 1))
+    names = [name for name, *_ in kinds] + ["groups", "relu", "open"]
+    return save_model(path, nodes, [floats("x", [2, 5, 6, 7]), floats("pair", [1, 6, 5, 3]), floats("zero", [1, 1, 1, 1])], [floats(name, None) for name in names], weights)
+
+
+def dense(path):
+    """Products with a constant matrix of odd sizes: transposed, with a row or a column added, batches, a residual, one column."""
+    rng = np.random.default_rng(8)
+    weights = [weight(rng, "w", 9, 7), weight(rng, "row", 9), weight(rng, "column", 3, 1), weight(rng, "v", 7, 13), weight(rng, "one", 7, 1), weight(rng, "t", 3, 4)]
+    nodes = [
+        helper.make_node("Gemm", ["a", "w", "row"], ["y1"], "transposed", transB=1, alpha=1.5, beta=0.5),
+        helper.make_node("Gemm", ["a", "v", "column"], ["y2"], "columns"),
+        helper.make_node("Gemm", ["a", "t"], ["y3"], "across", transA=1),
+        helper.make_node("MatMul", ["c", "v"], ["p"], "batches"),
+        helper.make_node("Add", ["p", "z"], ["q"], "residual"),
+        helper.make_node("Relu", ["q"], ["y4"], "relu"),
+        helper.make_node("MatMul", ["c", "one"], ["y5"], "column_only"),
+        helper.make_node("Gemm", ["a", "d"], ["y6"], "both", transA=1, transB=1),
+        helper.make_node("Gemm", ["a", "e", "z1"], ["y7"], "strided", transB=1, alpha=0.5),
+        helper.make_node("MatMul", ["f", "a"], ["y8"], "vector"),
+        helper.make_node("MatMul", ["a", "g"], ["y9"], "single"),
+    ]
+    inputs = [floats("a", [3, 7]), floats("c", [2, 2, 3, 7]), floats("z", [2, 2, 3, 13]), floats("d", [6, 3]), floats("e", [5, 7]), floats("f", [3]), floats("g", [7]), floats("z1", [3, 5])]
+    return save_model(path, nodes, inputs, [floats(f"y{i}", None) for i in range(1, 10)], weights)
 
 
 # ---- families of operators ------------------------------------------------------------------------------------------------
@@ -294,14 +349,14 @@ def inputs_of(path, shapes):
     return values
 
 
-def expected_of(tally, tinyort, model, folder, values):
-    """What --ep firmware gives, every node of it; near to what the cpu's plain loops give."""
+def expected_of(tally, tinyort, model, target, folder, values):
+    """What --ep firmware gives for a target, every node of it; near to what the cpu's plain loops give."""
     words = []
     for name, value in values:
         np.save(folder / f"{name}.npy", value)
         words += ["--input", f"{name}={folder / name}.npy"]
     results = []
-    for chain in ("firmware", "cpu:isa=plain"):
+    for chain in (f"firmware:target={target}", "cpu:isa=plain"):
         done = run(tinyort, "run", model, "--ep", chain, *words, "--save", folder / chain)
         tally.check(done.returncode == 0, f"{model.name} on {chain}: {done.stderr}")
         results.append([np.load(path) for path in sorted((folder / chain).glob("output_*.npy"), key=lambda path: int(path.stem.split("_")[1]))])
@@ -329,7 +384,7 @@ def check_symbols(tally, folder, name):
         run("gcc", *STRICT, "-O2", "-c", folder / f"{part}.c", "-o", folder / f"{part}.o")
         lines = [line.split() for line in run("nm", folder / f"{part}.o").stdout.splitlines()]
         foreign = {line[-1] for line in lines if line[-2] == "U"} - NEEDED
-        tally.check((lines or part.endswith("_weights")) and all(symbol.startswith(f"{name}_w") for symbol in foreign), f"{part}.o calls {sorted(foreign)}")
+        tally.check((lines or part.endswith("_weights")) and all(symbol.startswith((f"{name}_w", f"{name}_p")) for symbol in foreign), f"{part}.o calls {sorted(foreign)}")
         changing = [line for line in lines if line[-2] in "BbDdC"]
         tally.check(not changing, f"{part}.o has variables: {changing}")
 
@@ -349,13 +404,13 @@ def check_board(tally, target, generated, name, folder, values, expected):
     tally.check(not failure, f"{name} on {target.name}: {failure}")
 
 
-def check_model(tally, tinyort, model, shapes, folder):
+def check_model(tally, tinyort, model, target, shapes, folder):
     name, out = model.stem, folder / "out"
     fixed = [word for key, shape in shapes.items() for word in ("--shape", f"{key}={'x'.join(map(str, shape))}")]
-    done = run(tinyort, "compile", model, "-o", out, "--main", *fixed)
-    tally.check(done.returncode == 0, f"compile {name}: {done.stderr}")
+    done = run(tinyort, "compile", model, "-o", out, "--main", "--target", target, *fixed)
+    tally.check(done.returncode == 0, f"compile {name} for {target}: {done.stderr}")
     values = inputs_of(model, shapes)
-    expected = expected_of(tally, tinyort, model, folder, values)
+    expected = expected_of(tally, tinyort, model, target, folder, values)
     raw = []
     for key, value in values:
         raw.append(folder / f"{key}.raw")
@@ -367,8 +422,8 @@ def check_model(tally, tinyort, model, shapes, folder):
             tally.skip(f"{name} by {build[0]} (it is not installed)")
     check_symbols(tally, out, name)
     if name == "digits":
-        for target in map(boards.TARGETS.get, BOARDS):
-            check_board(tally, target, out, name, folder / target.name, values, expected)
+        for board in map(boards.TARGETS.get, BOARDS):
+            check_board(tally, board, out, name, folder / board.name, values, expected)
     environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
     done = run("make", "-C", out, "run", f"ARGS={' '.join(map(str, raw))}", env=environment)
     tally.check(done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes(), f"make run of {name}: {done.stdout}{done.stderr}")
@@ -403,7 +458,8 @@ def check_refusals(tally, tinyort, folder):
     check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--name", "9"], out, "--shape", "N=1", "--name", "9x")
 
 
-MODELS = (network, elements, products, ports, integers, line, moves, maps, pairs, reductions, recurrent, images, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, maps, pairs, reductions, recurrent, images, activations)
+OF_TARGETS = {"digits", "network", "products", "line", "windows", "dense", "activations"}  # have loops that differ by target
 
 
 def main():
@@ -412,9 +468,10 @@ def main():
         folder = Path(name)
         models = [(Path("models/digits.onnx"), {"image": (1, 1, 8, 8)})]
         models += [(make(folder / f"{make.__name__}.onnx"), {}) for make in MODELS]
-        for model, shapes in models:
-            (folder / model.stem).mkdir()
-            check_model(tally, tinyort, model, shapes, folder / model.stem)
+        for target in TARGETS:
+            for model, shapes in models if target == TARGETS[0] else [row for row in models if row[0].stem in OF_TARGETS]:
+                (folder / target / model.stem).mkdir(parents=True)
+                check_model(tally, tinyort, model, target, shapes, folder / target / model.stem)
         check_functions(tally, folder)
         check_refusals(tally, tinyort, folder)
     print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))

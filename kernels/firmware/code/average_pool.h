@@ -11,22 +11,22 @@ typedef struct tinyort_average_pool_shape {
 } tinyort_average_pool_shape;
 
 static void tinyort_average_pool(const tinyort_average_pool_shape *s, const float *x, float *y) {
-    const int32_t bottom = s->height + s->bottom, right = s->width + s->right;
     for (int32_t plane = 0; plane < s->planes; plane++, x += s->height * s->width)
         for (int32_t oh = 0; oh < s->out_h; oh++)
             for (int32_t ow = 0; ow < s->out_w; ow++) {
-                int32_t seen = 0, counted = 0;
+                int32_t top = oh * s->stride_h - s->top, left = ow * s->stride_w - s->left, seen = 0, rows = 0,
+                        columns = 0;
+                int32_t bottom = top + s->kernel_h * s->dilation_h, right = left + s->kernel_w * s->dilation_w;
                 float sum = 0.0f;
-                for (int32_t kh = 0; kh < s->kernel_h; kh++)
-                    for (int32_t kw = 0; kw < s->kernel_w; kw++) {
-                        const int32_t h = oh * s->stride_h - s->top + kh * s->dilation_h;
-                        const int32_t w = ow * s->stride_w - s->left + kw * s->dilation_w;
-                        if (h < bottom && w < right) counted++;
-                        if (h < 0 || h >= s->height || w < 0 || w >= s->width) continue;
-                        sum += x[h * s->width + w];
-                        seen++;
-                    }
-                if (s->count_padding) seen = counted;
+                for (int32_t h = top; h < bottom && h < s->height + s->bottom; h += s->dilation_h) rows++;
+                for (int32_t w = left; w < right && w < s->width + s->right; w += s->dilation_w) columns++;
+                if (bottom > s->height) bottom = s->height;
+                if (right > s->width) right = s->width;
+                while (top < 0) top += s->dilation_h;
+                while (left < 0) left += s->dilation_w;
+                for (int32_t h = top; h < bottom; h += s->dilation_h)
+                    for (int32_t w = left; w < right; w += s->dilation_w, seen++) sum += x[h * s->width + w];
+                if (s->count_padding) seen = rows * columns;
                 *y++ = seen ? sum / (float)seen : 0.0f;
             }
 }

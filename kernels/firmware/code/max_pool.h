@@ -15,18 +15,18 @@ static void tinyort_max_pool(const tinyort_max_pool_shape *s, const float *x, fl
     for (int32_t plane = 0; plane < s->planes; plane++, x += s->height * s->width)
         for (int32_t oh = 0; oh < s->out_h; oh++)
             for (int32_t ow = 0; ow < s->out_w; ow++) {
+                int32_t top = oh * s->stride_h - s->top, left = ow * s->stride_w - s->left;
+                int32_t bottom = top + s->kernel_h * s->dilation_h, right = left + s->kernel_w * s->dilation_w;
                 float best = -INFINITY;
-                for (int32_t kh = 0; kh < s->kernel_h; kh++) {
-                    const int32_t h = oh * s->stride_h - s->top + kh * s->dilation_h;
-                    if (h < 0 || h >= s->height) continue;
-                    for (int32_t kw = 0; kw < s->kernel_w; kw++) {
-                        const int32_t w = ow * s->stride_w - s->left + kw * s->dilation_w;
-                        if (w < 0 || w >= s->width) continue;
+                if (bottom > s->height) bottom = s->height;
+                if (right > s->width) right = s->width;
+                while (top < 0) top += s->dilation_h;
+                while (left < 0) left += s->dilation_w;
+                for (int32_t h = top; h < bottom; h += s->dilation_h)
+                    for (int32_t w = left; w < right; w += s->dilation_w) {
                         const float value = x[h * s->width + w];
                         if (value > best || value != value) best = value;
-                        if (value != value) kh = s->kernel_h, kw = s->kernel_w;
                     }
-                }
                 *y++ = best;
             }
 }

@@ -1,0 +1,27 @@
+/* floats.c - packed weights of loops over floats: filters in fours, whose weights take turns. */
+#include "kernels/firmware/floats.h"
+
+#include "ops/extent.h"
+
+#include <stdio.h>
+
+bool tort_firmware_fours_bytes(int64_t groups, int64_t filters, int64_t depth, size_t *bytes) {
+    return tort_mul_size((size_t)groups, (size_t)(filters + 3) / 4 * 4, bytes) &&
+           tort_mul_size(*bytes, (size_t)depth, bytes) && tort_mul_size(*bytes, sizeof(float), bytes);
+}
+
+void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, int64_t filter, int64_t step, float *to) {
+    for (int64_t m = 0; m < filters; m++)
+        for (int64_t k = 0; k < depth; k++) to[(m / 4 * depth + k) * 4 + m % 4] = w[m * filter + k * step];
+}
+
+tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, const char **operands,
+                                      int64_t groups, int64_t filters, int64_t depth) {
+    char name[80];
+    size_t bytes = 0;
+    snprintf(name, sizeof name, "%s_0", emit->packed);
+    operands[1] = name;
+    (void)tort_firmware_fours_bytes(groups, filters, depth, &bytes);
+    emit->arrays[0] = (tort_packed_array){TORT_FLOAT, 0, bytes / sizeof(float)};
+    return tort_firmware_emit_with(emit, call, operands);
+}

@@ -1,0 +1,33 @@
+/* floats.h - what the kernels on floats share: loops in two forms, by the target's multiply-add, and packed weights.
+ *
+ * A form gives the same bits on the host as on the target, as sums run in one order. */
+#ifndef TORT_KERNELS_FIRMWARE_FLOATS_H
+#define TORT_KERNELS_FIRMWARE_FLOATS_H
+
+#include "kernels/firmware/code/floats_shape.h"
+#include "kernels/firmware/firmware.h"
+
+/* A form of the loops: floats_fused.c, floats_separate.c. */
+typedef struct tort_firmware_floats {
+    const char *conv_code[6], *depthwise_code[6], *dense_code[6], *gemm_code[6];
+    void (*conv)(const tinyort_conv_tiles_shape *shape, const float *x, const float *w, const float *bias,
+                 const float *z, void *room, float *y, float low, float high);
+    void (*depthwise)(const tinyort_depthwise_float_shape *shape, const float *x, const float *w, const float *bias,
+                      void *room, float *y, float low, float high);
+    void (*dense)(const tinyort_dense_float_shape *shape, const float *x, const float *w, const float *c,
+                  const float *z, float *y, float alpha, float beta, float low, float high);
+    void (*gemm)(const tinyort_gemm_shape *shape, const float *a, const float *b, const float *c, const float *z,
+                 float *y, float alpha, float beta, float low, float high);
+} tort_firmware_floats;
+
+extern const tort_firmware_floats tort_firmware_floats_fused, tort_firmware_floats_separate;
+
+/* Bytes of `groups` times `filters` of `depth` weights, filters of a group rounded up to fours. False: overflow. */
+bool tort_firmware_fours_bytes(int64_t groups, int64_t filters, int64_t depth, size_t *bytes);
+/* Copies filters of a group to fours: weight k of filter m is w[m * filter + k * step]. */
+void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, int64_t filter, int64_t step, float *to);
+/* Prints a call whose operand 1, which it fills in, is `groups` times `filters` of `depth` weights in fours. */
+tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, const char **operands,
+                                      int64_t groups, int64_t filters, int64_t depth);
+
+#endif

@@ -1,0 +1,21 @@
+/* floats_form.h - a form of the loops over floats, run on the host. Before it are included: a header that defines
+ * tinyort_multiply_add, and names FORM, the struct, and STEP, that header's text. No include guard. */
+#include "kernels/firmware/floats.h"
+
+#include "kernels/firmware/code/conv_tiles.h"
+#include "kernels/firmware/code/dense_float.h"
+#include "kernels/firmware/code/depthwise_float.h"
+#include "kernels/firmware/code/gemm.h"
+
+#define BEFORE tort_code_clamp, tort_code_floats_shape, tort_code_four, STEP
+
+const tort_firmware_floats FORM = {
+    .conv_code = {BEFORE, tort_code_conv_tiles},
+    .depthwise_code = {BEFORE, tort_code_depthwise_float},
+    .dense_code = {BEFORE, tort_code_dense_float},
+    .gemm_code = {BEFORE, tort_code_gemm},
+    .conv = tinyort_conv_tiles,
+    .depthwise = tinyort_depthwise_float,
+    .dense = tinyort_dense_float,
+    .gemm = tinyort_gemm,
+};
