@@ -155,7 +155,7 @@ typedef struct tort_emit {
     tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[16];
-    const char *defines[2]; /* to fill: lines of the preprocessor ahead of all code; static; NULL: no more */
+    const char *defines[4]; /* to fill: lines of the preprocessor ahead of all code; static; NULL: no more */
     tort_error *error;
 } tort_emit;
 

@@ -68,7 +68,7 @@ tort_firmware_filters tort_firmware_filters_of(const tort_firmware_bytes *form, 
                                    .filters = filters,
                                    .length = length,
                                    .depth = round_up(length, form->depth),
-                                   .padded = round_up(filters, 2)};
+                                   .padded = round_up(filters, form->tile)};
 }
 
 bool tort_firmware_packed_bytes(const tort_firmware_filters *f, size_t *bytes) {
@@ -101,20 +101,21 @@ static void fill_arrays(const tort_firmware_filters *f, tort_emit *emit) {
     emit->arrays[2] = (tort_packed_array){TORT_INT8, weights, all * (size_t)f->depth};
 }
 
-void tort_firmware_define(tort_emit *emit, const tinyort_bytes_shape *rows, bool flips) {
+void tort_firmware_define(tort_emit *emit, bool wide, bool uint8, bool far) {
     int32_t count = 0;
-    if (rows->wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
-    if (flips) emit->defines[count] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
+    if (wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
+    if (uint8) emit->defines[count++] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
+    if (far) emit->defines[count] = "#define TINYORT_FAR /* some sums are far out of the range of their type */";
 }
 
 tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f, const tinyort_bytes_shape *rows,
                                        const tort_firmware_call *call) {
     char names[3][80];
     fill_arrays(f, emit);
-    tort_firmware_define(emit, rows, rows->flip || rows->x_flip);
+    tort_firmware_define(emit, rows->wide, rows->flip || rows->x_flip, false);
     for (int32_t i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], "%s_%d", emit->packed, (int)i);
-    const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0], NULL};
-    return tort_firmware_emit_with(emit, call, operands);
+    const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0]};
+    return tort_firmware_print(emit, call, operands, (int32_t)(sizeof operands / sizeof *operands));
 }
 
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,

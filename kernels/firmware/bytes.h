@@ -10,11 +10,13 @@
 
 /* A form of the loops: bytes_plain.c, bytes_dsp.c, bytes_mve.c. */
 typedef struct tort_firmware_bytes {
-    int32_t unit;  /* weights of two filters take turns after so many; 0: one filter follows the other */
+    int32_t tile;  /* filters of a convolution that are multiplied at a time; of a dense product 4 */
+    int32_t unit;  /* their weights take turns after so many; 0: one filter follows the other */
     int32_t depth; /* the length of a column is a multiple of it */
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
     const char *conv_code[8], *depthwise_code[8], *dense_code[8];
-    int32_t depthwise; /* the number of channels is a multiple of it */
+    bool interleaved;  /* of a depthwise convolution: biases and factors as depthwise_mve.h has them */
+    int32_t depthwise; /* channels at a time: their number is a multiple of it; 1: any, taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                  const float *factors, void *room, void *y);
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
@@ -40,8 +42,9 @@ static inline int32_t tort_firmware_word(uint8_t byte) {
     return (int32_t)(byte * 0x01010101u);
 }
 
-/* Adds to emit what requantizing needs, by the types of the operands and the width of sums. */
-void tort_firmware_define(tort_emit *emit, const tinyort_bytes_shape *rows, bool flips);
+/* Has the compiled model define which cases its loops are for: sums that are wide (requantize.h), uint8, and pairs that
+ * are far (pair_bytes.h). */
+void tort_firmware_define(tort_emit *emit, bool wide, bool uint8, bool far);
 
 /* tort_kernel.layout.alone of rows without a form for planes: a node needs no neighbour in their layout. */
 bool tort_firmware_alone(const tort_node_view *node);
@@ -68,7 +71,7 @@ typedef struct tort_firmware_packed {
 
 /* Sizes of a product: `groups` times `filters`, of which each has `length` weights, in columns of `depth`. */
 typedef struct tort_firmware_filters {
-    int64_t groups, filters, length, depth, padded; /* padded: filters rounded up to pairs */
+    int64_t groups, filters, length, depth, padded; /* padded: filters rounded up to tiles */
 } tort_firmware_filters;
 
 tort_firmware_filters tort_firmware_filters_of(const tort_firmware_bytes *form, int64_t groups, int64_t filters,

@@ -9,14 +9,15 @@
 #include "kernels/firmware/code/depthwise.h"
 
 const tort_firmware_bytes tort_firmware_bytes_dsp = {
+    .tile = 2,
     .unit = 4,
     .depth = 4,
     .widens = true,
-    .conv_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_requantize, tort_code_window_bytes,
-                  tort_code_rows_dsp, tort_code_conv_bytes},
-    .depthwise_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_requantize, tort_code_window_bytes,
-                       tort_code_depthwise_dsp, tort_code_depthwise},
-    .dense_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_requantize, tort_code_dense_dsp,
+    .conv_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_vector, tort_code_requantize,
+                  tort_code_window_bytes, tort_code_rows_dsp, tort_code_conv_bytes},
+    .depthwise_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_vector, tort_code_requantize,
+                       tort_code_window_bytes, tort_code_depthwise_dsp, tort_code_depthwise},
+    .dense_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_dense_dsp,
                    tort_code_dense_bytes},
     .depthwise = 4,
     .conv = tinyort_conv_bytes,

@@ -3,22 +3,24 @@
 
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/code/conv_bytes.h"
-#include "kernels/firmware/code/depthwise_plain.h"
+#include "kernels/firmware/code/depthwise_mve.h"
 #include "kernels/firmware/code/dense_mve.h"
 #include "kernels/firmware/code/dense_bytes.h"
 #include "kernels/firmware/code/depthwise.h"
 
 const tort_firmware_bytes tort_firmware_bytes_mve = {
-    .unit = 0,
+    .tile = 4,
+    .unit = 16,
     .depth = 16,
     .widens = false,
-    .conv_code = {tort_code_vector, tort_code_bytes_shape, tort_code_requantize, tort_code_window_bytes,
-                  tort_code_rows_mve, tort_code_conv_bytes},
-    .depthwise_code = {tort_code_bytes_shape, tort_code_requantize, tort_code_window_bytes, tort_code_depthwise_plain,
-                       tort_code_depthwise},
-    .dense_code = {tort_code_vector, tort_code_bytes_shape, tort_code_requantize, tort_code_dense_mve,
-                   tort_code_dense_bytes},
-    .depthwise = 1,
+    .conv_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_window_bytes,
+                  tort_code_column_mve, tort_code_rows_mve, tort_code_conv_bytes},
+    .depthwise_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_window_bytes,
+                       tort_code_depthwise_mve, tort_code_depthwise},
+    .dense_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_column_mve,
+                   tort_code_dense_mve, tort_code_dense_bytes},
+    .interleaved = true,
+    .depthwise = 8,
     .conv = tinyort_conv_bytes,
     .run_depthwise = tinyort_depthwise,
     .dense = tinyort_dense_bytes,

@@ -10,14 +10,16 @@
 #include "kernels/firmware/code/depthwise.h"
 
 const tort_firmware_bytes tort_firmware_bytes_plain = {
+    .tile = 2,
     .unit = 0,
     .depth = 1,
     .widens = false,
-    .conv_code = {tort_code_bytes_shape, tort_code_requantize, tort_code_window_bytes, tort_code_rows_plain,
-                  tort_code_conv_bytes},
-    .depthwise_code = {tort_code_bytes_shape, tort_code_requantize, tort_code_window_bytes, tort_code_depthwise_plain,
-                       tort_code_depthwise},
-    .dense_code = {tort_code_bytes_shape, tort_code_requantize, tort_code_dense_plain, tort_code_dense_bytes},
+    .conv_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_window_bytes,
+                  tort_code_rows_plain, tort_code_conv_bytes},
+    .depthwise_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_window_bytes,
+                       tort_code_depthwise_plain, tort_code_depthwise},
+    .dense_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_dense_plain,
+                   tort_code_dense_bytes},
     .depthwise = 1,
     .conv = tinyort_conv_bytes,
     .run_depthwise = tinyort_depthwise,

@@ -60,16 +60,23 @@ static void read_filter(const tort_info *w, int64_t m, int64_t channels, int64_t
         for (int64_t c = 0; c < channels; c++) to[i * channels + c] = (int8_t)(from[c * positions + i] ^ flip);
 }
 
-/* Stores a filter as the loops read it: bytes of two filters in turns of `unit`, or taps between those of others. */
+/* Stores a filter as the loops read it: bytes of a tile of filters in turns of `unit`; of a depthwise convolution, taps
+ * of `lanes` channels side by side. */
 static void store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, bool depthwise, int64_t at,
                          const int8_t *w, int8_t *to) {
     if (depthwise) {
-        for (int64_t k = 0; k < f->length; k++) to[k * f->filters + at] = w[k];
+        const int64_t lanes = form->depthwise > 1 ? form->depthwise : f->filters;
+        for (int64_t k = 0; k < f->length; k++) to[(at / lanes * f->length + k) * lanes + at % lanes] = w[k];
         return;
     }
     const int64_t unit = form->unit ? form->unit : f->depth;
-    to += at / 2 * 2 * f->depth + at % 2 * unit;
-    for (int64_t k = 0; k < f->length; k++) to[k / unit * 2 * unit + k % unit] = w[k];
+    to += at / form->tile * form->tile * f->depth + at % form->tile * unit;
+    for (int64_t k = 0; k < f->length; k++) to[k / unit * form->tile * unit + k % unit] = w[k];
+}
+
+/* The place of a channel's bias and factor. */
+static int64_t place_of(const tort_firmware_bytes *form, int64_t channel) {
+    return form->interleaved ? channel / 8 * 8 + channel % 8 / 2 + channel % 2 * 4 : channel;
 }
 
 static tort_status prepare(tort_prepare *prepare) {
@@ -79,6 +86,7 @@ static tort_status prepare(tort_prepare *prepare) {
     const tort_firmware_filters f = filters_of(prepare->device, node->kernel->variant, p);
     const float x_scale = (float)tort_firmware_number(node, X_SCALE, 0, 1);
     const float y_scale = (float)tort_firmware_number(node, Y_SCALE, 0, 1);
+    const tort_firmware_bytes *form = prepare->device;
     tort_firmware_packed *head = prepare->packed;
     int8_t *w = tort_alloc(prepare->env, (size_t)f.length + 1);
     tort_status status = w ? TORT_OK : tort_out_of_memory(prepare->error, (size_t)f.length);
@@ -89,10 +97,10 @@ static tort_status prepare(tort_prepare *prepare) {
         const int64_t group = depthwise ? 0 : m / f.filters, at = depthwise ? m : m % f.filters;
         const float factor = x_scale * (float)tort_firmware_number(node, W_SCALE, m, 1) / y_scale;
         read_filter(&node->inputs[W], m, p->channels / p->group, tort_sliding_positions(&p->window), w);
-        status = tort_firmware_pack_filter(&f, group, at, w, tort_firmware_number(node, BIAS, m, 0), factor,
-                                           head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed,
-                                           prepare->error);
-        store_filter(prepare->device, &f, depthwise, at, w, packed + group * f.padded * f.depth);
+        status = tort_firmware_pack_filter(
+            &f, group, depthwise ? place_of(form, at) : at, w, tort_firmware_number(node, BIAS, m, 0), factor,
+            head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
+        store_filter(form, &f, depthwise, at, w, packed + group * f.padded * f.depth);
     }
     if (w) tort_free(prepare->env, w, (size_t)f.length + 1);
     return status;
@@ -131,7 +139,8 @@ static tinyort_conv_bytes_shape product_of(const tort_firmware_bytes *form, cons
         .groups = (int32_t)p->group,
         .out_h = w.output[0],
         .out_w = w.output[1],
-        .widened = form->widens};
+        .widened = form->widens,
+        .padded = (int32_t)f->padded};
     const bool inside = w.begin[0] == 0 && w.begin[1] == 0 && (w.output[0] - 1) * w.stride[0] < w.input[0] &&
                         (w.output[1] - 1) * w.stride[1] < w.input[1];
     s.direct = inside && w.kernel[0] == 1 && w.kernel[1] == 1 && f->depth == f->length && !s.window.flip;
@@ -193,7 +202,7 @@ static tort_status emit(tort_emit *emit) {
     const tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
     const tort_firmware_call calls[] = {
         {.function = "tinyort_conv_bytes",
-         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened",
+         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened padded",
          .shape = &whole.rows.filters},
         {.function = "tinyort_depthwise",
          .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w",

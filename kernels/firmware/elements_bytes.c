@@ -11,6 +11,7 @@
 #include "ops/microsoft/qlinear.h"
 #include "ops/softmax.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +77,10 @@ static tinyort_pair_bytes_shape pair_of(const tort_call *call, float *numbers) {
     numbers[0] = s.multiplies ? a.zero : sum.a;
     numbers[1] = s.multiplies ? b.zero : sum.b;
     numbers[2] = s.multiplies ? a.scale * b.scale / c.scale : sum.fixed;
+    const double reach = s.multiplies
+                             ? 383.0 * 383 * fabs((double)numbers[2])
+                             : 255 * (fabs((double)numbers[0]) + fabs((double)numbers[1])) + fabs((double)numbers[2]);
+    s.far = !(reach < 0x1p21);
     return s;
 }
 
@@ -94,16 +99,20 @@ static tort_status emit_pair(tort_emit *emit) {
     float numbers[3];
     if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
     const tinyort_pair_bytes_shape shape = pair_of(&call, numbers);
-    const char *operands[] = {emit->inputs[TORT_QLINEAR_A], emit->inputs[TORT_QLINEAR_B], emit->outputs[0], NULL};
-    emit->code[0] = tort_code_pair_bytes;
-    return tort_firmware_emit_with(
+    const char *operands[] = {emit->inputs[TORT_QLINEAR_A], emit->inputs[TORT_QLINEAR_B], emit->outputs[0]};
+    tort_firmware_define(emit, false, shape.flip, shape.far);
+    emit->code[0] = tort_code_bytes_shape;
+    emit->code[1] = tort_code_vector;
+    emit->code[2] = tort_code_requantize;
+    emit->code[3] = tort_code_pair_bytes;
+    return tort_firmware_print(
         emit,
         &(tort_firmware_call){.function = "tinyort_pair_bytes",
-                              .members = "multiplies flip zero d0 d1 d2 d3 a0 a1 a2 a3 b0 b1 b2 b3",
+                              .members = "multiplies flip zero far d0 d1 d2 d3 a0 a1 a2 a3 b0 b1 b2 b3",
                               .shape = &shape.multiplies,
                               .numbers = numbers,
                               .number_count = 3},
-        operands);
+        operands, (int32_t)(sizeof operands / sizeof *operands));
 }
 
 /* ---- borders ----------------------------------------------------------------------------------------------------- */
@@ -225,14 +234,14 @@ static tort_status emit_softmax(tort_emit *emit) {
     if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
     const tinyort_softmax_bytes_shape shape = softmax_of(&call);
     snprintf(powers, sizeof powers, "%s_0", emit->packed);
-    const char *operands[] = {emit->inputs[0], powers, emit->outputs[0], NULL};
+    const char *operands[] = {emit->inputs[0], powers, emit->outputs[0]};
     emit->arrays[0] = (tort_packed_array){TORT_UINT32, 0, 256};
     emit->code[0] = tort_code_softmax_bytes;
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_softmax_bytes",
-                                                         .members = "outer length inner flip parts zero low high",
-                                                         .shape = &shape.outer},
-                                   operands);
+    return tort_firmware_print(emit,
+                               &(tort_firmware_call){.function = "tinyort_softmax_bytes",
+                                                     .members = "outer length inner flip parts zero low high",
+                                                     .shape = &shape.outer},
+                               operands, (int32_t)(sizeof operands / sizeof *operands));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -58,8 +58,8 @@ static void print_array(const tort_compile_array *array, const void *data, FILE 
     const long long count = (long long)(array->count ? array->count : 1); /* C has no empty arrays */
     fprintf(file, "\n/* ");
     tort_compile_name(file, array->of);
-    fprintf(file, " */\nextern const %s %s[%lld];\nconst %s %s[%lld] = {", type, array->name, count, type, array->name,
-            count);
+    fprintf(file, " */\nextern const %s %s[%lld];\nTINYORT_ALIGNED const %s %s[%lld] = {", type, array->name, count,
+            type, array->name, count);
     if (!array->count) fprintf(file, "0");
     for (int64_t i = 0; i < array->count; i++) {
         fprintf(file, "%s", i % in_a_line ? ", " : i ? ",\n    " : "\n    ");
@@ -70,9 +70,12 @@ static void print_array(const tort_compile_array *array, const void *data, FILE 
 
 tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
     tort_status status = TORT_OK;
-    fprintf(file,
-            "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n",
-            unit->name, unit->name, TORT_VERSION);
+    fprintf(
+        file,
+        "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
+        "/* Kernels read words of bytes. */\n#if defined(__GNUC__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
+        "#else\n#define TINYORT_ALIGNED\n#endif\n",
+        unit->name, unit->name, TORT_VERSION);
     for (int32_t i = 0; !status && i < unit->array_count; i++) {
         const tort_compile_array *array = &unit->arrays[i];
         const void *data = array->data;

@@ -8,8 +8,10 @@
  */
 #if !defined(TINYORT_COMPILED) || defined(TINYORT_UINT8)
 #define tinyort_flipped(value, flip) ((value) ^ (flip))
+#define tinyort_flips(flip) (flip)
 #else
 #define tinyort_flipped(value, flip) (value)
+#define tinyort_flips(flip) 0
 #endif /* TINYORT_UINT8 */
 
 /* zero, flip: the zero point of y, less flip, which is 128 for uint8 and else 0; wide: see requantize.h. */
@@ -37,7 +39,7 @@ typedef struct tinyort_window_shape {
 typedef struct tinyort_conv_bytes_shape {
     tinyort_bytes_shape rows;
     tinyort_window_shape window;
-    int32_t batch, groups, out_h, out_w, direct, widened;
+    int32_t batch, groups, out_h, out_w, direct, widened, padded;
 } tinyort_conv_bytes_shape;
 
 typedef struct tinyort_depthwise_shape {

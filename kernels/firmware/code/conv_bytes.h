@@ -11,7 +11,7 @@
 
 static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x, const int8_t *w, const int32_t *bias,
                                const float *factors, void *room, void *y) {
-    const int32_t filters = s->rows.filters, padded = filters + filters % 2, pixels = s->out_h * s->out_w;
+    const int32_t filters = s->rows.filters, padded = s->padded, pixels = s->out_h * s->out_w;
     const int32_t image = s->window.height * s->window.width * s->window.pixel;
     int8_t *columns = (int8_t *)room + (s->widened ? 4 * s->rows.depth : 0);
     for (int32_t n = 0; n < s->batch * s->groups; n++) {

@@ -17,25 +17,19 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, int
     for (int32_t k = 0; k < length; k += 4) {
         int8_t last[4] = {0};
         for (int32_t i = 0; k + 4 > length && i < length - k; i++) last[i] = x[k + i];
-        const uint32_t word = tinyort_flipped(tinyort_load(k + 4 > length ? last : x + k), flip);
+        const uint32_t word = tinyort_flipped(tinyort_word(k + 4 > length ? last : x + k), flip);
         *wide++ = tinyort_even(word);
         *wide++ = tinyort_odd(word);
     }
     for (int32_t m = 0; m < own.filters; m += 4) {
         int32_t y0 = bias[m], y1 = bias[m + 1], y2 = bias[m + 2], y3 = bias[m + 3];
         const uint32_t *p = (const uint32_t *)room;
-        for (const int8_t *end = w + 4 * own.depth; w < end; w += 16, p += 2) {
-            const uint32_t a = tinyort_load(w), b = tinyort_load(w + 4), c = tinyort_load(w + 8),
-                           d = tinyort_load(w + 12);
-            y0 = tinyort_multiply(p[0], tinyort_even(a), y0);
-            y1 = tinyort_multiply(p[0], tinyort_even(b), y1);
-            y2 = tinyort_multiply(p[0], tinyort_even(c), y2);
-            y3 = tinyort_multiply(p[0], tinyort_even(d), y3);
-            y0 = tinyort_multiply(p[1], tinyort_odd(a), y0);
-            y1 = tinyort_multiply(p[1], tinyort_odd(b), y1);
-            y2 = tinyort_multiply(p[1], tinyort_odd(c), y2);
-            y3 = tinyort_multiply(p[1], tinyort_odd(d), y3);
+        const int8_t *end = w + 4 * own.depth;
+        for (; end - w >= 32;) {
+            TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
+            TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
         }
+        while (w < end) TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
         y[m] = tinyort_requantize(&own, y0, factors[m]);
         if (m + 1 < own.filters) y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
         if (m + 2 < own.filters) y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);

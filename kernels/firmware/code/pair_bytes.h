@@ -3,50 +3,65 @@
  *
  * A sum is a * f0 + (b * f1 + f2), where f2 has all three zero points; a product is (a - f0) * (b - f1) * f2 + zero.
  * Both are rounded half to even: adding 1.5 * 2^23 rounds a float below 2^22 to an integer, which stands in the low
- * bits. */
+ * bits; results that may be larger are `far`. */
 #ifndef TORT_FIRMWARE_CODE_PAIR_BYTES_H
 #define TORT_FIRMWARE_CODE_PAIR_BYTES_H
 
-#include <stdint.h>
-#include <string.h>
+#include "kernels/firmware/code/requantize.h"
+#include "kernels/firmware/code/vector.h"
 
 typedef struct tinyort_pair_bytes_shape {
-    int32_t multiplies, flip, zero, d0, d1, d2, d3, a0, a1, a2, a3, b0, b1, b2, b3;
+    int32_t multiplies, flip, zero, far, d0, d1, d2, d3, a0, a1, a2, a3, b0, b1, b2, b3;
 } tinyort_pair_bytes_shape;
 
-static int8_t tinyort_round(float value, int32_t flip, int32_t zero) {
-    const float low = (float)(-128 + flip - zero), high = (float)(127 + flip - zero);
+static int8_t tinyort_combine(const tinyort_pair_bytes_shape *s, int8_t a, int8_t b, float f0, float f1, float f2) {
+    const int32_t flip = tinyort_flips(s->flip);
+    const float p = (float)((int8_t)tinyort_flipped(a, s->flip) + flip);
+    const float q = (float)((int8_t)tinyort_flipped(b, s->flip) + flip);
+    float value, other;
     int32_t bits;
-    if (value < low) value = low;
-    if (value > high) value = high;
+    if (s->multiplies) {
+        value = (p - f0) * (q - f1);
+        value *= f2;
+    } else {
+        other = q * f1;
+        other += f2;
+        value = p * f0;
+        value += other;
+    }
+#if !defined(TINYORT_COMPILED) || defined(TINYORT_FAR)
+    if (s->far) {
+        if (value < -1000.0f) value = -1000.0f;
+        if (value > 1000.0f) value = 1000.0f;
+    }
+#endif /* TINYORT_FAR */
     value += 12582912.0f;
     memcpy(&bits, &value, sizeof bits);
-    return (int8_t)((bits - 0x4b400000 + zero) & 0xff);
+    bits += s->zero - flip - 0x4b400000;
+    return (int8_t)tinyort_flipped(tinyort_saturate(bits), s->flip);
 }
 
 static void tinyort_pair_bytes(const tinyort_pair_bytes_shape *s, const void *a, const void *b, void *y, float f0,
                                float f1, float f2) {
-    const int32_t flip = s->flip;
+    const tinyort_pair_bytes_shape own = *s; /* stores to y cannot change it, so it stays in registers */
     int8_t *to = (int8_t *)y;
-    for (int32_t i = 0; i < s->d0; i++)
-        for (int32_t j = 0; j < s->d1; j++)
-            for (int32_t k = 0; k < s->d2; k++) {
-                const int8_t *as = (const int8_t *)a + i * s->a0 + j * s->a1 + k * s->a2;
-                const int8_t *bs = (const int8_t *)b + i * s->b0 + j * s->b1 + k * s->b2;
-                for (int32_t l = 0; l < s->d3; l++, as += s->a3, bs += s->b3) {
-                    const float p = (float)((int8_t)(*as ^ flip) + flip), q = (float)((int8_t)(*bs ^ flip) + flip);
-                    float value, other;
-                    if (s->multiplies) {
-                        value = (p - f0) * (q - f1);
-                        value *= f2;
-                    } else {
-                        other = q * f1;
-                        other += f2;
-                        value = p * f0;
-                        value += other;
-                    }
-                    *to++ = tinyort_round(value, flip, s->zero);
+    for (int32_t i = 0; i < own.d0; i++)
+        for (int32_t j = 0; j < own.d1; j++)
+            for (int32_t k = 0; k < own.d2; k++) {
+                const int8_t *as = (const int8_t *)a + i * own.a0 + j * own.a1 + k * own.a2;
+                const int8_t *bs = (const int8_t *)b + i * own.b0 + j * own.b1 + k * own.b2;
+                int32_t left = own.d3;
+#if defined(__ARM_FEATURE_MVE)
+                for (; !own.multiplies && !tinyort_flips(own.flip) && own.a3 == 1 && own.b3 == 1 && left >= 4;
+                     left -= 4, as += 4, bs += 4, to += 4) {
+                    const float32x4_t p = vmulq_n_f32(vcvtq_f32_s32(vldrbq_s32(as)), f0);
+                    const float32x4_t q = vaddq_n_f32(vmulq_n_f32(vcvtq_f32_s32(vldrbq_s32(bs)), f1), f2);
+                    const int32x4_t value = vcvtnq_s32_f32(vaddq_f32(p, q)); /* saturates */
+                    vstrbq_s32(to, vminq_s32(vmaxq_s32(value, vdupq_n_s32(-128)), vdupq_n_s32(127)));
                 }
+#endif /* __ARM_FEATURE_MVE */
+                for (; left > 0; left--, as += own.a3, bs += own.b3)
+                    *to++ = tinyort_combine(&own, *as, *bs, f0, f1, f2);
             }
 }
 

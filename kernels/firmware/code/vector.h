@@ -14,10 +14,6 @@ typedef int8x16_t tinyort_vector;
 typedef const int8_t *tinyort_vector;
 #define tinyort_vector_load(from) (from)
 #define tinyort_vector_multiply(sum, a, b) tinyort_sum_of_products(sum, a, b)
-static int32_t tinyort_sum_of_products(int32_t sum, const int8_t *a, const int8_t *b) {
-    for (int32_t i = 0; i < 16; i++) sum += a[i] * b[i];
-    return sum;
-}
 #endif /* __ARM_FEATURE_MVE */
 
 #endif

@@ -5,12 +5,21 @@
 
 #include "kernels/firmware/code/bytes_shape.h"
 
+#include "kernels/firmware/code/vector.h"
+
 #include <string.h>
 
-/* Copies `count` bytes, four at a time. */
-static void tinyort_copy(int8_t *to, const int8_t *from, int32_t count, uint32_t flip) {
+/* Copies `count` bytes, by vectors or words. */
+static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, uint32_t flip) {
     uint32_t word;
     (void)flip;
+#if defined(__ARM_FEATURE_MVE)
+    for (; count >= 16; count -= 16, from += 16, to += 16) {
+        int8x16_t bytes = vldrbq_s8(from);
+        if (tinyort_flips(flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
+        vstrbq_s8(to, bytes);
+    }
+#endif /* __ARM_FEATURE_MVE */
     for (; count >= 4; count -= 4, from += 4, to += 4) {
         memcpy(&word, from, sizeof word);
         word = tinyort_flipped(word, flip);
@@ -19,7 +28,10 @@ static void tinyort_copy(int8_t *to, const int8_t *from, int32_t count, uint32_t
     for (; count > 0; count--) *to++ = (int8_t)tinyort_flipped((uint32_t)(uint8_t)*from++, flip & 0xff);
 }
 
-static void tinyort_fill(int8_t *to, uint32_t word, int32_t count) {
+static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
+#if defined(__ARM_FEATURE_MVE)
+    for (; count >= 16; count -= 16, to += 16) vstrbq_s8(to, vdupq_n_s8((int8_t)(word & 0xff)));
+#endif /* __ARM_FEATURE_MVE */
     for (; count >= 4; count -= 4, to += 4) memcpy(to, &word, sizeof word);
     for (; count > 0; count--) *to++ = (int8_t)(word & 0xff);
 }
@@ -33,18 +45,18 @@ static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, i
         const int32_t h = out_h * s->stride_h - s->top + kh * s->dilation_h;
         const int8_t *line = image + h * s->width * s->pixel;
         if (h < 0 || h >= s->height) {
-            tinyort_fill(to, fill, all);
+            tinyort_fill_bytes(to, fill, all);
             to += all;
         } else if (whole) {
-            tinyort_copy(to, line + first * n, all, flip);
+            tinyort_copy_bytes(to, line + first * n, all, flip);
             to += all;
         } else {
             for (int32_t kw = 0; kw < s->kernel_w; kw++, to += n) {
                 const int32_t w = first + kw * s->dilation_w;
                 if (w < 0 || w >= s->width)
-                    tinyort_fill(to, fill, n);
+                    tinyort_fill_bytes(to, fill, n);
                 else
-                    tinyort_copy(to, line + w * s->pixel, n, flip);
+                    tinyort_copy_bytes(to, line + w * s->pixel, n, flip);
             }
         }
     }
