@@ -439,13 +439,12 @@ $(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h,$(FIRMWARE_CODE))
 		sed '/^#endif$$/d; /^#ifndef TORT_/d; /^#define TORT_/d; /^#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $$header; \
 		echo ";"; \
 	done > $@
-$(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
-
 # functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
-$(OBJ)/kernels/firmware/code/functions.inc: kernels/firmware/code/functions.h
+$(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	@mkdir -p $(@D)
 	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static [a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\1", (void (*)(void))\1,\n&/; s/^"}\\n"/&},/; p}' $< > $@
-$(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/code/functions.inc
+$(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
+$(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/functions.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)

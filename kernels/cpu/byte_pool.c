@@ -4,6 +4,7 @@
  * of s along the row, every s-th element is gathered first, so that neighbouring outputs read neighbouring elements.
  * int8 is compared as uint8 with the highest bit flipped. Read next: ops/pool.h. */
 #include "kernels/cpu/cpu.h"
+#include "ops/microsoft/qlinear.h"
 #include "ops/pool.h"
 
 #include <string.h>
@@ -154,5 +155,6 @@ static tort_status run(const tort_call *call) {
 
 const tort_kernel tort_cpu_byte_pool[] = {
     {"", "MaxPool", "max_pool_bytes", .claim = claim, .size = size, .run = run},
+    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .run = tort_run_linear_mean},
     {.op = NULL},
 };

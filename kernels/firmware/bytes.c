@@ -114,8 +114,8 @@ tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filt
     fill_arrays(f, emit);
     tort_firmware_define(emit, rows->wide, rows->flip || rows->x_flip, false);
     for (int32_t i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], "%s_%d", emit->packed, (int)i);
-    const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0]};
-    return tort_firmware_print(emit, call, operands, (int32_t)(sizeof operands / sizeof *operands));
+    const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0], NULL};
+    return tort_firmware_emit_with(emit, call, operands);
 }
 
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,

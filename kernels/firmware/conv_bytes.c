@@ -60,23 +60,31 @@ static void read_filter(const tort_info *w, int64_t m, int64_t channels, int64_t
         for (int64_t c = 0; c < channels; c++) to[i * channels + c] = (int8_t)(from[c * positions + i] ^ flip);
 }
 
+/* Number of channels side by side in the weights of a depthwise convolution, at this channel. */
+static int64_t lanes_of(const tort_firmware_bytes *form, int64_t channels, int64_t channel) {
+    if (form->depthwise == 1) return channels;
+    return form->interleaved && channel / 16 * 16 + 16 <= channels ? 16 : form->depthwise;
+}
+
+/* The place of a channel's bias and factor: see depthwise_mve.h. */
+static int64_t place_of(const tort_firmware_bytes *form, int64_t channels, int64_t channel) {
+    if (!form->interleaved) return channel;
+    if (lanes_of(form, channels, channel) == 8) return channel / 8 * 8 + channel % 8 / 2 + channel % 2 * 4;
+    return channel / 16 * 16 + channel % 2 * 8 + channel / 2 % 2 * 4 + channel % 16 / 4;
+}
+
 /* Stores a filter as the loops read it: bytes of a tile of filters in turns of `unit`; of a depthwise convolution, taps
- * of `lanes` channels side by side. */
+ * of some channels side by side. */
 static void store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, bool depthwise, int64_t at,
                          const int8_t *w, int8_t *to) {
     if (depthwise) {
-        const int64_t lanes = form->depthwise > 1 ? form->depthwise : f->filters;
-        for (int64_t k = 0; k < f->length; k++) to[(at / lanes * f->length + k) * lanes + at % lanes] = w[k];
+        const int64_t lanes = lanes_of(form, f->filters, at), first = at / lanes * lanes;
+        for (int64_t k = 0; k < f->length; k++) to[first * f->length + k * lanes + at % lanes] = w[k];
         return;
     }
     const int64_t unit = form->unit ? form->unit : f->depth;
     to += at / form->tile * form->tile * f->depth + at % form->tile * unit;
     for (int64_t k = 0; k < f->length; k++) to[k / unit * form->tile * unit + k % unit] = w[k];
-}
-
-/* The place of a channel's bias and factor. */
-static int64_t place_of(const tort_firmware_bytes *form, int64_t channel) {
-    return form->interleaved ? channel / 8 * 8 + channel % 8 / 2 + channel % 2 * 4 : channel;
 }
 
 static tort_status prepare(tort_prepare *prepare) {
@@ -98,8 +106,8 @@ static tort_status prepare(tort_prepare *prepare) {
         const float factor = x_scale * (float)tort_firmware_number(node, W_SCALE, m, 1) / y_scale;
         read_filter(&node->inputs[W], m, p->channels / p->group, tort_sliding_positions(&p->window), w);
         status = tort_firmware_pack_filter(
-            &f, group, depthwise ? place_of(form, at) : at, w, tort_firmware_number(node, BIAS, m, 0), factor,
-            head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
+            &f, group, depthwise ? place_of(form, p->channels, at) : at, w, tort_firmware_number(node, BIAS, m, 0),
+            factor, head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
         store_filter(form, &f, depthwise, at, w, packed + group * f.padded * f.depth);
     }
     if (w) tort_free(prepare->env, w, (size_t)f.length + 1);

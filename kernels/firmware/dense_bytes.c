@@ -242,20 +242,20 @@ static tort_status emit_two(tort_emit *emit) {
                        .b = node->inputs[3].type,
                        .y = node->outputs[0].type};
     const tinyort_matmul_bytes_shape shape = two_of(node->params, &n, &factor);
-    const char *operands[] = {emit->inputs[0], emit->inputs[3], emit->outputs[0]};
+    const char *operands[] = {emit->inputs[0], emit->inputs[3], emit->outputs[0], NULL};
     tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip || shape.b_flip, false);
     emit->code[0] = tort_code_bytes_shape;
     emit->code[1] = tort_code_requantize;
     emit->code[2] = tort_code_matmul_bytes;
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_matmul_bytes",
-                                                     .members = TORT_FIRMWARE_ROWS
-                                                     "batches m a_batch b_batch a_row a_column b_row b_column "
-                                                     "a_zero b_zero b_flip",
-                                                     .shape = &shape.rows.filters,
-                                                     .numbers = &factor,
-                                                     .number_count = 1},
-                               operands, (int32_t)(sizeof operands / sizeof *operands));
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_matmul_bytes",
+                                                         .members = TORT_FIRMWARE_ROWS
+                                                         "batches m a_batch b_batch a_row a_column b_row b_column "
+                                                         "a_zero b_zero b_flip",
+                                                         .shape = &shape.rows.filters,
+                                                         .numbers = &factor,
+                                                         .number_count = 1},
+                                   operands);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -99,20 +99,20 @@ static tort_status emit_pair(tort_emit *emit) {
     float numbers[3];
     if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
     const tinyort_pair_bytes_shape shape = pair_of(&call, numbers);
-    const char *operands[] = {emit->inputs[TORT_QLINEAR_A], emit->inputs[TORT_QLINEAR_B], emit->outputs[0]};
+    const char *operands[] = {emit->inputs[TORT_QLINEAR_A], emit->inputs[TORT_QLINEAR_B], emit->outputs[0], NULL};
     tort_firmware_define(emit, false, shape.flip, shape.far);
     emit->code[0] = tort_code_bytes_shape;
     emit->code[1] = tort_code_vector;
     emit->code[2] = tort_code_requantize;
     emit->code[3] = tort_code_pair_bytes;
-    return tort_firmware_print(
+    return tort_firmware_emit_with(
         emit,
         &(tort_firmware_call){.function = "tinyort_pair_bytes",
                               .members = "multiplies flip zero far d0 d1 d2 d3 a0 a1 a2 a3 b0 b1 b2 b3",
                               .shape = &shape.multiplies,
                               .numbers = numbers,
                               .number_count = 3},
-        operands, (int32_t)(sizeof operands / sizeof *operands));
+        operands);
 }
 
 /* ---- borders ----------------------------------------------------------------------------------------------------- */
@@ -184,6 +184,50 @@ static tort_status emit_table(tort_emit *emit) {
                   .function = "tinyort_table_bytes", .members = "count", .shape = &shape.count, .inputs = 2});
 }
 
+/* QLinearSigmoid and QLinearLeakyRelu: the table is packed. */
+enum { SIGMOID, LEAKY_RELU }; /* values of tort_kernel.variant */
+
+static tort_verdict claim_function(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    return claim_constants(node, 1, 4);
+}
+
+static tort_status function_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                 uint32_t *consumed, tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *bytes = 256;
+    *consumed = 0;
+    return TORT_OK;
+}
+
+static tort_status prepare_function(tort_prepare *prepare) {
+    tort_tensor inputs[9], y;
+    tort_call call;
+    if (!open_call(prepare->node, inputs, &y, &call)) return tort_fail(prepare->error, TORT_E_INTERNAL, "no shape");
+    if (prepare->node->kernel->variant == SIGMOID)
+        tort_qlinear_sigmoid_table(&call, prepare->packed);
+    else
+        tort_qlinear_leaky_relu_table(&call, prepare->packed);
+    return TORT_OK;
+}
+
+static tort_status run_function(const tort_call *call) {
+    const tinyort_table_bytes_shape shape = {(int32_t)tort_count(&call->outputs[0])};
+    tinyort_table_bytes(&shape, call->inputs[0].data, call->packed, call->outputs[0].data);
+    return TORT_OK;
+}
+
+static tort_status emit_function(tort_emit *emit) {
+    char table[80];
+    const char *inputs[] = {emit->inputs[0], table}, *const *given = emit->inputs;
+    snprintf(table, sizeof table, "%s_0", emit->packed);
+    emit->arrays[0] = (tort_packed_array){TORT_UINT8, 0, 256};
+    emit->inputs = inputs;
+    const tort_status status = emit_table(emit);
+    emit->inputs = given;
+    return status;
+}
+
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_softmax(const tort_target *target, const tort_node_view *node) {
@@ -234,14 +278,14 @@ static tort_status emit_softmax(tort_emit *emit) {
     if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
     const tinyort_softmax_bytes_shape shape = softmax_of(&call);
     snprintf(powers, sizeof powers, "%s_0", emit->packed);
-    const char *operands[] = {emit->inputs[0], powers, emit->outputs[0]};
+    const char *operands[] = {emit->inputs[0], powers, emit->outputs[0], NULL};
     emit->arrays[0] = (tort_packed_array){TORT_UINT32, 0, 256};
     emit->code[0] = tort_code_softmax_bytes;
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_softmax_bytes",
-                                                     .members = "outer length inner flip parts zero low high",
-                                                     .shape = &shape.outer},
-                               operands, (int32_t)(sizeof operands / sizeof *operands));
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_softmax_bytes",
+                                                         .members = "outer length inner flip parts zero low high",
+                                                         .shape = &shape.outer},
+                                   operands);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -259,6 +303,13 @@ static tort_status emit_softmax(tort_emit *emit) {
 #define BORDER(op_, name_, variant_)                                                                                   \
     { "", op_, name_, .claim = claim_border, .run = run_border, .emit = emit_border, .variant = variant_ }
 
+#define FUNCTION(op_, variant_)                                                                                        \
+    {                                                                                                                  \
+        "com.microsoft", op_, "table_bytes", .claim = claim_function, .pack = {.size = function_size},                 \
+                                             .prepare = prepare_function, .run = run_function, .emit = emit_function,  \
+                                             .variant = variant_, .in_place = 1                                        \
+    }
+
 const tort_kernel tort_firmware_elements_bytes[] = {
     PAIR("QLinearAdd", ADD),
     PAIR("QLinearMul", MULTIPLY),
@@ -266,6 +317,8 @@ const tort_kernel tort_firmware_elements_bytes[] = {
     BORDER("DequantizeLinear", "dequantize", DEQUANTIZE),
     {"tinyort", "ByteTable", "table_bytes", .run = run_table, .emit = emit_table, .in_place = 1,
      .layout = {.id = TORT_ANY_LAYOUT, .inputs = 1, .outputs = 1}},
+    FUNCTION("QLinearSigmoid", SIGMOID),
+    FUNCTION("QLinearLeakyRelu", LEAKY_RELU),
     {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .claim = claim_softmax, .pack = {.size = softmax_size},
      .prepare = prepare_softmax, .run = run_softmax, .emit = emit_softmax},
     {.op = NULL},

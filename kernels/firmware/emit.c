@@ -36,8 +36,7 @@ static int32_t print_member(printer *to, const char *name, size_t length, const 
     return room;
 }
 
-tort_status tort_firmware_print(tort_emit *emit, const tort_firmware_call *call, const char *const *operands,
-                                int32_t count) {
+tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands) {
     printer to = {.emit = emit, .used = strlen(emit->call)};
     const char *name = call->members;
     char number[TORT_COMPILE_FLOAT];
@@ -50,7 +49,7 @@ tort_status tort_firmware_print(tort_emit *emit, const tort_firmware_call *call,
         name += length + (name[length] == ' ');
     }
     print(&to, "};\n        %s(&shape", call->function);
-    for (int32_t i = 0; i < count; i++) print(&to, ", %s", operands[i]);
+    for (int32_t i = 0; operands[i]; i++) print(&to, ", %s", operands[i]);
     for (int32_t i = 0; i < call->number_count; i++) print(&to, ", %s", tort_compile_float(call->numbers[i], number));
     print(&to, ");\n    }");
     if (to.used < sizeof emit->call) return TORT_OK;
@@ -59,10 +58,12 @@ tort_status tort_firmware_print(tort_emit *emit, const tort_firmware_call *call,
 }
 
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) {
-    const char *operands[TORT_FIRMWARE_ARGUMENTS];
+    enum { MAX_INPUTS = 16 };
+    const char *operands[MAX_INPUTS + 2] = {NULL};
+    if (call->inputs > MAX_INPUTS) return tort_fail(emit->error, TORT_E_INTERNAL, "a call has too many operands");
     for (int32_t i = 0; i < call->inputs; i++) operands[i] = i < emit->node->input_count ? emit->inputs[i] : "NULL";
     operands[call->inputs] = emit->outputs[0];
-    return tort_firmware_print(emit, call, operands, call->inputs + 1);
+    return tort_firmware_emit_with(emit, call, operands);
 }
 
 /* ---- operands as tensors ----------------------------------------------------------------------------------------- */

@@ -20,14 +20,20 @@ enum {
 
 /* Tables of rows. */
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
-extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
-    tort_firmware_pool_bytes[];
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[], tort_firmware_volume[];
+extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
+    tort_firmware_pool_bytes[];
 
 /* The headers of kernels/firmware/code as text, without their preprocessor lines. */
 extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
     tort_code_gemm[], tort_code_max_pool[], tort_code_pair[], tort_code_softmax[];
+extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast[], tort_code_conv_transpose[],
+    tort_code_dot[], tort_code_einsum[], tort_code_exp[], tort_code_fill[], tort_code_flip[], tort_code_gather[],
+    tort_code_gru[], tort_code_load[], tort_code_log[], tort_code_log_softmax[], tort_code_lp_norm[], tort_code_lrn[],
+    tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[], tort_code_normalize[], tort_code_offset[],
+    tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[], tort_code_reduce[], tort_code_resize[],
+    tort_code_rnn[], tort_code_store[], tort_code_volume[], tort_code_where[], tort_code_zip[];
 extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depthwise_dsp[], tort_code_depthwise_plain[],
     tort_code_dense_bytes[], tort_code_dense_dsp[], tort_code_dense_mve[], tort_code_dense_plain[],
     tort_code_dequantize[], tort_code_matmul_bytes[], tort_code_max_pool_bytes[], tort_code_mean_bytes[],
@@ -35,12 +41,6 @@ extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depth
     tort_code_vector[], tort_code_column_mve[], tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[],
     tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[], tort_code_rows_plain[],
     tort_code_transpose_bytes[], tort_code_window_bytes[];
-extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast[], tort_code_conv_transpose[],
-    tort_code_dot[], tort_code_einsum[], tort_code_exp[], tort_code_fill[], tort_code_flip[], tort_code_gather[],
-    tort_code_gru[], tort_code_load[], tort_code_log[], tort_code_log_softmax[], tort_code_lp_norm[], tort_code_lrn[],
-    tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[], tort_code_normalize[], tort_code_offset[],
-    tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[], tort_code_reduce[], tort_code_resize[],
-    tort_code_rnn[], tort_code_store[], tort_code_volume[], tort_code_where[], tort_code_zip[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
@@ -59,13 +59,10 @@ typedef struct tort_firmware_call {
     int32_t number_count;
 } tort_firmware_call;
 
-enum { TORT_FIRMWARE_ARGUMENTS = 32 }; /* of a call: operands */
-
 /* Appends a call to the step's statement, with inputs 0 .. call->inputs - 1 and output 0 as operands. */
 tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call);
-/* The same with these expressions of C as operands. */
-tort_status tort_firmware_print(tort_emit *emit, const tort_firmware_call *call, const char *const *operands,
-                                int32_t count);
+/* The same with these operands, up to a NULL, in place of inputs and output 0. */
+tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands);
 
 /* A step's operands as a call, so that one function fills the struct for run and for emit. `data` of a tensor is the
  * expression of C in emit->inputs or emit->outputs; `scratch` is the emit. */

@@ -13,7 +13,7 @@ static const tort_firmware_function functions[] = {
     {"tinyort_polynomial", (void (*)(void))tinyort_polynomial, tort_code_polynomial},
     {"tinyort_exp", (void (*)(void))tinyort_exp, tort_code_exp},
     {"tinyort_log", (void (*)(void))tinyort_log, tort_code_log},
-#include "kernels/firmware/code/functions.inc"
+#include "kernels/firmware/functions.inc"
 };
 
 enum { COUNT = sizeof functions / sizeof *functions };
@@ -67,16 +67,16 @@ void tort_firmware_run_map(const tort_firmware_map *m, int64_t count, const floa
 tort_status tort_firmware_emit_map(tort_emit *emit, const tort_firmware_map *m, int64_t count, const char *x,
                                    const char *y) {
     const int32_t shape = (int32_t)count;
-    const char *const operands[] = {x, y, m->name};
+    const char *const operands[] = {x, y, m->name, NULL};
     tort_firmware_need(emit, m->name);
     tort_firmware_add_code(emit, m->by ? tort_code_map_by : tort_code_map);
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = m->by ? "tinyort_map_by" : "tinyort_map",
-                                                     .members = "count",
-                                                     .shape = &shape,
-                                                     .numbers = m->numbers,
-                                                     .number_count = m->by ? 2 : 0},
-                               operands, 3);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = m->by ? "tinyort_map_by" : "tinyort_map",
+                                                         .members = "count",
+                                                         .shape = &shape,
+                                                         .numbers = m->numbers,
+                                                         .number_count = m->by ? 2 : 0},
+                                   operands);
 }
 
 /* ---- activations of fused operators ------------------------------------------------------------------------------ */

@@ -109,13 +109,13 @@ static tort_status run_matmul(const tort_call *call) {
 }
 
 static tort_status emit_product(tort_emit *emit, const product *p, const tort_epilogue *epilogue) {
-    const char *operands[5];
+    const char *operands[6] = {NULL};
     for (int32_t i = 0; i < 4; i++)
         operands[i] = i < emit->node->input_count && (i != 2 || p->c) ? emit->inputs[i] : "NULL";
     operands[4] = emit->outputs[0];
     tort_firmware_add_code(emit, tort_code_clamp);
     tort_firmware_add_code(emit, tort_code_gemm);
-    const tort_status status = tort_firmware_print(
+    const tort_status status = tort_firmware_emit_with(
         emit,
         &(tort_firmware_call){.function = "tinyort_gemm",
                               .members = "groups batches m n k a_group a_batch a_row a_column b_group b_batch b_row "
@@ -123,7 +123,7 @@ static tort_status emit_product(tort_emit *emit, const product *p, const tort_ep
                               .shape = &p->shape.groups,
                               .numbers = p->numbers,
                               .number_count = 4},
-        operands, 5);
+        operands);
     return status ? status : tort_firmware_emit_activation(emit, epilogue);
 }
 

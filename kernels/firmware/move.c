@@ -55,16 +55,16 @@ static tort_status run_box(const tort_call *call, tort_type type, void *dst, con
 
 static tort_status emit_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tinyort_move_shape shape;
-    const char *const operands[] = {src, dst};
+    const char *const operands[] = {src, dst, NULL};
     tort_emit *emit = call->scratch;
     if (!shape_of_box(type, box, &shape)) return TORT_OK;
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_add_code(emit, tort_code_move);
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_move",
-                                                     .members = "unit x_first y_first rank dims[8] xs[8] ys[8]",
-                                                     .shape = &shape.unit},
-                               operands, 2);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_move",
+                                                         .members = "unit x_first y_first rank dims[8] xs[8] ys[8]",
+                                                         .shape = &shape.unit},
+                                   operands);
 }
 
 typedef tort_status (*mover)(const tort_call *call, tort_box_mover move);
@@ -136,15 +136,15 @@ static tort_status emit_pad(tort_emit *emit) {
     const tort_pad_params *p = emit->node->params;
     const tinyort_pad_shape shape = pad_of(&step.call);
     const char *const operands[] = {emit->inputs[0], emit->node->input_count > 2 ? emit->inputs[2] : "NULL",
-                                    emit->outputs[0]};
+                                    emit->outputs[0], NULL};
     tort_firmware_add_code(emit, tort_code_pad);
-    status = tort_firmware_print(emit,
-                                 &(tort_firmware_call){.function = "tinyort_pad",
-                                                       .members = "unit mode rank count in[8] out[8] before[8]",
-                                                       .shape = &shape.unit,
-                                                       .numbers = &p->value,
-                                                       .number_count = 1},
-                                 operands, 3);
+    status = tort_firmware_emit_with(emit,
+                                     &(tort_firmware_call){.function = "tinyort_pad",
+                                                           .members = "unit mode rank count in[8] out[8] before[8]",
+                                                           .shape = &shape.unit,
+                                                           .numbers = &p->value,
+                                                           .number_count = 1},
+                                     operands);
     return tort_firmware_close(&step, status);
 }
 
@@ -283,10 +283,10 @@ static tinyort_fill_shape fill_of(const tort_call *call) {
 
 static tort_status print_fill(tort_emit *emit, const tinyort_fill_shape *shape, const char *y) {
     tort_firmware_add_code(emit, tort_code_fill);
-    return tort_firmware_print(
+    return tort_firmware_emit_with(
         emit,
-        &(tort_firmware_call){.function = "tinyort_fill", .members = "unit count low high", .shape = &shape->unit}, &y,
-        1);
+        &(tort_firmware_call){.function = "tinyort_fill", .members = "unit count low high", .shape = &shape->unit},
+        (const char *const[]){y, NULL});
 }
 
 static tort_status run_fill(const tort_call *call) {

@@ -58,12 +58,12 @@ static tort_status run_rows(const tort_call *call) {
 
 static tort_status emit_scale(tort_emit *emit, int32_t operation, const char *with) {
     const tinyort_pair_shape shape = pair_of(emit->node->params, operation);
-    const char *const operands[] = {emit->outputs[0], with, emit->outputs[0]};
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_pair",
-                                                     .members = "operation rank dims[8] as[8] bs[8]",
-                                                     .shape = &shape.operation},
-                               operands, 3);
+    const char *const operands[] = {emit->outputs[0], with, emit->outputs[0], NULL};
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_pair",
+                                                         .members = "operation rank dims[8] as[8] bs[8]",
+                                                         .shape = &shape.operation},
+                                   operands);
 }
 
 static tort_status emit_rows(tort_emit *emit) {
@@ -150,16 +150,16 @@ static tort_status run_lrn(const tort_call *call) {
 static tort_status emit_lrn(tort_emit *emit) {
     float numbers[3];
     const tinyort_lrn_shape shape = lrn_of(emit->node->params, numbers);
-    const char *const operands[] = {emit->inputs[0], emit->outputs[0], "tinyort_pow"};
+    const char *const operands[] = {emit->inputs[0], emit->outputs[0], "tinyort_pow", NULL};
     tort_firmware_need(emit, "tinyort_pow");
     tort_firmware_add_code(emit, tort_code_lrn);
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_lrn",
-                                                     .members = "batch channels inner before after",
-                                                     .shape = &shape.batch,
-                                                     .numbers = numbers,
-                                                     .number_count = 3},
-                               operands, 3);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_lrn",
+                                                         .members = "batch channels inner before after",
+                                                         .shape = &shape.batch,
+                                                         .numbers = numbers,
+                                                         .number_count = 3},
+                                   operands);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -112,18 +112,18 @@ static tort_status emit_mean(tort_emit *emit) {
     for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_firmware_number(node, i, 0, i % 2);
     if (!tort_info_tensor(&node->inputs[X], &x)) return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
     const tinyort_mean_bytes_shape shape = mean_of(&x, node->outputs[0].type, n, &factor);
-    const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0]};
+    const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0], NULL};
     tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip, false);
     emit->code[0] = tort_code_bytes_shape;
     emit->code[1] = tort_code_requantize;
     emit->code[2] = tort_code_mean_bytes;
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_mean_bytes",
-                                                     .members = TORT_FIRMWARE_ROWS "batch pixels x_zero",
-                                                     .shape = &shape.rows.filters,
-                                                     .numbers = &factor,
-                                                     .number_count = 1},
-                               operands, (int32_t)(sizeof operands / sizeof *operands));
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_mean_bytes",
+                                                         .members = TORT_FIRMWARE_ROWS "batch pixels x_zero",
+                                                         .shape = &shape.rows.filters,
+                                                         .numbers = &factor,
+                                                         .number_count = 1},
+                                   operands);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -76,19 +76,19 @@ static tort_status emit_reduce(tort_emit *emit) {
     const float numbers[] = {reductions[variant].initial, divisor_of(variant, emit->node->params)};
     const tort_firmware_map finish = {.name = reductions[variant].finish};
     const char *const operands[] = {emit->inputs[0], emit->outputs[0], reductions[variant].name,
-                                    reductions[variant].join};
+                                    reductions[variant].join, NULL};
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_need(emit, reductions[variant].name);
     tort_firmware_need(emit, reductions[variant].join);
     tort_firmware_add_code(emit, tort_code_reduce);
-    const tort_status status = tort_firmware_print(
+    const tort_status status = tort_firmware_emit_with(
         emit,
         &(tort_firmware_call){.function = "tinyort_reduce",
                               .members = "count kept reduced kept_dims[8] kept_steps[8] dims[8] steps[8]",
                               .shape = &shape.count,
                               .numbers = numbers,
                               .number_count = 2},
-        operands, 4);
+        operands);
     if (status || !finish.name) return status;
     return tort_firmware_emit_map(emit, &finish, shape.count, emit->outputs[0], emit->outputs[0]);
 }

@@ -141,8 +141,8 @@ static void append_table(tort_emit *emit, const char *name, const int32_t *eleme
 static tort_status emit_resize(tort_emit *emit) {
     const tinyort_resize_shape shape = shape_of(emit->node->params);
     const size_t rows = (size_t)shape.out_h * (size_t)shape.taps_h, all = entries_of(&shape);
-    const char *const operands[] = {emit->inputs[0], "rows",           "row_weights",
-                                    "columns",       "column_weights", emit->outputs[0]};
+    const char *const operands[] = {emit->inputs[0],  "rows",           "row_weights", "columns",
+                                    "column_weights", emit->outputs[0], NULL};
     int32_t *elements = malloc(all * sizeof *elements);
     float *weights = malloc(all * sizeof *weights);
     tort_status status = elements && weights ? TORT_OK : tort_out_of_memory(emit->error, all * sizeof *elements);
@@ -153,12 +153,12 @@ static tort_status emit_resize(tort_emit *emit) {
         append_table(emit, "columns", elements + rows, NULL, all - rows);
         append_table(emit, "column_weights", NULL, weights + rows, all - rows);
         tort_firmware_add_code(emit, tort_code_resize);
-        status = tort_firmware_print(emit,
-                                     &(tort_firmware_call){.function = "tinyort_resize",
-                                                           .members = "outer height width inner out_h out_w taps_h "
-                                                                      "taps_w",
-                                                           .shape = &shape.outer},
-                                     operands, 6);
+        status = tort_firmware_emit_with(emit,
+                                         &(tort_firmware_call){.function = "tinyort_resize",
+                                                               .members = "outer height width inner out_h out_w taps_h "
+                                                                          "taps_w",
+                                                               .shape = &shape.outer},
+                                         operands);
         if (!status) append(emit, "\n    }");
     }
     free(elements);

@@ -96,7 +96,7 @@ static tort_status emit_rnn(tort_emit *emit) {
     const tort_rnn_params *p = emit->node->params;
     const tinyort_recurrent_shape shape = shape_of(p);
     const float clip = (float)p->clip;
-    const char *operands[16];
+    const char *operands[20] = {NULL};
     char scratch[64];
     int32_t count = 0;
     while (count <= TORT_RNN_PEEPHOLES) {
@@ -115,13 +115,13 @@ static tort_status emit_rnn(tort_emit *emit) {
         tort_firmware_need(emit, function_of(p, i));
         operands[count++] = function_of(p, i);
     }
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_recurrent",
-                                                     .members = MEMBERS,
-                                                     .shape = &shape.length,
-                                                     .numbers = &clip,
-                                                     .number_count = 1},
-                               operands, count);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_recurrent",
+                                                         .members = MEMBERS,
+                                                         .shape = &shape.length,
+                                                         .numbers = &clip,
+                                                         .number_count = 1},
+                                   operands);
 }
 
 #define ROW(op_)                                                                                                       \

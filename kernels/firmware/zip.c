@@ -94,18 +94,18 @@ static tort_status emit_one(const tort_call *call, const tort_tensor *a, const t
     const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
     const char *name = name_of(call->kernel, a->type, call->params);
     const bool floats = a->type == TORT_FLOAT;
-    const char *const operands[] = {a->data, b->data, call->outputs[0].data, floats ? name : "NULL",
-                                    floats ? "NULL" : name};
+    const char *const operands[] = {
+        a->data, b->data, call->outputs[0].data, floats ? name : "NULL", floats ? "NULL" : name, NULL};
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_add_code(emit, tort_code_load);
     tort_firmware_add_code(emit, tort_code_store);
     tort_firmware_need(emit, name);
     tort_firmware_add_code(emit, tort_code_zip);
-    return tort_firmware_print(emit,
-                               &(tort_firmware_call){.function = "tinyort_zip",
-                                                     .members = "from to rank dims[8] as[8] bs[8]",
-                                                     .shape = &shape.from},
-                               operands, 5);
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_zip",
+                                                         .members = "from to rank dims[8] as[8] bs[8]",
+                                                         .shape = &shape.from},
+                                   operands);
 }
 
 static tort_status run_zip(const tort_call *call) {

@@ -40,6 +40,10 @@ void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
 uint32_t tort_linear_parts(float scale);
 void tort_linear_powers(float scale, int64_t length, uint32_t *powers);
 
+/* The plain loops of QLinearSoftmax and QLinearGlobalAveragePool, which sum integers. */
+tort_status tort_run_linear_softmax(const tort_call *call);
+tort_status tort_run_linear_mean(const tort_call *call);
+
 /* QLinearGlobalAveragePool: the factor of a sum of `count` numbers that gives their mean in steps of the output. */
 static inline float tort_linear_mean(float x_scale, float y_scale, int64_t count) {
     return x_scale / (y_scale * (float)count);

@@ -135,7 +135,7 @@ static void mean_planes(void *arg, int64_t begin, int64_t end) {
 }
 
 /* The sum is one of integers, and rounds once, as QLinearConv does: every kernel gives the same byte. */
-static tort_status run_global(const tort_call *call) {
+tort_status tort_run_linear_mean(const tort_call *call) {
     const qlinear_pool *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
@@ -158,6 +158,6 @@ const tort_op tort_ops_qlinear_pool[] = {
      .variant = POOL_WINDOW, sizeof(qlinear_pool), infer, resolve_pool, run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
      "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, sizeof(qlinear_pool), infer, resolve_pool,
-     run_global},
+     tort_run_linear_mean},
     {0},
 };

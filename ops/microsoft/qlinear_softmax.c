@@ -69,7 +69,7 @@ void tort_linear_powers(float scale, int64_t length, uint32_t *powers) {
     for (int32_t i = 0; i < 256; i++) powers[i] = (uint32_t)rint(whole * exp((i - 255) * (double)scale));
 }
 
-static tort_status run_softmax(const tort_call *call) {
+tort_status tort_run_linear_softmax(const tort_call *call) {
     const tort_softmax_params *p = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
@@ -88,6 +88,6 @@ static tort_status run_softmax(const tort_call *call) {
 const tort_op tort_ops_qlinear_softmax[] = {
     {"com.microsoft", "QLinearSoftmax", 1, 1, "X:T X_scale:float x_zero_point?:T y_scale:float y_zero_point:T", "Y:T",
      "T=uint8|int8", "axis:int=-1 opset:int!", .params_size = sizeof(tort_softmax_params), infer_softmax,
-     resolve_softmax, run_softmax},
+     resolve_softmax, tort_run_linear_softmax},
     {0},
 };

@@ -34,10 +34,10 @@ typedef struct tort_compile_unit {
     uint64_t weight_bytes, arena_bytes;
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
+    tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
-    tort_emit *emit; /* room for a statement; NULL: not allocated yet */
-    bool *direct;    /* by slot: an output that steps write straight into the caller's buffer */
+    bool *direct; /* by slot: an output that steps write straight into the caller's buffer */
     tort_arena arena;
     tort_error *error;
 } tort_compile_unit;

@@ -5,6 +5,7 @@ TESTS += test-firmware
 ## Test `tinyort compile`: strict compilers, bits of --ep firmware, symbols, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD

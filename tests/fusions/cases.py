@@ -350,6 +350,8 @@ def quantized_kin_cases():
             yield between(row, f"{second}c={op}(xd,vd)", f"QuantizeLinear {made}", v, inputs={"x": (2, 3, 6), "v": shape})
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
         yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
+    yield between("qlinear_mean", "c=GlobalAveragePool(xd)", "QLinearGlobalAveragePool", x=(2, 3, 6, 5))
+    yield between("qlinear_softmax", "c=Softmax<axis=1>(xd)", "QLinearSoftmax", {"sy": 1 / 256, "zy": np.uint8(0)})
     functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "Softplus", "Softsign")
     for function in functions:
         yield between("byte_table", f"c={function}(xd)", "ByteTable")

@@ -34,11 +34,12 @@ static void tinyort_requantize_four(const tinyort_bytes_shape *s, int32_t y0, in
 static void tinyort_multiply_column(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w, const int32_t *bias,
                                     const float *factors, int8_t *y) {
     const tinyort_bytes_shape own = *s; /* stores to y cannot change it, so it stays in registers */
+    const int32_t vectors = own.depth / 16;
     int32_t left = own.filters;
     for (; left > 0; left -= 4, bias += 4, factors += 4, y += 4) {
         int32_t y0 = bias[0], y1 = bias[1], y2 = bias[2], y3 = bias[3];
         const int8_t *p = x;
-        for (int32_t k = own.depth; k > 0; k -= 16, w += 64, p += 16) {
+        for (int32_t k = vectors; k > 0; k--, w += 64, p += 16) {
             const tinyort_vector value = tinyort_vector_load(p);
             y0 = tinyort_vector_multiply(y0, value, tinyort_vector_load(w));
             y1 = tinyort_vector_multiply(y1, value, tinyort_vector_load(w + 16));

@@ -13,29 +13,31 @@ static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x,
                                const float *factors, void *room, void *y) {
     const int32_t filters = s->rows.filters, padded = s->padded, pixels = s->out_h * s->out_w;
     const int32_t image = s->window.height * s->window.width * s->window.pixel;
+    const int32_t step = s->window.stride_w * s->window.pixel, apart = s->groups * filters;
+    const int32_t line = s->window.stride_h * s->window.width * s->window.pixel;
     int8_t *columns = (int8_t *)room + (s->widened ? 4 * s->rows.depth : 0);
     for (int32_t n = 0; n < s->batch * s->groups; n++) {
         const int32_t batch = n / s->groups, group = n % s->groups;
         const int8_t *from = (const int8_t *)x + batch * image + group * s->window.channels;
         int8_t *to = (int8_t *)y + (batch * pixels * s->groups + group) * filters;
-        for (int32_t p = 0; p < pixels; p += 2) {
-            const void *ready[2];
-            int8_t *out[2];
-            for (int32_t i = 0; i < 2; i++) {
-                const int32_t at = p + i < pixels ? p + i : p, h = at / s->out_w, v = at % s->out_w;
-                int8_t *column = columns + (s->widened ? 0 : i * s->rows.depth);
-                const int8_t *source = column;
-                if (s->direct)
-                    source =
-                        from + (h * s->window.stride_h * s->window.width + v * s->window.stride_w) * s->window.pixel;
-                else
-                    tinyort_window(&s->window, from, h, v, column);
-                ready[i] = tinyort_column(&s->rows, source, room, i);
-                out[i] = to + at * s->groups * filters;
+        const void *ready[2];
+        int32_t waiting = 0;
+        for (int32_t h = 0; h < s->out_h; h++)
+            for (int32_t v = 0; v < s->out_w; v++) {
+                int8_t *column = columns + (s->widened ? 0 : waiting * s->rows.depth);
+                const int8_t *source = from + h * line + v * step;
+                if (!s->direct) tinyort_window(&s->window, from, h, v, column);
+                ready[waiting] = tinyort_column(&s->rows, s->direct ? source : column, room, waiting);
+                waiting++;
+                if (waiting < 2) continue;
+                tinyort_rows(&s->rows, ready[0], ready[1], w + group * padded * s->rows.depth, bias + group * padded,
+                             factors + group * padded, to, to + apart);
+                to += 2 * apart;
+                waiting = 0;
             }
-            tinyort_rows(&s->rows, ready[0], ready[1], w + group * padded * s->rows.depth, bias + group * padded,
-                         factors + group * padded, out[0], out[1]);
-        }
+        if (waiting)
+            tinyort_rows(&s->rows, ready[0], ready[0], w + group * padded * s->rows.depth, bias + group * padded,
+                         factors + group * padded, to, to);
     }
 }
 

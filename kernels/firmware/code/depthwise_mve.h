@@ -1,9 +1,10 @@
 /* depthwise_mve.h - a convolution over bytes with a filter for each channel, channels last, for a processor with
- * M-profile vectors: eight channels at a time, whose number is a multiple of 8. w is (channels / 8, kernel_h, kernel_w,
- * 8).
+ * M-profile vectors: sixteen channels at a time, then eight. Their number is a multiple of 8; w is (kernel_h, kernel_w,
+ * 16) of each sixteen, then (kernel_h, kernel_w, 8).
  *
- * Products of bytes fit 16 bits; widening them separates even channels from odd ones, so biases and factors have each
- * eight in the order 0, 2, 4, 6, 1, 3, 5, 7. */
+ * Products of bytes fit 16 bits. Multiplying and widening separate lanes by their number, and narrowing puts them back,
+ * so biases and factors have each sixteen in the order 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15, and eight in the order
+ * 0 2 4 6, 1 3 5 7. */
 #ifndef TORT_FIRMWARE_CODE_DEPTHWISE_MVE_H
 #define TORT_FIRMWARE_CODE_DEPTHWISE_MVE_H
 
@@ -11,12 +12,44 @@
 #include "kernels/firmware/code/vector.h"
 
 #if defined(__ARM_FEATURE_MVE) && !defined(TINYORT_WIDE)
+/* Four sums of a lane each as integers of 16 bits in every second lane of two. */
+static int16x8_t tinyort_narrow(int32x4_t low, int32x4_t high, const float *factors, int32_t zero) {
+    const int32x4_t bottom = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(low), vldrwq_f32(factors)));
+    const int32x4_t top = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(high), vldrwq_f32(factors + 4)));
+    return vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), bottom), top), (int16_t)zero);
+}
+
+static void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
+                                      const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
+    int32x4_t y0 = vldrwq_s32(bias), y1 = vldrwq_s32(bias + 4), y2 = vldrwq_s32(bias + 8), y3 = vldrwq_s32(bias + 12);
+    const int32_t width = s->window.kernel_w;
+    for (int32_t kh = s->window.kernel_h; kh > 0; kh--, from += row) {
+        const int8_t *x = from;
+        for (int32_t kw = width; kw > 0; kw--, x += column, w += 16) {
+            int8x16_t value = vldrbq_s8(x);
+            const int8x16_t weight = vldrbq_s8(w);
+            if (tinyort_flips(s->rows.x_flip)) value = veorq_s8(value, vdupq_n_s8(-128));
+            const int16x8_t even = vmullbq_int_s8(value, weight), odd = vmulltq_int_s8(value, weight);
+            y0 = vaddq_s32(y0, vmovlbq_s16(even));
+            y1 = vaddq_s32(y1, vmovltq_s16(even));
+            y2 = vaddq_s32(y2, vmovlbq_s16(odd));
+            y3 = vaddq_s32(y3, vmovltq_s16(odd));
+        }
+    }
+    const int16x8_t even = tinyort_narrow(y0, y1, factors, s->rows.zero);
+    const int16x8_t odd = tinyort_narrow(y2, y3, factors + 8, s->rows.zero);
+    int8x16_t bytes = vqmovntq_s16(vqmovnbq_s16(vdupq_n_s8(0), even), odd);
+    if (tinyort_flips(s->rows.flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
+    vstrbq_s8(y, bytes);
+}
+
 static void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
     int32x4_t even = vldrwq_s32(bias), odd = vldrwq_s32(bias + 4);
+    const int32_t width = s->window.kernel_w;
     for (int32_t kh = s->window.kernel_h; kh > 0; kh--, from += row) {
         const int8_t *x = from;
-        for (int32_t kw = s->window.kernel_w; kw > 0; kw--, x += column, w += 8) {
+        for (int32_t kw = width; kw > 0; kw--, x += column, w += 8) {
             int16x8_t value = vldrbq_s16(x);
             if (tinyort_flips(s->rows.x_flip)) value = vsubq_n_s16(vandq_s16(value, vdupq_n_s16(255)), 128);
             const int16x8_t product = vmulq_s16(value, vldrbq_s16(w));
@@ -24,35 +57,39 @@ static void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8
             odd = vaddq_s32(odd, vmovltq_s16(product));
         }
     }
-    const float32x4_t low = vmulq_f32(vcvtq_f32_s32(even), vldrwq_f32(factors));
-    const float32x4_t high = vmulq_f32(vcvtq_f32_s32(odd), vldrwq_f32(factors + 4));
-    int16x8_t both = vqmovnbq_s32(vdupq_n_s16(0), vcvtnq_s32_f32(low));
-    both = vqaddq_n_s16(vqmovntq_s32(both, vcvtnq_s32_f32(high)), (int16_t)s->rows.zero);
+    int16x8_t both = tinyort_narrow(even, odd, factors, s->rows.zero);
     both = vminq_s16(vmaxq_s16(both, vdupq_n_s16(-128)), vdupq_n_s16(127));
     if (tinyort_flips(s->rows.flip)) both = veorq_s16(both, vdupq_n_s16(0x80));
     vstrbq_s16(y, both);
 }
 #else
-static void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
-                                    const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
-    for (int32_t c = 0; c < 8; c++) {
-        const int32_t at = c / 2 + c % 2 * 4;
+static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
+                                    const int8_t *w, const int32_t *bias, const float *factors, int8_t *y,
+                                    int32_t lanes) {
+    for (int32_t c = 0; c < lanes; c++) {
+        const int32_t at = lanes == 8 ? c / 2 + c % 2 * 4 : c % 2 * 8 + c / 2 % 2 * 4 + c / 4;
         const int8_t *tap = w + c;
         int32_t sum = bias[at];
         for (int32_t kh = 0; kh < s->window.kernel_h; kh++)
-            for (int32_t kw = 0; kw < s->window.kernel_w; kw++, tap += 8)
+            for (int32_t kw = 0; kw < s->window.kernel_w; kw++, tap += lanes)
                 sum += (int8_t)tinyort_flipped(from[kh * row + kw * column + c], s->rows.x_flip) * *tap;
         y[c] = tinyort_requantize(&s->rows, sum, factors[at]);
     }
 }
+#define tinyort_depthwise_sixteen(s, from, row, column, w, bias, factors, y)                                           \
+    tinyort_depthwise_lanes(s, from, row, column, w, bias, factors, y, 16)
+#define tinyort_depthwise_eight(s, from, row, column, w, bias, factors, y)                                             \
+    tinyort_depthwise_lanes(s, from, row, column, w, bias, factors, y, 8)
 #endif /* __ARM_FEATURE_MVE */
 
 /* One output pixel: `from` is the first tap, whose rows are `row` bytes apart and pixels `column`. */
 static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
-    const int32_t taps = s->window.kernel_h * s->window.kernel_w * 8;
-    for (int32_t c = 0; c < s->rows.filters; c += 8, w += taps)
-        tinyort_depthwise_eight(s, from + c, row, column, w, bias + c, factors + c, y + c);
+    const int32_t taps = s->window.kernel_h * s->window.kernel_w, channels = s->rows.filters;
+    int32_t c = 0;
+    for (; c + 16 <= channels; c += 16)
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c);
+    if (c < channels) tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c);
 }
 
 #endif

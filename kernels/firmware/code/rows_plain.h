@@ -26,11 +26,11 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
             z0 += q * u;
             z1 += q * v;
         }
+        z[m] = tinyort_requantize(&own, z0, factors[m]); /* z may be y, which then is right */
         y[m] = tinyort_requantize(&own, y0, factors[m]);
-        z[m] = tinyort_requantize(&own, z0, factors[m]);
         if (m + 1 == own.filters) break;
-        y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
         z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);
+        y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
     }
 }
 

@@ -40,9 +40,15 @@ static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, i
                            int8_t *to) {
     const int32_t first = out_w * s->stride_w - s->left, n = s->channels, all = n * s->kernel_w;
     const int32_t whole = first >= 0 && first + s->kernel_w <= s->width && s->dilation_w == 1 && n == s->pixel;
+    const int32_t above = out_h * s->stride_h - s->top, step = s->dilation_h * s->width * s->pixel;
     const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
+    if (whole && above >= 0 && above + (s->kernel_h - 1) * s->dilation_h < s->height) {
+        const int8_t *line = image + (above * s->width + first) * n;
+        for (int32_t kh = s->kernel_h; kh > 0; kh--, line += step, to += all) tinyort_copy_bytes(to, line, all, flip);
+        return;
+    }
     for (int32_t kh = 0; kh < s->kernel_h; kh++) {
-        const int32_t h = out_h * s->stride_h - s->top + kh * s->dilation_h;
+        const int32_t h = above + kh * s->dilation_h;
         const int8_t *line = image + h * s->width * s->pixel;
         if (h < 0 || h >= s->height) {
             tinyort_fill_bytes(to, fill, all);
