@@ -69,14 +69,7 @@ static tort_status emit_box(const tort_call *call, tort_type type, void *dst, co
 
 typedef tort_status (*mover)(const tort_call *call, tort_box_mover move);
 
-/* Copies input 0, whatever the shapes. */
-static tort_status move_all(const tort_call *call, tort_box_mover move) {
-    tort_box box = {0};
-    tort_box_add(&box, tort_count(&call->inputs[0]), 1, 1);
-    return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
-}
-
-enum { TRANSPOSE, SLICE, CONCAT, SPLIT, EXPAND, TILE, DEPTH_TO_SPACE, SPACE_TO_DEPTH, ALL };
+enum { TRANSPOSE, SLICE, CONCAT, SPLIT, EXPAND, TILE, DEPTH_TO_SPACE, SPACE_TO_DEPTH };
 
 static const mover movers[] = {[TRANSPOSE] = tort_move_transpose,
                                [SLICE] = tort_move_slice,
@@ -85,8 +78,7 @@ static const mover movers[] = {[TRANSPOSE] = tort_move_transpose,
                                [EXPAND] = tort_move_expand,
                                [TILE] = tort_move_tile,
                                [DEPTH_TO_SPACE] = tort_move_depth_to_space,
-                               [SPACE_TO_DEPTH] = tort_move_space_to_depth,
-                               [ALL] = move_all};
+                               [SPACE_TO_DEPTH] = tort_move_space_to_depth};
 
 static tort_verdict claim_move(const tort_target *target, const tort_node_view *node) {
     if (node->kernel->variant == TILE && (node->inputs[0].rank < 0 || node->inputs[0].rank > AXES / 2))
@@ -104,15 +96,6 @@ static tort_status emit_move(tort_emit *emit) {
     tort_firmware_step step;
     const tort_status status = tort_firmware_open(emit, &step);
     return status ? status : tort_firmware_close(&step, movers[emit->node->kernel->variant](&step.call, emit_box));
-}
-
-/* Dropout outside training copies. */
-static tort_verdict claim_dropout(const tort_target *target, const tort_node_view *node) {
-    const tort_dropout_params *p = node->params;
-    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make the mask");
-    if (p->is_training || (p->by_inputs && tort_has_input(node, 2)))
-        return tort_no(TORT_NO_ATTR, "export the model for inference", "is for inference");
-    return tort_firmware_claim_bytes(target, node);
 }
 
 /* ---- Pad --------------------------------------------------------------------------------------------------------- */
@@ -298,6 +281,14 @@ static tinyort_fill_shape fill_of(const tort_call *call) {
                                 (int32_t)(uint32_t)bits, (int32_t)(uint32_t)(bits >> 32)};
 }
 
+static tort_status print_fill(tort_emit *emit, const tinyort_fill_shape *shape, const char *y) {
+    tort_firmware_add_code(emit, tort_code_fill);
+    return tort_firmware_emit_with(
+        emit,
+        &(tort_firmware_call){.function = "tinyort_fill", .members = "unit count low high", .shape = &shape->unit},
+        (const char *const[]){y, NULL});
+}
+
 static tort_status run_fill(const tort_call *call) {
     const tinyort_fill_shape shape = fill_of(call);
     tinyort_fill(&shape, call->outputs[0].data);
@@ -306,12 +297,49 @@ static tort_status run_fill(const tort_call *call) {
 
 static tort_status emit_fill(tort_emit *emit) {
     tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
+    const tort_status status = tort_firmware_open(emit, &step);
     if (status) return status;
     const tinyort_fill_shape shape = fill_of(&step.call);
-    tort_firmware_add_code(emit, tort_code_fill);
-    status =
-        tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_fill", "unit count low high", &shape.unit, 0, NULL, 0});
+    return tort_firmware_close(&step, print_fill(emit, &shape, emit->outputs[0]));
+}
+
+/* ---- Dropout ----------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_dropout(const tort_target *target, const tort_node_view *node) {
+    const tort_dropout_params *p = node->params;
+    const tort_type mask = tort_has_output(node, 1) ? node->outputs[1].type : TORT_BOOL;
+    if (p->is_training || (p->by_inputs && tort_has_input(node, 2)))
+        return tort_no(TORT_NO_ATTR, "export the model for inference", "is for inference");
+    if (mask != TORT_BOOL && mask != TORT_FLOAT)
+        return tort_no(TORT_NO_TYPE, "", "output 1 is %s, firmware makes bool and float", tort_type_name(mask));
+    return tort_firmware_claim_bytes(target, node);
+}
+
+/* Outside training it copies, and the mask is 1. */
+static tort_status drop(const tort_call *call, tort_box_mover move, tinyort_fill_shape *mask) {
+    const tort_tensor *made = tort_call_output(call, 1);
+    const tort_type type = made ? made->type : TORT_BOOL;
+    const int64_t count = tort_count(&call->inputs[0]);
+    tort_box box = {0};
+    tort_box_add(&box, count, 1, 1);
+    *mask = (tinyort_fill_shape){unit_of(type), (int32_t)count, type == TORT_FLOAT ? 0x3f800000 : 1, 0};
+    return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
+}
+
+static tort_status run_dropout(const tort_call *call) {
+    tinyort_fill_shape mask;
+    const tort_status status = drop(call, run_box, &mask);
+    if (tort_call_output(call, 1)) tinyort_fill(&mask, call->outputs[1].data);
+    return status;
+}
+
+static tort_status emit_dropout(tort_emit *emit) {
+    tort_firmware_step step;
+    tinyort_fill_shape mask;
+    tort_status status = tort_firmware_open(emit, &step);
+    if (status) return status;
+    status = drop(&step.call, emit_box, &mask);
+    if (!status && tort_has_output(emit->node, 1)) status = print_fill(emit, &mask, emit->outputs[1]);
     return tort_firmware_close(&step, status);
 }
 
@@ -332,7 +360,7 @@ const tort_kernel tort_firmware_move[] = {
     MOVE("Tile", TILE),
     MOVE("DepthToSpace", DEPTH_TO_SPACE),
     MOVE("SpaceToDepth", SPACE_TO_DEPTH),
-    {"", "Dropout", "move", .claim = claim_dropout, .run = run_move, .emit = emit_move, .variant = ALL, .in_place = 0},
+    {"", "Dropout", "move", .claim = claim_dropout, .run = run_dropout, .emit = emit_dropout},
     {"", "Pad", "pad", .claim = claim_pad, .run = run_pad, .emit = emit_pad},
     {"", "Gather", "gather", .claim = tort_firmware_claim_bytes, .run = run_gather, .emit = emit_gather},
     {"", "Where", "where", .claim = tort_firmware_claim_bytes, .run = run_where, .emit = emit_where},

@@ -253,6 +253,7 @@ def moves(path):
         ("Cast", "b", {"to": TensorProto.INT64}),
         ("ConstantOfShape", "shape", {"value": helper.make_tensor("v", TensorProto.INT64, [1], [-5])}),
         ("Not", "b", {}),
+        ("Dropout", "x", {"outputs": 2}),
     ]
     weights += [constant("picked_pads", [1, 0, 2, 1]), constant("row", [[5, 6, 7, 8]])]
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("d", [1, 8, 2, 4]), whole("i", [3, 4]), whole("b", [3, 4], TensorProto.BOOL)], weights)
