@@ -77,14 +77,22 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     cli_json_number(json, "calls", made->calls);
     cli_json_number(json, "weight_bytes", (int64_t)made->weight_bytes);
     cli_json_number(json, "arena_bytes", (int64_t)made->arena_bytes);
+    cli_json_number(json, "bound_bytes", (int64_t)made->bound_bytes);
+    cli_json_number(json, "separate_bytes", (int64_t)made->separate_bytes);
+    cli_json_number(json, "multiply_adds", (int64_t)made->multiply_adds);
+    if (made->peak) cli_json_text(json, "peak", made->peak);
 }
 
 static void tell(const job *j, const cli_options *options) {
     const tort_compiled *made = &j->compiled;
-    cli_print(stdout, "%d calls, weights %llu bytes, arena %llu bytes\n", (int)made->calls,
-              (unsigned long long)made->weight_bytes, (unsigned long long)made->arena_bytes);
+    cli_print(stdout, "calls          %d, %.0f multiply-adds\n", (int)made->calls, made->multiply_adds);
+    cli_print(stdout, "weights        %llu bytes\n", (unsigned long long)made->weight_bytes);
+    cli_print(stdout, "arena          %llu bytes\n", (unsigned long long)made->arena_bytes);
+    if (made->peak)
+        cli_print(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
+                  (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);
     for (int32_t i = 0; i < made->file_count; i++)
-        cli_print(stdout, "written: %s/%s\n", options->output, made->files[i].name);
+        cli_print(stdout, "%s%s/%s\n", i ? "               " : "written        ", options->output, made->files[i].name);
 }
 
 int cli_compile(cli_options *options) {

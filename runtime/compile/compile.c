@@ -59,10 +59,11 @@ static tort_status print_model(tort_compile_unit *unit, FILE *file) {
         for (int32_t i = 0; i < unit->define_count; i++) fprintf(file, "%s\n", unit->defines[i]);
         for (int32_t i = 0; i < unit->code_count; i++) fprintf(file, "%s\n", unit->code[i]);
         tort_compile_externs(unit, file);
-        fprintf(file, "\n");
+        tort_compile_assertion(unit, file);
         tort_compile_signature(unit, file);
         fprintf(file, " {\n    unsigned char *const values = (unsigned char *)arena;\n    (void)values;\n");
         for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
+        tort_compile_guard(unit, file);
         fprintf(file, "\n%s    return 0;\n}\n", body);
     }
     free(body);
@@ -106,8 +107,14 @@ static tort_status compile_plan(tort_compile_unit *unit, bool main, tort_compile
     if (!status) status = add_file(unit, out, "_weights.c", tort_compile_weights);
     if (!status && main) status = add_file(unit, out, "_main.c", print_program);
     if (!status && main) status = add_file(unit, out, "Makefile", print_makefile);
+    if (!status) status = tort_compile_bounds(unit);
     out->calls = unit->calls;
+    out->multiply_adds = unit->multiply_adds;
     out->arena_bytes = unit->arena_bytes;
+    out->bound_bytes = unit->bound_bytes;
+    out->separate_bytes = unit->separate_bytes;
+    if (!status && unit->peak_step >= 0 && unit->plan->steps[unit->peak_step].node >= 0)
+        out->peak = tort_unit_node(unit->lowered, unit->plan->steps[unit->peak_step].node)->name;
     out->weight_bytes = unit->weight_bytes;
     return status;
 }

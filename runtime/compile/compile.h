@@ -20,6 +20,10 @@ typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
     int32_t file_count, calls; /* calls: statements of the run */
     uint64_t arena_bytes, weight_bytes;
+    /* Lower bounds of the arena, layer by layer: with outputs over their inputs where kernels can, and without. */
+    uint64_t bound_bytes, separate_bytes;
+    const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */
+    double multiply_adds; /* of the operators that are counted */
 } tort_compiled;
 
 /* Fills *out, which tort_compiled_free frees, even after an error. All shapes must be known. TORT_E_PLACEMENT names the

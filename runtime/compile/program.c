@@ -52,13 +52,29 @@ static void print_port(const tort_compile_unit *unit, FILE *file, const char *ki
     fprintf(file, " */\n");
 }
 
+void tort_compile_assertion(const tort_compile_unit *unit, FILE *file) {
+    fprintf(file,
+            "\n/* Fails to compile if the header is of another model, or bytes and floats are not as expected. */\n");
+    fprintf(file, "typedef char %s_arena_is_as_planned[(", unit->name);
+    print_capitals(unit, file);
+    fprintf(file, "_ARENA_BYTES == %llu && sizeof(float) == 4) ? 1 : -1];\n\n", (unsigned long long)unit->arena_bytes);
+}
+
+void tort_compile_guard(const tort_compile_unit *unit, FILE *file) {
+    fprintf(file, "    if ((uintptr_t)arena %% ");
+    print_capitals(unit, file);
+    fprintf(file, "_ARENA_ALIGN) return 1;\n");
+}
+
 void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     const tort_plan *plan = unit->plan;
     fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", unit->name, TORT_VERSION);
-    fprintf(file,
-            " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
-            " * returns 0. `arena` is memory for the values between; sizes of inputs and outputs are in elements. */\n",
-            unit->name);
+    fprintf(
+        file,
+        " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
+        " * returns 0; 1 if the arena's address is not a multiple of ARENA_ALIGN. `arena` is memory for the values\n"
+        " * between; sizes of inputs and outputs are in elements. */\n",
+        unit->name);
     fprintf(file, "#ifndef ");
     print_capitals(unit, file);
     fprintf(file, "_H\n#define ");

@@ -1,5 +1,6 @@
 /* steps.c - prints the steps of a plan as calls, in their order, and refuses steps that firmware has no form for. */
 #include "runtime/compile/unit.h"
+#include "runtime/graph/check.h"
 #include "runtime/lowered/unit_view.h"
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -157,6 +158,8 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
     if (!emit->scratch || !emit->packed) return tort_out_of_memory(unit->error, 0);
     tort_status status = tort_unit_view_open(&view, unit->lowered, &unit->planned->pass, step->node,
                                              unit->planned->params + step->params, unit->error);
+    const double flops = status ? 0 : tort_op_flops(view.node.op, view.node.params);
+    if (flops > 0) unit->multiply_adds += flops / 2;
     if (!status) status = its->kernel->emit(emit);
     if (!status) {
         print_comment(unit, step->node, file);

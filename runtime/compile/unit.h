@@ -31,7 +31,9 @@ typedef struct tort_compile_unit {
     tort_compile_array *arrays; /* weights in the order in which they are first read */
     int32_t *numbers;           /* by constant of the session: its array; -1: none */
     int32_t array_count, array_room;
-    uint64_t weight_bytes, arena_bytes;
+    uint64_t weight_bytes, arena_bytes, bound_bytes, separate_bytes; /* bounds: see bounds.c */
+    double multiply_adds;
+    int32_t peak_step;                    /* the step that sets bound_bytes; -1: none */
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
     tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
@@ -55,13 +57,18 @@ int64_t tort_compile_elements(const tort_slot *slot);
 /* Prints a name from the model, which may hold anything, for a comment of C. */
 void tort_compile_name(FILE *file, const char *name);
 
+/* bounds.c: fills bound_bytes, separate_bytes and peak_step. */
+tort_status tort_compile_bounds(tort_compile_unit *unit);
 /* steps.c: prints the body of the run; finds code and weights. */
 tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file);
 /* weights.c: print declarations of the arrays, and the arrays. */
 void tort_compile_externs(const tort_compile_unit *unit, FILE *file);
 tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file);
-/* program.c: print the signature of the run, the header, a program that runs the model on files, and its Makefile. */
+/* program.c: print the signature of the run, an assertion that the header is of this file, a check of the arena's
+ * address, the header, a program that runs the model on files, and its Makefile. */
 void tort_compile_signature(const tort_compile_unit *unit, FILE *file);
+void tort_compile_assertion(const tort_compile_unit *unit, FILE *file);
+void tort_compile_guard(const tort_compile_unit *unit, FILE *file);
 void tort_compile_header(const tort_compile_unit *unit, FILE *file);
 void tort_compile_program(const tort_compile_unit *unit, FILE *file);
 void tort_compile_makefile(const tort_compile_unit *unit, FILE *file);

@@ -9,11 +9,14 @@ typedef struct tinyort_transpose_bytes_shape {
 } tinyort_transpose_bytes_shape;
 
 static void tinyort_transpose_bytes(const tinyort_transpose_bytes_shape *s, const void *x, void *y) {
+    const int32_t rows = s->rows, columns = s->columns;
     const int8_t *from = (const int8_t *)x;
-    int8_t *to = (int8_t *)y;
-    for (int32_t n = 0; n < s->batch; n++, from += s->rows * s->columns)
-        for (int32_t column = 0; column < s->columns; column++)
-            for (int32_t row = 0; row < s->rows; row++) *to++ = from[row * s->columns + column];
+    int8_t *image = (int8_t *)y;
+    for (int32_t n = 0; n < s->batch; n++, image += rows * columns)
+        for (int32_t row = 0; row < rows; row++) {
+            int8_t *to = image + row;
+            for (int32_t column = columns; column > 0; column--, to += rows) *to = *from++;
+        }
 }
 
 #endif

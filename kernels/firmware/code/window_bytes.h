@@ -11,60 +11,76 @@
 
 /* Copies `count` bytes, by vectors or words. */
 static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, uint32_t flip) {
-    uint32_t word;
     (void)flip;
 #if defined(__ARM_FEATURE_MVE)
+    int8x16_t bytes;
     for (; count >= 16; count -= 16, from += 16, to += 16) {
-        int8x16_t bytes = vldrbq_s8(from);
+        bytes = vldrbq_s8(from);
         if (tinyort_flips(flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
         vstrbq_s8(to, bytes);
     }
-#endif /* __ARM_FEATURE_MVE */
+    if (count > 0) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)count); /* those that there are */
+        bytes = vldrbq_z_s8(from, lanes);
+        if (tinyort_flips(flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
+        vstrbq_p_s8(to, bytes, lanes);
+    }
+#else
+    uint32_t word;
     for (; count >= 4; count -= 4, from += 4, to += 4) {
         memcpy(&word, from, sizeof word);
         word = tinyort_flipped(word, flip);
         memcpy(to, &word, sizeof word);
     }
     for (; count > 0; count--) *to++ = (int8_t)tinyort_flipped((uint32_t)(uint8_t)*from++, flip & 0xff);
+#endif /* __ARM_FEATURE_MVE */
 }
 
 static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
 #if defined(__ARM_FEATURE_MVE)
     for (; count >= 16; count -= 16, to += 16) vstrbq_s8(to, vdupq_n_s8((int8_t)(word & 0xff)));
-#endif /* __ARM_FEATURE_MVE */
+    if (count > 0) vstrbq_p_s8(to, vdupq_n_s8((int8_t)(word & 0xff)), vctp8q((uint32_t)count));
+#else
     for (; count >= 4; count -= 4, to += 4) memcpy(to, &word, sizeof word);
     for (; count > 0; count--) *to++ = (int8_t)(word & 0xff);
+#endif /* __ARM_FEATURE_MVE */
 }
 
 static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h, int32_t out_w,
                            int8_t *to) {
     const int32_t first = out_w * s->stride_w - s->left, n = s->channels, all = n * s->kernel_w;
-    const int32_t whole = first >= 0 && first + s->kernel_w <= s->width && s->dilation_w == 1 && n == s->pixel;
-    const int32_t above = out_h * s->stride_h - s->top, step = s->dilation_h * s->width * s->pixel;
+    const int32_t near = s->dilation_w == 1 && n == s->pixel; /* a row of the window is one piece of memory */
     const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
-    if (whole && above >= 0 && above + (s->kernel_h - 1) * s->dilation_h < s->height) {
-        const int8_t *line = image + (above * s->width + first) * n;
+    int32_t h = out_h * s->stride_h - s->top;
+    if (near && first >= 0 && first + s->kernel_w <= s->width && h >= 0 &&
+        h + (s->kernel_h - 1) * s->dilation_h < s->height) {
+        const int8_t *line = image + (h * s->width + first) * n;
+        const int32_t step = s->dilation_h * s->width * n;
         for (int32_t kh = s->kernel_h; kh > 0; kh--, line += step, to += all) tinyort_copy_bytes(to, line, all, flip);
         return;
     }
-    for (int32_t kh = 0; kh < s->kernel_h; kh++) {
-        const int32_t h = above + kh * s->dilation_h;
+    int32_t before = first < 0 ? -first : 0, behind = first + s->kernel_w - s->width;
+    if (before > s->kernel_w) before = s->kernel_w;
+    if (behind < 0) behind = 0;
+    if (behind > s->kernel_w) behind = s->kernel_w;
+    before *= n;
+    behind *= n;
+    for (int32_t kh = s->kernel_h; kh > 0; kh--, h += s->dilation_h) {
         const int8_t *line = image + h * s->width * s->pixel;
         if (h < 0 || h >= s->height) {
             tinyort_fill_bytes(to, fill, all);
-            to += all;
-        } else if (whole) {
-            tinyort_copy_bytes(to, line + first * n, all, flip);
-            to += all;
+        } else if (near) {
+            if (before) tinyort_fill_bytes(to, fill, before);
+            tinyort_copy_bytes(to + before, line + first * n + before, all - before - behind, flip);
+            if (behind) tinyort_fill_bytes(to + all - behind, fill, behind);
         } else {
-            for (int32_t kw = 0; kw < s->kernel_w; kw++, to += n) {
-                const int32_t w = first + kw * s->dilation_w;
+            for (int32_t kw = 0, w = first; kw < s->kernel_w; kw++, w += s->dilation_w)
                 if (w < 0 || w >= s->width)
-                    tinyort_fill_bytes(to, fill, n);
+                    tinyort_fill_bytes(to + kw * n, fill, n);
                 else
-                    tinyort_copy_bytes(to, line + w * s->pixel, n, flip);
-            }
+                    tinyort_copy_bytes(to + kw * n, line + w * s->pixel, n, flip);
         }
+        to += all;
     }
 }
 

@@ -1,0 +1,59 @@
+/* bounds.c - what any placement of a plan's values needs at least: the largest step, and lower bounds of the arena.
+ *
+ * A step needs all values that are live while it runs. `separate` counts its input and its output apart; `overlapping`
+ * lets the output lie over the input where the kernel may (tort_overlap), which is the bound "C" of a layer by itself:
+ * a run of layers that is streamed row by row could go below it. Scratch is not counted. */
+#include "runtime/compile/unit.h"
+
+/* True if the slot has bytes of its own in the arena, which no caller's buffer replaces. */
+static bool is_counted(const tort_compile_unit *unit, int32_t slot) {
+    const tort_slot *s = &unit->plan->slots[slot];
+    return s->home == TORT_HOME_ARENA && !s->memory && s->within < 0 && s->last_step >= 0 && !unit->direct[slot];
+}
+
+/* Bytes of input 0 and output 0 together, at the distances that the kernel allows. */
+static int64_t joined(const tort_overlap *overlap, int64_t input, int64_t output) {
+    const int64_t up = overlap->below + input > output ? overlap->below + input : output;
+    const int64_t down = overlap->rise + output > input ? overlap->rise + output : input;
+    const int64_t least = up < down ? up : down;
+    return least < input + output ? least : input + output;
+}
+
+/* Bytes that lying over each other saves in this step. */
+static int64_t saved_by(const tort_compile_unit *unit, const tort_step *step) {
+    if (!step->overlaps) return 0;
+    const tort_plan *plan = unit->plan;
+    const int32_t input = tort_plan_owner(plan, plan->operands[step->operands]);
+    const int32_t output = plan->operands[step->operands + step->input_count];
+    if (!is_counted(unit, input) || !is_counted(unit, output)) return 0;
+    const int64_t in = plan->slots[input].bytes, out = plan->slots[output].bytes;
+    return in + out - joined(&step->overlap, in, out);
+}
+
+/* The last step that reads a block: its own slot, or those that lie within it. */
+static int32_t last_of(const tort_plan *plan, int32_t slot) {
+    int32_t last = plan->slots[slot].last_step;
+    for (int32_t i = 0; i < plan->slot_count; i++)
+        if (plan->slots[i].within == slot && plan->slots[i].last_step > last) last = plan->slots[i].last_step;
+    return last;
+}
+
+tort_status tort_compile_bounds(tort_compile_unit *unit) {
+    const tort_plan *plan = unit->plan;
+    int64_t *live = tort_arena_array(&unit->arena, (size_t)plan->step_count + 1, sizeof *live);
+    if (!live) return tort_out_of_memory(unit->error, 0);
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        if (!is_counted(unit, i)) continue;
+        const int32_t last = last_of(plan, i) < plan->step_count ? last_of(plan, i) : plan->step_count - 1;
+        for (int32_t k = plan->slots[i].first_step; k <= last; k++) live[k] += plan->slots[i].bytes;
+    }
+    unit->peak_step = -1;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const int64_t overlapping = live[i] - saved_by(unit, &plan->steps[i]);
+        if (live[i] > (int64_t)unit->separate_bytes) unit->separate_bytes = (uint64_t)live[i];
+        if (unit->peak_step >= 0 && overlapping <= (int64_t)unit->bound_bytes) continue;
+        unit->bound_bytes = (uint64_t)overlapping;
+        unit->peak_step = i;
+    }
+    return TORT_OK;
+}
