@@ -270,18 +270,11 @@ def outputs(folder, expected):
 
 # ---- comparing --------------------------------------------------------------------------------------------------------
 
-LIBRARY_OPERATORS = {"Softmax"}  # kernels that call the target's math library, whose last bits are its own
-TOLERANCE = 1e-6
-
-
-def compare(found, expected, operators):
-    """What was compared, in words; raises Failure where it is not so."""
-    if all(own.tobytes() == other.tobytes() for own, other in zip(found, expected)):
-        return "bits"
-    with np.errstate(invalid="ignore"):
-        distance = max(float(np.abs(own.astype(np.float64) - other).max()) for own, other in zip(found, expected))
-    if not LIBRARY_OPERATORS & operators:
-        raise Failure(f"other bits than --ep firmware: {distance:.3g} from it")
-    if not distance <= TOLERANCE:
-        raise Failure(f"{distance:.3g} from --ep firmware, more than {TOLERANCE:g}")
-    return f"{distance:.1e} <= {TOLERANCE:g} (expf)"
+def compare(found, expected):
+    """Raises Failure unless all outputs have the expected bits; no function of the target's math library is involved that could differ."""
+    for i, (own, other) in enumerate(zip(found, expected, strict=True)):
+        if own.tobytes() == other.tobytes():
+            continue
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(own.astype(np.float64) - other).max()
+        raise Failure(f"output {i} has other bits than --ep firmware: {distance:.3g} from it")
