@@ -486,6 +486,8 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "QLinearSigmoid", "byte_table_vectors", make_qlinear_function, NULL},
     {"com.microsoft", "QLinearLeakyRelu", "byte_table_vectors", make_qlinear_function, NULL},
     {"tinyort", "ByteTable", "byte_table_vectors", make_byte_table, NULL},
+    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", make_qlinear_mean, NULL},
+    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", make_qlinear_softmax, NULL},
     {"", "Cast", "cast_halves", make_cast_half, NULL},
     {"", "CastLike", "cast_halves", make_cast_like_half, NULL},
     {"ai.onnx.ml", "TreeEnsembleRegressor", "trees_packed", make_tree_regressor, NULL},

@@ -168,6 +168,8 @@ void make_qlinear_binary(random_node *n, random_source *r);
 void make_qlinear_channels(random_node *n, random_source *r);
 void make_byte_table(random_node *n, random_source *r);
 void make_qlinear_function(random_node *n, random_source *r);
+void make_qlinear_mean(random_node *n, random_source *r);
+void make_qlinear_softmax(random_node *n, random_source *r);
 void make_quantize(random_node *n, random_source *r);
 void make_dequantize(random_node *n, random_source *r);
 void make_dynamic_quantize(random_node *n, random_source *r);

@@ -274,6 +274,22 @@ static void put_some_last(random_node *n, random_source *r) {
     add_int(n, "channels_last", 1);
 }
 
+void make_qlinear_mean(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 1, 20), draw(r, 1, 9), draw(r, 1, 9)};
+    const tort_type type = byte_type(r);
+    add_integers(n, r, type, 4, dims);
+    for (int32_t i = 0; i < 2; i++) {
+        add_scales(n, r, false, 1);
+        add_integers(n, r, type, 0, dims);
+    }
+    put_some_last(n, r);
+}
+
+void make_qlinear_softmax(random_node *n, random_source *r) {
+    make_qlinear_function(n, r);
+    add_int(n, "opset", 13);
+}
+
 void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
     make_qlinear_conv(n, r);
     put_some_last(n, r);
