@@ -35,7 +35,7 @@ extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast
     tort_code_gru[], tort_code_load[], tort_code_log[], tort_code_log_softmax[], tort_code_lp_norm[], tort_code_lrn[],
     tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[], tort_code_normalize[], tort_code_offset[],
     tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[], tort_code_reduce[], tort_code_resize[],
-    tort_code_rnn[], tort_code_store[], tort_code_volume[], tort_code_where[], tort_code_zip[];
+    tort_code_rnn[], tort_code_store[], tort_code_topk[], tort_code_volume[], tort_code_where[], tort_code_zip[];
 extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depthwise_dsp[], tort_code_depthwise_plain[],
     tort_code_dense_bytes[], tort_code_dense_dsp[], tort_code_dense_mve[], tort_code_dense_plain[],
     tort_code_dequantize[], tort_code_matmul_bytes[], tort_code_max_pool_bytes[], tort_code_mean_bytes[],

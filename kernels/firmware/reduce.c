@@ -1,10 +1,12 @@
-/* reduce.c - reductions over axes, ArgMax and ArgMin, Einsum of two operands; all of floats. */
+/* reduce.c - reductions over axes, ArgMax and ArgMin, TopK, Einsum of two operands; all of floats. */
 #include "ops/reduce.h"
 #include "kernels/firmware/code/arg_reduce.h"
 #include "kernels/firmware/code/einsum.h"
 #include "kernels/firmware/code/reduce.h"
+#include "kernels/firmware/code/topk.h"
 #include "kernels/firmware/firmware.h"
 #include "ops/einsum.h"
+#include "ops/topk.h"
 
 #include <math.h>
 
@@ -112,6 +114,28 @@ static tort_status emit_arg(tort_emit *emit) {
                                                           &shape.outer, 1, NULL, 0});
 }
 
+/* ---- TopK -------------------------------------------------------------------------------------------------------- */
+
+static tinyort_topk_shape topk_of(const tort_topk_params *p) {
+    return (tinyort_topk_shape){(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner, (int32_t)p->k, !p->largest};
+}
+
+static tort_status run_topk(const tort_call *call) {
+    const tinyort_topk_shape shape = topk_of(call->params);
+    const tort_tensor *values = tort_call_output(call, 0), *indices = tort_call_output(call, 1);
+    tinyort_topk(&shape, call->inputs[0].data, values ? values->data : NULL, indices ? indices->data : NULL);
+    return TORT_OK;
+}
+
+static tort_status emit_topk(tort_emit *emit) {
+    const tinyort_topk_shape shape = topk_of(emit->node->params);
+    const char *indices = emit->node->output_count > 1 ? emit->outputs[1] : "NULL";
+    const char *operands[] = {emit->inputs[0], emit->outputs[0], indices, NULL};
+    tort_firmware_add_code(emit, tort_code_topk);
+    return tort_firmware_emit_with(
+        emit, &(tort_firmware_call){"tinyort_topk", "outer length inner k least", &shape.outer, 0, NULL, 0}, operands);
+}
+
 /* ---- Einsum ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_einsum(const tort_target *target, const tort_node_view *node) {
@@ -185,6 +209,7 @@ const tort_kernel tort_firmware_reduce[] = {
     REDUCE("ReduceSumSquare", SUM_SQUARE),
     {"", "ArgMax", "arg_reduce", .claim = claim_reduce, .run = run_arg, .emit = emit_arg, .variant = 0},
     {"", "ArgMin", "arg_reduce", .claim = claim_reduce, .run = run_arg, .emit = emit_arg, .variant = 1},
+    {"", "TopK", "topk", .claim = claim_reduce, .run = run_topk, .emit = emit_topk},
     {"", "Einsum", "einsum", .claim = claim_einsum, .run = run_einsum, .emit = emit_einsum},
     {.op = NULL},
 };

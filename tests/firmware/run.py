@@ -284,10 +284,11 @@ def reductions(path):
     ops = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"]
     steps = [(op, f"x,{axes}" if axes else "x", {"keepdims": keep}) for i, op in enumerate(ops) for axes, keep in ((("end", 1), ("middle", 0), ("apart", 1), ("", 0))[i % 4],)]
     steps += [("ReduceMean", "x,apart", {}), ("ArgMax", "x", {"axis": 2, "select_last_index": 1}), ("ArgMin", "x", {"axis": -1, "keepdims": 0})]
+    steps += [("TopK", "x,three", {"axis": 1, "outputs": 2}), ("TopK", "x,three", {"axis": -1, "largest": 0, "outputs": 2})]
     steps += [("Einsum", "x,q", {"equation": "bhid,bhjd->bhij"}), ("Einsum", "x,q", {"equation": "bhid,bhjd->hb"})]
     steps += [("LayerNormalization", "x,scale5,bias5", {}), ("LayerNormalization", "x,scale4", {"axis": 1}), ("InstanceNormalization", "x,c3,d3", {}), ("BatchNormalization", "x,c3,d3,d3,v3", {})]
     steps += [("GroupNormalization", "g,c6,c6", {"num_groups": 3}), ("LpNormalization", "x", {"axis": 1}), ("LpNormalization", "x", {"p": 1}), ("LRN", "g", {"size": 3})]
-    weights = [constant("end", [3]), constant("middle", [1, 2]), constant("apart", [0, 2]), weight(rng, "scale5", 5), weight(rng, "bias5", 5), weight(rng, "scale4", 4, 1), weight(rng, "c3", 3), weight(rng, "d3", 3)]
+    weights = [constant("end", [3]), constant("three", [3]), constant("middle", [1, 2]), constant("apart", [0, 2]), weight(rng, "scale5", 5), weight(rng, "bias5", 5), weight(rng, "scale4", 4, 1), weight(rng, "c3", 3), weight(rng, "d3", 3)]
     weights += [weight(rng, "c6", 6), constant("v3", [0.5, 1.5, 2.5], np.float32)]
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("q", [2, 3, 6, 5]), floats("g", [2, 6, 7])], weights, opset=21)
 
