@@ -38,12 +38,13 @@ static void print_top(const tort_compile_unit *unit, FILE *file) {
             "/* %s.c - a model compiled by tinyort %s: plain C99 that needs the math library and memcpy alone.\n *\n",
             unit->name, TORT_VERSION);
     fprintf(file,
-            " * Compile it with -std=c99 and -ffp-contract=off: then it gives the same bits as tinyort's provider\n"
-            " * firmware. */\n");
-    fprintf(
-        file,
-        "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n#define TINYORT_COMPILED\n",
-        unit->name);
+            " * Its results have the bits of tinyort's provider firmware, whatever the compiler and its options but\n"
+            " * -ffast-math and the like. */\n");
+    fprintf(file, "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n", unit->name);
+    fputs("/* A product and the sum after it stay two operations: as one, they would round once. */\n"
+          "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
+          "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n#define TINYORT_COMPILED\n",
+          file);
 }
 
 /* The body is printed first, as it tells which functions and weights the file needs. */

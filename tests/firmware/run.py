@@ -20,7 +20,9 @@ import boards  # noqa: E402
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror"]
 NEEDED = {"memcpy", "memset", "memmove", "sqrtf", "floorf", "ceilf", "fmaf", "fmodf", "floor", "_GLOBAL_OFFSET_TABLE_"}  # all that a compiled model may call
-BUILDS = [("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2"), ("gcc", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
+FUSES = Path("/proc/cpuinfo").exists() and " fma " in Path("/proc/cpuinfo").read_text()  # x86-64 with a fused multiply-add
+CONTRACTING = ("gcc", "-O3", "-std=gnu99", "-mfma") if FUSES else ("gcc", "-O0")  # GNU C makes one operation of a * b + c, where it may
+BUILDS = [("gcc", "-O2"), CONTRACTING, ("clang", "-O2"), ("gcc", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
 TARGETS = ("generic", "cortex-m4")  # whose loops differ in all that boards with other instructions differ in
 BOARDS = ("cortex-m4", "riscv32", "cortex-a53")
 
