@@ -86,7 +86,7 @@ typedef struct cli_options {
     int32_t range_count;
     cli_image_options image;
     const char *save, *save_plan;
-    const char *output, *name, *processor; /* of compile; NULL: not given */
+    const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */
     bool main;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */

@@ -134,6 +134,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                               .planned = planned,
                               .plan = &planned->plan,
                               .name = options->name,
+                              .layout = options->layout,
                               .error = error};
     tort_arena_init(&unit.arena, &session->account.inner);
     const tort_status status = compile_plan(&unit, options->main, out);

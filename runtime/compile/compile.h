@@ -5,8 +5,9 @@
 #include "runtime/tinyort.h"
 
 typedef struct tort_compile_options {
-    const char *name; /* prefix of files and functions: a name of C */
-    bool main;        /* also a program that runs it on files, and its Makefile */
+    const char *name;   /* prefix of files and functions: a name of C */
+    const char *layout; /* inputs that are converted to this layout are given in it: "nhwc"; NULL: all are plain */
+    bool main;          /* also a program that runs it on files, and its Makefile */
 } tort_compile_options;
 
 typedef struct tort_compiled_file {

@@ -42,6 +42,13 @@ static void print_define(const tort_compile_unit *unit, FILE *file, const char *
     fprintf(file, " %llu", value);
 }
 
+/* True if the caller gives this input in the layout of the options. */
+static bool is_given(const tort_compile_unit *unit, int32_t input) {
+    bool given = false;
+    for (int32_t i = 0; i < unit->plan->slot_count; i++) given = given || unit->given[i] == input + 1;
+    return given;
+}
+
 static void print_port(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number, int32_t value,
                        const tort_slot *slot) {
     print_define(unit, file, kind, number, (unsigned long long)tort_compile_elements(slot));
@@ -49,6 +56,7 @@ static void print_port(const tort_compile_unit *unit, FILE *file, const char *ki
     tort_compile_name(file, unit->lowered->graph.values[value].name);
     fprintf(file, ": %s", tort_type_name(slot->type));
     for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : " ", (long long)slot->dims[i]);
+    if (*kind == 'I' && is_given(unit, number)) fprintf(file, ", in layout %s", unit->layout);
     fprintf(file, " */\n");
 }
 

@@ -201,6 +201,7 @@ static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FI
     const char *why = refusal_of(unit, step);
     if (why) return refuse(unit, step, why);
     if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(unit, step)) return TORT_OK;
+    if (step->kind == TORT_STEP_CONVERT && unit->given[unit->plan->operands[step->operands + 1]]) return TORT_OK;
     const char *const *texts = operands_of(unit, step);
     if (!texts) return refuse(unit, step, "an operand has a type that C99 has not, or is not in host memory");
     if (step->kind == TORT_STEP_KERNEL) return emit_kernel(unit, step, texts, file);

@@ -39,7 +39,9 @@ typedef struct tort_compile_unit {
     tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
-    bool *direct; /* by slot: an output that steps write straight into the caller's buffer */
+    const char *layout; /* of the options */
+    int32_t *given;     /* by slot: 1 + the input that the caller gives in the slot's layout; 0: none */
+    bool *direct;       /* by slot: an output that steps write straight into the caller's buffer */
     tort_arena arena;
     tort_error *error;
 } tort_compile_unit;

@@ -211,6 +211,15 @@ def check_target(tally, tinyort, model, names, target, folder, values, plain):
         firmware.check_board(tally, boards.TARGETS[board], out, model.stem, folder / board, values, expected)
 
 
+def check_layout(tally, tinyort, model, folder, values, expected):
+    """Inputs with the channels last, as --layout nhwc takes them, give the same outputs."""
+    out, raw = folder / "nhwc", folder / "nhwc.raw"
+    done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--layout", "nhwc")
+    tally.check(done.returncode == 0, f"compile {model.name} with --layout nhwc: {done.stderr[:600]}")
+    raw.write_bytes(values[0][1].transpose(0, 2, 3, 1).tobytes())
+    firmware.check_build(tally, out, model.stem, BUILDS[0], [raw], expected)
+
+
 def main():
     tally, tinyort = firmware.Tally(), Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
@@ -226,6 +235,8 @@ def main():
                 plain = run_chain(tally, tinyort, model, "cpu:isa=plain", folder)
                 fast = run_chain(tally, tinyort, model, "cpu", folder)
                 tally.check(all(a.tobytes() == b.tobytes() for a, b in zip(plain, fast, strict=True)), f"{model.name}: cpu differs from its plain loops")
+                if make is growing:
+                    check_layout(tally, tinyort, model, folder, values, plain)
                 for target in TARGETS:
                     check_target(tally, tinyort, model, names, target, folder, values, plain)
     print(f"firmware, bytes: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
