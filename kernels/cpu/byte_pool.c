@@ -155,6 +155,7 @@ static tort_status run(const tort_call *call) {
 
 const tort_kernel tort_cpu_byte_pool[] = {
     {"", "MaxPool", "max_pool_bytes", .claim = claim, .size = size, .run = run},
-    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .run = tort_run_linear_mean},
+    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = tort_cpu_claim_any,
+     .run = tort_run_linear_mean},
     {.op = NULL},
 };

@@ -54,6 +54,6 @@ const tort_kernel tort_cpu_byte_table[] = {
     ROW("tinyort", "ByteTable", claim_table, run_table),
     ROW("com.microsoft", "QLinearSigmoid", tort_cpu_claim_any, run_sigmoid),
     ROW("com.microsoft", "QLinearLeakyRelu", tort_cpu_claim_any, run_leaky_relu),
-    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .run = tort_run_linear_softmax},
+    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .claim = tort_cpu_claim_any, .run = tort_run_linear_softmax},
     {.op = NULL},
 };
