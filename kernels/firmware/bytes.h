@@ -31,7 +31,7 @@ void tort_firmware_bytes_matmul(const tinyort_matmul_bytes_shape *shape, const v
 
 extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_fused, tort_firmware_bytes_dsp,
     tort_firmware_bytes_mve;
-/* That of a target; providers' kernels get it as their device, too. */
+/* The form for a target. Kernels get it as their device, too. */
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target);
 
 /* 0x80 for uint8, whose bytes less 128 are those of int8; else 0. */

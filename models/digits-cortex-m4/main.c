@@ -29,7 +29,7 @@ static void print_picture(void) {
     }
 }
 
-static int most_probable(void) {
+static int digit_of_max(void) {
     int best = 0;
     for (int i = 1; i < DIGITS_OUT0_SIZE; i++)
         if (probabilities[i] > probabilities[best]) best = i;
@@ -39,7 +39,7 @@ static int most_probable(void) {
 int main(void) {
     for (int i = 0; i < DIGITS_IN0_SIZE; i++) image[i] = (float)picture[i / SIDE][i % SIDE] / DARKEST;
     if (digits_run(image, probabilities, arena)) return 1;
-    const int digit = most_probable();
+    const int digit = digit_of_max();
     const int percent = (int)(99.9f * probabilities[digit]); /* two digits: at most 99 */
     const char said[] = {(char)('0' + digit), '\0'};
     const char sure[] = {(char)('0' + percent / 10 % 10), (char)('0' + percent % 10), '\0'};

@@ -31,23 +31,34 @@ static int64_t saved_by(const tort_compile_unit *unit, const tort_step *step) {
     return in + out - joined(&step->overlap, in, out);
 }
 
-/* The last step that reads a block: its own slot, or those that lie within it. */
-static int32_t last_of(const tort_plan *plan, int32_t slot) {
-    int32_t last = plan->slots[slot].last_step;
+/* Adds the bytes of a block to each step of its life, as differences: to the first, and back after the last. */
+static void add_life(int64_t *changes, const tort_plan *plan, const tort_slot *slot, int32_t last) {
+    changes[slot->first_step] += slot->bytes;
+    changes[last < plan->step_count ? last + 1 : plan->step_count] -= slot->bytes;
+}
+
+/* Fills the bytes that are live at each step. A block lives as long as the slots that lie within it. */
+static tort_status find_live(tort_compile_unit *unit, int64_t *live) {
+    const tort_plan *plan = unit->plan;
+    int32_t *last = tort_arena_array(&unit->arena, (size_t)plan->slot_count + 1, sizeof *last);
+    if (!last) return tort_out_of_memory(unit->error, 0);
+    for (int32_t i = 0; i < plan->slot_count; i++) last[i] = plan->slots[i].last_step;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const int32_t whole = plan->slots[i].within;
+        if (whole >= 0 && plan->slots[i].last_step > last[whole]) last[whole] = plan->slots[i].last_step;
+    }
     for (int32_t i = 0; i < plan->slot_count; i++)
-        if (plan->slots[i].within == slot && plan->slots[i].last_step > last) last = plan->slots[i].last_step;
-    return last;
+        if (is_counted(unit, i)) add_life(live, plan, &plan->slots[i], last[i]);
+    for (int32_t i = 1; i < plan->step_count; i++) live[i] += live[i - 1];
+    return TORT_OK;
 }
 
 tort_status tort_compile_bounds(tort_compile_unit *unit) {
     const tort_plan *plan = unit->plan;
     int64_t *live = tort_arena_array(&unit->arena, (size_t)plan->step_count + 1, sizeof *live);
     if (!live) return tort_out_of_memory(unit->error, 0);
-    for (int32_t i = 0; i < plan->slot_count; i++) {
-        if (!is_counted(unit, i)) continue;
-        const int32_t last = last_of(plan, i) < plan->step_count ? last_of(plan, i) : plan->step_count - 1;
-        for (int32_t k = plan->slots[i].first_step; k <= last; k++) live[k] += plan->slots[i].bytes;
-    }
+    const tort_status status = find_live(unit, live);
+    if (status) return status;
     unit->peak_step = -1;
     for (int32_t i = 0; i < plan->step_count; i++) {
         const int64_t overlapping = live[i] - saved_by(unit, &plan->steps[i]);

@@ -160,7 +160,8 @@ static int compare_obstacles(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* What a placed block is to `block`: all of its bytes, unless one of the two may overlap the other. */
+/* Offsets that a placed block forbids to `block`: all that meet its bytes, unless one of the two may overlap the other.
+ */
 static obstacle obstacle_of(const planner *p, const tort_block *block, const tort_block *other) {
     const int64_t at = (int64_t)other->offset;
     if (block->over == other - p->blocks + 1) return (obstacle){at - block->below, at + block->rise};

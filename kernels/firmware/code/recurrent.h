@@ -14,7 +14,7 @@ typedef struct tinyort_recurrent_shape {
     int32_t length, batch, input, hidden, gates, directions, reverse, batch_first, input_forget, linear_before_reset;
 } tinyort_recurrent_shape;
 
-/* What a cell works on, of one direction. */
+/* Operands of a cell in one direction. */
 typedef struct tinyort_cell {
     const float *r, *r_bias, *peepholes;
     float *input, *state, *h, *c;
