@@ -4,7 +4,7 @@
 #ifndef TORT_KERNELS_FIRMWARE_BYTES_H
 #define TORT_KERNELS_FIRMWARE_BYTES_H
 
-#include "kernels/firmware/code/bytes_shape.h"
+#include "kernels/firmware/code/conv_bytes_shape.h"
 #include "kernels/firmware/floats.h"
 #include "ops/extent.h"
 
@@ -14,7 +14,7 @@ typedef struct tort_firmware_bytes {
     int32_t unit;  /* their weights take turns after so many; 0: one filter follows the other */
     int32_t depth; /* the length of a column is a multiple of it */
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
-    const char *conv_code[8], *depthwise_code[8], *dense_code[8];
+    const char *conv_code[10], *depthwise_code[10], *dense_code[10];
     bool interleaved;  /* of a depthwise convolution: biases and factors as depthwise_mve.h has them */
     int32_t depthwise; /* channels at a time: their number is a multiple of it; 1: any, taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,

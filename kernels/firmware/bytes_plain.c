@@ -11,11 +11,13 @@
 
 #define FORM(floats_)                                                                                                  \
     {                                                                                                                  \
-        .tile = 2, .unit = 0, .depth = 1, .widens = false,                                                             \
-        .conv_code = {tort_code_bytes_shape,  tort_code_vector,     tort_code_requantize,                              \
-                      tort_code_window_bytes, tort_code_rows_plain, tort_code_conv_bytes},                             \
-        .depthwise_code = {tort_code_bytes_shape,  tort_code_vector,          tort_code_requantize,                    \
-                           tort_code_window_bytes, tort_code_depthwise_plain, tort_code_depthwise},                    \
+        .tile = 2, .unit = 0, .depth = 1,                                                                              \
+        .widens = false, .conv_code = {tort_code_bytes_shape, tort_code_sliding,    tort_code_conv_bytes_shape,        \
+                                       tort_code_vector,      tort_code_requantize, tort_code_window_bytes,            \
+                                       tort_code_rows_plain,  tort_code_conv_bytes},                                   \
+        .depthwise_code = {tort_code_bytes_shape,     tort_code_sliding,    tort_code_conv_bytes_shape,                \
+                           tort_code_vector,          tort_code_requantize, tort_code_window_bytes,                    \
+                           tort_code_depthwise_plain, tort_code_depthwise},                                            \
         .dense_code = {tort_code_bytes_shape, tort_code_vector, tort_code_requantize, tort_code_dense_plain,           \
                        tort_code_dense_bytes},                                                                         \
         .depthwise = 1, .conv = tinyort_conv_bytes, .run_depthwise = tinyort_depthwise, .dense = tinyort_dense_bytes,  \

@@ -10,31 +10,15 @@ static tort_verdict claim_conv(const tort_target *target, const tort_node_view *
     return verdict.code == TORT_YES ? tort_firmware_claim_window(&p->window) : verdict;
 }
 
-#define MEMBERS                                                                                                        \
-    "batch channels height width filters groups out_h out_w kernel_h kernel_w stride_h stride_w dilation_h "           \
-    "dilation_w top left"
+#define MEMBERS TORT_FIRMWARE_WINDOW("window.") "batch channels filters groups"
 
 static tinyort_conv_shape shape_of(const tort_conv_params *p, float *bounds) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
     tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
-    return (tinyort_conv_shape){
-        .batch = (int32_t)p->batch,
-        .channels = (int32_t)p->channels,
-        .height = w.input[0],
-        .width = w.input[1],
-        .filters = (int32_t)p->filters,
-        .groups = (int32_t)p->group,
-        .out_h = w.output[0],
-        .out_w = w.output[1],
-        .kernel_h = w.kernel[0],
-        .kernel_w = w.kernel[1],
-        .stride_h = w.stride[0],
-        .stride_w = w.stride[1],
-        .dilation_h = w.dilation[0],
-        .dilation_w = w.dilation[1],
-        .top = w.begin[0],
-        .left = w.begin[1],
-    };
+    return (tinyort_conv_shape){.window = tort_firmware_window_of(&p->window),
+                                .batch = (int32_t)p->batch,
+                                .channels = (int32_t)p->channels,
+                                .filters = (int32_t)p->filters,
+                                .groups = (int32_t)p->group};
 }
 
 static tort_status run_conv(const tort_call *call) {
@@ -53,9 +37,10 @@ static tort_status emit_conv(tort_emit *emit) {
     const tort_conv_params *p = emit->node->params;
     const tinyort_conv_shape shape = shape_of(p, bounds);
     tort_firmware_add_code(emit, tort_code_clamp);
+    tort_firmware_add_code(emit, tort_code_sliding);
     tort_firmware_add_code(emit, tort_code_conv);
     const tort_status status =
-        tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_conv", MEMBERS, &shape.batch, 4, bounds, 2});
+        tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_conv", MEMBERS, &shape.window.height, 4, bounds, 2});
     return status ? status : tort_firmware_emit_activation(emit, &p->epilogue);
 }
 
@@ -64,9 +49,7 @@ static tort_status emit_conv(tort_emit *emit) {
 static tinyort_conv_transpose_shape transpose_of(const tort_conv_params *p) {
     float bounds[2];
     const tinyort_conv_shape s = shape_of(p, bounds);
-    return (tinyort_conv_transpose_shape){s.batch,      s.channels,   s.height,   s.width,    s.filters,  s.groups,
-                                          s.out_h,      s.out_w,      s.kernel_h, s.kernel_w, s.stride_h, s.stride_w,
-                                          s.dilation_h, s.dilation_w, s.top,      s.left};
+    return (tinyort_conv_transpose_shape){s.window, s.batch, s.channels, s.filters, s.groups};
 }
 
 static tort_status run_transpose(const tort_call *call) {
@@ -79,8 +62,10 @@ static tort_status run_transpose(const tort_call *call) {
 
 static tort_status emit_transpose(tort_emit *emit) {
     const tinyort_conv_transpose_shape shape = transpose_of(emit->node->params);
+    tort_firmware_add_code(emit, tort_code_sliding);
     tort_firmware_add_code(emit, tort_code_conv_transpose);
-    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_conv_transpose", MEMBERS, &shape.batch, 3, NULL, 0});
+    return tort_firmware_emit(
+        emit, &(tort_firmware_call){"tinyort_conv_transpose", MEMBERS, &shape.window.height, 3, NULL, 0});
 }
 
 #define ROW(domain_, op_, in_place_)                                                                                   \

@@ -117,20 +117,10 @@ static tort_status prepare(tort_prepare *prepare) {
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static tinyort_window_shape window_of(const tort_conv_params *p, int64_t channels, int32_t zero, int32_t flip) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
     return (tinyort_window_shape){
-        .height = w.input[0],
-        .width = w.input[1],
+        .at = tort_firmware_window_of(&p->window),
         .channels = (int32_t)channels,
         .pixel = (int32_t)p->channels,
-        .kernel_h = w.kernel[0],
-        .kernel_w = w.kernel[1],
-        .stride_h = w.stride[0],
-        .stride_w = w.stride[1],
-        .dilation_h = w.dilation[0],
-        .dilation_w = w.dilation[1],
-        .top = w.begin[0],
-        .left = w.begin[1],
         .fill = tort_firmware_word((uint8_t)(zero ^ flip)),
         .flip = tort_firmware_word((uint8_t)flip),
     };
@@ -138,51 +128,46 @@ static tinyort_window_shape window_of(const tort_conv_params *p, int64_t channel
 
 static tinyort_conv_bytes_shape product_of(const tort_firmware_bytes *form, const tort_firmware_filters *f,
                                            const tort_conv_params *p, tort_type x, tort_type y, const void *packed) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
     const int32_t zero = ((const tort_firmware_packed *)packed)->x_zero;
     tinyort_conv_bytes_shape s = {
         .rows = tort_firmware_rows(form, f, x, y, packed),
         .window = window_of(p, p->channels / p->group, zero, form->widens ? 0 : tort_firmware_flip(x)),
         .batch = (int32_t)p->batch,
         .groups = (int32_t)p->group,
-        .out_h = w.output[0],
-        .out_w = w.output[1],
         .widened = form->widens,
         .padded = (int32_t)f->padded};
-    const bool inside = w.begin[0] == 0 && w.begin[1] == 0 && (w.output[0] - 1) * w.stride[0] < w.input[0] &&
-                        (w.output[1] - 1) * w.stride[1] < w.input[1];
-    s.direct = inside && w.kernel[0] == 1 && w.kernel[1] == 1 && f->depth == f->length && !s.window.flip;
+    const bool inside =
+        w.top == 0 && w.left == 0 && (w.out_h - 1) * w.stride_h < w.height && (w.out_w - 1) * w.stride_w < w.width;
+    s.direct = inside && w.kernel_h == 1 && w.kernel_w == 1 && f->depth == f->length && !s.window.flip;
     return s;
 }
 
 static tinyort_depthwise_shape depthwise_of(const tort_firmware_bytes *form, const tort_firmware_filters *f,
                                             const tort_conv_params *p, tort_type x, tort_type y, const void *packed) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
     return (tinyort_depthwise_shape){.rows = tort_firmware_rows(form, f, x, y, packed),
                                      .window =
                                          window_of(p, p->channels, ((const tort_firmware_packed *)packed)->x_zero, 0),
-                                     .batch = (int32_t)p->batch,
-                                     .out_h = w.output[0],
-                                     .out_w = w.output[1]};
+                                     .batch = (int32_t)p->batch};
 }
 
 /* ---- overlap of output and input --------------------------------------------------------------------------------- */
 
+/* The elements along an axis that a window sees from `at` on: *first to *last; none: *first is larger. */
+static void clip(int64_t at, int32_t kernel, int32_t dilation, int32_t size, int64_t *first, int64_t *last) {
+    const int64_t end = at + (int64_t)(kernel - 1) * dilation;
+    *first = at > 0 ? at : 0;
+    *last = end < size ? end : size - 1;
+}
+
 /* The bytes of the image that the window of an output pixel sees: from *low to *high; none: *low is INT64_MAX. */
-static void find_window(const tort_conv_params *p, int64_t pixel, int64_t *low, int64_t *high) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
-    int64_t first[2], last[2];
-    for (int32_t i = 0; i < 2; i++) {
-        const int64_t at = (i ? pixel % w.output[1] : pixel / w.output[1]) * w.stride[i] - w.begin[i];
-        const int64_t end = at + (int64_t)(w.kernel[i] - 1) * w.dilation[i];
-        first[i] = at > 0 ? at : 0;
-        last[i] = end < w.input[i] ? end : w.input[i] - 1;
-    }
-    *low = INT64_MAX;
-    *high = 0;
-    if (first[0] > last[0] || first[1] > last[1]) return;
-    *low = (first[0] * w.input[1] + first[1]) * p->channels;
-    *high = (last[0] * w.input[1] + last[1] + 1) * p->channels;
+static void find_window(const tinyort_sliding *w, int64_t channels, int64_t pixel, int64_t *low, int64_t *high) {
+    int64_t top, bottom, left, right;
+    clip(pixel / w->out_w * w->stride_h - w->top, w->kernel_h, w->dilation_h, w->height, &top, &bottom);
+    clip(pixel % w->out_w * w->stride_w - w->left, w->kernel_w, w->dilation_w, w->width, &left, &right);
+    const bool sees = top <= bottom && left <= right;
+    *low = sees ? (top * w->width + left) * channels : INT64_MAX;
+    *high = sees ? (bottom * w->width + right + 1) * channels : 0;
 }
 
 /* Walks over the outputs in the order in which the loop makes them, `together` at a time, from the end of that order:
@@ -191,10 +176,10 @@ static void find_window(const tort_conv_params *p, int64_t pixel, int64_t *low, 
 static tort_overlap overlap(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
     const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
     const bool depthwise = node->kernel->variant == DEPTHWISE;
     const bool in_place = depthwise || (tort_sliding_positions(&p->window) == 1 && !form->widens);
-    const int64_t pixels = (int64_t)w.output[0] * w.output[1], together = depthwise ? 1 : 2, size = p->filters;
+    const int64_t pixels = (int64_t)w.out_h * w.out_w, together = depthwise ? 1 : 2, size = p->filters;
     tort_overlap found = {.may = p->batch == 1 && (depthwise || p->group == 1) && pixels > 0, .below = 0, .rise = 1};
     int64_t low, high, lowest = INT64_MAX, highest = 0;
     const int64_t units = (pixels + together - 1) / together;
@@ -203,9 +188,9 @@ static tort_overlap overlap(const tort_target *target, const tort_node_view *nod
         const int64_t down = pixels - end; /* the first pixel of the same unit downwards */
         int64_t own_low = lowest, own_high = highest;
         for (int64_t i = begin; i < end; i++) {
-            find_window(p, i, &low, &high);
+            find_window(&w, p->channels, i, &low, &high);
             own_low = low < own_low ? low : own_low;
-            find_window(p, pixels - 1 - i, &low, &high);
+            find_window(&w, p->channels, pixels - 1 - i, &low, &high);
             own_high = high > own_high ? high : own_high;
         }
         const int64_t unread_low = in_place ? own_low : lowest, unread_high = in_place ? own_high : highest;
@@ -250,9 +235,7 @@ static tort_status run(const tort_call *call) {
     return TORT_OK;
 }
 
-#define WINDOW                                                                                                         \
-    "window.height window.width window.channels window.pixel window.kernel_h window.kernel_w window.stride_h "         \
-    "window.stride_w window.dilation_h window.dilation_w window.top window.left window.fill window.flip batch "
+#define WINDOW TORT_FIRMWARE_WINDOW("window.at.") "window.channels window.pixel window.fill window.flip batch "
 
 static tort_status emit(tort_emit *emit) {
     const tort_node_view *node = emit->node;
@@ -264,10 +247,10 @@ static tort_status emit(tort_emit *emit) {
     tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
     const tort_firmware_call calls[] = {
         {.function = "tinyort_conv_bytes",
-         .members = TORT_FIRMWARE_ROWS WINDOW "groups out_h out_w direct widened padded downwards",
+         .members = TORT_FIRMWARE_ROWS WINDOW "groups direct widened padded downwards",
          .shape = &whole.rows.filters},
         {.function = "tinyort_depthwise",
-         .members = TORT_FIRMWARE_ROWS WINDOW "out_h out_w downwards",
+         .members = TORT_FIRMWARE_ROWS WINDOW "downwards",
          .shape = &narrow.rows.filters},
     };
     narrow.downwards = whole.downwards = emit->downwards;

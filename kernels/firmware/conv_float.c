@@ -24,51 +24,28 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static tinyort_conv_tiles_shape tiles_of(const tort_conv_params *p) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
-    tinyort_conv_tiles_shape s = {
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
+    return (tinyort_conv_tiles_shape){
+        .window = w,
         .batch = (int32_t)p->batch,
         .groups = (int32_t)p->group,
         .channels = (int32_t)(p->channels / p->group),
         .filters = (int32_t)(p->filters / p->group),
-        .height = w.input[0],
-        .width = w.input[1],
-        .out_h = w.output[0],
-        .out_w = w.output[1],
-        .kernel_h = w.kernel[0],
-        .kernel_w = w.kernel[1],
-        .stride_h = w.stride[0],
-        .stride_w = w.stride[1],
-        .dilation_h = w.dilation[0],
-        .dilation_w = w.dilation[1],
-        .top = w.begin[0],
-        .left = w.begin[1],
+        .direct = tort_sliding_positions(&p->window) == 1 && w.stride_h == 1 && w.stride_w == 1 && w.top == 0 &&
+                  w.left == 0 && w.out_h == w.height && w.out_w == w.width && w.out_h * w.out_w >= 4,
     };
-    s.direct = tort_sliding_positions(&p->window) == 1 && s.stride_h == 1 && s.stride_w == 1 && s.top == 0 &&
-               s.left == 0 && s.out_h == s.height && s.out_w == s.width && s.out_h * s.out_w >= 4;
-    return s;
 }
 
 static tinyort_depthwise_float_shape depthwise_of(const tort_conv_params *p) {
-    const tinyort_conv_tiles_shape s = tiles_of(p);
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
     return (tinyort_depthwise_float_shape){
-        .batch = s.batch,
-        .channels = s.groups,
-        .filters = s.filters,
-        .height = s.height,
-        .width = s.width,
-        .out_h = s.out_h,
-        .out_w = s.out_w,
-        .kernel_h = s.kernel_h,
-        .kernel_w = s.kernel_w,
-        .stride_h = s.stride_h,
-        .stride_w = s.stride_w,
-        .dilation_h = s.dilation_h,
-        .dilation_w = s.dilation_w,
-        .top = s.top,
-        .left = s.left,
-        .rows = (s.out_h - 1) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1,
-        .pitch = ((s.out_w + 3) / 4 * 4 - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1,
-        .dense = s.kernel_w == 3 && s.stride_w == 1 && s.dilation_w == 1,
+        .window = w,
+        .batch = (int32_t)p->batch,
+        .channels = (int32_t)p->group,
+        .filters = (int32_t)(p->filters / p->group),
+        .rows = (w.out_h - 1) * w.stride_h + (w.kernel_h - 1) * w.dilation_h + 1,
+        .pitch = ((w.out_w + 3) / 4 * 4 - 1) * w.stride_w + (w.kernel_w - 1) * w.dilation_w + 1,
+        .dense = w.kernel_w == 3 && w.stride_w == 1 && w.dilation_w == 1,
     };
 }
 
@@ -131,16 +108,14 @@ static tort_status run(const tort_call *call) {
     return TORT_OK;
 }
 
-#define WINDOW " height width out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w top left "
-
 static tort_status emit_depthwise(tort_emit *emit, tort_firmware_call *call, const char *bias) {
     const tinyort_depthwise_float_shape shape = depthwise_of(emit->node->params);
     const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
     const char *operands[] = {emit->inputs[0], emit->inputs[1], bias, emit->scratch, emit->outputs[0], NULL};
     memcpy(emit->code, form->depthwise_code, sizeof form->depthwise_code);
     call->function = "tinyort_depthwise_float";
-    call->members = "batch channels filters" WINDOW "rows pitch dense";
-    call->shape = &shape.batch;
+    call->members = TORT_FIRMWARE_WINDOW("window.") "batch channels filters rows pitch dense";
+    call->shape = &shape.window.height;
     return tort_firmware_emit_with(emit, call, operands);
 }
 
@@ -152,8 +127,8 @@ static tort_status emit_tiles(tort_emit *emit, tort_firmware_call *call, const c
     const char *operands[] = {emit->inputs[0], NULL, bias, z, emit->scratch, emit->outputs[0], NULL};
     memcpy(emit->code, form->conv_code, sizeof form->conv_code);
     call->function = "tinyort_conv_tiles";
-    call->members = "batch groups channels filters" WINDOW "direct";
-    call->shape = &shape.batch;
+    call->members = TORT_FIRMWARE_WINDOW("window.") "batch groups channels filters direct";
+    call->shape = &shape.window.height;
     return tort_firmware_emit_packed(emit, call, operands, shape.groups, shape.filters, depth_of(node->params));
 }
 

@@ -36,13 +36,13 @@ extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast
     tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[], tort_code_normalize[], tort_code_offset[],
     tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[], tort_code_reduce[], tort_code_resize[],
     tort_code_rnn[], tort_code_store[], tort_code_topk[], tort_code_volume[], tort_code_where[], tort_code_zip[];
-extern const char tort_code_conv_bytes[], tort_code_depthwise[], tort_code_depthwise_dsp[], tort_code_depthwise_plain[],
-    tort_code_dense_bytes[], tort_code_dense_dsp[], tort_code_dense_mve[], tort_code_dense_plain[],
-    tort_code_dequantize[], tort_code_matmul_bytes[], tort_code_max_pool_bytes[], tort_code_mean_bytes[],
-    tort_code_pair_bytes[], tort_code_quantize[], tort_code_softmax_bytes[], tort_code_table_bytes[],
-    tort_code_vector[], tort_code_column_mve[], tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[],
-    tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[], tort_code_rows_plain[],
-    tort_code_transpose_bytes[], tort_code_window_bytes[];
+extern const char tort_code_sliding[], tort_code_conv_bytes_shape[], tort_code_conv_bytes[], tort_code_depthwise[],
+    tort_code_depthwise_dsp[], tort_code_depthwise_plain[], tort_code_dense_bytes[], tort_code_dense_dsp[],
+    tort_code_dense_mve[], tort_code_dense_plain[], tort_code_dequantize[], tort_code_matmul_bytes[],
+    tort_code_max_pool_bytes[], tort_code_mean_bytes[], tort_code_pair_bytes[], tort_code_quantize[],
+    tort_code_softmax_bytes[], tort_code_table_bytes[], tort_code_vector[], tort_code_column_mve[],
+    tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[],
+    tort_code_rows_mve[], tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
 
 extern const char tort_code_conv_tiles[], tort_code_dense_float[], tort_code_depthwise_float[],
     tort_code_floats_shape[], tort_code_four[], tort_code_fused[], tort_code_separate[];

@@ -7,7 +7,7 @@
 #include "kernels/firmware/code/depthwise_float.h"
 #include "kernels/firmware/code/gemm.h"
 
-#define BEFORE tort_code_clamp, tort_code_floats_shape, tort_code_four, STEP
+#define BEFORE tort_code_clamp, tort_code_sliding, tort_code_floats_shape, tort_code_four, STEP
 
 const tort_firmware_floats FORM = {
     .conv_code = {BEFORE, tort_code_conv_tiles},

@@ -17,18 +17,28 @@ tort_verdict tort_firmware_claim_window(const tort_sliding *sliding) {
     return tort_yes();
 }
 
-tort_firmware_window tort_firmware_window_of(const tort_sliding *sliding) {
-    tort_firmware_window window = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
-    for (int32_t i = 0; i < sliding->axes; i++) {
-        const int32_t to = i + 2 - sliding->axes;
-        window.input[to] = (int32_t)sliding->input[i];
-        window.output[to] = (int32_t)sliding->output[i];
-        window.kernel[to] = (int32_t)sliding->kernel[i];
-        window.stride[to] = (int32_t)sliding->strides[i];
-        window.dilation[to] = (int32_t)sliding->dilations[i];
-        window.begin[to] = (int32_t)sliding->begin[i];
-        window.end[to] = (int32_t)sliding->end[i];
-    }
+tinyort_sliding tort_firmware_window_of(const tort_sliding *sliding) {
+    const int32_t w = sliding->axes - 1, h = 0;
+    tinyort_sliding window = {.width = (int32_t)sliding->input[w],
+                              .out_w = (int32_t)sliding->output[w],
+                              .kernel_w = (int32_t)sliding->kernel[w],
+                              .stride_w = (int32_t)sliding->strides[w],
+                              .dilation_w = (int32_t)sliding->dilations[w],
+                              .left = (int32_t)sliding->begin[w],
+                              .right = (int32_t)sliding->end[w],
+                              .height = 1,
+                              .out_h = 1,
+                              .kernel_h = 1,
+                              .stride_h = 1,
+                              .dilation_h = 1};
+    if (w == h) return window;
+    window.height = (int32_t)sliding->input[h];
+    window.out_h = (int32_t)sliding->output[h];
+    window.kernel_h = (int32_t)sliding->kernel[h];
+    window.stride_h = (int32_t)sliding->strides[h];
+    window.dilation_h = (int32_t)sliding->dilations[h];
+    window.top = (int32_t)sliding->begin[h];
+    window.bottom = (int32_t)sliding->end[h];
     return window;
 }
 
@@ -43,8 +53,7 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
     return verdict.code == TORT_YES && !p->global ? tort_firmware_claim_window(&p->window) : verdict;
 }
 
-#define MEMBERS                                                                                                        \
-    "planes height width out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w top left bottom right"
+#define MEMBERS TORT_FIRMWARE_WINDOW("window.") "planes"
 
 static tinyort_average_pool_shape shape_of(const tort_pool_params *p) {
     tort_sliding sliding = p->window;
@@ -53,33 +62,14 @@ static tinyort_average_pool_shape shape_of(const tort_pool_params *p) {
         sliding.strides[i] = sliding.dilations[i] = 1;
         sliding.begin[i] = sliding.end[i] = 0;
     }
-    const tort_firmware_window w = tort_firmware_window_of(&sliding);
-    return (tinyort_average_pool_shape){
-        .planes = (int32_t)(p->batch * p->channels),
-        .height = w.input[0],
-        .width = w.input[1],
-        .out_h = w.output[0],
-        .out_w = w.output[1],
-        .kernel_h = w.kernel[0],
-        .kernel_w = w.kernel[1],
-        .stride_h = w.stride[0],
-        .stride_w = w.stride[1],
-        .dilation_h = w.dilation[0],
-        .dilation_w = w.dilation[1],
-        .top = w.begin[0],
-        .left = w.begin[1],
-        .bottom = w.end[0],
-        .right = w.end[1],
-        .count_padding = p->count_include_pad,
-    };
+    return (tinyort_average_pool_shape){.window = tort_firmware_window_of(&sliding),
+                                        .planes = (int32_t)(p->batch * p->channels),
+                                        .count_padding = p->count_include_pad};
 }
 
-/* The struct of an average without its last member. */
 static tinyort_max_pool_shape max_shape_of(const tort_pool_params *p) {
     const tinyort_average_pool_shape s = shape_of(p);
-    return (tinyort_max_pool_shape){s.planes,     s.height,   s.width,    s.out_h,    s.out_w,
-                                    s.kernel_h,   s.kernel_w, s.stride_h, s.stride_w, s.dilation_h,
-                                    s.dilation_w, s.top,      s.left,     s.bottom,   s.right};
+    return (tinyort_max_pool_shape){s.window, s.planes};
 }
 
 static tort_status run_max_pool(const tort_call *call) {
@@ -96,15 +86,18 @@ static tort_status run_average_pool(const tort_call *call) {
 
 static tort_status emit_max_pool(tort_emit *emit) {
     const tinyort_max_pool_shape shape = max_shape_of(emit->node->params);
-    emit->code[0] = tort_code_max_pool;
-    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_max_pool", MEMBERS, &shape.planes, 1, NULL, 0});
+    emit->code[0] = tort_code_sliding;
+    emit->code[1] = tort_code_max_pool;
+    return tort_firmware_emit(emit,
+                              &(tort_firmware_call){"tinyort_max_pool", MEMBERS, &shape.window.height, 1, NULL, 0});
 }
 
 static tort_status emit_average_pool(tort_emit *emit) {
     const tinyort_average_pool_shape shape = shape_of(emit->node->params);
-    emit->code[0] = tort_code_average_pool;
-    return tort_firmware_emit(
-        emit, &(tort_firmware_call){"tinyort_average_pool", MEMBERS " count_padding", &shape.planes, 1, NULL, 0});
+    emit->code[0] = tort_code_sliding;
+    emit->code[1] = tort_code_average_pool;
+    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_average_pool", MEMBERS " count_padding",
+                                                          &shape.window.height, 1, NULL, 0});
 }
 
 #define ROW(op_, kind)                                                                                                 \

@@ -20,22 +20,10 @@ static tort_verdict claim_max(const tort_target *target, const tort_node_view *n
 }
 
 static tinyort_max_pool_bytes_shape max_of(const tort_pool_params *p, tort_type type) {
-    const tort_firmware_window w = tort_firmware_window_of(&p->window);
-    return (tinyort_max_pool_bytes_shape){.batch = (int32_t)p->batch,
+    return (tinyort_max_pool_bytes_shape){.window = tort_firmware_window_of(&p->window),
+                                          .batch = (int32_t)p->batch,
                                           .channels = (int32_t)p->channels,
-                                          .flip = tort_firmware_flip(type),
-                                          .height = w.input[0],
-                                          .width = w.input[1],
-                                          .out_h = w.output[0],
-                                          .out_w = w.output[1],
-                                          .kernel_h = w.kernel[0],
-                                          .kernel_w = w.kernel[1],
-                                          .stride_h = w.stride[0],
-                                          .stride_w = w.stride[1],
-                                          .dilation_h = w.dilation[0],
-                                          .dilation_w = w.dilation[1],
-                                          .top = w.begin[0],
-                                          .left = w.begin[1]};
+                                          .flip = tort_firmware_flip(type)};
 }
 
 static tort_status run_max(const tort_call *call) {
@@ -46,14 +34,13 @@ static tort_status run_max(const tort_call *call) {
 
 static tort_status emit_max(tort_emit *emit) {
     const tinyort_max_pool_bytes_shape shape = max_of(emit->node->params, emit->node->inputs[0].type);
-    emit->code[0] = tort_code_max_pool_bytes;
-    return tort_firmware_emit(
-        emit,
-        &(tort_firmware_call){.function = "tinyort_max_pool_bytes",
-                              .members = "batch channels flip height width out_h out_w kernel_h kernel_w stride_h "
-                                         "stride_w dilation_h dilation_w top left",
-                              .shape = &shape.batch,
-                              .inputs = 1});
+    emit->code[0] = tort_code_sliding;
+    emit->code[1] = tort_code_max_pool_bytes;
+    return tort_firmware_emit(emit,
+                              &(tort_firmware_call){.function = "tinyort_max_pool_bytes",
+                                                    .members = TORT_FIRMWARE_WINDOW("window.") "batch channels flip",
+                                                    .shape = &shape.window.height,
+                                                    .inputs = 1});
 }
 
 /* ---- mean -------------------------------------------------------------------------------------------------------- */

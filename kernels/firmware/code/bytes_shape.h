@@ -29,25 +29,6 @@ typedef struct tinyort_mean_bytes_shape {
     int32_t batch, pixels, x_zero;
 } tinyort_mean_bytes_shape;
 
-/* `channels` are those of a group, `pixel` those of all: the distance of pixels. fill and flip are bytes repeated in a
- * word. */
-typedef struct tinyort_window_shape {
-    int32_t height, width, channels, pixel, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left;
-    int32_t fill, flip;
-} tinyort_window_shape;
-
-typedef struct tinyort_conv_bytes_shape {
-    tinyort_bytes_shape rows;
-    tinyort_window_shape window;
-    int32_t batch, groups, out_h, out_w, direct, widened, padded, downwards;
-} tinyort_conv_bytes_shape;
-
-typedef struct tinyort_depthwise_shape {
-    tinyort_bytes_shape rows;
-    tinyort_window_shape window;
-    int32_t batch, out_h, out_w, downwards;
-} tinyort_depthwise_shape;
-
 typedef struct tinyort_matmul_bytes_shape {
     tinyort_bytes_shape rows; /* filters is n, depth is k */
     int32_t batches, m, a_batch, b_batch, a_row, a_column, b_row, b_column, a_zero, b_zero, b_flip;

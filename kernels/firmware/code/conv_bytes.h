@@ -11,12 +11,13 @@
 
 static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x, const int8_t *w, const int32_t *bias,
                                const float *factors, void *room, void *y) {
-    const int32_t filters = s->rows.filters, apart = s->groups * filters, pixels = s->out_h * s->out_w;
-    const int32_t image = s->window.height * s->window.width * s->window.pixel;
-    const int32_t step = s->window.stride_w * s->window.pixel;
-    const int32_t line = s->window.stride_h * s->window.width * s->window.pixel;
-    const int32_t way = s->downwards ? -1 : 1, first_h = s->downwards ? s->out_h - 1 : 0,
-                  first_v = s->downwards ? s->out_w - 1 : 0;
+    const int32_t filters = s->rows.filters, apart = s->groups * filters,
+                  pixels = s->window.at.out_h * s->window.at.out_w;
+    const int32_t image = s->window.at.height * s->window.at.width * s->window.pixel;
+    const int32_t step = s->window.at.stride_w * s->window.pixel;
+    const int32_t line = s->window.at.stride_h * s->window.at.width * s->window.pixel;
+    const int32_t way = s->downwards ? -1 : 1, first_h = s->downwards ? s->window.at.out_h - 1 : 0,
+                  first_v = s->downwards ? s->window.at.out_w - 1 : 0;
     int8_t *columns = (int8_t *)room + (s->widened ? 4 * s->rows.depth : 0);
     for (int32_t n = 0; n < s->batch * s->groups; n++) {
         const int32_t batch = n / s->groups, group = n % s->groups, first = group * s->padded;
@@ -25,9 +26,9 @@ static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x,
             (int8_t *)y + (batch * pixels * s->groups + group) * filters + (s->downwards ? pixels - 1 : 0) * apart;
         const void *ready[2];
         int32_t waiting = 0, h = first_h;
-        for (int32_t i = 0; i < s->out_h; i++, h += way) {
+        for (int32_t i = 0; i < s->window.at.out_h; i++, h += way) {
             int32_t v = first_v;
-            for (int32_t k = 0; k < s->out_w; k++, v += way) {
+            for (int32_t k = 0; k < s->window.at.out_w; k++, v += way) {
                 int8_t *column = columns + (s->widened ? 0 : waiting * s->rows.depth);
                 if (!s->direct) tinyort_window(&s->window, from, h, v, column);
                 ready[waiting] =

@@ -12,16 +12,17 @@
 
 /* The pixels of y from p on; the last one takes the place of those that are beyond it. */
 static void tinyort_gather(const tinyort_conv_tiles_shape *s, const float *x, int32_t p, float *room) {
-    const int32_t last = s->out_h * s->out_w - 1, plane = s->height * s->width;
+    const int32_t last = s->window.out_h * s->window.out_w - 1, plane = s->window.height * s->window.width;
     for (int32_t i = 0; i < 4; i++) {
         const int32_t at = p + i < last ? p + i : last;
-        const int32_t row = at / s->out_w * s->stride_h - s->top, column = at % s->out_w * s->stride_w - s->left;
+        const int32_t row = at / s->window.out_w * s->window.stride_h - s->window.top,
+                      column = at % s->window.out_w * s->window.stride_w - s->window.left;
         float *to = room + i;
         for (int32_t c = 0; c < s->channels; c++)
-            for (int32_t kh = 0; kh < s->kernel_h; kh++) {
-                const int32_t h = row + kh * s->dilation_h, line = c * plane + h * s->width;
-                const uint32_t width = h >= 0 && h < s->height ? (uint32_t)s->width : 0;
-                for (int32_t kw = 0, v = column; kw < s->kernel_w; kw++, v += s->dilation_w, to += 4)
+            for (int32_t kh = 0; kh < s->window.kernel_h; kh++) {
+                const int32_t h = row + kh * s->window.dilation_h, line = c * plane + h * s->window.width;
+                const uint32_t width = h >= 0 && h < s->window.height ? (uint32_t)s->window.width : 0;
+                for (int32_t kw = 0, v = column; kw < s->window.kernel_w; kw++, v += s->window.dilation_w, to += 4)
                     *to = (uint32_t)v < width ? x[line + v] : 0.0f;
             }
     }
@@ -45,8 +46,9 @@ static void tinyort_tile(const float *x, int32_t step, const float *w, int32_t d
 
 static void tinyort_conv_tiles(const tinyort_conv_tiles_shape *s, const float *x, const float *w, const float *bias,
                                const float *z, void *room, float *y, float low, float high) {
-    const int32_t depth = s->channels * s->kernel_h * s->kernel_w, plane = s->height * s->width;
-    const int32_t pixels = s->out_h * s->out_w, fours = (s->filters + 3) / 4;
+    const int32_t depth = s->channels * s->window.kernel_h * s->window.kernel_w,
+                  plane = s->window.height * s->window.width;
+    const int32_t pixels = s->window.out_h * s->window.out_w, fours = (s->filters + 3) / 4;
     float sums[16];
     for (int32_t n = 0; n < s->batch * s->groups; n++, x += s->channels * plane) {
         const int32_t group = n % s->groups;

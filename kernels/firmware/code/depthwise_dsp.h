@@ -5,13 +5,14 @@
 #define TORT_FIRMWARE_CODE_DEPTHWISE_DSP_H
 
 #include "kernels/firmware/code/lanes.h"
+#include "kernels/firmware/code/conv_bytes_shape.h"
 #include "kernels/firmware/code/requantize.h"
 
 /* One output pixel: `from` is the first tap, whose rows are `row` bytes apart and pixels `column`. */
 static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
     const tinyort_bytes_shape own = s->rows; /* stores to y cannot change it, so it stays in registers */
-    const int32_t height = s->window.kernel_h, width = s->window.kernel_w;
+    const int32_t height = s->window.at.kernel_h, width = s->window.at.kernel_w;
     const int8_t *end = from + own.filters;
     const uint32_t flip = (uint32_t)own.x_flip;
     (void)flip;

@@ -8,6 +8,7 @@
 #ifndef TORT_FIRMWARE_CODE_DEPTHWISE_MVE_H
 #define TORT_FIRMWARE_CODE_DEPTHWISE_MVE_H
 
+#include "kernels/firmware/code/conv_bytes_shape.h"
 #include "kernels/firmware/code/requantize.h"
 #include "kernels/firmware/code/vector.h"
 
@@ -22,8 +23,8 @@ static int16x8_t tinyort_narrow(int32x4_t low, int32x4_t high, const float *fact
 static void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                       const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
     int32x4_t y0 = vldrwq_s32(bias), y1 = vldrwq_s32(bias + 4), y2 = vldrwq_s32(bias + 8), y3 = vldrwq_s32(bias + 12);
-    const int32_t width = s->window.kernel_w;
-    for (int32_t kh = s->window.kernel_h; kh > 0; kh--, from += row) {
+    const int32_t width = s->window.at.kernel_w;
+    for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--, from += row) {
         const int8_t *x = from;
         for (int32_t kw = width; kw > 0; kw--, x += column, w += 16) {
             int8x16_t value = vldrbq_s8(x);
@@ -46,8 +47,8 @@ static void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, const in
 static void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
     int32x4_t even = vldrwq_s32(bias), odd = vldrwq_s32(bias + 4);
-    const int32_t width = s->window.kernel_w;
-    for (int32_t kh = s->window.kernel_h; kh > 0; kh--, from += row) {
+    const int32_t width = s->window.at.kernel_w;
+    for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--, from += row) {
         const int8_t *x = from;
         for (int32_t kw = width; kw > 0; kw--, x += column, w += 8) {
             int16x8_t value = vldrbq_s16(x);
@@ -70,8 +71,8 @@ static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8
         const int32_t at = lanes == 8 ? c / 2 + c % 2 * 4 : c % 2 * 8 + c / 2 % 2 * 4 + c / 4;
         const int8_t *tap = w + c;
         int32_t sum = bias[at];
-        for (int32_t kh = 0; kh < s->window.kernel_h; kh++)
-            for (int32_t kw = 0; kw < s->window.kernel_w; kw++, tap += lanes)
+        for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++)
+            for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++, tap += lanes)
                 sum += (int8_t)tinyort_flipped(from[kh * row + kw * column + c], s->rows.x_flip) * *tap;
         y[c] = tinyort_requantize(&s->rows, sum, factors[at]);
     }
@@ -85,7 +86,7 @@ static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8
 /* One output pixel: `from` is the first tap, whose rows are `row` bytes apart and pixels `column`. */
 static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
-    const int32_t taps = s->window.kernel_h * s->window.kernel_w, channels = s->rows.filters;
+    const int32_t taps = s->window.at.kernel_h * s->window.at.kernel_w, channels = s->rows.filters;
     int32_t c = 0;
     for (; c + 16 <= channels; c += 16)
         tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c);

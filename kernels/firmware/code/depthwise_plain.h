@@ -3,6 +3,7 @@
 #ifndef TORT_FIRMWARE_CODE_DEPTHWISE_PLAIN_H
 #define TORT_FIRMWARE_CODE_DEPTHWISE_PLAIN_H
 
+#include "kernels/firmware/code/conv_bytes_shape.h"
 #include "kernels/firmware/code/requantize.h"
 
 static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
@@ -11,9 +12,9 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
     for (int32_t c = 0; c < channels; c++) {
         int32_t sum = bias[c];
         const int8_t *taps = w + c, *line = from + c;
-        for (int32_t kh = 0; kh < s->window.kernel_h; kh++, line += row) {
+        for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++, line += row) {
             const int8_t *x = line;
-            for (int32_t kw = 0; kw < s->window.kernel_w; kw++, x += column, taps += channels)
+            for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++, x += column, taps += channels)
                 sum += (int8_t)tinyort_flipped(*x, s->rows.x_flip) * *taps;
         }
         y[c] = tinyort_requantize(&s->rows, sum, factors[c]);

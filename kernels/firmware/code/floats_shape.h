@@ -2,19 +2,19 @@
 #ifndef TORT_FIRMWARE_CODE_FLOATS_SHAPE_H
 #define TORT_FIRMWARE_CODE_FLOATS_SHAPE_H
 
-#include <stdint.h>
+#include "kernels/firmware/code/sliding.h"
 
 /* channels and filters are those of a group; direct: a window is one pixel, neighbours stay neighbours, and there are
  * four. */
 typedef struct tinyort_conv_tiles_shape {
-    int32_t batch, groups, channels, filters, height, width, out_h, out_w;
-    int32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left, direct;
+    tinyort_sliding window;
+    int32_t batch, groups, channels, filters, direct;
 } tinyort_conv_tiles_shape;
 
 /* filters: those of a channel; rows, pitch: the size of a padded plane; dense: rows of three taps, strides of 1. */
 typedef struct tinyort_depthwise_float_shape {
-    int32_t batch, channels, filters, height, width, out_h, out_w;
-    int32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left, rows, pitch, dense;
+    tinyort_sliding window;
+    int32_t batch, channels, filters, rows, pitch, dense;
 } tinyort_depthwise_float_shape;
 
 /* row: elements from one row of x to the next; c_row, c_column: the same for c, 0 repeats it. */

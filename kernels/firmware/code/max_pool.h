@@ -4,27 +4,28 @@
 #define TORT_FIRMWARE_CODE_MAX_POOL_H
 
 #include <math.h>
-#include <stdint.h>
+#include "kernels/firmware/code/sliding.h"
 
 typedef struct tinyort_max_pool_shape {
-    int32_t planes, height, width, out_h, out_w;
-    int32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left, bottom, right;
+    tinyort_sliding window;
+    int32_t planes;
 } tinyort_max_pool_shape;
 
 static void tinyort_max_pool(const tinyort_max_pool_shape *s, const float *x, float *y) {
-    for (int32_t plane = 0; plane < s->planes; plane++, x += s->height * s->width)
-        for (int32_t oh = 0; oh < s->out_h; oh++)
-            for (int32_t ow = 0; ow < s->out_w; ow++) {
-                int32_t top = oh * s->stride_h - s->top, left = ow * s->stride_w - s->left;
-                int32_t bottom = top + s->kernel_h * s->dilation_h, right = left + s->kernel_w * s->dilation_w;
+    for (int32_t plane = 0; plane < s->planes; plane++, x += s->window.height * s->window.width)
+        for (int32_t oh = 0; oh < s->window.out_h; oh++)
+            for (int32_t ow = 0; ow < s->window.out_w; ow++) {
+                int32_t top = oh * s->window.stride_h - s->window.top, left = ow * s->window.stride_w - s->window.left;
+                int32_t bottom = top + s->window.kernel_h * s->window.dilation_h,
+                        right = left + s->window.kernel_w * s->window.dilation_w;
                 float best = -INFINITY;
-                if (bottom > s->height) bottom = s->height;
-                if (right > s->width) right = s->width;
-                while (top < 0) top += s->dilation_h;
-                while (left < 0) left += s->dilation_w;
-                for (int32_t h = top; h < bottom; h += s->dilation_h)
-                    for (int32_t w = left; w < right; w += s->dilation_w) {
-                        const float value = x[h * s->width + w];
+                if (bottom > s->window.height) bottom = s->window.height;
+                if (right > s->window.width) right = s->window.width;
+                while (top < 0) top += s->window.dilation_h;
+                while (left < 0) left += s->window.dilation_w;
+                for (int32_t h = top; h < bottom; h += s->window.dilation_h)
+                    for (int32_t w = left; w < right; w += s->window.dilation_w) {
+                        const float value = x[h * s->window.width + w];
                         if (value > best || value != value) best = value;
                     }
                 *y++ = best;

@@ -3,8 +3,7 @@
 #ifndef TORT_FIRMWARE_CODE_WINDOW_BYTES_H
 #define TORT_FIRMWARE_CODE_WINDOW_BYTES_H
 
-#include "kernels/firmware/code/bytes_shape.h"
-
+#include "kernels/firmware/code/conv_bytes_shape.h"
 #include "kernels/firmware/code/vector.h"
 
 #include <string.h>
@@ -48,34 +47,35 @@ static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
 
 static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h, int32_t out_w,
                            int8_t *to) {
-    const int32_t first = out_w * s->stride_w - s->left, n = s->channels, all = n * s->kernel_w;
-    const int32_t near = s->dilation_w == 1 && n == s->pixel; /* a row of the window is one piece of memory */
+    const int32_t first = out_w * s->at.stride_w - s->at.left, n = s->channels, all = n * s->at.kernel_w;
+    const int32_t near = s->at.dilation_w == 1 && n == s->pixel; /* a row of the window is one piece of memory */
     const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
-    int32_t h = out_h * s->stride_h - s->top;
-    if (near && first >= 0 && first + s->kernel_w <= s->width && h >= 0 &&
-        h + (s->kernel_h - 1) * s->dilation_h < s->height) {
-        const int8_t *line = image + (h * s->width + first) * n;
-        const int32_t step = s->dilation_h * s->width * n;
-        for (int32_t kh = s->kernel_h; kh > 0; kh--, line += step, to += all) tinyort_copy_bytes(to, line, all, flip);
+    int32_t h = out_h * s->at.stride_h - s->at.top;
+    if (near && first >= 0 && first + s->at.kernel_w <= s->at.width && h >= 0 &&
+        h + (s->at.kernel_h - 1) * s->at.dilation_h < s->at.height) {
+        const int8_t *line = image + (h * s->at.width + first) * n;
+        const int32_t step = s->at.dilation_h * s->at.width * n;
+        for (int32_t kh = s->at.kernel_h; kh > 0; kh--, line += step, to += all)
+            tinyort_copy_bytes(to, line, all, flip);
         return;
     }
-    int32_t before = first < 0 ? -first : 0, behind = first + s->kernel_w - s->width;
-    if (before > s->kernel_w) before = s->kernel_w;
+    int32_t before = first < 0 ? -first : 0, behind = first + s->at.kernel_w - s->at.width;
+    if (before > s->at.kernel_w) before = s->at.kernel_w;
     if (behind < 0) behind = 0;
-    if (behind > s->kernel_w) behind = s->kernel_w;
+    if (behind > s->at.kernel_w) behind = s->at.kernel_w;
     before *= n;
     behind *= n;
-    for (int32_t kh = s->kernel_h; kh > 0; kh--, h += s->dilation_h) {
-        const int8_t *line = image + h * s->width * s->pixel;
-        if (h < 0 || h >= s->height) {
+    for (int32_t kh = s->at.kernel_h; kh > 0; kh--, h += s->at.dilation_h) {
+        const int8_t *line = image + h * s->at.width * s->pixel;
+        if (h < 0 || h >= s->at.height) {
             tinyort_fill_bytes(to, fill, all);
         } else if (near) {
             if (before) tinyort_fill_bytes(to, fill, before);
             tinyort_copy_bytes(to + before, line + first * n + before, all - before - behind, flip);
             if (behind) tinyort_fill_bytes(to + all - behind, fill, behind);
         } else {
-            for (int32_t kw = 0, w = first; kw < s->kernel_w; kw++, w += s->dilation_w)
-                if (w < 0 || w >= s->width)
+            for (int32_t kw = 0, w = first; kw < s->at.kernel_w; kw++, w += s->at.dilation_w)
+                if (w < 0 || w >= s->at.width)
                     tinyort_fill_bytes(to + kw * n, fill, n);
                 else
                     tinyort_copy_bytes(to + kw * n, line + w * s->pixel, n, flip);
