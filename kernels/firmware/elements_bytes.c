@@ -22,23 +22,7 @@ static tort_verdict claim_constants(const tort_node_view *node, int32_t first, i
     return verdict;
 }
 
-/* A call with what emit knows of a node: constants with their data, other tensors without. Room for 9 inputs. */
-static bool open_call(const tort_node_view *node, tort_tensor *inputs, tort_tensor *y, tort_call *call) {
-    if (!tort_info_tensor(&node->outputs[0], y)) return false;
-    for (int32_t i = 0; i < node->input_count; i++) {
-        inputs[i] = (tort_tensor){.type = TORT_UNDEFINED};
-        if (!tort_has_input(node, i)) continue;
-        if (!tort_info_tensor(&node->inputs[i], &inputs[i])) return false;
-        inputs[i].data = (void *)(uintptr_t)node->inputs[i].data;
-    }
-    *call = (tort_call){.params = node->params,
-                        .inputs = inputs,
-                        .outputs = y,
-                        .input_count = node->input_count,
-                        .output_count = 1,
-                        .kernel = node->kernel};
-    return true;
-}
+enum { OPERANDS = 10 }; /* inputs and outputs of the operators here, at most */
 
 /* ---- sums and products ------------------------------------------------------------------------------------------- */
 
@@ -94,10 +78,10 @@ static tort_status run_pair(const tort_call *call) {
 }
 
 static tort_status emit_pair(tort_emit *emit) {
-    tort_tensor inputs[9], y;
+    tort_tensor tensors[OPERANDS];
     tort_call call;
     float numbers[3];
-    if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
+    tort_firmware_call_of(emit->node, tensors, &call);
     const tinyort_pair_bytes_shape shape = pair_of(&call, numbers);
     const char *operands[] = {emit->inputs[TORT_QLINEAR_A], emit->inputs[TORT_QLINEAR_B], emit->outputs[0], NULL};
     tort_firmware_define(emit, false, shape.flip, shape.far);
@@ -151,10 +135,10 @@ static tort_status run_border(const tort_call *call) {
 
 static tort_status emit_border(tort_emit *emit) {
     const bool quantizes = emit->node->kernel->variant == QUANTIZE;
-    tort_tensor inputs[9], y;
+    tort_tensor tensors[OPERANDS];
     tort_call call;
     float scale;
-    if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
+    tort_firmware_call_of(emit->node, tensors, &call);
     const tinyort_quantize_shape shape = border_of(&call, &scale);
     emit->code[0] = quantizes ? tort_code_quantize : tort_code_dequantize;
     return tort_firmware_emit(emit,
@@ -201,9 +185,9 @@ static tort_status function_size(const tort_target *target, const tort_node_view
 }
 
 static tort_status prepare_function(tort_prepare *prepare) {
-    tort_tensor inputs[9], y;
+    tort_tensor tensors[OPERANDS];
     tort_call call;
-    if (!open_call(prepare->node, inputs, &y, &call)) return tort_fail(prepare->error, TORT_E_INTERNAL, "no shape");
+    tort_firmware_call_of(prepare->node, tensors, &call);
     if (prepare->node->kernel->variant == SIGMOID)
         tort_qlinear_sigmoid_table(&call, prepare->packed);
     else
@@ -231,11 +215,14 @@ static tort_status emit_function(tort_emit *emit) {
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_softmax(const tort_target *target, const tort_node_view *node) {
+    const tort_softmax_params *p = node->params;
     (void)target;
+    if (p->length <= 0)
+        return tort_no(TORT_NO_DYNAMIC, "fix the shape of its input", "the length of a lane is not known");
     return claim_constants(node, 1, 4);
 }
 
-/* The length of a lane is in the table: its shape must be known before the weights are. */
+/* The table depends on the length of a lane, which claim_softmax asks for. */
 static tort_status softmax_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                 uint32_t *consumed, tort_error *error) {
     (void)target, (void)node, (void)error;
@@ -272,10 +259,10 @@ static tort_status run_softmax(const tort_call *call) {
 }
 
 static tort_status emit_softmax(tort_emit *emit) {
-    tort_tensor inputs[9], y;
+    tort_tensor tensors[OPERANDS];
     tort_call call;
     char powers[80];
-    if (!open_call(emit->node, inputs, &y, &call)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
+    tort_firmware_call_of(emit->node, tensors, &call);
     const tinyort_softmax_bytes_shape shape = softmax_of(&call);
     snprintf(powers, sizeof powers, "%s_0", emit->packed);
     const char *operands[] = {emit->inputs[0], powers, emit->outputs[0], NULL};

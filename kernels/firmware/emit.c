@@ -68,27 +68,33 @@ tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) 
 
 /* ---- operands as tensors ----------------------------------------------------------------------------------------- */
 
+void tort_firmware_call_of(const tort_node_view *node, tort_tensor *tensors, tort_call *call) {
+    for (int32_t i = 0; i < node->input_count + node->output_count; i++) {
+        const tort_info *info = i < node->input_count ? &node->inputs[i] : &node->outputs[i - node->input_count];
+        tort_info_tensor(info, &tensors[i]);
+        tensors[i].data = (void *)(uintptr_t)info->data;
+    }
+    *call = (tort_call){.op = node->op,
+                        .params = node->params,
+                        .inputs = tensors,
+                        .outputs = tensors + node->input_count,
+                        .input_count = node->input_count,
+                        .output_count = node->output_count,
+                        .kernel = node->kernel};
+}
+
 tort_status tort_firmware_open(tort_emit *emit, tort_firmware_step *step) {
     const tort_node_view *node = emit->node;
     const int32_t count = node->input_count + node->output_count;
     step->tensors = calloc((size_t)count + 1, sizeof *step->tensors);
     if (!step->tensors) return tort_out_of_memory(emit->error, (size_t)count * sizeof *step->tensors);
+    tort_firmware_call_of(node, step->tensors, &step->call);
     for (int32_t i = 0; i < count; i++) {
-        const bool input = i < node->input_count;
-        const int32_t k = input ? i : i - node->input_count;
-        const tort_info *info = input ? &node->inputs[k] : &node->outputs[k];
-        tort_info_tensor(info, &step->tensors[i]);
-        step->tensors[i].data = (void *)(uintptr_t)(input ? emit->inputs[k] : emit->outputs[k]);
+        const char *text = i < node->input_count ? emit->inputs[i] : emit->outputs[i - node->input_count];
+        step->tensors[i].data = (void *)(uintptr_t)text;
     }
-    step->call = (tort_call){.op = node->op,
-                             .params = node->params,
-                             .inputs = step->tensors,
-                             .outputs = step->tensors + node->input_count,
-                             .input_count = node->input_count,
-                             .output_count = node->output_count,
-                             .scratch = emit,
-                             .kernel = node->kernel,
-                             .error = emit->error};
+    step->call.scratch = emit;
+    step->call.error = emit->error;
     return TORT_OK;
 }
 

@@ -69,6 +69,10 @@ tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call);
 /* The same with these operands, up to a NULL, in place of inputs and output 0. */
 tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands);
 
+/* A node as a call: `tensors` are its inputs, then its outputs; `data` has the contents of constants that are loaded,
+ * else NULL. An operand whose shape is unknown has a type alone, or none. */
+void tort_firmware_call_of(const tort_node_view *node, tort_tensor *tensors, tort_call *call);
+
 /* A step's operands as a call, so that one function fills the struct for run and for emit. `data` of a tensor is the
  * expression of C in emit->inputs or emit->outputs; `scratch` is the emit. */
 typedef struct tort_firmware_step {
