@@ -97,40 +97,23 @@ static uint32_t tinyort_word(const int8_t *from) {
                 :                                                                                                      \
                 : "memory");                                                                                           \
     }
+/* The instructions of one of the taps below; `at`: the address of its pixel. */
+#define TINYORT_TAP_AT(at)                                                                                             \
+    "ldr %[u], [" at "]\n\t"                                                                                           \
+    "ldr %[v], [%[ws]], #4\n\t"                                                                                        \
+    "sxtb16 %[a], %[u]\n\t"                                                                                            \
+    "sxtb16 %[b], %[v]\n\t"                                                                                            \
+    "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                              \
+    "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                              \
+    "sxtb16 %[a], %[u], ror #8\n\t"                                                                                    \
+    "sxtb16 %[b], %[v], ror #8\n\t"                                                                                    \
+    "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                              \
+    "smlatt %[s3], %[a], %[b], %[s3]\n\t"
 /* Four channels of three pixels at x, `column` bytes apart, times three groups of weights at w; advances w. */
 #define TINYORT_THREE_TAPS(w, x, column, y0, y1, y2, y3)                                                               \
     {                                                                                                                  \
         uint32_t u_, v_, a_, b_;                                                                                       \
-        __asm__("ldr %[u], [%[xs]]\n\t"                                                                                \
-                "ldr %[v], [%[ws]], #4\n\t"                                                                            \
-                "sxtb16 %[a], %[u]\n\t"                                                                                \
-                "sxtb16 %[b], %[v]\n\t"                                                                                \
-                "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                  \
-                "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                  \
-                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
-                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
-                "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                  \
-                "smlatt %[s3], %[a], %[b], %[s3]\n\t"                                                                  \
-                "ldr %[u], [%[xs], %[col]]\n\t"                                                                        \
-                "ldr %[v], [%[ws]], #4\n\t"                                                                            \
-                "sxtb16 %[a], %[u]\n\t"                                                                                \
-                "sxtb16 %[b], %[v]\n\t"                                                                                \
-                "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                  \
-                "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                  \
-                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
-                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
-                "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                  \
-                "smlatt %[s3], %[a], %[b], %[s3]\n\t"                                                                  \
-                "ldr %[u], [%[xs], %[col], lsl #1]\n\t"                                                                \
-                "ldr %[v], [%[ws]], #4\n\t"                                                                            \
-                "sxtb16 %[a], %[u]\n\t"                                                                                \
-                "sxtb16 %[b], %[v]\n\t"                                                                                \
-                "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                  \
-                "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                  \
-                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
-                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
-                "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                  \
-                "smlatt %[s3], %[a], %[b], %[s3]\n\t"                                                                  \
+        __asm__(TINYORT_TAP_AT("%[xs]") TINYORT_TAP_AT("%[xs], %[col]") TINYORT_TAP_AT("%[xs], %[col], lsl #1")        \
                 : [u] "=&r"(u_), [v] "=&r"(v_), [a] "=&r"(a_), [b] "=&r"(b_), [ws] "+r"(w), [s0] "+r"(y0),             \
                   [s1] "+r"(y1), [s2] "+r"(y2), [s3] "+r"(y3)                                                          \
                 : [xs] "r"(x), [col] "r"(column)                                                                       \
