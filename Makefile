@@ -442,7 +442,7 @@ $(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h,$(FIRMWARE_CODE))
 # functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
 $(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	@mkdir -p $(@D)
-	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static [a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\1", (void (*)(void))\1,\n&/; s/^"}\\n"/&},/; p}' $< > $@
+	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (void (*)(void))\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
 $(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
 $(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/functions.inc
 

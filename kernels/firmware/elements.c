@@ -104,7 +104,7 @@ static tort_status run_softmax(const tort_call *call) {
 
 static tort_status emit_softmax(tort_emit *emit) {
     const tinyort_softmax_shape shape = softmax_of(emit->node->params);
-    tort_firmware_need(emit, "tinyort_exp");
+    tort_firmware_need(emit, "tinyort_exp_below");
     tort_firmware_add_code(emit, tort_code_softmax);
     return tort_firmware_emit(emit,
                               &(tort_firmware_call){"tinyort_softmax", "outer length inner", &shape.outer, 1, NULL, 0});
@@ -119,7 +119,7 @@ static tort_status run_log_softmax(const tort_call *call) {
 
 static tort_status emit_log_softmax(tort_emit *emit) {
     const tinyort_softmax_shape shape = softmax_of(emit->node->params);
-    tort_firmware_need(emit, "tinyort_exp");
+    tort_firmware_need(emit, "tinyort_exp_below");
     tort_firmware_need(emit, "tinyort_log");
     tort_firmware_add_code(emit, tort_code_log_softmax);
     return tort_firmware_emit(

@@ -31,11 +31,12 @@ extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[]
 extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
     tort_code_gemm[], tort_code_max_pool[], tort_code_pair[], tort_code_softmax[];
 extern const char tort_code_arg_reduce[], tort_code_batch_norm[], tort_code_cast[], tort_code_conv_transpose[],
-    tort_code_dot[], tort_code_einsum[], tort_code_exp[], tort_code_fill[], tort_code_flip[], tort_code_gather[],
-    tort_code_gru[], tort_code_load[], tort_code_log[], tort_code_log_softmax[], tort_code_lp_norm[], tort_code_lrn[],
-    tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[], tort_code_normalize[], tort_code_offset[],
-    tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[], tort_code_reduce[], tort_code_resize[],
-    tort_code_rnn[], tort_code_store[], tort_code_topk[], tort_code_volume[], tort_code_where[], tort_code_zip[];
+    tort_code_einsum[], tort_code_exp[], tort_code_exp_below[], tort_code_exp_reduced[], tort_code_fill[],
+    tort_code_flip[], tort_code_gather[], tort_code_gru[], tort_code_load[], tort_code_log[], tort_code_log_softmax[],
+    tort_code_lp_norm[], tort_code_lrn[], tort_code_lstm[], tort_code_map[], tort_code_map_by[], tort_code_move[],
+    tort_code_normalize[], tort_code_offset[], tort_code_pad[], tort_code_polynomial[], tort_code_recurrent[],
+    tort_code_recurrent_shape[], tort_code_reduce[], tort_code_resize[], tort_code_rnn[], tort_code_store[],
+    tort_code_topk[], tort_code_volume[], tort_code_where[], tort_code_zip[];
 extern const char tort_code_sliding[], tort_code_conv_bytes_shape[], tort_code_conv_bytes[], tort_code_depthwise[],
     tort_code_depthwise_dsp[], tort_code_depthwise_plain[], tort_code_dense_bytes[], tort_code_dense_dsp[],
     tort_code_dense_mve[], tort_code_dense_plain[], tort_code_dequantize[], tort_code_matmul_bytes[],
@@ -44,7 +45,7 @@ extern const char tort_code_sliding[], tort_code_conv_bytes_shape[], tort_code_c
     tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[],
     tort_code_rows_mve[], tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
 
-extern const char tort_code_conv_tiles[], tort_code_dense_float[], tort_code_depthwise_float[],
+extern const char tort_code_conv_tiles[], tort_code_dense_float[], tort_code_dense_sums[], tort_code_depthwise_float[],
     tort_code_floats_shape[], tort_code_four[], tort_code_fused[], tort_code_separate[];
 
 /* Accepts a node whose tensors are all float32. */

@@ -5,17 +5,25 @@
 #define TORT_KERNELS_FIRMWARE_FLOATS_H
 
 #include "kernels/firmware/code/floats_shape.h"
+#include "kernels/firmware/code/recurrent_shape.h"
 #include "kernels/firmware/firmware.h"
 
 /* A form of the loops: floats_fused.c, floats_separate.c. */
 typedef struct tort_firmware_floats {
-    const char *conv_code[6], *depthwise_code[6], *dense_code[6], *gemm_code[6];
+    const char *conv_code[6], *depthwise_code[6], *dense_code[7], *gemm_code[6], *recurrent_code[8];
     void (*conv)(const tinyort_conv_tiles_shape *shape, const float *x, const float *w, const float *bias,
                  const float *z, void *room, float *y, float low, float high);
     void (*depthwise)(const tinyort_depthwise_float_shape *shape, const float *x, const float *w, const float *bias,
                       void *room, float *y, float low, float high);
     void (*dense)(const tinyort_dense_float_shape *shape, const float *x, const float *w, const float *c,
                   const float *z, float *y, float alpha, float beta, float low, float high);
+    /* A layer of code/recurrent.h, and its steps by tort_rnn_cell. */
+    void (*recurrent)(const tinyort_recurrent_shape *shape, const float *x, const float *w, const float *r,
+                      const float *bias, const int32_t *lengths, const float *first_h, const float *first_c,
+                      const float *peepholes, float *y, float *last_h, float *last_c, float *scratch,
+                      tinyort_recurrent_step *step, tinyort_function *f, tinyort_function *g, tinyort_function *k,
+                      float clip);
+    tinyort_recurrent_step *steps[3];
     void (*gemm)(const tinyort_gemm_shape *shape, const float *a, const float *b, const float *c, const float *z,
                  float *y, float alpha, float beta, float low, float high);
 } tort_firmware_floats;

@@ -6,16 +6,22 @@
 #include "kernels/firmware/code/dense_float.h"
 #include "kernels/firmware/code/depthwise_float.h"
 #include "kernels/firmware/code/gemm.h"
+#include "kernels/firmware/code/gru.h"
+#include "kernels/firmware/code/lstm.h"
+#include "kernels/firmware/code/rnn.h"
 
 #define BEFORE tort_code_clamp, tort_code_sliding, tort_code_floats_shape, tort_code_four, STEP
 
 const tort_firmware_floats FORM = {
     .conv_code = {BEFORE, tort_code_conv_tiles},
     .depthwise_code = {BEFORE, tort_code_depthwise_float},
-    .dense_code = {BEFORE, tort_code_dense_float},
+    .dense_code = {BEFORE, tort_code_dense_sums, tort_code_dense_float},
     .gemm_code = {BEFORE, tort_code_gemm},
+    .recurrent_code = {BEFORE, tort_code_dense_sums, tort_code_recurrent_shape, tort_code_recurrent},
     .conv = tinyort_conv_tiles,
     .depthwise = tinyort_depthwise_float,
     .dense = tinyort_dense_float,
     .gemm = tinyort_gemm,
+    .recurrent = tinyort_recurrent,
+    .steps = {tinyort_rnn, tinyort_lstm, tinyort_gru}, /* by tort_rnn_cell */
 };

@@ -11,7 +11,9 @@
 
 static const tort_firmware_function functions[] = {
     {"tinyort_polynomial", (void (*)(void))tinyort_polynomial, tort_code_polynomial},
+    {"tinyort_exp_reduced", (void (*)(void))tinyort_exp_reduced, tort_code_exp_reduced},
     {"tinyort_exp", (void (*)(void))tinyort_exp, tort_code_exp},
+    {"tinyort_exp_below", (void (*)(void))tinyort_exp_below, tort_code_exp_below},
     {"tinyort_log", (void (*)(void))tinyort_log, tort_code_log},
 #include "kernels/firmware/functions.inc"
 };

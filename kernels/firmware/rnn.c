@@ -1,11 +1,11 @@
-/* rnn.c - RNN, LSTM and GRU of floats, with functions that have no numbers of their own. */
+/* rnn.c - RNN, LSTM and GRU of floats, with functions that have no numbers of their own. Each gate is two dense layers,
+ * of x and of h. */
 #include "ops/rnn.h"
-#include "kernels/firmware/code/gru.h"
-#include "kernels/firmware/code/lstm.h"
-#include "kernels/firmware/code/rnn.h"
-#include "kernels/firmware/firmware.h"
+#include "kernels/firmware/bytes.h"
+#include "kernels/firmware/floats.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* By tort_rnn_function; NULL: not here. */
 static const char *const functions[] = {
@@ -33,15 +33,28 @@ static tort_verdict claim_rnn(const tort_target *target, const tort_node_view *n
         if (!function_of(p, i) || own || a->function != b->function)
             return tort_no(TORT_NO_ATTR, "", "activation %d is not one of both directions without numbers", (int)i);
     }
-    return tort_yes();
+    const tort_verdict verdict = tort_firmware_claim_constant(node, TORT_RNN_W, "W");
+    const tort_verdict second = tort_firmware_claim_constant(node, TORT_RNN_R, "R");
+    if (verdict.code != TORT_YES || second.code != TORT_YES) return verdict.code != TORT_YES ? verdict : second;
+    return tort_firmware_claim_constant(node, TORT_RNN_B, "B");
+}
+
+/* Filters of a gate, in eights. */
+static int64_t rows_of(int64_t hidden) {
+    return (hidden + 7) / 8 * 8;
 }
 
 static tort_status size_rnn(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_rnn_params *p = node->params;
     (void)target;
     (void)error;
-    *scratch = (size_t)p->hidden * (size_t)(2 + 2 * p->gates) * sizeof(float);
+    *scratch = (size_t)(2 * p->hidden + (1 + p->gates) * rows_of(p->hidden)) * sizeof(float);
     return TORT_OK;
+}
+
+/* The gates whose sums hold R h before a step. */
+static int32_t summed(const tort_rnn_params *p) {
+    return p->cell == TORT_CELL_GRU ? 2 : p->gates;
 }
 
 static tinyort_recurrent_shape shape_of(const tort_rnn_params *p) {
@@ -50,6 +63,7 @@ static tinyort_recurrent_shape shape_of(const tort_rnn_params *p) {
                                      .input = (int32_t)p->input,
                                      .hidden = (int32_t)p->hidden,
                                      .gates = p->gates,
+                                     .summed = summed(p),
                                      .directions = p->directions,
                                      .reverse = p->reverse,
                                      .batch_first = p->batch_first,
@@ -57,33 +71,96 @@ static tinyort_recurrent_shape shape_of(const tort_rnn_params *p) {
                                      .linear_before_reset = p->linear_before_reset};
 }
 
-#define MEMBERS "length batch input hidden gates directions reverse batch_first input_forget linear_before_reset"
+#define MEMBERS "length batch input hidden gates summed directions reverse batch_first input_forget linear_before_reset"
+
+/* Where the packed arrays begin, in bytes: W, R, biases, and the end. */
+typedef struct layout {
+    size_t at[4];
+} layout;
+
+/* input, hidden: as in p, whose sizes are not known yet when weights are packed. False: overflow. */
+static bool layout_of(const tort_rnn_params *p, int64_t input, int64_t hidden, layout *made) {
+    const int64_t rows = rows_of(hidden), depths[] = {input, hidden, 1};
+    made->at[0] = 0;
+    for (int32_t i = 0; i < 3; i++) {
+        size_t bytes;
+        const int32_t gates = i == 2 ? 2 * p->gates - summed(p) : p->gates;
+        if (!tort_firmware_fours_bytes(p->directions * gates, rows, depths[i], &bytes) ||
+            !tort_add_size(made->at[i], bytes, &made->at[i + 1]))
+            return false;
+    }
+    return true;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    layout to;
+    (void)target;
+    *consumed = 1u << TORT_RNN_W | 1u << TORT_RNN_R | (tort_has_input(node, TORT_RNN_B) ? 1u << TORT_RNN_B : 0);
+    if (!layout_of(node->params, node->inputs[TORT_RNN_W].dims[2], node->inputs[TORT_RNN_R].dims[2], &to))
+        return tort_fail(error, TORT_E_MODEL, "the weights do not fit the memory");
+    *bytes = to.at[3];
+    return TORT_OK;
+}
+
+/* Input i, of [directions, gates * hidden, depth]. */
+static void pack(const tort_node_view *node, int32_t i, float *to) {
+    const tort_rnn_params *p = node->params;
+    const int64_t hidden = node->inputs[TORT_RNN_R].dims[2], depth = node->inputs[i].dims[2];
+    const float *from = node->inputs[i].data;
+    for (int32_t gate = 0; gate < p->directions * p->gates; gate++, from += hidden * depth)
+        tort_firmware_pack_fours(from, hidden, depth, depth, 1, to + gate * rows_of(hidden) * depth);
+}
+
+/* Of each direction: a row of biases per gate, then R's of the gates behind the summed ones. */
+static void pack_biases(const tort_node_view *node, float *to) {
+    const tort_rnn_params *p = node->params;
+    const int64_t hidden = node->inputs[TORT_RNN_R].dims[2];
+    const float *b = node->inputs[TORT_RNN_B].data;
+    for (int32_t d = 0; d < p->directions; d++, b += 2 * p->gates * hidden)
+        for (int32_t gate = 0; gate < 2 * p->gates - summed(p); gate++, to += rows_of(hidden))
+            for (int64_t i = 0; i < hidden; i++) {
+                const int64_t at = (gate < p->gates ? gate : gate + summed(p)) * hidden + i;
+                to[i] = gate < summed(p) ? b[at] + b[p->gates * hidden + at] : b[at];
+            }
+}
+
+static tort_status prepare(tort_prepare *prepare) {
+    const tort_node_view *node = prepare->node;
+    char *packed = prepare->packed;
+    layout to = {{0}};
+    (void)layout_of(node->params, node->inputs[TORT_RNN_W].dims[2], node->inputs[TORT_RNN_R].dims[2], &to);
+    pack(node, TORT_RNN_W, (float *)(packed + to.at[0]));
+    pack(node, TORT_RNN_R, (float *)(packed + to.at[1]));
+    if (tort_has_input(node, TORT_RNN_B)) pack_biases(node, (float *)(packed + to.at[2]));
+    return TORT_OK;
+}
 
 static float *output_of(const tort_call *call, int32_t i) {
     const tort_tensor *tensor = tort_call_output(call, i);
     return tensor ? tensor->data : NULL;
 }
 
-typedef float function(float);
-
-static function *code_of(const tort_rnn_params *p, int32_t i) {
-    return (function *)tort_firmware_function_of(function_of(p, i));
+static tinyort_function *code_of(const tort_rnn_params *p, int32_t i) {
+    return (tinyort_function *)tort_firmware_function_of(function_of(p, i));
 }
 
 static tort_status run_rnn(const tort_call *call) {
-    static void (*const cells[])(const tinyort_recurrent_shape *, const tinyort_cell *) = {
-        [TORT_CELL_RNN] = tinyort_rnn, [TORT_CELL_LSTM] = tinyort_lstm, [TORT_CELL_GRU] = tinyort_gru};
+    const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
     const tort_rnn_params *p = call->params;
     const tinyort_recurrent_shape shape = shape_of(p);
     const tort_tensor *lengths = tort_call_input(call, TORT_RNN_LENGTHS);
+    const char *packed = call->packed;
     const tort_status status = tort_rnn_check_lengths(call);
+    layout at = {{0}};
     if (status) return status;
-    tinyort_recurrent(&shape, call->inputs[TORT_RNN_X].data, call->inputs[TORT_RNN_W].data,
-                      call->inputs[TORT_RNN_R].data, tort_firmware_input(call, TORT_RNN_B),
-                      lengths ? lengths->data : NULL, tort_firmware_input(call, TORT_RNN_INITIAL_H),
-                      tort_firmware_input(call, TORT_RNN_INITIAL_C), tort_firmware_input(call, TORT_RNN_PEEPHOLES),
-                      output_of(call, 0), output_of(call, 1), output_of(call, 2), call->scratch, cells[p->cell],
-                      code_of(p, 0), code_of(p, 1), code_of(p, 2), (float)p->clip);
+    (void)layout_of(p, p->input, p->hidden, &at);
+    form->recurrent(&shape, call->inputs[TORT_RNN_X].data, (const float *)(packed + at.at[0]),
+                    (const float *)(packed + at.at[1]), (const float *)(packed + at.at[2]),
+                    lengths ? lengths->data : NULL, tort_firmware_input(call, TORT_RNN_INITIAL_H),
+                    tort_firmware_input(call, TORT_RNN_INITIAL_C), tort_firmware_input(call, TORT_RNN_PEEPHOLES),
+                    output_of(call, 0), output_of(call, 1), output_of(call, 2), call->scratch, form->steps[p->cell],
+                    code_of(p, 0), code_of(p, 1), code_of(p, 2), (float)p->clip);
     return TORT_OK;
 }
 
@@ -97,19 +174,23 @@ static tort_status emit_rnn(tort_emit *emit) {
     const tinyort_recurrent_shape shape = shape_of(p);
     const float clip = (float)p->clip;
     const char *operands[20] = {NULL};
-    char scratch[64];
+    char scratch[64], arrays[3][80];
+    layout to = {{0}};
     int32_t count = 0;
-    while (count <= TORT_RNN_PEEPHOLES) {
+    for (; count <= TORT_RNN_PEEPHOLES; count++)
         operands[count] = count < emit->node->input_count ? emit->inputs[count] : "NULL";
-        count++;
+    (void)layout_of(p, p->input, p->hidden, &to);
+    for (int32_t i = 0; i < 3; i++) { /* in place of W, R and B */
+        emit->arrays[i] = (tort_packed_array){TORT_FLOAT, to.at[i], (to.at[i + 1] - to.at[i]) / sizeof(float)};
+        snprintf(arrays[i], sizeof arrays[i], "%s_%d", emit->packed, (int)i);
+        operands[TORT_RNN_W + i] = arrays[i];
     }
     for (int32_t i = 0; i < 3; i++) operands[count++] = i < emit->node->output_count ? emit->outputs[i] : "NULL";
     snprintf(scratch, sizeof scratch, "(float *)(%s)", emit->scratch);
     operands[count++] = scratch;
     operands[count++] = cells[p->cell].name;
-    tort_firmware_add_code(emit, tort_code_dot);
-    tort_firmware_add_code(emit, tort_code_recurrent);
-    tort_firmware_add_code(emit, tort_code_clamp);
+    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
+    memcpy(emit->code, form->recurrent_code, sizeof form->recurrent_code);
     tort_firmware_add_code(emit, cells[p->cell].text);
     for (int32_t i = 0; i < 3; i++) {
         tort_firmware_need(emit, function_of(p, i));
@@ -126,8 +207,8 @@ static tort_status emit_rnn(tort_emit *emit) {
 
 #define ROW(op_)                                                                                                       \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "recurrent", .claim = claim_rnn, .run = run_rnn, .size = size_rnn,            \
-        .emit = emit_rnn                                                                                               \
+        .domain = "", .op = op_, .name = "recurrent", .claim = claim_rnn, .prepare = prepare,                          \
+        .pack = {.size = pack_size}, .run = run_rnn, .size = size_rnn, .emit = emit_rnn                                \
     }
 
 const tort_kernel tort_firmware_rnn[] = {ROW("RNN"), ROW("LSTM"), ROW("GRU"), {.op = NULL}};

@@ -29,18 +29,19 @@ static const struct {
     float (*function)(float);
     double (*exact)(double);
     double limit, range; /* of the error, and of |x| */
-} functions[] = {{"exp", tinyort_exp, exp, 1.5, INFINITY},
-                 {"expm1", tinyort_expm1, expm1, 5, INFINITY},
-                 {"log", tinyort_log, log, 2, INFINITY},
-                 {"tanh", tinyort_tanh, tanh, 2, INFINITY},
-                 {"sigmoid", tinyort_sigmoid, sigmoid, 3, INFINITY},
-                 {"erf", tinyort_erf, erf, 2, INFINITY},
-                 {"softplus", tinyort_softplus, softplus, 3, INFINITY},
-                 {"softsign", tinyort_softsign, softsign, 2, INFINITY},
-                 {"sin", tinyort_sin, sin, 1, 100000},
-                 {"cos", tinyort_cos, cos, 1, 100000},
-                 {"tan", tinyort_tan, tan, 2, 100000},
-                 {"round", tinyort_round, rint, 0, INFINITY}};
+    int flushes;         /* 0 may stand for a subnormal result */
+} functions[] = {{"exp", tinyort_exp, exp, 1.5, INFINITY, 0},
+                 {"expm1", tinyort_expm1, expm1, 5, INFINITY, 0},
+                 {"log", tinyort_log, log, 2, INFINITY, 0},
+                 {"tanh", tinyort_tanh, tanh, 2, INFINITY, 0},
+                 {"sigmoid", tinyort_sigmoid, sigmoid, 3, INFINITY, 1},
+                 {"erf", tinyort_erf, erf, 2, INFINITY, 0},
+                 {"softplus", tinyort_softplus, softplus, 3, INFINITY, 1},
+                 {"softsign", tinyort_softsign, softsign, 2, INFINITY, 0},
+                 {"sin", tinyort_sin, sin, 1, 100000, 0},
+                 {"cos", tinyort_cos, cos, 1, 100000, 0},
+                 {"tan", tinyort_tan, tan, 2, 100000, 0},
+                 {"round", tinyort_round, rint, 0, INFINITY, 0}};
 
 static const float special[] = {0.0f,  -0.0f,     1.0f,   -1.0f,   2.0f,        -2.0f,      0.5f,      -0.5f,   3.0f,
                                 -3.0f, INFINITY,  NAN,    1e-40f,  -1e-40f,     FLT_MAX,    -FLT_MAX,  FLT_MIN, 88.7f,
@@ -59,7 +60,10 @@ int main(void) {
             memcpy(&x, &bits, sizeof x);
             if (i >= 0x100000000u) x = special[(i - 0x100000000u) / 4099];
             if (fabs((double)x) > functions[k].range) continue;
-            const double error = distance(functions[k].function(x), functions[k].exact((double)x));
+            const float got = functions[k].function(x);
+            const double exact = functions[k].exact((double)x);
+            if (functions[k].flushes && got == 0 && fabs(exact) < (double)FLT_MIN) continue;
+            const double error = distance(got, exact);
             if (error > worst) worst = error, at = x;
         }
         failed += worst > functions[k].limit;

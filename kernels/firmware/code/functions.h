@@ -8,6 +8,7 @@
 #define TORT_FIRMWARE_CODE_FUNCTIONS_H
 
 #include "kernels/firmware/code/exp.h"
+#include "kernels/firmware/code/exp_below.h"
 #include "kernels/firmware/code/log.h"
 
 #include <float.h>
@@ -22,21 +23,24 @@ static float tinyort_expm1(float x) {
 }
 
 /* Within 2 ulp: a polynomial near 0, elsewhere 1 - 2 / (1 + e^2|x|). */
-static float tinyort_tanh(float x) {
-    static const float c[] = {-0.005717036561f, 0.020650579003f, -0.053743495261f, 0.133314912485f, -0.333332839236f};
+static inline float tinyort_tanh(float x) {
     if (fabsf(x) < 0.625f) {
         const float square = x * x;
-        float result = tinyort_polynomial(square, c, 5) * square;
+        float result = -0.005717036561f * square;
+        result = (result + 0.020650579003f) * square;
+        result = (result - 0.053743495261f) * square;
+        result = (result + 0.133314912485f) * square;
+        result = (result - 0.333332839236f) * square;
         result *= x;
         return x + result;
     }
-    const float e = tinyort_exp(-2.0f * fabsf(x)), twice = 2.0f * e;
+    const float e = tinyort_exp_below(-2.0f * fabsf(x)), twice = 2.0f * e;
     return copysignf(1.0f - twice / (1.0f + e), x);
 }
 
-/* 1 / (1 + e^-x), within 3 ulp: e^-|x| cannot overflow. */
-static float tinyort_sigmoid(float x) {
-    const float e = tinyort_exp(-fabsf(x));
+/* 1 / (1 + e^-x), within 3 ulp: e^-|x| cannot overflow. 0 stands for subnormal results. */
+static inline float tinyort_sigmoid(float x) {
+    const float e = tinyort_exp_below(-fabsf(x));
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -51,12 +55,13 @@ static float tinyort_erf(float x) {
         const float square = x * x, result = tinyort_polynomial(square, small, 7) * x;
         return x + result;
     }
-    return copysignf(1.0f - tinyort_exp(-tinyort_polynomial(size, large, 8)), x);
+    return copysignf(1.0f - tinyort_exp_below(-tinyort_polynomial(size, large, 8)), x);
 }
 
-/* log(1 + e^x), within 3 ulp: max(x, 0) + log(u) with u = 1 + e^-|x|, whose rounding error is added back. */
+/* log(1 + e^x), within 3 ulp: max(x, 0) + log(u) with u = 1 + e^-|x|, whose rounding error is added back. 0
+ * stands for subnormal results. */
 static float tinyort_softplus(float x) {
-    const float e = tinyort_exp(-fabsf(x)), u = 1.0f + e;
+    const float e = tinyort_exp_below(-fabsf(x)), u = 1.0f + e;
     return (x > 0.0f ? x : 0.0f) + (tinyort_log(u) + (e - (u - 1.0f)) / u);
 }
 
@@ -256,7 +261,7 @@ static float tinyort_add_square(float sum, float x) {
 /* log(e^a + e^b) */
 static float tinyort_add_exp(float a, float b) {
     const float most = a > b || a != a ? a : b;
-    return a == b && fabsf(a) == INFINITY ? a : most + tinyort_log(1.0f + tinyort_exp(-fabsf(a - b)));
+    return a == b && fabsf(a) == INFINITY ? a : most + tinyort_log(1.0f + tinyort_exp_below(-fabsf(a - b)));
 }
 
 static float tinyort_prelu(float a, float b) {

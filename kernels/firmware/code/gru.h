@@ -1,28 +1,27 @@
-/* gru.h - a step of GRU (recurrent.h): gates update, reset, hidden. Without linear_before_reset, the product of the
- * hidden gate is that of the reset state. */
+/* gru.h - a step of GRU (recurrent.h): gates update, reset, hidden. With linear_before_reset, the reset gate scales the
+ * hidden gate's product of h; without, h. */
 #ifndef TORT_FIRMWARE_CODE_GRU_H
 #define TORT_FIRMWARE_CODE_GRU_H
 
-#include "kernels/firmware/code/clamp.h"
 #include "kernels/firmware/code/recurrent.h"
 
-static void tinyort_gru(const tinyort_recurrent_shape *s, const tinyort_cell *cell) {
+static inline void tinyort_gru(const tinyort_recurrent_shape *s, const tinyort_cell *cell, tinyort_function *f,
+                               tinyort_function *g, tinyort_function *k) {
+    (void)k;
     const int32_t hidden = s->hidden;
-    float *update = cell->input, *reset = update + hidden, *fresh = reset + hidden;
-    float *product = cell->state, *recurrent = product + 2 * hidden;
+    float *update = cell->sums, *reset = update + cell->rows, *fresh = reset + cell->rows, *h = cell->h,
+          *scaled = cell->c;
+    tinyort_activate(2 * cell->rows, update, f, cell->clip); /* reset lies behind it */
+    for (int32_t i = 0; i < hidden; i++) scaled[i] = s->linear_before_reset ? h[i] : reset[i] * h[i];
+    tinyort_gates(cell->rows, hidden, scaled, cell->r, cell->bias, cell->room);
     for (int32_t i = 0; i < hidden; i++) {
-        update[i] = cell->f(tinyort_clamp(update[i] + cell->state[i], -cell->clip, cell->clip));
-        reset[i] = cell->f(tinyort_clamp(reset[i] + cell->state[i + hidden], -cell->clip, cell->clip));
+        const float product = s->linear_before_reset ? reset[i] * cell->room[i] : cell->room[i];
+        fresh[i] += product;
     }
-    for (int32_t i = 0; i < hidden; i++) product[i] = reset[i] * (s->linear_before_reset ? recurrent[i] : cell->h[i]);
-    for (int32_t i = 0; i < hidden && !s->linear_before_reset; i++)
-        recurrent[i] = tinyort_dot(cell->r + (2 * hidden + i) * hidden, product, hidden) +
-                       (cell->r_bias ? cell->r_bias[2 * hidden + i] : 0.0f);
+    tinyort_activate(hidden, fresh, g, cell->clip);
     for (int32_t i = 0; i < hidden; i++) {
-        const float sum = fresh[i] + (s->linear_before_reset ? product[i] : recurrent[i]);
-        const float value = cell->g(tinyort_clamp(sum, -cell->clip, cell->clip));
-        const float added = (1.0f - update[i]) * value, kept = update[i] * cell->h[i];
-        cell->h[i] = added + kept;
+        const float added = (1.0f - update[i]) * fresh[i], kept = update[i] * h[i];
+        h[i] = added + kept;
     }
 }
 

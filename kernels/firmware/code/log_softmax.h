@@ -2,7 +2,7 @@
 #ifndef TORT_FIRMWARE_CODE_LOG_SOFTMAX_H
 #define TORT_FIRMWARE_CODE_LOG_SOFTMAX_H
 
-#include "kernels/firmware/code/exp.h"
+#include "kernels/firmware/code/exp_below.h"
 #include "kernels/firmware/code/log.h"
 
 typedef struct tinyort_log_softmax_shape {
@@ -16,7 +16,7 @@ static void tinyort_log_softmax(const tinyort_log_softmax_shape *s, const float 
         float max = x[first], sum = 0.0f;
         for (int32_t i = first; i < end; i += s->inner)
             if (x[i] > max) max = x[i];
-        for (int32_t i = first; i < end; i += s->inner) sum += tinyort_exp(x[i] - max);
+        for (int32_t i = first; i < end; i += s->inner) sum += tinyort_exp_below(x[i] - max);
         const float log = tinyort_log(sum);
         for (int32_t i = first; i < end; i += s->inner) y[i] = (x[i] - max) - log;
     }

@@ -2,31 +2,32 @@
 #ifndef TORT_FIRMWARE_CODE_LSTM_H
 #define TORT_FIRMWARE_CODE_LSTM_H
 
-#include "kernels/firmware/code/clamp.h"
 #include "kernels/firmware/code/recurrent.h"
 
-static void tinyort_lstm(const tinyort_recurrent_shape *s, const tinyort_cell *cell) {
+static inline void tinyort_lstm(const tinyort_recurrent_shape *s, const tinyort_cell *cell, tinyort_function *f,
+                                tinyort_function *g, tinyort_function *k) {
     const int32_t hidden = s->hidden;
-    const float *p = cell->peepholes, *a = cell->input, *b = cell->state;
-    for (int32_t i = 0; i < hidden; i++) {
-        float in = a[i] + b[i], out = a[i + hidden] + b[i + hidden];
-        float forget = a[i + 2 * hidden] + b[i + 2 * hidden], fresh = a[i + 3 * hidden] + b[i + 3 * hidden];
-        if (p) {
-            const float to_in = p[i] * cell->c[i], to_forget = p[i + 2 * hidden] * cell->c[i];
-            in += to_in;
-            forget += to_forget;
-        }
-        in = cell->f(tinyort_clamp(in, -cell->clip, cell->clip));
-        forget = s->input_forget ? 1.0f - in : cell->f(tinyort_clamp(forget, -cell->clip, cell->clip));
-        fresh = cell->g(tinyort_clamp(fresh, -cell->clip, cell->clip));
-        const float kept = forget * cell->c[i], added = in * fresh;
-        cell->c[i] = kept + added;
-        if (p) {
-            const float to_out = p[i + hidden] * cell->c[i];
-            out += to_out;
-        }
-        cell->h[i] = cell->f(tinyort_clamp(out, -cell->clip, cell->clip)) * cell->k(cell->c[i]);
+    const float *p = cell->peepholes;
+    float *in = cell->sums, *out = in + cell->rows, *forget = out + cell->rows, *fresh = forget + cell->rows;
+    float *c = cell->c;
+    for (int32_t i = 0; i < hidden && p; i++) {
+        const float to_in = p[i] * c[i], to_forget = p[i + 2 * hidden] * c[i];
+        in[i] += to_in;
+        forget[i] += to_forget;
     }
+    tinyort_activate(hidden, in, f, cell->clip);
+    if (!s->input_forget) tinyort_activate(hidden, forget, f, cell->clip);
+    tinyort_activate(hidden, fresh, g, cell->clip);
+    for (int32_t i = 0; i < hidden; i++) {
+        const float kept = (s->input_forget ? 1.0f - in[i] : forget[i]) * c[i], added = in[i] * fresh[i];
+        c[i] = kept + added;
+    }
+    for (int32_t i = 0; i < hidden && p; i++) {
+        const float to_out = p[i + hidden] * c[i];
+        out[i] += to_out;
+    }
+    tinyort_activate(hidden, out, f, cell->clip);
+    for (int32_t i = 0; i < hidden; i++) cell->h[i] = out[i] * k(c[i]);
 }
 
 #endif

@@ -1,50 +1,53 @@
-/* recurrent.h - a layer of RNN, LSTM or GRU in one or two directions: at each step, `input` holds W x + its bias and
- * `state` R h + its bias, of `gates` times `hidden` rows, and `cell` makes the next h (and c) of them with the
- * functions f, g and k. Absent operands are NULL. scratch: (2 + 2 * gates) * hidden floats. Behind a sequence's own
- * length y is 0.
- */
+/* recurrent.h - a layer of RNN, LSTM or GRU in one or two directions: at each step, `sums` holds the gates' biases + W
+ * x
+ * + R h, and `step` makes the next h (and c) of them with the functions f, g and k. Of GRU's last gate it holds its
+ * bias
+ * + W x alone. Absent operands are NULL. Behind a sequence's own length y is 0.
+ *
+ * A gate has `hidden` rows, rounded up to eight in w, r, biases and sums. w, r: as dense_float.h has its weights.
+ * biases: of each direction those of W and R, added up for summed gates; then R's of the others.
+ * scratch: 2 * hidden floats and gates + 1 times the rounded ones. */
 #ifndef TORT_FIRMWARE_CODE_RECURRENT_H
 #define TORT_FIRMWARE_CODE_RECURRENT_H
 
-#include "kernels/firmware/code/dot.h"
+#include "kernels/firmware/code/clamp.h"
+#include "kernels/firmware/code/dense_sums.h"
+#include "kernels/firmware/code/recurrent_shape.h"
 
 #include <string.h>
 
-typedef struct tinyort_recurrent_shape {
-    int32_t length, batch, input, hidden, gates, directions, reverse, batch_first, input_forget, linear_before_reset;
-} tinyort_recurrent_shape;
+/* sums = from + w x for `rows` rows. */
+static void tinyort_gates(int32_t rows, int32_t depth, const float *x, const float *w, const float *from, float *sums) {
+    for (int32_t i = 0; i < rows; i += 8, w += 8 * depth)
+        tinyort_dense_sums(x, w, w + 4 * depth, depth, from + i, sums + i);
+}
 
-/* Operands of a cell in one direction. */
-typedef struct tinyort_cell {
-    const float *r, *r_bias, *peepholes;
-    float *input, *state, *h, *c;
-    float (*f)(float), (*g)(float), (*k)(float);
-    float clip;
-} tinyort_cell;
+/* x = f(x) for `count` elements, which are limited to -clip .. clip before. */
+static void tinyort_activate(int32_t count, float *x, tinyort_function *f, float clip) {
+    for (int32_t i = 0; i < count; i++) x[i] = f(clip < INFINITY ? tinyort_clamp(x[i], -clip, clip) : x[i]);
+}
 
 static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, const float *w, const float *r,
-                              const float *bias, const int32_t *lengths, const float *first_h, const float *first_c,
+                              const float *biases, const int32_t *lengths, const float *first_h, const float *first_c,
                               const float *peepholes, float *y, float *last_h, float *last_c, float *scratch,
-                              void (*step)(const tinyort_recurrent_shape *, const tinyort_cell *), float (*f)(float),
-                              float (*g)(float), float (*k)(float), float clip) {
-    const int32_t hidden = s->hidden, rows = s->gates * hidden;
+                              tinyort_recurrent_step *step, tinyort_function *f, tinyort_function *g,
+                              tinyort_function *k, float clip) {
+    const int32_t hidden = s->hidden, rows = (hidden + 7) / 8 * 8, all = s->gates * rows, summed = s->summed * rows;
     const size_t bytes = (size_t)hidden * sizeof(float);
+    float *h = scratch, *c = h + hidden, *sums = c + hidden;
     for (int32_t d = 0; d < s->directions; d++)
         for (int32_t n = 0; n < s->batch; n++) {
-            const float *from = w + d * rows * s->input, *b = bias ? bias + 2 * d * rows : NULL;
+            const float *bias = biases + d * (2 * all - summed);
             const int32_t length = lengths ? lengths[n] : s->length, backwards = s->reverse || d > 0;
             const int32_t place = (s->batch_first ? n * s->directions + d : d * s->batch + n) * hidden;
-            float *h = scratch, *c = h + hidden;
-            const tinyort_cell cell = {.r = r + d * rows * hidden,
-                                       .r_bias = b ? b + rows : NULL,
+            const tinyort_cell cell = {.r = r + (d * all + summed) * hidden,
+                                       .bias = bias + all,
                                        .peepholes = peepholes ? peepholes + 3 * d * hidden : NULL,
-                                       .input = c + hidden,
-                                       .state = c + hidden + rows,
+                                       .sums = sums,
                                        .h = h,
                                        .c = c,
-                                       .f = f,
-                                       .g = g,
-                                       .k = k,
+                                       .room = sums + all,
+                                       .rows = rows,
                                        .clip = clip};
             for (int32_t i = 0; i < hidden; i++) {
                 h[i] = first_h ? first_h[place + i] : 0.0f;
@@ -53,11 +56,11 @@ static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, 
             for (int32_t i = 0; i < s->length; i++) {
                 const int32_t t = backwards && i < length ? length - 1 - i : i;
                 const float *now = x + (s->batch_first ? n * s->length + t : t * s->batch + n) * s->input;
-                for (int32_t row = 0; row < rows && i < length; row++) {
-                    cell.input[row] = tinyort_dot(from + row * s->input, now, s->input) + (b ? b[row] : 0.0f);
-                    cell.state[row] = tinyort_dot(cell.r + row * hidden, h, hidden) + (b ? b[rows + row] : 0.0f);
+                if (i < length) {
+                    tinyort_gates(all, s->input, now, w + d * all * s->input, bias, sums);
+                    tinyort_gates(summed, hidden, h, r + d * all * hidden, sums, sums);
+                    step(s, &cell, f, g, k);
                 }
-                if (i < length) step(s, &cell);
                 float *to = y ? y + (s->batch_first ? (n * s->length + t) * s->directions + d
                                                     : (t * s->directions + d) * s->batch + n) *
                                         hidden

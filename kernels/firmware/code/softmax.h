@@ -2,7 +2,7 @@
 #ifndef TORT_FIRMWARE_CODE_SOFTMAX_H
 #define TORT_FIRMWARE_CODE_SOFTMAX_H
 
-#include "kernels/firmware/code/exp.h"
+#include "kernels/firmware/code/exp_below.h"
 
 typedef struct tinyort_softmax_shape {
     int32_t outer, length, inner;
@@ -16,7 +16,7 @@ static void tinyort_softmax(const tinyort_softmax_shape *s, const float *x, floa
         for (int32_t i = first; i < end; i += s->inner)
             if (x[i] > max) max = x[i];
         for (int32_t i = first; i < end; i += s->inner) {
-            y[i] = tinyort_exp(x[i] - max);
+            y[i] = tinyort_exp_below(x[i] - max);
             sum += y[i];
         }
         for (int32_t i = first; i < end; i += s->inner) y[i] /= sum;
