@@ -318,7 +318,7 @@ operators-page: $(TINYORT)
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph/graph graph/value graph/shape base/account base/memory base/error) \
+PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op bands graph/graph graph/value graph/shape base/account base/memory base/error) \
     $(wildcard ops/*.h ops/*/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
@@ -432,11 +432,12 @@ $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
 
 # The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
 # ends with "#endif /*".
+FIRMWARE_TEXT := '/^\#endif$$/d; /^\#ifndef TORT_/d; /^\#define TORT_/d; /^\#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/'
 $(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h,$(FIRMWARE_CODE))
 	@mkdir -p $(@D)
 	$(Q)for header in $^; do \
 		echo "const char tort_code_$$(basename $$header .h)[] ="; \
-		sed '/^#endif$$/d; /^#ifndef TORT_/d; /^#define TORT_/d; /^#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/' $$header; \
+		sed $(FIRMWARE_TEXT) $$header; \
 		echo ";"; \
 	done > $@
 # functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
@@ -444,6 +445,11 @@ $(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	@mkdir -p $(@D)
 	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (void (*)(void))\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
 $(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
+# The order of bands, which compiled models follow as runs do.
+$(OBJ)/runtime/compile/bands.inc: runtime/bands.h
+	@mkdir -p $(@D)
+	$(Q)(echo "static const char tort_code_bands[] ="; sed $(FIRMWARE_TEXT) $<; echo ";") > $@
+$(OBJ)/runtime/compile/steps.o: $(OBJ)/runtime/compile/bands.inc
 $(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/functions.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites

@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 16u
+#define TORT_PROVIDER_ABI 17u
 
 #ifdef __cplusplus
 extern "C" {
@@ -166,6 +166,9 @@ typedef struct tort_call {
     tort_value **output_values;
     /* Bit i: nothing reads input i after this call, so that a value with a single reference may be modified. */
     uint32_t last_reads;
+    /* A kernel with rows: work on these alone, where data of inputs and of output 0 begins at the band's first row.
+     * NULL: on all. */
+    const struct tinyort_band *band;
     tort_error *error;
 } tort_call;
 

@@ -68,6 +68,7 @@ typedef struct tort_target {
     bool values_only; /* `memory` limits values alone, whatever the weights take */
     bool tf32;        /* option tf32 */
     bool libraries;   /* false: libraries=off */
+    bool streams;     /* option stream: steps may run in bands of rows, which saves memory (plan_stream.c) */
 } tort_target;
 
 /* One "name:key=value:key=value" of the chain. */
@@ -150,8 +151,10 @@ typedef struct tort_emit {
     const char *scratch; /* C expression of the bytes by size, an unsigned char *; "NULL": none */
     const char *packed;  /* "digits_p3": packed weights are the arrays digits_p3_0, digits_p3_1 ...; "NULL": none */
     const void *weights; /* the packed weights themselves; NULL: none */
-    const tort_target *target;   /* of the provider */
-    bool downwards;              /* output 0 lies above input 0, see tort_overlap */
+    const tort_target *target; /* of the provider */
+    bool downwards;            /* output 0 lies above input 0, see tort_overlap */
+    bool banded; /* a band of rows, whose sizes are in the variable `band`, a tinyort_band. If any number of rows will
+                  * do (tort_rows), the node's operands are one row, and the statement works on band.out_rows of it. */
     char call[32768];            /* to fill: the statement, with its ';'; "" at first */
     tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
@@ -179,6 +182,19 @@ typedef struct tort_overlap {
     int64_t below, rise; /* below >= 0, rise > 0 */
 } tort_overlap;
 
+/* Rows that a kernel can work on by themselves, in bands (runtime/bands.h). The elements of a row are neighbours, and
+ * rows follow each other, in output 0 and in the inputs of the mask; other inputs are whole. */
+typedef struct tort_rows {
+    uint32_t inputs; /* bit i: input i has rows; two bits at most; 0: the kernel works on all rows at once */
+    /* out_rows 0: each element of the output comes from those at its place in these inputs, so that any number of rows
+     * will do. The kernel then gets, and prints, operands of rank 1 that end with the band. */
+    int32_t in_rows, out_rows;
+    int32_t stride, above, reach; /* output row r reads `reach` input rows from r * stride - above on */
+    /* The output, which is no rows, is complete with the last band. out_rows: those that are taken in; scratch keeps
+     * its bytes from band to band. */
+    bool reduces;
+} tort_rows;
+
 /* A kernel. An operator can have several rows: the first one of the table that claims a node serves it. A small
  * provider writes domain, op, name, claim and run; everything else is 0 or NULL where it is not wanted. */
 typedef struct tort_kernel {
@@ -195,6 +211,8 @@ typedef struct tort_kernel {
     /* Pure: for these concrete shapes. A run, and emit, work downwards where output 0 lies above input 0. NULL: never.
      */
     tort_overlap (*overlap)(const tort_target *target, const tort_node_view *node);
+    /* Pure: for these concrete shapes. A kernel with rows takes call->band, and tort_emit.banded. NULL: none. */
+    tort_rows (*rows)(const tort_target *target, const tort_node_view *node);
     tort_in_segment segment;
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);

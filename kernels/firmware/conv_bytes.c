@@ -202,6 +202,12 @@ static tort_overlap overlap(const tort_target *target, const tort_node_view *nod
     return found;
 }
 
+static tort_rows rows(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    (void)target;
+    return tort_firmware_window_rows(&p->window, p->batch);
+}
+
 /* ---- running and printing ---------------------------------------------------------------------------------------- */
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
@@ -221,16 +227,18 @@ static tort_status run(const tort_call *call) {
     const int32_t *bias = tort_firmware_bias(call->packed);
     const float *factors = tort_firmware_factors(&f, call->packed);
     const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
-    const bool downwards = (uintptr_t)y->data > (uintptr_t)x->data;
+    const bool downwards = !call->band && (uintptr_t)y->data > (uintptr_t)x->data;
     if (!tort_count(y)) return TORT_OK;
     if (call->kernel->variant == DEPTHWISE) {
         tinyort_depthwise_shape shape = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
         shape.downwards = downwards;
+        if (call->band) tort_firmware_take_band(&shape.window.at, call->band);
         form->run_depthwise(&shape, x->data, w, bias, factors, call->scratch, y->data);
         return TORT_OK;
     }
     tinyort_conv_bytes_shape shape = product_of(form, &f, call->params, x->type, y->type, call->packed);
     shape.downwards = downwards;
+    if (call->band) tort_firmware_take_band(&shape.window.at, call->band);
     form->conv(&shape, x->data, w, bias, factors, call->scratch, y->data);
     return TORT_OK;
 }
@@ -260,7 +268,7 @@ static tort_status emit(tort_emit *emit) {
 
 #define ROW(name_, variant_)                                                                                           \
     {                                                                                                                  \
-        "", "QLinearConv", name_, .claim = claim, .size = size, .overlap = overlap, .prepare = prepare,                \
+        "", "QLinearConv", name_, .claim = claim, .size = size, .overlap = overlap, .rows = rows, .prepare = prepare,  \
                                   .pack = {.size = pack_size}, .run = run, .emit = emit, .variant = variant_,          \
                                   .layout = {                                                                          \
                                       .id = TORT_FIRMWARE_NHWC,                                                        \

@@ -68,6 +68,26 @@ static tinyort_pair_bytes_shape pair_of(const tort_call *call, float *numbers) {
     return s;
 }
 
+static bool same_dims(const tort_info *a, const tort_info *b) {
+    bool same = a->rank == b->rank;
+    for (int32_t i = 0; same && i < a->rank; i++) same = a->dims[i] == b->dims[i];
+    return same;
+}
+
+/* Any rows, if neither operand is broadcast. */
+static tort_rows rows_of_pair(const tort_target *target, const tort_node_view *node) {
+    const tort_info *y = &node->outputs[0];
+    (void)target;
+    if (!same_dims(&node->inputs[TORT_QLINEAR_A], y) || !same_dims(&node->inputs[TORT_QLINEAR_B], y))
+        return (tort_rows){0};
+    return (tort_rows){.inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B};
+}
+
+static tort_rows any_rows(const tort_target *target, const tort_node_view *node) {
+    (void)target, (void)node;
+    return (tort_rows){.inputs = 1};
+}
+
 static tort_status run_pair(const tort_call *call) {
     float numbers[3];
     if (!tort_count(&call->outputs[0])) return TORT_OK;
@@ -279,8 +299,8 @@ static tort_status emit_softmax(tort_emit *emit) {
 
 #define PAIR(op_, variant_)                                                                                            \
     {                                                                                                                  \
-        "com.microsoft", op_, "pair_bytes", .claim = claim_pair, .run = run_pair, .emit = emit_pair,                   \
-                                            .variant = variant_,                                                       \
+        "com.microsoft", op_, "pair_bytes", .claim = claim_pair, .rows = rows_of_pair, .run = run_pair,                \
+                                            .emit = emit_pair, .variant = variant_,                                    \
                                             .in_place = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B, .layout = {       \
                                                 .id = TORT_ANY_LAYOUT,                                                 \
                                                 .inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,                 \
@@ -293,8 +313,8 @@ static tort_status emit_softmax(tort_emit *emit) {
 #define FUNCTION(op_, variant_)                                                                                        \
     {                                                                                                                  \
         "com.microsoft", op_, "table_bytes", .claim = claim_function, .pack = {.size = function_size},                 \
-                                             .prepare = prepare_function, .run = run_function, .emit = emit_function,  \
-                                             .variant = variant_, .in_place = 1                                        \
+                                             .prepare = prepare_function, .rows = any_rows, .run = run_function,       \
+                                             .emit = emit_function, .variant = variant_, .in_place = 1                 \
     }
 
 const tort_kernel tort_firmware_elements_bytes[] = {
@@ -302,7 +322,7 @@ const tort_kernel tort_firmware_elements_bytes[] = {
     PAIR("QLinearMul", MULTIPLY),
     BORDER("QuantizeLinear", "quantize", QUANTIZE),
     BORDER("DequantizeLinear", "dequantize", DEQUANTIZE),
-    {"tinyort", "ByteTable", "table_bytes", .run = run_table, .emit = emit_table, .in_place = 1,
+    {"tinyort", "ByteTable", "table_bytes", .rows = any_rows, .run = run_table, .emit = emit_table, .in_place = 1,
      .layout = {.id = TORT_ANY_LAYOUT, .inputs = 1, .outputs = 1}},
     FUNCTION("QLinearSigmoid", SIGMOID),
     FUNCTION("QLinearLeakyRelu", LEAKY_RELU),

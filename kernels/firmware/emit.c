@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE = 88 }; /* columns after which a new line begins */
+
 /* Text that grows in the room for a call; `used` counts what did not fit, too. */
 typedef struct printer {
     tort_emit *emit;
@@ -24,8 +26,31 @@ static void __attribute__((format(printf, 2, 3))) print(printer *to, const char 
     to->used += length >= 0 ? (size_t)length : size;
 }
 
+/* Members of shapes that a band sets: to a number, or, if it is a factor, to the value of one row times it. */
+static const struct {
+    const char *name, *number;
+    bool factor;
+} banded[] = {{"height", "band.in_rows", false},  {"top", "band.above", false},   {"out_h", "band.out_rows", false},
+              {"before", "band.out_first", true}, {"now", "band.out_rows", true}, {"count", "band.out_rows", true},
+              {"d3", "band.out_rows", true}};
+
+/* Prints a member that the band sets. False: it sets it not. */
+static bool print_banded(printer *to, const char *name, size_t length, int32_t value) {
+    for (size_t i = 0; i < sizeof banded / sizeof *banded; i++) {
+        const size_t own = strlen(banded[i].name);
+        const bool is = own <= length && !strncmp(name + length - own, banded[i].name, own) &&
+                        (own == length || name[length - own - 1] == '.');
+        if (!is) continue;
+        print(to, ".%.*s = %s", (int)length, name, banded[i].number);
+        if (banded[i].factor) print(to, " * %" PRId32, value);
+        return true;
+    }
+    return false;
+}
+
 /* Prints a member, "name" or "name[8]", whose trailing zeros are left out; the number of values it takes. */
 static int32_t print_member(printer *to, const char *name, size_t length, const int32_t *values) {
+    if (to->emit->banded && print_banded(to, name, length, *values)) return 1;
     const char *bracket = memchr(name, '[', length);
     const int32_t room = bracket ? (int32_t)strtol(bracket + 1, NULL, 10) : 1;
     int32_t count = room;
@@ -41,15 +66,24 @@ tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *c
     const char *name = call->members;
     char number[TORT_COMPILE_FLOAT];
     /* static const: in flash, where a compound literal would be built on the stack in each call */
-    print(&to, "%s{\n        static const %s_shape shape = {", to.used ? "\n    " : "", call->function);
+    print(&to, "%s{\n        %sconst %s_shape shape = {", to.used ? "\n    " : "", emit->banded ? "" : "static ",
+          call->function);
+    size_t line = 0;
     for (int32_t i = 0; *name;) {
         const size_t length = strcspn(name, " ");
-        print(&to, "%s", i ? ", " : "");
+        const bool full = to.used > line + LINE;
+        print(&to, "%s", !i ? "" : full ? ",\n            " : ", ");
+        if (!i || full) line = to.used;
         i += print_member(&to, name, length, call->shape + i);
         name += length + (name[length] == ' ');
     }
     print(&to, "};\n        %s(&shape", call->function);
-    for (int32_t i = 0; operands[i]; i++) print(&to, ", %s", operands[i]);
+    line = to.used;
+    for (int32_t i = 0; operands[i]; i++) {
+        const bool full = to.used + strlen(operands[i]) > line + LINE;
+        print(&to, "%s%s", full ? ",\n            " : ", ", operands[i]);
+        if (full) line = to.used;
+    }
     for (int32_t i = 0; i < call->number_count; i++) print(&to, ", %s", tort_compile_float(call->numbers[i], number));
     print(&to, ");\n    }");
     if (to.used < sizeof emit->call) return TORT_OK;

@@ -42,6 +42,23 @@ tinyort_sliding tort_firmware_window_of(const tort_sliding *sliding) {
     return window;
 }
 
+void tort_firmware_take_band(tinyort_sliding *window, const tinyort_band *band) {
+    window->height = band->in_rows;
+    window->top = band->above;
+    window->out_h = band->out_rows;
+}
+
+tort_rows tort_firmware_window_rows(const tort_sliding *sliding, int64_t batch) {
+    const tinyort_sliding w = tort_firmware_window_of(sliding);
+    if (batch != 1 || w.height < 1 || w.out_h < 1) return (tort_rows){0};
+    return (tort_rows){.inputs = 1,
+                       .in_rows = w.height,
+                       .out_rows = w.out_h,
+                       .stride = w.stride_h,
+                       .above = w.top,
+                       .reach = (w.kernel_h - 1) * w.dilation_h + 1};
+}
+
 /* ---- pools ------------------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {

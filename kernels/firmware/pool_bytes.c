@@ -26,8 +26,15 @@ static tinyort_max_pool_bytes_shape max_of(const tort_pool_params *p, tort_type 
                                           .flip = tort_firmware_flip(type)};
 }
 
+static tort_rows rows_of_max(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params;
+    (void)target;
+    return tort_firmware_window_rows(&p->window, p->batch);
+}
+
 static tort_status run_max(const tort_call *call) {
-    const tinyort_max_pool_bytes_shape shape = max_of(call->params, call->inputs[0].type);
+    tinyort_max_pool_bytes_shape shape = max_of(call->params, call->inputs[0].type);
+    if (call->band) tort_firmware_take_band(&shape.window, call->band);
     tinyort_max_pool_bytes(&shape, call->inputs[0].data, call->outputs[0].data);
     return TORT_OK;
 }
@@ -58,7 +65,9 @@ static tort_verdict claim_mean(const tort_target *target, const tort_node_view *
     return verdict;
 }
 
-static tinyort_mean_bytes_shape mean_of(const tort_tensor *x, tort_type y, const double *n, float *factor) {
+/* before, now: pixels that a band comes after, and that it has. */
+static tinyort_mean_bytes_shape mean_of(const tort_tensor *x, tort_type y, const double *n, int32_t before, int32_t now,
+                                        float *factor) {
     const int32_t pixels = (int32_t)tort_extent(x->dims, 2, x->rank), x_flip = tort_firmware_flip(x->type),
                   flip = tort_firmware_flip(y);
     *factor = tort_linear_mean((float)n[X_SCALE], (float)n[Y_SCALE], pixels);
@@ -70,6 +79,8 @@ static tinyort_mean_bytes_shape mean_of(const tort_tensor *x, tort_type y, const
                  .wide = pixels >= (1 << 16) || 255.0 * pixels * (double)*factor >= 0x1p21},
         .batch = (int32_t)x->dims[0],
         .pixels = pixels,
+        .before = before,
+        .now = now,
         .x_zero = (int32_t)n[X_ZERO] - x_flip,
     };
 }
@@ -81,13 +92,27 @@ static tort_status size_mean(const tort_target *target, const tort_node_view *no
     return TORT_OK;
 }
 
+/* Takes in rows of one image of two axes; the sums of all are in scratch. */
+static tort_rows rows_of_mean(const tort_target *target, const tort_node_view *node) {
+    const tort_info *x = &node->inputs[X];
+    (void)target;
+    if (x->rank != 4 || x->dims[0] != 1 || x->dims[2] < 1 || x->dims[2] > INT32_MAX) return (tort_rows){0};
+    const int32_t height = (int32_t)x->dims[2];
+    return (tort_rows){
+        .inputs = 1u << X, .in_rows = height, .out_rows = height, .stride = 1, .reach = 1, .reduces = true};
+}
+
 static tort_status run_mean(const tort_call *call) {
     double n[5];
     float factor;
     for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_element_at(&call->inputs[i], 0);
-    const tinyort_mean_bytes_shape shape = mean_of(&call->inputs[X], call->outputs[0].type, n, &factor);
+    const tort_tensor *x = &call->inputs[X];
+    const int32_t row = call->band ? (int32_t)x->dims[3] : 0, pixels = (int32_t)tort_extent(x->dims, 2, x->rank);
+    const tinyort_mean_bytes_shape shape =
+        mean_of(x, call->outputs[0].type, n, call->band ? call->band->out_first * row : 0,
+                call->band ? call->band->out_rows * row : pixels, &factor);
     if (tort_count(&call->outputs[0]))
-        tinyort_mean_bytes(&shape, call->inputs[X].data, call->scratch, call->outputs[0].data, factor);
+        tinyort_mean_bytes(&shape, x->data, call->scratch, call->outputs[0].data, factor);
     return TORT_OK;
 }
 
@@ -98,7 +123,9 @@ static tort_status emit_mean(tort_emit *emit) {
     tort_tensor x;
     for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_firmware_number(node, i, 0, i % 2);
     if (!tort_info_tensor(&node->inputs[X], &x)) return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
-    const tinyort_mean_bytes_shape shape = mean_of(&x, node->outputs[0].type, n, &factor);
+    const int32_t row = emit->banded ? (int32_t)x.dims[3] : 0, pixels = (int32_t)tort_extent(x.dims, 2, x.rank);
+    const tinyort_mean_bytes_shape shape =
+        mean_of(&x, node->outputs[0].type, n, row, emit->banded ? row : pixels, &factor);
     const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0], NULL};
     tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip, false);
     emit->code[0] = tort_code_bytes_shape;
@@ -106,7 +133,7 @@ static tort_status emit_mean(tort_emit *emit) {
     emit->code[2] = tort_code_mean_bytes;
     return tort_firmware_emit_with(emit,
                                    &(tort_firmware_call){.function = "tinyort_mean_bytes",
-                                                         .members = TORT_FIRMWARE_ROWS "batch pixels x_zero",
+                                                         .members = TORT_FIRMWARE_ROWS "batch pixels before now x_zero",
                                                          .shape = &shape.rows.filters,
                                                          .numbers = &factor,
                                                          .number_count = 1},
@@ -118,8 +145,8 @@ static tort_status emit_mean(tort_emit *emit) {
 #define NHWC .layout = {.id = TORT_FIRMWARE_NHWC, .inputs = 1, .outputs = 1, .alone = tort_firmware_alone}
 
 const tort_kernel tort_firmware_pool_bytes[] = {
-    {"", "MaxPool", "max_pool_bytes", .claim = claim_max, .run = run_max, .emit = emit_max, NHWC},
-    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = claim_mean, .size = size_mean, .run = run_mean,
-     .emit = emit_mean, NHWC},
+    {"", "MaxPool", "max_pool_bytes", .claim = claim_max, .rows = rows_of_max, .run = run_max, .emit = emit_max, NHWC},
+    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = claim_mean, .size = size_mean,
+     .rows = rows_of_mean, .run = run_mean, .emit = emit_mean, NHWC},
     {.op = NULL},
 };

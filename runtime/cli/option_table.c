@@ -52,7 +52,8 @@ static const struct {
     {"cpu", "spin", "spin=1000         microseconds that idle threads spin for work (default 200)"},
     {"cpu", "isa", "isa=v3            v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
     {"cpu", "mem_limit", "mem_limit=2G      limit of weights and values in bytes (default: values 8G)"},
-    {"firmware", "target", "target=generic    code for any C99 compiler (default; no other yet)"},
+    {"firmware", "target", "target=cortex-m4  or -m7, -m33, -m55, -a53, riscv32, generic (default)"},
+    {"firmware", "stream", "stream=on         layers in bands of rows, for less memory (default off)"},
 };
 
 static bool has_key(const char *provider, const char *key) {

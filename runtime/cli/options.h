@@ -87,7 +87,7 @@ typedef struct cli_options {
     cli_image_options image;
     const char *save, *save_plan;
     const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */
-    bool main;
+    bool main, stream;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
     int32_t top;

@@ -20,21 +20,24 @@ static int64_t joined(const tort_overlap *overlap, int64_t input, int64_t output
     return least < input + output ? least : input + output;
 }
 
-/* Bytes that lying over each other saves in this step. */
+/* Bytes that lying over each other saves in this step, or in the stream that it is part of. */
 static int64_t saved_by(const tort_compile_unit *unit, const tort_step *step) {
-    if (!step->overlaps) return 0;
     const tort_plan *plan = unit->plan;
-    const int32_t input = tort_plan_owner(plan, plan->operands[step->operands]);
-    const int32_t output = plan->operands[step->operands + step->input_count];
+    const tort_band_steps *stream = step->stream ? &plan->streams[step->stream - 1] : NULL;
+    const tort_step *last = stream ? &plan->steps[stream->first + stream->count - 1] : step;
+    if (stream ? !stream->overlaps : !step->overlaps) return 0;
+    const int32_t input = stream ? stream->input : tort_plan_owner(plan, plan->operands[step->operands]);
+    const int32_t output = plan->operands[last->operands + last->input_count];
     if (!is_counted(unit, input) || !is_counted(unit, output)) return 0;
     const int64_t in = plan->slots[input].bytes, out = plan->slots[output].bytes;
-    return in + out - joined(&step->overlap, in, out);
+    return in + out - joined(stream ? &stream->overlap : &step->overlap, in, out);
 }
 
 /* Adds the bytes of a block to each step of its life, as differences: to the first, and back after the last. */
 static void add_life(int64_t *changes, const tort_plan *plan, const tort_slot *slot, int32_t last) {
-    changes[slot->first_step] += slot->bytes;
-    changes[last < plan->step_count ? last + 1 : plan->step_count] -= slot->bytes;
+    const int32_t end = tort_step_end(plan, last);
+    changes[tort_step_time(plan, slot->first_step)] += tort_placed_bytes(slot);
+    changes[end < plan->step_count ? end + 1 : plan->step_count] -= tort_placed_bytes(slot);
 }
 
 /* Fills the bytes that are live at each step. A block lives as long as the slots that lie within it. */

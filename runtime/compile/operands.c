@@ -95,7 +95,7 @@ static void find_arena(tort_compile_unit *unit) {
     const tort_plan *plan = unit->plan;
     for (int32_t i = 0; i < plan->slot_count; i++)
         if (plan->slots[i].home == TORT_HOME_ARENA && !plan->slots[i].memory && !unit->direct[i] && !unit->given[i])
-            reach(unit, plan->slots[i].offset + (uint64_t)plan->slots[i].bytes);
+            reach(unit, plan->slots[i].offset + (uint64_t)tort_placed_bytes(&plan->slots[i]));
     for (int32_t i = 0; i < plan->step_count; i++)
         if (plan->steps[i].scratch_bytes) reach(unit, plan->steps[i].scratch_offset + plan->steps[i].scratch_bytes);
 }
@@ -117,6 +117,14 @@ tort_status tort_compile_ports(tort_compile_unit *unit) {
     if (!status && unit->layout) status = find_given(unit);
     find_arena(unit);
     return status;
+}
+
+int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand) {
+    const tort_band_steps *stream = &unit->plan->streams[step->stream - 1];
+    const tinyort_layer *layer = &stream->layers[step - unit->plan->steps - stream->first];
+    const tort_slot *slot = &unit->plan->slots[unit->plan->operands[step->operands + operand]];
+    const int64_t rows = operand < step->input_count ? layer->in_rows : layer->out_rows;
+    return slot->bytes / rows / (tort_type_bits(slot->type) / 8);
 }
 
 /* ---- constant arrays --------------------------------------------------------------------------------------------- */

@@ -1,7 +1,12 @@
 /* steps.c - prints the steps of a plan as calls, in their order, and refuses steps that firmware has no form for. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "runtime/compile/unit.h"
 #include "runtime/graph/check.h"
 #include "runtime/lowered/unit_view.h"
+
+#include "runtime/compile/bands.inc"
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
@@ -138,6 +143,22 @@ static bool is_above(const tort_compile_unit *unit, const tort_step *step) {
            slots[output].offset > slots[input].offset;
 }
 
+/* The view of a node that works element by element on any rows, with one row in place of its banded operands. */
+static tort_status view_row(tort_compile_unit *unit, const tort_step *step, tort_node_view *view) {
+    const int32_t count = step->input_count + 1;
+    tort_info *infos = tort_arena_array(&unit->arena, (size_t)count, sizeof *infos);
+    if (!infos) return tort_out_of_memory(unit->error, 0);
+    for (int32_t i = 0; i < count; i++) {
+        infos[i] = i < step->input_count ? view->inputs[i] : view->outputs[0];
+        if (i < step->input_count && (i >= 32 || !(step->rows.inputs >> i & 1))) continue;
+        infos[i].rank = 1;
+        infos[i].dims[0] = tort_compile_row(unit, step, i);
+    }
+    view->inputs = infos;
+    view->outputs = infos + step->input_count;
+    return TORT_OK;
+}
+
 static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
     const tort_unit *its = &unit->lowered->units[step->node];
     tort_unit_view view;
@@ -150,7 +171,8 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                         .packed = "NULL",
                         .weights = its->packed,
                         .target = &unit->session->chain[its->provider].target,
-                        .downwards = is_above(unit, step),
+                        .downwards = !step->stream && is_above(unit, step),
+                        .banded = step->stream != 0,
                         .error = unit->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);
@@ -160,6 +182,7 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                                              unit->planned->params + step->params, unit->error);
     const double flops = status ? 0 : tort_op_flops(view.node.op, view.node.params);
     if (flops > 0) unit->multiply_adds += flops / 2;
+    if (!status && step->stream && !step->rows.out_rows) status = view_row(unit, step, &view.node);
     if (!status) status = its->kernel->emit(emit);
     if (!status) {
         print_comment(unit, step->node, file);
@@ -210,6 +233,81 @@ static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FI
     return TORT_OK;
 }
 
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+/* Prints text with deeper lines. */
+static void print_deeper(FILE *file, const char *text) {
+    for (const char *end; *text; text = end) {
+        end = strchr(text, '\n') + 1;
+        fprintf(file, "%s%.*s", *text == '\n' ? "" : "            ", (int)(end - text), text);
+    }
+}
+
+/* Prints the work of a layer on a band. */
+static tort_status print_layer(tort_compile_unit *unit, const tort_step *step, int32_t layer, FILE *file) {
+    const int32_t output = unit->plan->operands[step->operands + step->input_count];
+    const tort_slot *slot = &unit->plan->slots[output];
+    const char *why = refusal_of(unit, step);
+    const char **texts = why ? NULL : operands_of(unit, step);
+    if (!texts) return refuse(unit, step, why ? why : "an operand has a type that C99 has not");
+    fprintf(file, "case %d:\n", (int)layer);
+    if (slot->line_bytes) {
+        const long long row = slot->line_bytes / unit->plan->streams[step->stream - 1].layers[layer].lines;
+        fprintf(file,
+                "    if (band.keep) memmove(values + %llu, values + %llu + band.drop * %lld, "
+                "(size_t)band.keep * %lld);\n",
+                (unsigned long long)slot->offset, (unsigned long long)slot->offset, row, row);
+    }
+    for (int32_t i = 0, k = 0; i <= step->input_count; i++) {
+        const bool in = i < step->input_count;
+        if (in ? i >= 32 || !(step->rows.inputs >> i & 1) : step->rows.reduces) continue;
+        texts[i] = tort_arena_format(&unit->arena, "%s + band.%s * %lld", texts[i],
+                                     in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at",
+                                     (long long)tort_compile_row(unit, step, i));
+        if (!texts[i]) return tort_out_of_memory(unit->error, 0);
+    }
+    const tort_status status = emit_kernel(unit, step, texts, file);
+    fprintf(file, "    break;\n");
+    return status;
+}
+
+static void print_layers(const tort_band_steps *stream, FILE *file) {
+    fprintf(file, "    {\n        static const tinyort_layer layers[] = {\n");
+    for (int32_t i = 0; i < stream->count; i++) {
+        const tinyort_layer *l = &stream->layers[i];
+        fprintf(file, "            {%d, %d, %d, %d, %d, %d, %d, {%d, %d}},\n", (int)l->in_rows, (int)l->out_rows,
+                (int)l->stride, (int)l->above, (int)l->reach, (int)l->lines, (int)l->whole, (int)l->from[0],
+                (int)l->from[1]);
+    }
+    fprintf(file, "        };\n        tinyort_stream stream = {{0}, {0}, {0}};\n        tinyort_band band;\n");
+    fprintf(file,
+            "        int32_t layer;\n        while ((layer = tinyort_next_band(layers, %d, &stream, &band)) >= 0)\n",
+            (int)stream->count);
+    fprintf(file, "            switch (layer) {\n");
+}
+
+/* Prints the steps of a stream as a loop over bands of rows, of which each is a call of one layer. */
+static tort_status print_stream(tort_compile_unit *unit, const tort_band_steps *stream, FILE *file) {
+    static const char *const text[] = {tort_code_bands};
+    char *body = NULL;
+    size_t length = 0;
+    FILE *layers = open_memstream(&body, &length);
+    if (!layers) return tort_out_of_memory(unit->error, 0);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < stream->count; i++)
+        status = print_layer(unit, &unit->plan->steps[stream->first + i], i, layers);
+    if (fclose(layers) != 0 && !status) status = tort_out_of_memory(unit->error, length);
+    if (!status && !add_texts(unit->code, &unit->code_count, TORT_COMPILE_CODES, text, 1))
+        status = tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
+    if (!status) {
+        print_layers(stream, file);
+        print_deeper(file, body);
+        fprintf(file, "            default: break;\n            }\n    }\n");
+    }
+    free(body);
+    return status;
+}
+
 /* Outputs whose bytes are shared with other values are in the arena: they are copied at the end. */
 static tort_status print_outputs(tort_compile_unit *unit, FILE *file) {
     for (int32_t i = 0; i < unit->plan->output_count; i++) {
@@ -228,7 +326,11 @@ static tort_status print_outputs(tort_compile_unit *unit, FILE *file) {
 
 tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file) {
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < unit->plan->step_count; i++)
-        status = print_step(unit, &unit->plan->steps[i], file);
+    for (int32_t i = 0; !status && i < unit->plan->step_count; i++) {
+        const int32_t number = unit->plan->steps[i].stream;
+        const tort_band_steps *stream = number ? &unit->plan->streams[number - 1] : NULL;
+        status = stream ? print_stream(unit, stream, file) : print_step(unit, &unit->plan->steps[i], file);
+        if (stream) i += stream->count - 1;
+    }
     return status ? status : print_outputs(unit, file);
 }

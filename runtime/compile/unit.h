@@ -46,6 +46,8 @@ typedef struct tort_compile_unit {
     tort_error *error;
 } tort_compile_unit;
 
+/* operands.c: elements of a row of an operand with rows, in a stream. */
+int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand);
 /* operands.c: allocates and fills the members by slot and constant; checks inputs and outputs. */
 tort_status tort_compile_ports(tort_compile_unit *unit);
 /* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or

@@ -53,6 +53,8 @@ static void take_tables(tort_planned *planned, block *b) {
     planned->fitted = take(b, (size_t)plan->step_count + 1, sizeof *planned->fitted);
     planned->plan.arena_bytes = take(b, memories, sizeof *plan->arena_bytes);
     planned->plan.naive_bytes = take(b, memories, sizeof *plan->naive_bytes);
+    if (tort_plan_may_stream(planned->lowered))
+        planned->plan.streams = take(b, (size_t)plan->step_count / 2 + 1, sizeof *planned->plan.streams);
     if (!planned->outline->shared) return;
     planned->plan.slots = take(b, (size_t)plan->slot_count + 1, sizeof *plan->slots);
     planned->plan.steps = take(b, (size_t)plan->step_count + 1, sizeof *plan->steps);
@@ -210,7 +212,10 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     planned->reused = usual && planned->follows_session;
     if (!status) status = choose_outline(planned, complete, afresh, error);
     if (!status) status = open_tables(planned, error);
-    if (!status) tort_plan_unshare(&planned->plan); /* the previous fill may have shared bytes */
+    if (!status) { /* the previous fill may have shared bytes */
+        tort_plan_unstream(&planned->plan);
+        tort_plan_unshare(&planned->plan);
+    }
     if (!status) status = tort_plan_sizes(planned, error);
     if (!status) placed = tort_plan_take_places(planned);
     if (!status && !placed) status = tort_plan_layout(planned, error);

@@ -5,6 +5,7 @@
 #ifndef TORT_RUNTIME_PLAN_PLAN_H
 #define TORT_RUNTIME_PLAN_PLAN_H
 
+#include "runtime/bands.h"
 #include "runtime/provider.h"
 #include "runtime/tinyort_profile.h"
 
@@ -29,6 +30,7 @@ typedef struct tort_slot {
     int32_t rank;
     int64_t dims[TORT_MAX_RANK]; /* -1: not known before the run */
     int64_t bytes;               /* -1: not known before the run */
+    int64_t line_bytes;          /* of the line buffer that holds some rows at a time, see plan_stream.c; 0: none */
     uint64_t offset;
     int32_t within;         /* the slot that contains these bytes, all or a part of its own, see plan_share.c; -1 */
     uint64_t within_offset; /* from the begin of `within` */
@@ -39,6 +41,11 @@ typedef struct tort_slot {
 
 static inline bool tort_in_arena(const tort_slot *slot) {
     return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_UPLOADED;
+}
+
+/* Bytes that the slot takes in its arena. */
+static inline int64_t tort_placed_bytes(const tort_slot *slot) {
+    return slot->line_bytes ? slot->line_bytes : slot->bytes;
 }
 
 typedef enum tort_step_kind {
@@ -68,9 +75,21 @@ typedef struct tort_step {
     uint32_t in_place;                      /* KERNEL: inputs, bit i, whose bytes output 0 overwrites */
     tort_overlap overlap;                   /* KERNEL: as its row says */
     bool overlaps;                          /* KERNEL: output 0 may lie over input 0, at these distances */
+    tort_rows rows;                         /* KERNEL of a target with streams: as its row says */
+    int32_t stream;                         /* KERNEL: 1 + index of the stream that it is part of; 0: none */
     bool dynamic;                           /* inferred and resolved during the run, since sizes depend on data */
     bool values;                            /* KERNEL: some operand is not a tensor, so all outputs are tort_values */
 } tort_step;
+
+/* Consecutive steps that work in bands of rows, layer by layer (bands.h). They have one time: what lives in one of them
+ * lives in all. */
+typedef struct tort_band_steps {
+    int32_t first, count; /* steps */
+    int32_t input;        /* the slot that the last step's output may lie over, at these distances; -1: none */
+    tort_overlap overlap;
+    bool overlaps; /* it does */
+    tinyort_layer layers[TINYORT_LAYERS];
+} tort_band_steps;
 
 typedef struct tort_plan {
     bool complete; /* all input shapes are known: the plan can run */
@@ -79,7 +98,8 @@ typedef struct tort_plan {
     int32_t *operands;
     int32_t *input_slots, *output_slots; /* by port of the model */
     uint8_t *literals;
-    int32_t slot_count, step_count, operand_count, input_count, output_count;
+    tort_band_steps *streams;
+    int32_t slot_count, step_count, operand_count, input_count, output_count, stream_count;
     int32_t node_count, value_count;  /* of the graph, to check indices against */
     tort_recording recording;         /* whether `recorder` may record a run of the plan as one piece of device work */
     int32_t recorder, recording_node; /* recorder: chain index; -1: none records. recording_node: the node that prevents
@@ -95,6 +115,18 @@ typedef struct tort_plan {
 static inline int32_t tort_plan_owner(const tort_plan *plan, int32_t slot) {
     while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     return slot;
+}
+
+/* The time of a step: its number, or that of the first step of its stream. */
+static inline int32_t tort_step_time(const tort_plan *plan, int32_t step) {
+    const int32_t stream = step >= 0 && step < plan->step_count ? plan->steps[step].stream : 0;
+    return stream ? plan->streams[stream - 1].first : step;
+}
+
+/* The last step of that time. */
+static inline int32_t tort_step_end(const tort_plan *plan, int32_t step) {
+    const int32_t stream = step >= 0 && step < plan->step_count ? plan->steps[step].stream : 0;
+    return stream ? plan->streams[stream - 1].first + plan->streams[stream - 1].count - 1 : step;
 }
 
 /* Assigns offsets to blocks, see memplan.c, and returns the bytes needed. Blocks may share bytes if their lifetimes are

@@ -46,9 +46,10 @@ static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error 
 static tort_status check_place(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_slot *slot = &plan->slots[index];
     const bool arena = tort_in_arena(slot);
+    const int64_t bytes = tort_placed_bytes(slot);
     if (!arena && slot->home != TORT_HOME_LITERAL) return TORT_OK;
     if (slot->bytes < 0) return bad(error, "unknown size of slot", index);
-    if (!within(slot->offset, (uint64_t)slot->bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
+    if (!within(slot->offset, (uint64_t)bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
         return bad(error, "offset of slot", index);
     const uint64_t align = !arena             ? 16
                            : slot->strided    ? (uint64_t)tort_type_bits(slot->type) / 8
@@ -265,20 +266,81 @@ static tort_status check_in_place(const tort_plan *plan, int32_t index, tort_err
 }
 
 /* True if the output begins at one of the distances from the input that the kernel allows, or does not overlap it. */
-static bool is_apart(const tort_step *step, const tort_slot *input, const tort_slot *output) {
+static bool is_apart(const tort_overlap *overlap, const tort_slot *input, const tort_slot *output) {
     const int64_t distance = (int64_t)output->offset - (int64_t)input->offset;
-    return distance <= -step->overlap.below || distance >= step->overlap.rise || distance <= -output->bytes ||
+    return distance <= -overlap->below || distance >= overlap->rise || distance <= -output->bytes ||
            distance >= input->bytes;
 }
 
-static tort_status check_distance(const tort_plan *plan, int32_t index, tort_error *error) {
+/* input: the slot that output 0 of the step may overlap. */
+static tort_status check_distance(const tort_plan *plan, int32_t index, int32_t input, const tort_overlap *overlap,
+                                  tort_error *error) {
     const tort_step *step = &plan->steps[index];
-    const int32_t input = step->input_count ? tort_plan_owner(plan, plan->operands[step->operands]) : -1;
     const int32_t output = step->output_count ? plan->operands[step->operands + step->input_count] : -1;
-    const bool sound = step->kind == TORT_STEP_KERNEL && step->overlap.may && step->overlap.below >= 0 &&
-                       step->overlap.rise > 0 && input >= 0 && output >= 0 && plan->slots[input].bytes >= 0 &&
-                       plan->slots[output].bytes >= 0 && is_apart(step, &plan->slots[input], &plan->slots[output]);
+    const bool sound = step->kind == TORT_STEP_KERNEL && overlap->may && overlap->below >= 0 && overlap->rise > 0 &&
+                       input >= 0 && input < plan->slot_count && output >= 0 && plan->slots[input].bytes >= 0 &&
+                       plan->slots[output].bytes >= 0 && is_apart(overlap, &plan->slots[input], &plan->slots[output]);
     return sound ? TORT_OK : bad(error, "distance of input and output in step", index);
+}
+
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+/* True if the slot's rows are those of a layer, and a line buffer holds what the layer says. */
+static bool has_lines(const tort_slot *slot, int32_t rows, int32_t lines) {
+    if (rows <= 0 || slot->bytes < 0 || slot->bytes % rows) return false;
+    return tort_placed_bytes(slot) == slot->bytes / rows * lines;
+}
+
+/* True if an operand has the rows that the layer reads, of the layer that it says makes them. */
+static bool is_fed(const tort_plan *plan, const tort_band_steps *stream, int32_t layer, int32_t operand, int32_t k) {
+    const tinyort_layer *l = &stream->layers[layer];
+    const int32_t from = l->from[k], slot = plan->operands[plan->steps[stream->first + layer].operands + operand];
+    if (slot < 0 || from < -1 || from >= layer) return false;
+    if (from < 0) return has_lines(&plan->slots[tort_plan_owner(plan, slot)], l->in_rows, l->in_rows);
+    const tort_step *maker = &plan->steps[stream->first + from];
+    return slot == plan->operands[maker->operands + maker->input_count] && !maker->rows.reduces &&
+           l->in_rows == stream->layers[from].out_rows;
+}
+
+static bool layer_is_sound(const tort_plan *plan, const tort_band_steps *stream, int32_t layer) {
+    const tinyort_layer *l = &stream->layers[layer];
+    const tort_step *step = &plan->steps[stream->first + layer];
+    const int32_t output = step->output_count == 1 ? plan->operands[step->operands + step->input_count] : -1;
+    bool sound = step->kind == TORT_STEP_KERNEL && !step->dynamic && !step->values && output >= 0 && l->in_rows > 0 &&
+                 l->out_rows > 0 && l->stride > 0 && l->reach > 0 && l->lines > 0;
+    int32_t k = 0;
+    for (int32_t i = 0; sound && i < step->input_count && i < 32; i++)
+        if (step->rows.inputs >> i & 1) sound = k < 2 && is_fed(plan, stream, layer, i, k++);
+    for (; sound && k < 2; k++) sound = l->from[k] == -1;
+    if (!sound || step->rows.reduces) return sound && l->whole && !plan->slots[output].line_bytes;
+    return has_lines(&plan->slots[output], l->out_rows, l->lines) && l->whole == !plan->slots[output].line_bytes;
+}
+
+/* Follows all bands: each one lies in the buffers that it reads and writes. */
+static bool bands_are_sound(const tort_band_steps *stream) {
+    tinyort_stream state = {{0}, {0}, {0}};
+    tinyort_band band;
+    for (int32_t i; (i = tinyort_next_band(stream->layers, stream->count, &state, &band)) >= 0;) {
+        const tinyort_layer *l = &stream->layers[i];
+        bool sound = band.drop >= 0 && band.keep >= 0 && band.out_at >= 0 && band.out_at + band.out_rows <= l->lines;
+        for (int32_t k = 0; k < 2; k++)
+            sound = sound && band.in_at[k] >= 0 &&
+                    (l->from[k] < 0 ? band.in_at[k] + band.in_rows <= l->in_rows
+                                    : state.first[l->from[k]] + band.in_at[k] + band.in_rows <= state.made[l->from[k]]);
+        if (!sound) return false;
+    }
+    return true;
+}
+
+static tort_status check_stream(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_band_steps *stream = &plan->streams[index];
+    bool sound = stream->first >= 0 && stream->count > 1 && stream->count <= TINYORT_LAYERS &&
+                 stream->first <= plan->step_count - stream->count;
+    for (int32_t i = 0; sound && i < stream->count; i++)
+        sound = plan->steps[stream->first + i].stream == index + 1 && layer_is_sound(plan, stream, i);
+    if (!sound || !bands_are_sound(stream)) return bad(error, "bands of stream", index);
+    if (!stream->overlaps) return TORT_OK;
+    return check_distance(plan, stream->first + stream->count - 1, stream->input, &stream->overlap, error);
 }
 
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */
@@ -325,15 +387,33 @@ static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slo
     }
 }
 
+/* The input ends, and the output begins, within the time of a step or of a stream. */
+static void write_over_at(const tort_plan *plan, int32_t input, int32_t output, int32_t time, range *slots) {
+    const int32_t slot = tort_plan_owner(plan, input);
+    if (output >= 0) slots[output].first = 2 * time + 1;
+    if (slot >= 0 && slots[slot].last == 2 * time + 1) slots[slot].last = 2 * time;
+}
+
 static void write_over(const tort_plan *plan, const tort_step *step, int32_t index, range *slots) {
     const int32_t output = plan->operands[step->operands + step->input_count];
-    if (output >= 0) slots[output].first = 2 * index + 1;
     for (int32_t i = 0; i < step->input_count && i < 32; i++) {
-        const int32_t slot = (step->overlaps ? i == 0 : step->in_place >> i & 1)
-                                 ? tort_plan_owner(plan, plan->operands[step->operands + i])
-                                 : -1;
-        if (slot >= 0 && slots[slot].last == 2 * index + 1) slots[slot].last = 2 * index;
+        const bool over = step->overlaps ? i == 0 : step->in_place >> i & 1;
+        if (over) write_over_at(plan, plan->operands[step->operands + i], output, index, slots);
     }
+}
+
+/* Adds the scratch of a step. Steps of a stream that do not keep theirs from band to band may have one place. */
+static void add_scratch(const tort_plan *plan, int32_t index, range *ranges, size_t *count) {
+    const tort_step *s = &plan->steps[index];
+    const int32_t time = tort_step_time(plan, index);
+    range *before = *count > (size_t)plan->slot_count ? &ranges[*count - 1] : NULL;
+    const uint64_t end = s->scratch_offset + s->scratch_bytes;
+    const bool shared = before && s->stream && plan->steps[before->index].stream == s->stream && !s->rows.reduces &&
+                        !plan->steps[before->index].rows.reduces && before->begin == s->scratch_offset;
+    if (!shared)
+        ranges[(*count)++] = (range){s->scratch_offset, end, 2 * time, 2 * time + 1, s->memory, index};
+    else if (before->end < end)
+        before->end = end;
 }
 
 /* Collects the ranges of slots, then of scratch; drops empty ones, such as of slots that no step
@@ -343,17 +423,23 @@ static size_t collect_ranges(const tort_plan *plan, range *ranges) {
     for (int32_t i = 0; i < plan->slot_count; i++) {
         const tort_slot *s = &plan->slots[i];
         const bool arena = tort_in_arena(s) && s->bytes > 0 && s->last_step >= 0;
+        const int32_t first = tort_step_time(plan, s->first_step), last = tort_step_time(plan, s->last_step);
         ranges[i] = (range){s->offset, s->offset, 0, -1, s->memory, i};
-        if (s->last_step >= 0) ranges[i].first = 2 * s->first_step, ranges[i].last = 2 * s->last_step + 1;
-        if (arena) ranges[i].end += (uint64_t)s->bytes;
+        if (s->last_step >= 0) ranges[i].first = 2 * first, ranges[i].last = 2 * last + 1;
+        if (arena) ranges[i].end += (uint64_t)tort_placed_bytes(s);
     }
     for (int32_t i = plan->step_count - 1; i >= 0; i--) {
         const tort_step *s = &plan->steps[i];
         if (s->kind == TORT_STEP_VIEW) hold_viewed(plan, s, ranges);
         if (s->in_place || s->overlaps) write_over(plan, s, i, ranges);
-        if (s->kind == TORT_STEP_KERNEL && s->scratch_bytes)
-            ranges[count++] =
-                (range){s->scratch_offset, s->scratch_offset + s->scratch_bytes, 2 * i, 2 * i + 1, s->memory, i};
+        if (s->kind == TORT_STEP_KERNEL && s->scratch_bytes) add_scratch(plan, i, ranges, &count);
+    }
+    for (int32_t i = 0; i < plan->stream_count; i++) {
+        const tort_band_steps *stream = &plan->streams[i];
+        const tort_step *last = &plan->steps[stream->first + stream->count - 1];
+        if (stream->overlaps)
+            write_over_at(plan, stream->input, plan->operands[last->operands + last->input_count], stream->first,
+                          ranges);
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -402,8 +488,11 @@ tort_status tort_plan_check_sizes(const tort_plan *plan, tort_error *error) {
     for (int32_t i = 0; !status && i < plan->step_count; i++) {
         if (plan->steps[i].kind == TORT_STEP_VIEW) status = check_view(plan, i, error);
         if (!status && plan->steps[i].in_place) status = check_in_place(plan, i, error);
-        if (!status && plan->steps[i].overlaps) status = check_distance(plan, i, error);
+        const int32_t input =
+            plan->steps[i].input_count ? tort_plan_owner(plan, plan->operands[plan->steps[i].operands]) : -1;
+        if (!status && plan->steps[i].overlaps) status = check_distance(plan, i, input, &plan->steps[i].overlap, error);
     }
+    for (int32_t i = 0; !status && i < plan->stream_count; i++) status = check_stream(plan, i, error);
     return status;
 }
 

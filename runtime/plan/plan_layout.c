@@ -29,7 +29,7 @@ typedef struct layout {
     tort_plan *plan;
     int32_t memory;
     tort_block *blocks; /* of slots, then of scratch, each in ascending order */
-    int32_t *block_of;  /* by slot */
+    int32_t *block_of;  /* by slot, then by step: of its scratch */
     int32_t count;
 } layout;
 
@@ -39,8 +39,9 @@ static void collect_slots(layout *l) {
         const tort_slot *slot = &plan->slots[i];
         if (!has_place(slot, l->memory) || slot->within >= 0) continue;
         l->block_of[i] = l->count;
-        l->blocks[l->count++] =
-            (tort_block){.bytes = (uint64_t)slot->bytes, .first = slot->first_step, .last = slot->last_step};
+        l->blocks[l->count++] = (tort_block){.bytes = (uint64_t)tort_placed_bytes(slot),
+                                             .first = tort_step_time(plan, slot->first_step),
+                                             .last = tort_step_time(plan, slot->last_step)};
     }
 }
 
@@ -53,35 +54,63 @@ static void collect_parts(const layout *l) {
         if (!has_place(slot, l->memory) || slot->within < 0) continue;
         l->block_of[i] = l->block_of[top_of(plan, i, &offset)];
         tort_block *block = &l->blocks[l->block_of[i]];
-        if (slot->first_step < block->first) block->first = slot->first_step;
-        if (slot->last_step > block->last) block->last = slot->last_step;
+        const int32_t first = tort_step_time(plan, slot->first_step), last = tort_step_time(plan, slot->last_step);
+        if (first < block->first) block->first = first;
+        if (last > block->last) block->last = last;
     }
 }
 
-/* Links the blocks of an input and an output that may overlap, if they meet in that step alone. */
+/* Links the block of a step's output to that of the input which it may overlap, if they meet at that time alone. */
+static void link_overlap(const layout *l, int32_t input, const tort_step *step, int32_t time,
+                         const tort_overlap *overlap) {
+    const tort_plan *plan = l->plan;
+    const int32_t under = l->block_of[tort_plan_owner(plan, input)];
+    tort_block *output = &l->blocks[l->block_of[plan->operands[step->operands + step->input_count]]];
+    if (step->memory != l->memory || l->blocks[under].last != time || output->first != time) return;
+    output->over = under + 1;
+    output->below = overlap->below;
+    output->rise = overlap->rise;
+}
+
 static void collect_overlaps(const layout *l) {
     const tort_plan *plan = l->plan;
     for (int32_t i = 0; i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
-        if (!step->overlaps || step->memory != l->memory) continue;
-        const int32_t input = l->block_of[tort_plan_owner(plan, plan->operands[step->operands])];
-        tort_block *output = &l->blocks[l->block_of[plan->operands[step->operands + step->input_count]]];
-        if (l->blocks[input].last != i || output->first != i) continue;
-        output->over = input + 1;
-        output->below = step->overlap.below;
-        output->rise = step->overlap.rise;
+        if (step->overlaps) link_overlap(l, plan->operands[step->operands], step, i, &step->overlap);
+    }
+    for (int32_t i = 0; i < plan->stream_count; i++) {
+        const tort_band_steps *stream = &plan->streams[i];
+        const tort_step *last = &plan->steps[stream->first + stream->count - 1];
+        if (stream->overlaps) link_overlap(l, stream->input, last, stream->first, &stream->overlap);
     }
 }
 
+/* The step whose block of scratch a step uses: its own, or, for all of a stream that do not keep theirs from band to
+ * band, the first of these. */
+static int32_t scratch_of(const layout *l, int32_t number) {
+    const tort_step *steps = l->plan->steps;
+    if (!steps[number].stream || steps[number].rows.reduces) return number;
+    int32_t first = l->plan->streams[steps[number].stream - 1].first;
+    while (steps[first].rows.reduces || !has_scratch(&steps[first], l->memory)) first++;
+    return first;
+}
+
 static void collect_scratch(layout *l) {
-    for (int32_t i = 0; i < l->plan->step_count; i++)
-        if (has_scratch(&l->plan->steps[i], l->memory))
-            l->blocks[l->count++] = (tort_block){.bytes = l->plan->steps[i].scratch_bytes, .first = i, .last = i};
+    int32_t *block_of = l->block_of + l->plan->slot_count;
+    for (int32_t i = 0; i < l->plan->step_count; i++) {
+        const int32_t owner = has_scratch(&l->plan->steps[i], l->memory) ? scratch_of(l, i) : -1,
+                      time = tort_step_time(l->plan, i);
+        const uint64_t bytes = l->plan->steps[i].scratch_bytes;
+        if (owner < 0) continue;
+        block_of[i] = owner == i ? l->count : block_of[owner];
+        if (owner == i) l->blocks[l->count++] = (tort_block){.bytes = bytes, .first = time, .last = time};
+        if (l->blocks[block_of[i]].bytes < bytes) l->blocks[block_of[i]].bytes = bytes;
+    }
 }
 
 /* Stores the offsets of blocks, whose sizes are now rounded up. In naive_bytes a part counts as
  * if it had its own block. */
-static void store_offsets(const layout *l, int32_t slot_blocks, uint64_t align) {
+static void store_offsets(const layout *l, uint64_t align) {
     tort_plan *plan = l->plan;
     uint64_t *naive = &plan->naive_bytes[l->memory], offset;
     *naive = 0;
@@ -93,9 +122,9 @@ static void store_offsets(const layout *l, int32_t slot_blocks, uint64_t align) 
         slot->offset = l->blocks[l->block_of[i]].offset + offset;
         if (slot->within >= 0) *naive += ((uint64_t)slot->bytes + align - 1) / align * align;
     }
-    const tort_block *scratch = l->blocks + slot_blocks;
     for (int32_t i = 0; i < plan->step_count; i++)
-        if (has_scratch(&plan->steps[i], l->memory)) plan->steps[i].scratch_offset = scratch++->offset;
+        if (has_scratch(&plan->steps[i], l->memory))
+            plan->steps[i].scratch_offset = l->blocks[l->block_of[plan->slot_count + i]].offset;
 }
 
 static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
@@ -104,13 +133,12 @@ static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
     collect_slots(l);
     collect_parts(l);
     collect_overlaps(l);
-    const int32_t slot_blocks = l->count;
     collect_scratch(l);
     const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align);
     if (total == UINT64_MAX)
         return tort_fail(error, TORT_E_MEMORY, "the plan does not fit an address space, or memory ran out");
     l->plan->arena_bytes[l->memory] = total;
-    store_offsets(l, slot_blocks, align);
+    store_offsets(l, align);
     return TORT_OK;
 }
 
@@ -190,11 +218,11 @@ static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
     const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
     layout l = {.plan = plan,
                 .blocks = tort_alloc(env, room * sizeof *l.blocks),
-                .block_of = tort_alloc(env, slots * sizeof *l.block_of)};
+                .block_of = tort_alloc(env, room * sizeof *l.block_of)};
     tort_status status = l.blocks && l.block_of ? TORT_OK : tort_out_of_memory(error, room * sizeof *l.blocks);
     for (; !status && l.memory < plan->memory_count; l.memory++) status = lay_out(env, &l, error);
     tort_free(env, l.blocks, room * sizeof *l.blocks);
-    tort_free(env, l.block_of, slots * sizeof *l.block_of);
+    tort_free(env, l.block_of, room * sizeof *l.block_of);
     return status;
 }
 
@@ -206,20 +234,32 @@ static uint64_t all_arenas(const tort_plan *plan) {
 
 /* A whole lives from its first part's begin to its last part's end. Where that would take more memory than no sharing,
  * fewer ways of sharing are tried. */
-static tort_status share(tort_planned *planned, tort_error *error) {
+static tort_status share_from(tort_planned *planned, uint64_t unshared, tort_error *error) {
     static const uint32_t attempts[] = {TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS | TORT_SHARE_JOINS,
                                         TORT_SHARE_IN_PLACE | TORT_SHARE_JOINS, TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS,
                                         TORT_SHARE_IN_PLACE, 0};
-    const uint64_t unshared = all_arenas(&planned->plan);
     tort_status status = TORT_OK;
     bool shares;
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
         status = tort_plan_share(planned, attempts[i], &shares, error);
-        if (!status && (shares || i)) status = lay_out_all(planned, error);
+        if (!status && (shares || i || planned->plan.stream_count)) status = lay_out_all(planned, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }
     return status;
+}
+
+/* Steps in bands of rows must take less memory, else they stay whole. */
+static tort_status share(tort_planned *planned, tort_error *error) {
+    const uint64_t unshared = all_arenas(&planned->plan);
+    tort_status status = share_from(planned, unshared, error);
+    if (status || !tort_plan_may_stream(planned->lowered)) return status;
+    const uint64_t whole = all_arenas(&planned->plan);
+    status = tort_plan_stream(planned, error);
+    if (!status && planned->plan.stream_count) status = share_from(planned, UINT64_MAX, error);
+    if (status || (planned->plan.stream_count && all_arenas(&planned->plan) < whole)) return status;
+    tort_plan_unstream(&planned->plan);
+    return share_from(planned, unshared, error);
 }
 
 /* Bounded graphs share nothing, as sharing depends on sizes: offsets of the bounds could not be taken over. */

@@ -52,6 +52,13 @@ tort_status tort_plan_stride(tort_planned *planned, bool *viewed, bool *shares, 
  * after all views are decided. */
 tort_status tort_plan_restride(tort_planned *planned, tort_error *error);
 
+/* plan_stream.c: true if a provider of the session wants steps to work in bands of rows. */
+bool tort_plan_may_stream(const tort_lowered *lowered);
+/* Chooses the steps that do, in a plan that is laid out without, to lower the peak of its memory. Afterwards the plan
+ * shares nothing. */
+tort_status tort_plan_stream(tort_planned *planned, tort_error *error);
+void tort_plan_unstream(tort_plan *plan);
+
 /* Takes all offsets from the plan for the upper bounds. False: there is none, or something is larger than there;
  * then nothing is changed. */
 bool tort_plan_take_places(tort_planned *planned);

@@ -256,7 +256,8 @@ static uint32_t allowed_of(const sharer *s, const tort_step *step) {
 
 static void try_in_place(sharer *s, int32_t number) {
     tort_step *step = &s->plan->steps[number];
-    const uint32_t allowed = is_static(step) && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s, step) : 0;
+    const uint32_t allowed =
+        is_static(step) && !step->stream && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s, step) : 0;
     const int32_t output = allowed ? operand(s, step, step->input_count) : -1;
     if (output < 0 || s->plan->slots[output].home != TORT_HOME_ARENA || s->plan->slots[output].bytes <= 0) return;
     tort_slot *to = &s->plan->slots[output];
@@ -278,22 +279,38 @@ static void try_in_place(sharer *s, int32_t number) {
 
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */
 
+/* True if both are blocks of their own of one arena. */
+static bool may_overlap(const sharer *s, int32_t input, int32_t output) {
+    const tort_slot *to = &s->plan->slots[output];
+    const int32_t top = top_of(s->plan, tort_plan_owner(s->plan, input)), whole = top_of(s->plan, output);
+    return to->home == TORT_HOME_ARENA && to->bytes > 0 && to->bytes == s->plan->slots[whole].bytes && top != whole &&
+           s->plan->slots[top].memory == to->memory;
+}
+
 /* Lets output 0 lie over input 0 if that is its last read, and no other operand shares its bytes. */
 static void try_overlap(sharer *s, int32_t number) {
     tort_step *step = &s->plan->steps[number];
-    if (!is_static(step) || !step->overlap.may || step->in_place || !(s->ways & TORT_SHARE_IN_PLACE)) return;
-    const int32_t input = operand(s, step, 0), output = operand(s, step, step->input_count);
-    if (input < 0 || output < 0 || !is_spent(s, number, input)) return;
-    const tort_slot *to = &s->plan->slots[output];
-    const int32_t top = top_of(s->plan, tort_plan_owner(s->plan, input)), whole = top_of(s->plan, output);
-    if (to->home != TORT_HOME_ARENA || to->bytes <= 0 || to->bytes != s->plan->slots[whole].bytes || top == whole ||
-        s->plan->slots[top].memory != to->memory)
+    if (!is_static(step) || !step->overlap.may || step->in_place || step->stream || !(s->ways & TORT_SHARE_IN_PLACE))
         return;
+    const int32_t input = operand(s, step, 0), output = operand(s, step, step->input_count);
+    if (input < 0 || output < 0 || !is_spent(s, number, input) || !may_overlap(s, input, output)) return;
+    const int32_t top = top_of(s->plan, tort_plan_owner(s->plan, input));
     for (int32_t i = 1; i < step->input_count; i++) {
         const int32_t other = tort_plan_owner(s->plan, operand(s, step, i));
         if (other >= 0 && top_of(s->plan, other) == top) return;
     }
     step->overlaps = s->shares = true;
+}
+
+/* The same for the output of a stream, whose steps read the input at its distances (plan_stream.c). */
+static void try_stream_overlap(sharer *s, tort_band_steps *stream) {
+    const int32_t end = stream->first + stream->count, input = stream->input;
+    const tort_step *last = &s->plan->steps[end - 1];
+    const int32_t output = operand(s, last, last->input_count);
+    if (input < 0 || !(s->ways & TORT_SHARE_IN_PLACE)) return;
+    const int32_t read = s->held[input];
+    if (read < stream->first || read >= end || !is_spent(s, read, input) || !may_overlap(s, input, output)) return;
+    stream->overlaps = s->shares = true;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -329,6 +346,7 @@ tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, 
         hold(&s);
         for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
         for (int32_t i = 0; i < plan->step_count; i++) try_overlap(&s, i);
+        for (int32_t i = 0; i < plan->stream_count; i++) try_stream_overlap(&s, &plan->streams[i]);
         for (int32_t i = 0; i < plan->slot_count; i++) top_of(plan, i);
         *shares = s.shares;
     }
@@ -348,4 +366,5 @@ void tort_plan_unshare(tort_plan *plan) {
         plan->steps[i].overlaps = false;
         if (plan->steps[i].kind == TORT_STEP_VIEW) plan->steps[i].kind = TORT_STEP_KERNEL;
     }
+    for (int32_t i = 0; i < plan->stream_count; i++) plan->streams[i].overlaps = false;
 }

@@ -57,14 +57,17 @@ static tort_status show_plain(const tort_frame *frame, const tort_step *step, co
     return status;
 }
 
-/* Shows the outputs of a step. Copies and conversions are skipped: their values were shown when they were made. */
+/* Shows the outputs of a step. Copies and conversions are skipped: their values were shown when they were made; and
+ * values of which a line buffer holds a few rows. */
 tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     const bool moves = step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && !moves && i < step->output_count; i++) {
         const int32_t slot = plan->operands[step->operands + step->input_count + i];
-        if (slot < 0 || frame->lowered->infos[plan->slots[slot].value].kind != TORT_TENSOR) continue;
+        if (slot < 0 || plan->slots[slot].line_bytes ||
+            frame->lowered->infos[plan->slots[slot].value].kind != TORT_TENSOR)
+            continue;
         status = show_plain(frame, step, &plan->slots[slot], &frame->tensors[slot], error);
     }
     return status;

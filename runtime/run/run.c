@@ -38,9 +38,29 @@ static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_
     return TORT_OK;
 }
 
+/* Operands of a band begin at its first row. Where any number of rows will do, they are its elements alone. */
+static void place_rows(const tort_frame *frame, const tort_step *step, const tinyort_band *band) {
+    const tort_plan *plan = &frame->planned->plan;
+    const tort_band_steps *stream = &plan->streams[step->stream - 1];
+    const tinyort_layer *layer = &stream->layers[step - plan->steps - stream->first];
+    int32_t k = 0;
+    for (int32_t i = 0; i <= step->input_count; i++) {
+        const bool output = i == step->input_count;
+        if (output ? step->rows.reduces : i >= 32 || !(step->rows.inputs >> i & 1)) continue;
+        tort_tensor *tensor = &frame->operands[i];
+        const int64_t rows = output ? layer->out_rows : layer->in_rows;
+        const int64_t row = plan->slots[plan->operands[step->operands + i]].bytes / rows;
+        tensor->data = (char *)tensor->data + (output ? band->out_at : band->in_at[k++]) * row;
+        if (step->rows.out_rows) continue;
+        tensor->rank = 1;
+        tensor->dims[0] = band->out_rows * row / (tort_type_bits(tensor->type) / 8);
+    }
+}
+
 static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
 
-static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
+/* band: NULL: all rows. */
+static tort_status run_kernel(tort_frame *frame, const tort_step *step, const tinyort_band *band, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_unit *unit = &frame->lowered->units[step->node];
     const tort_link *link = &session->chain[step->provider];
@@ -53,6 +73,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
         tort_status status = flatten(frame, step, error);
         if (status) return status;
     }
+    if (band) place_rows(frame, step, band);
     uint8_t *arena = frame->arenas[link->memory].base;
     tort_call call = {.op = tort_unit_node(frame->lowered, step->node)->op,
                       .params = tort_frame_params(frame, step),
@@ -72,14 +93,24 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
                       .env = step->values ? &frame->context->value_env : &frame->context->env,
                       .node = frame->lowered->graph.first + step->node,
                       .text = frame->context->text,
+                      .band = band,
                       .error = error};
     if (step->values) return run_values(frame, step, &call, error);
     const tort_op *op = frame->lowered->graph.nodes[step->node].op;
     const tort_status status =
         tort_link_noted(link, unit->kernel->run ? unit->kernel->run(&call) : op->reference(&call));
-    if (link->provider->host_memory)
+    if (link->provider->host_memory && !band)
         for (int32_t i = 0; i < call.output_count; i++) tort_clear_tail(&call.outputs[i]);
     return status;
+}
+
+/* Lines that are read later move to the begin of their buffer. */
+static void move_lines(const tort_frame *frame, const tort_step *step, const tinyort_layer *layer,
+                       const tinyort_band *band) {
+    const int32_t slot = frame->planned->plan.operands[step->operands + step->input_count];
+    const size_t row = (size_t)(frame->planned->plan.slots[slot].bytes / layer->out_rows);
+    char *lines = frame->tensors[slot].data;
+    if (band->keep) memmove(lines, lines + (size_t)band->drop * row, (size_t)band->keep * row);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -174,7 +205,7 @@ static tort_status run_conversion(const tort_frame *frame, const tort_step *step
 
 static tort_status run_dynamic_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_status status = tort_dynamic_prepare(frame, step, error);
-    if (!status) status = run_kernel(frame, step, error);
+    if (!status) status = run_kernel(frame, step, NULL, error);
     tort_dynamic_unfit(frame, step);
     return status;
 }
@@ -184,7 +215,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     tort_status status = step->dynamic ? tort_dynamic_prepare(frame, step, error) : TORT_OK;
     if (status) return status;
     switch (step->kind) {
-    case TORT_STEP_KERNEL: return run_kernel(frame, step, error);
+    case TORT_STEP_KERNEL: return run_kernel(frame, step, NULL, error);
     case TORT_STEP_COPY: return run_copy(frame, step, error);
     case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
@@ -241,6 +272,26 @@ static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_e
     return status;
 }
 
+/* Runs the steps of a stream, band by band. A profiler is told of each step once, as if its bands were one piece. */
+static tort_status run_stream(tort_frame *frame, const tort_step **step, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    const tort_band_steps *stream = &plan->streams[(*step)->stream - 1];
+    tinyort_stream state = {{0}, {0}, {0}};
+    tinyort_band band;
+    int64_t times[TINYORT_LAYERS] = {0};
+    tort_status status = TORT_OK;
+    for (int32_t i; !status && (i = tinyort_next_band(stream->layers, stream->count, &state, &band)) >= 0;) {
+        const int64_t begin = frame->context->profiler ? tort_profile_now() : 0;
+        *step = &plan->steps[stream->first + i];
+        move_lines(frame, *step, &stream->layers[i], &band);
+        status = run_kernel(frame, *step, &band, error);
+        if (frame->context->profiler) times[i] += tort_profile_now() - begin;
+    }
+    for (int32_t i = 0; !status && frame->context->profiler && i < stream->count; i++)
+        tort_profile_tell(frame, &plan->steps[stream->first + i], tort_profile_now() - times[i]);
+    return status;
+}
+
 /* True for steps that are device work only, in a run that can be recorded. */
 static bool is_work(const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT ||
@@ -261,13 +312,18 @@ static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error
             break;
         }
         if (kernel) tort_context_enter(context, step->provider);
-        status = context->profiler ? run_profiled(frame, step, error) : run_step(frame, step, error);
+        status = step->stream        ? run_stream(frame, &step, error)
+                 : context->profiler ? run_profiled(frame, step, error)
+                                     : run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
-        if (!status && context->observer) status = tort_frame_observe(frame, step, error);
+        const int32_t steps = step->stream ? plan->streams[step->stream - 1].count : 1;
+        for (int32_t k = 0; !status && context->observer && k < steps; k++)
+            status = tort_frame_observe(frame, &plan->steps[i + k], error);
         if (status)
             locate_error(frame, step, error);
         else if (frame->dynamic_count)
             tort_dynamic_free_unread(frame, i);
+        i += steps - 1;
     }
     return status;
 }

@@ -103,10 +103,10 @@ def chain(target):
     return f"firmware:target={target.name}"
 
 
-def compile_model(tinyort, model, shapes, target, out):
+def compile_model(tinyort, model, shapes, target, out, *more):
     """Writes the model's files into the folder `out`; returns what `tinyort compile --json` tells of them."""
     fixed = [word for name, shape in shapes.items() for word in ("--shape", f"{name}={'x'.join(map(str, shape))}")]
-    done = run(tinyort, "compile", model, "-o", out, "--json", *fixed, *compile_options(target))
+    done = run(tinyort, "compile", model, "-o", out, "--json", *fixed, *compile_options(target), *more)
     told = json.loads(done.stdout)
     if done.returncode == 4:
         raise Refusal(told["error"]["message"])

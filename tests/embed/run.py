@@ -118,13 +118,13 @@ def measure(model, target, option, generated, work, expected, plugins):
     return row
 
 
-def start_model(report, pool, tinyort, model, targets, options, work, plugins):
-    """Compiles the model for each target, and starts what measures it; returns [(job, more of its row)]."""
+def start_model(report, pool, tinyort, model, targets, options, work, plugins, more):
+    """Compiles the model for each target, with `more` options, and starts what measures it; returns [(job, more of its row)]."""
     jobs, refusals = [], {}
     for target in targets:
         generated = work / model.name / target.name
         try:
-            told = boards.compile_model(tinyort, model.path, model.shapes, target, generated)
+            told = boards.compile_model(tinyort, model.path, model.shapes, target, generated, *more)
             expected = boards.expected_outputs(tinyort, model.path, model.values, target, work / model.name / "host")
         except boards.Refusal as refusal:
             refusals.setdefault(str(refusal), []).append(target.name)
@@ -153,7 +153,8 @@ def check_models(report, tinyort, arguments, targets, options):
     plugins = boards.build_plugins(os.environ.get("CC", "cc"), targets, arguments.work)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for model in (Model(*row) for row in known if row[0] in chosen):
-            jobs = start_model(report, pool, tinyort, model, targets, options, arguments.work, plugins)
+            more = ["--stream"] if arguments.stream else []
+            jobs = start_model(report, pool, tinyort, model, targets, options, arguments.work, plugins, more)
             for job, more in jobs:
                 row = more | job.result()
                 report.add(row)
@@ -185,6 +186,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--target")
     parser.add_argument("--option", default=",".join(OPTIONS))
+    parser.add_argument("--stream", action="store_true")
     parser.add_argument("--functions", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -196,7 +198,7 @@ def main():
         else:
             targets.append(target)
     check_models(report, arguments.tinyort, arguments, targets, arguments.option.split(","))
-    if not arguments.only and boards.TARGETS["cortex-m4"] in targets:
+    if not arguments.only and not arguments.stream and boards.TARGETS["cortex-m4"] in targets:
         check_example(report, arguments.tinyort, arguments.work)
     report.end()
 

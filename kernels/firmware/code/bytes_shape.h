@@ -24,9 +24,10 @@ typedef struct tinyort_dense_bytes_shape {
     int32_t count, length; /* rows of `length` bytes */
 } tinyort_dense_bytes_shape;
 
+/* before, now: pixels in the bands of an image that came before this one, and in this one. */
 typedef struct tinyort_mean_bytes_shape {
     tinyort_bytes_shape rows;
-    int32_t batch, pixels, x_zero;
+    int32_t batch, pixels, before, now, x_zero;
 } tinyort_mean_bytes_shape;
 
 typedef struct tinyort_matmul_bytes_shape {
