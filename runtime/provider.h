@@ -213,6 +213,9 @@ typedef struct tort_kernel {
     tort_overlap (*overlap)(const tort_target *target, const tort_node_view *node);
     /* Pure: for these concrete shapes. A kernel with rows takes call->band, and tort_emit.banded. NULL: none. */
     tort_rows (*rows)(const tort_target *target, const tort_node_view *node);
+    /* Output 0 is input 0 in another number format, with scale input 1 and zero point input 2: callers of a compiled
+     * model may have the other format. */
+    bool border;
     tort_in_segment segment;
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);

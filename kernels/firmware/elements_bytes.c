@@ -308,7 +308,10 @@ static tort_status emit_softmax(tort_emit *emit) {
                                             }                                                                          \
     }
 #define BORDER(op_, name_, variant_)                                                                                   \
-    { "", op_, name_, .claim = claim_border, .run = run_border, .emit = emit_border, .variant = variant_ }
+    {                                                                                                                  \
+        "", op_, name_, .claim = claim_border, .run = run_border, .emit = emit_border, .border = true,                 \
+                        .variant = variant_                                                                            \
+    }
 
 #define FUNCTION(op_, variant_)                                                                                        \
     {                                                                                                                  \

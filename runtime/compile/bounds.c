@@ -8,8 +8,7 @@
 /* True if the slot has bytes of its own in the arena, which no caller's buffer replaces. */
 static bool is_counted(const tort_compile_unit *unit, int32_t slot) {
     const tort_slot *s = &unit->plan->slots[slot];
-    return s->home == TORT_HOME_ARENA && !s->memory && s->within < 0 && s->last_step >= 0 && !unit->direct[slot] &&
-           !unit->given[slot];
+    return s->home == TORT_HOME_ARENA && !s->memory && s->within < 0 && s->last_step >= 0;
 }
 
 /* Bytes of input 0 and output 0 together, at the distances that the kernel allows. */

@@ -125,10 +125,12 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                          tort_error *error) {
     tort_lowered *lowered = tort_main_graph(session);
     *out = (tort_compiled){0};
-    tort_planned *planned = tort_lowered_last_plan(lowered);
-    if (!planned || !planned->plan.complete) {
-        tort_leave_plan(planned);
-        return open_shape(lowered, error);
+    tort_planned *planned = NULL; /* of its own, as ports change it */
+    tort_status status = tort_plan_make_afresh(lowered, NULL, &planned, error);
+    if (!status && !planned->plan.complete) status = open_shape(lowered, error);
+    if (status) {
+        tort_planned_free(planned);
+        return status;
     }
     tort_compile_unit unit = {.session = session,
                               .lowered = lowered,
@@ -136,10 +138,11 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                               .plan = &planned->plan,
                               .name = options->name,
                               .layout = options->layout,
+                              .integers = options->integers,
                               .error = error};
     tort_arena_init(&unit.arena, &session->account.inner);
-    const tort_status status = compile_plan(&unit, options->main, out);
+    status = compile_plan(&unit, options->main, out);
     tort_arena_free(&unit.arena);
-    tort_leave_plan(planned);
+    tort_planned_free(planned);
     return status;
 }

@@ -5,10 +5,9 @@
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
-/* The slot of an input; one that no step reads has none, and its shape is that of its value. */
+/* What a caller gives for an input; of one that no step reads, the shape is that of its value. */
 static tort_slot input_slot(const tort_compile_unit *unit, int32_t i) {
-    const int32_t number = unit->plan->input_slots[i];
-    if (number >= 0) return unit->plan->slots[number];
+    if (unit->inputs[i].slot >= 0) return unit->plan->slots[unit->inputs[i].slot];
     tort_tensor tensor;
     tort_slot slot = {.type = TORT_FLOAT};
     if (!tort_info_tensor(&unit->planned->infos[unit->lowered->graph.inputs[i]], &tensor)) return slot;
@@ -18,13 +17,17 @@ static tort_slot input_slot(const tort_compile_unit *unit, int32_t i) {
     return slot;
 }
 
+static const tort_slot *output_slot(const tort_compile_unit *unit, int32_t i) {
+    return &unit->plan->slots[unit->outputs[i].slot];
+}
+
 void tort_compile_signature(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "int %s_run(", unit->name);
     const tort_plan *plan = unit->plan;
     for (int32_t i = 0; i < plan->input_count; i++)
         fprintf(file, "const %s *in%d, ", tort_compile_type(input_slot(unit, i).type), (int)i);
     for (int32_t i = 0; i < plan->output_count; i++)
-        fprintf(file, "%s *out%d, ", tort_compile_type(plan->slots[plan->output_slots[i]].type), (int)i);
+        fprintf(file, "%s *out%d, ", tort_compile_type(output_slot(unit, i)->type), (int)i);
     fprintf(file, "void *arena)");
 }
 
@@ -42,22 +45,31 @@ static void print_define(const tort_compile_unit *unit, FILE *file, const char *
     fprintf(file, " %llu", value);
 }
 
-/* True if the caller gives this input in the layout of the options. */
-static bool is_given(const tort_compile_unit *unit, int32_t input) {
-    bool given = false;
-    for (int32_t i = 0; i < unit->plan->slot_count; i++) given = given || unit->given[i] == input + 1;
-    return given;
+/* The scale and zero point of a port whose border is left to callers. */
+static void print_scale(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number,
+                        const tort_compile_port *port) {
+    float scale;
+    int32_t zero;
+    char text[TORT_COMPILE_FLOAT];
+    if (!tort_compile_scale(unit, port, &scale, &zero)) return;
+    fprintf(file, "#define ");
+    print_capitals(unit, file);
+    fprintf(file, "_%s%d_SCALE %s /* value = scale * (integer - zero) */\n#define ", kind, (int)number,
+            tort_compile_float(scale, text));
+    print_capitals(unit, file);
+    fprintf(file, "_%s%d_ZERO %d\n", kind, (int)number, (int)zero);
 }
 
 static void print_port(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number, int32_t value,
-                       const tort_slot *slot) {
+                       const tort_slot *slot, const tort_compile_port *port) {
     print_define(unit, file, kind, number, (unsigned long long)tort_compile_elements(slot));
     fprintf(file, " /* ");
     tort_compile_name(file, unit->lowered->graph.values[value].name);
     fprintf(file, ": %s", tort_type_name(slot->type));
     for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : " ", (long long)slot->dims[i]);
-    if (*kind == 'I' && is_given(unit, number)) fprintf(file, ", in layout %s", unit->layout);
+    if (port->in_layout) fprintf(file, ", in layout %s", unit->layout);
     fprintf(file, " */\n");
+    print_scale(unit, file, kind, number, port);
 }
 
 void tort_compile_assertion(const tort_compile_unit *unit, FILE *file) {
@@ -90,10 +102,10 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "_H\n\n#include <stdint.h>\n\n");
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = input_slot(unit, i);
-        print_port(unit, file, "IN", i, unit->lowered->graph.inputs[i], &slot);
+        print_port(unit, file, "IN", i, unit->lowered->graph.inputs[i], &slot, &unit->inputs[i]);
     }
     for (int32_t i = 0; i < plan->output_count; i++)
-        print_port(unit, file, "OUT", i, unit->lowered->graph.outputs[i], &plan->slots[plan->output_slots[i]]);
+        print_port(unit, file, "OUT", i, unit->lowered->graph.outputs[i], output_slot(unit, i), &unit->outputs[i]);
     print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)unit->arena_bytes);
     fprintf(file, "\n");
     print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
@@ -132,7 +144,7 @@ static void print_buffers(const tort_compile_unit *unit, FILE *file) {
         fprintf(file, "static %s in%d[%lld];\n", tort_compile_type(slot.type), (int)i, count ? count : 1);
     }
     for (int32_t i = 0; i < plan->output_count; i++) {
-        const tort_slot *slot = &plan->slots[plan->output_slots[i]];
+        const tort_slot *slot = output_slot(unit, i);
         const long long count = (long long)tort_compile_elements(slot);
         fprintf(file, "static %s out%d[%lld];\n", tort_compile_type(slot->type), (int)i, count ? count : 1);
     }
@@ -161,7 +173,7 @@ void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "arena.bytes)) return 5;\n");
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
-                (long long)tort_compile_elements(&plan->slots[plan->output_slots[i]]), (int)i);
+                (long long)tort_compile_elements(output_slot(unit, i)), (int)i);
     fprintf(file, "    return failed ? 3 : 0;\n}\n");
 }
 

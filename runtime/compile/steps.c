@@ -223,8 +223,9 @@ static void print_copy(tort_compile_unit *unit, const char *to, const char *from
 static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FILE *file) {
     const char *why = refusal_of(unit, step);
     if (why) return refuse(unit, step, why);
-    if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(unit, step)) return TORT_OK;
-    if (step->kind == TORT_STEP_CONVERT && unit->given[unit->plan->operands[step->operands + 1]]) return TORT_OK;
+    if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(unit, step) ||
+        unit->skipped[step - unit->plan->steps])
+        return TORT_OK;
     const char *const *texts = operands_of(unit, step);
     if (!texts) return refuse(unit, step, "an operand has a type that C99 has not, or is not in host memory");
     if (step->kind == TORT_STEP_KERNEL) return emit_kernel(unit, step, texts, file);
@@ -318,7 +319,7 @@ static tort_status print_outputs(tort_compile_unit *unit, FILE *file) {
                              (int)i);
         char to[24];
         snprintf(to, sizeof to, "out%d", (int)i);
-        if (!unit->direct[owner] && unit->plan->slots[owner].bytes)
+        if (unit->plan->slots[owner].home != TORT_HOME_OUTPUT && unit->plan->slots[owner].bytes)
             print_copy(unit, to, text, unit->plan->slots[owner].bytes, file);
     }
     return TORT_OK;

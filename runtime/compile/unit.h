@@ -21,6 +21,13 @@ typedef struct tort_compile_array {
     const void *data; /* borrowed from the session */
 } tort_compile_array;
 
+/* What callers give or take for an input or output of the model, see ports.c. */
+typedef struct tort_compile_port {
+    int32_t slot;   /* -1: an input that no step reads */
+    int32_t border; /* the step between the slot and the port, which has a scale; -1: none */
+    bool in_layout; /* given in the layout of the options */
+} tort_compile_port;
+
 /* A compilation in progress. */
 typedef struct tort_compile_unit {
     tort_session *session;
@@ -39,16 +46,20 @@ typedef struct tort_compile_unit {
     tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
-    const char *layout; /* of the options */
-    int32_t *given;     /* by slot: 1 + the input that the caller gives in the slot's layout; 0: none */
-    bool *direct;       /* by slot: an output that steps write straight into the caller's buffer */
+    const char *layout;                  /* of the options */
+    bool integers;                       /* of the options */
+    tort_compile_port *inputs, *outputs; /* by port of the model */
+    bool *skipped;                       /* by step: callers do it */
     tort_arena arena;
     tort_error *error;
 } tort_compile_unit;
 
+/* The scale of a port's border, and its zero point. False: it has none. */
+bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *port, float *scale, int32_t *zero);
 /* operands.c: elements of a row of an operand with rows, in a stream. */
 int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand);
-/* operands.c: allocates and fills the members by slot and constant; checks inputs and outputs. */
+/* ports.c: allocates and fills the members by port, step and constant, checks ports, and lays out the plan without
+ * them. */
 tort_status tort_compile_ports(tort_compile_unit *unit);
 /* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or
  * memory has run out. */

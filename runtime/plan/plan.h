@@ -13,6 +13,7 @@
 typedef enum tort_home {
     TORT_HOME_ARENA,    /* the context's arena of that memory, at `offset` */
     TORT_HOME_INPUT,    /* the caller's tensor number `source` */
+    TORT_HOME_OUTPUT,   /* the caller's buffer of output `output`; in a compiled model only */
     TORT_HOME_CONSTANT, /* the session's constant of that value */
     TORT_HOME_LITERAL,  /* the plan's literals, at `offset`: integers that the input shapes determine */
     TORT_HOME_UPLOADED, /* as ARENA, a copy of the literal of slot `source`, made when the context takes the plan */

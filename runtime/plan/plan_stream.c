@@ -189,7 +189,8 @@ static int64_t first_unread(const tort_plan *plan, const tort_band_steps *s, con
  * written after the reads of its round. */
 static void find_overlap(const tort_plan *plan, tort_band_steps *s) {
     const int32_t last = s->count - 1, output = output_of(plan, s->first + last);
-    s->input = plan->steps[s->first + last].rows.reduces ? -1 : consumed_by(plan, s);
+    const bool may = plan->slots[output].home == TORT_HOME_ARENA && !plan->steps[s->first + last].rows.reduces;
+    s->input = may ? consumed_by(plan, s) : -1;
     s->overlap = (tort_overlap){0};
     if (s->input < 0) return;
     const int64_t row = plan->slots[output].bytes / s->layers[last].out_rows;

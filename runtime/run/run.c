@@ -394,6 +394,7 @@ static void bind(tort_frame *frame, const tort_tensor *inputs) {
         case TORT_HOME_CONSTANT: data = constant_data(frame, slot); break;
         case TORT_HOME_LITERAL: data = plan->literals + slot->offset; break;
         case TORT_HOME_ALIAS: data = frame->tensors[slot->source].data; break;
+        case TORT_HOME_OUTPUT: break;
         case TORT_HOME_DYNAMIC: break;
         case TORT_HOME_OBJECT: break;
         }

@@ -3,6 +3,7 @@
 Usage: bytes.py TINYORT, from the root of the tree.
 """
 
+import re
 import shutil
 import sys
 import tempfile
@@ -220,6 +221,38 @@ def check_layout(tally, tinyort, model, folder, values, expected):
     firmware.check_build(tally, out, model.stem, BUILDS[0], [raw], expected)
 
 
+def with_borders(graph, folder):
+    """The same model with floats as input and output; returns its path, and scale and zero point of both."""
+    borders = [(0.043, 5), (0.021, 7)]
+    for i, (scale, zero) in enumerate(borders):
+        graph.weights += [numpy_helper.from_array(np.array(scale, np.float32), f"scale{i}"), numpy_helper.from_array(np.array(zero, graph.type), f"zero{i}")]
+    shape = [dim.dim_value for dim in graph.inputs[0].type.tensor_type.shape.dim]
+    graph.nodes.insert(0, helper.make_node("QuantizeLinear", ["floats", "scale0", "zero0"], [graph.inputs[0].name]))
+    graph.nodes.append(helper.make_node("DequantizeLinear", [graph.outputs[0], "scale1", "zero1"], ["results"]))
+    graph.inputs, graph.outputs, graph.name = [helper.make_tensor_value_info("floats", TensorProto.FLOAT, shape)], ["results"], graph.name + "_borders"
+    return graph.save(folder), borders
+
+
+def check_integers(tally, tinyort, graph, folder, values, expected):
+    """--io integer leaves QuantizeLinear and DequantizeLinear at the ports to callers: the outputs are those of the model without them."""
+    model, borders = with_borders(graph, folder)
+    for i, words in enumerate(([], ["--layout", "nhwc"], ["--stream"], ["--layout", "nhwc", "--stream"])):
+        out, raw = folder / f"integer{i}", folder / f"integer{i}.raw"
+        done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--io", "integer", *words)
+        tally.check(done.returncode == 0, f"compile {model.name} with --io integer {' '.join(words)}: {done.stderr[:600]}")
+        value = values[0][1]
+        raw.write_bytes((value.transpose(0, 2, 3, 1) if "nhwc" in words else value).tobytes())
+        for build in BUILDS:
+            firmware.check_build(tally, out, model.stem, build, [raw], expected)
+        header = (out / f"{model.stem}.h").read_text()
+        for port, (scale, zero) in zip(("IN0", "OUT0"), borders, strict=True):
+            found = re.search(rf"{port}_SCALE (\S+)f .*\n#define \w+{port}_ZERO (-?\d+)\n", header)
+            same = found and np.float32(found[1]) == np.float32(scale) and int(found[2]) == zero
+            tally.check(same, f"{model.name}: scale and zero point of {port} are not in the header: {header}")
+    done = firmware.run(tinyort, "compile", "models/digits.onnx", "--shape", "N=1", "-o", folder / "none", "--io", "integer")
+    tally.check(done.returncode == 2 and "'image' is float" in done.stderr, f"digits with --io integer: status {done.returncode}: {done.stderr[:600]}")
+
+
 def check_symbols(tally, tinyort, folder):
     """Tables that are packed before shapes are known: a sigmoid needs none, a softmax the length of its lanes, and goes to the cpu without."""
     g = Graph("symbolic", 9, np.int8)
@@ -249,6 +282,7 @@ def main():
                 tally.check(all(a.tobytes() == b.tobytes() for a, b in zip(plain, fast, strict=True)), f"{model.name}: cpu differs from its plain loops")
                 if make is growing:
                     check_layout(tally, tinyort, model, folder, values, plain)
+                    check_integers(tally, tinyort, make(seed, kind), folder, values, plain)
                 for target in TARGETS:
                     check_target(tally, tinyort, model, names, target, folder, values, plain)
         check_symbols(tally, tinyort, Path(name))
