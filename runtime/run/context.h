@@ -129,12 +129,6 @@ void tort_context_enter(tort_context *context, int32_t link);
  * memory are not filled yet. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
                            const tort_tensor *outputs, tort_error *error);
-typedef tort_status tort_frame_runner(tort_frame *frame, const tort_tensor *inputs,
-                                      const tort_value *const *input_values, const tort_tensor *outputs,
-                                      tort_error *error);
-
-/* call.c: runs the bodies of a step through `run`, and makes its outputs. */
-tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error);
 
 /* convert.c: converts between plain and a layout, on the context's stream; node: index for errors, or -1. */
 tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
