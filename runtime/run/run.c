@@ -241,7 +241,7 @@ static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_e
     const int64_t begin = tort_profile_now();
     tort_status status = run_step(frame, step, error);
     if (!status && step->provider >= 0) status = wait_for(context, step, error);
-    if (!status) tort_profile_tell(frame, step, begin);
+    if (!status) context->tell(frame, step, begin);
     context->profiled += outside;
     return status;
 }
@@ -266,9 +266,9 @@ static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error
             break;
         }
         if (kernel) tort_context_enter(context, step->provider);
-        status = context->profiler ? run_profiled(frame, step, error) : run_step(frame, step, error);
+        status = context->tell ? run_profiled(frame, step, error) : run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
-        if (!status && context->observer) status = tort_frame_observe(frame, step, error);
+        if (!status && context->observe) status = context->observe(frame, step, error);
         if (status)
             locate_error(frame, step, error);
         else if (frame->dynamic_count)
@@ -283,9 +283,8 @@ static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error
 static bool can_record(const tort_frame *frame) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
-    return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->profiler &&
-           !context->observer && !context->session->options.wait_steps &&
-           context->session->chain[plan->recorder].provider->recording.begin;
+    return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->tell && !context->observe &&
+           !context->session->options.wait_steps && context->session->chain[plan->recorder].provider->recording.begin;
 }
 
 /* True if the last run that was offered had the same plan, arena and bound pointers. */
