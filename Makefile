@@ -38,9 +38,11 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 # What is in the build. OPS: lists of operators (ops/ops.c), of which onnx always is; or a file with one operator a line, as `tinyort
 # inspect MODEL --ops` prints them, for these operators alone and what their fusions make. CPU=plain: the provider cpu with nothing but the
 # plain loops of ops/, no other provider, and all of it as small as it gets. SIMD=v3: of the instruction sets only this one.
+# MESSAGES=0: errors and refusals have their codes, but no words.
 OPS ?= onnx ml microsoft
 CPU ?= fast
 SIMD ?= all
+MESSAGES ?= 1
 OPS_FILE := $(if $(filter onnx ml microsoft,$(OPS)),,$(if $(word 2,$(OPS)),,$(wildcard $(OPS))))
 $(if $(OPS_FILE),,$(if $(filter-out onnx ml microsoft,$(OPS)),$(error OPS=$(OPS): expected lists (onnx, ml, microsoft) or a file with one operator a line)))
 $(if $(filter-out fast plain,$(CPU)),$(error CPU=$(CPU): expected fast or plain))
@@ -64,7 +66,7 @@ SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph passes plan providers saved)
 SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
-TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L
+TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)
 # Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.
 PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)

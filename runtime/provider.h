@@ -29,6 +29,11 @@ typedef struct tort_verdict {
 TORT_API tort_verdict tort_yes(void);
 TORT_API tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef TORT_NO_MESSAGES /* see error.h */
+tort_verdict tort_no_without_words(tort_verdict_code code);
+#define tort_no(code, cure, ...)                                                                                       \
+    ((void)(0 && tort_words("%s", cure)), (void)(0 && tort_words(__VA_ARGS__)), tort_no_without_words(code))
+#endif
 
 /* ---- the target: what claim and size may look at ----------------------------------------------------------------- */
 
