@@ -23,6 +23,10 @@ int tort_words(const char *format, ...) __attribute__((format(printf, 1, 2))); /
 tort_status tort_fail_without_words(tort_error *error, tort_status code);
 #define tort_fail(error, code, ...) ((void)(0 && tort_words(__VA_ARGS__)), tort_fail_without_words(error, code))
 #define tort_error_prefix(error, ...) ((void)(0 && tort_words(__VA_ARGS__)), (void)(error))
+#define TORT_WORDED(error, code, call) ((void)(0 && (call)), tort_fail_without_words(error, code))
+#else
+/* A call of a function that does nothing but find the words of this error, such as the name that was meant. */
+#define TORT_WORDED(error, code, call) (call)
 #endif
 
 #ifdef __cplusplus
