@@ -38,9 +38,11 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 # What is in the build. OPS: lists of operators (ops/ops.c), of which onnx always is; or a file with one operator a line, as `tinyort
 # inspect MODEL --ops` prints them, for these operators alone and what their fusions make. CPU=plain: the provider cpu with nothing but the
 # plain loops of ops/, no other provider, and all of it as small as it gets. SIMD=v3: of the instruction sets only this one.
+# MESSAGES=0: errors and refusals have their codes, but no words.
 OPS ?= onnx ml microsoft
 CPU ?= fast
 SIMD ?= all
+MESSAGES ?= 1
 OPS_FILE := $(if $(filter onnx ml microsoft,$(OPS)),,$(if $(word 2,$(OPS)),,$(wildcard $(OPS))))
 $(if $(OPS_FILE),,$(if $(filter-out onnx ml microsoft,$(OPS)),$(error OPS=$(OPS): expected lists (onnx, ml, microsoft) or a file with one operator a line)))
 $(if $(filter-out fast plain,$(CPU)),$(error CPU=$(CPU): expected fast or plain))
@@ -64,7 +66,7 @@ SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph passes plan providers saved)
 SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
-TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L
+TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)
 # Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.
 PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
@@ -93,7 +95,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard kernels/cpu/*.c))
 CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
 # Code for firmware is in the command line alone, so that the library stays small: its provider, and what prints files.
-FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/compile/*.c)
+FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/compile/*.c runtime/streams/*.c)
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.

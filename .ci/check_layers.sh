@@ -3,7 +3,7 @@
 #   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/providers/providers.c are outside this rule
 #   loader/    includes runtime/ and loader/        ops/   includes runtime/ and ops/
 #   kernels/   includes runtime/, ops/ and kernels/
-#   the rooms of runtime/ (base graph lowered providers plan passes saved run session compile) include themselves and those before them;
+#   the rooms of runtime/ (base graph lowered providers plan passes saved run streams session compile) include themselves and those before them;
 #   the headers at its top, which others include, are above none of them
 # and, with no exception: protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
 # string in a table of ops/. Where the objects are given, their symbols prove that calls between the rooms go the same way, too.
@@ -13,7 +13,7 @@ cd "$1"
 sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
-rooms='base graph lowered providers plan passes saved run session compile cli'
+rooms='base graph lowered providers plan passes saved run streams session compile cli'
 
 # A line for each call of a room that comes later: "runtime/plan/plan.o: calls tort_fold of runtime/passes/fold.o".
 climbs() {

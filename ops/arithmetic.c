@@ -6,18 +6,6 @@
 
 #include <math.h>
 
-/* ---- infer ------------------------------------------------------------------------------------------------------- */
-
-/* Values of tort_op.variant. */
-enum { PAIR_ADD, PAIR_SUB, PAIR_MUL, PAIR_DIV };
-
-static tort_status infer_pair(tort_infer *infer) {
-    static tort_scalar (*const combine[])(tort_dims *, tort_scalar, tort_scalar) = {tort_scalar_add, tort_scalar_sub,
-                                                                                    tort_scalar_mul, tort_scalar_div};
-    tort_status status = tort_infer_binary(infer);
-    return status != TORT_OK ? status : tort_infer_elements(infer, combine[infer->node->op->variant]);
-}
-
 /* ---- Add, Sub, Mul ----------------------------------------------------------------------------------------------- */
 
 /* Computes in uint64, where overflow is defined: cut to any narrower type, signed or not, the result has wrapped. */
@@ -76,17 +64,25 @@ static tort_status resolve_mod(tort_resolve *resolve) {
 #define DIV(enumerator, ctype, type) [enumerator] = div_##type,
 #define MOD(enumerator, ctype, type) [enumerator] = mod_##type,
 #define REM(enumerator, ctype, type) [enumerator] = rem_##type,
-static const tort_pair pairs[] = {[PAIR_ADD] = {{TORT_FOR_NATIVE(ADD)}, 6},
-                                  [PAIR_SUB] = {{TORT_FOR_NATIVE(SUB)}, 6},
-                                  [PAIR_MUL] = {{TORT_FOR_NATIVE(MUL)}, 6},
-                                  [PAIR_DIV] = {{TORT_FOR_NATIVE(DIV)}, 16}};
 static const tort_pair mod_pair = {{TORT_FOR_NATIVE(MOD)}, 64};
 static const tort_pair rem_pair = {
     {TORT_FOR_SIGNED(REM) TORT_FOR_UNSIGNED(MOD) REM(TORT_FLOAT, float, float) REM(TORT_DOUBLE, double, double)}, 64};
 
-static tort_status run_pair(const tort_call *call) {
-    return tort_run_pair(call, &pairs[call->op->variant]);
-}
+/* Each operator has functions of its own, so that a build with OPS=FILE links the loops of its operators alone. */
+#define PAIR(name, loops, cost)                                                                                        \
+    static tort_status infer_##name(tort_infer *infer) {                                                               \
+        tort_status status = tort_infer_binary(infer);                                                                 \
+        return status ? status : tort_infer_elements(infer, tort_scalar_##name);                                       \
+    }                                                                                                                  \
+    static tort_status run_##name(const tort_call *call) {                                                             \
+        static const tort_pair pair = {{TORT_FOR_NATIVE(loops)}, cost};                                                \
+        return tort_run_pair(call, &pair);                                                                             \
+    }
+PAIR(add, ADD, 6)
+PAIR(sub, SUB, 6)
+PAIR(mul, MUL, 6)
+PAIR(div, DIV, 16)
+#undef PAIR
 
 static tort_status run_mod(const tort_call *call) {
     const tort_modulo *params = call->params;
@@ -95,38 +91,38 @@ static tort_status run_mod(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define BY_PAIR(variant_, infer_)                                                                                      \
-    .flags = TORT_OP_IN_PLACE, .variant = variant_, sizeof(tort_binary), infer_, tort_resolve_binary, run_pair
-#define BY_COMMUTING_PAIR(variant_)                                                                                    \
-    .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE, .variant = variant_, sizeof(tort_binary), infer_pair,                \
-    tort_resolve_binary, run_pair
+#define BY_PAIR(name, infer_)                                                                                          \
+    .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), infer_, tort_resolve_binary, run_##name
+#define BY_COMMUTING_PAIR(name)                                                                                        \
+    .flags = TORT_OP_COMMUTES | TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), infer_##name,                    \
+    tort_resolve_binary, run_##name
 #define BY_MOD .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_modulo), tort_infer_binary, resolve_mod, run_mod
 
 const tort_op tort_ops_arithmetic[] = {
     {"", "Add", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
-     BY_PAIR(PAIR_ADD, tort_infer_binary_old)},
-    {"", "Add", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(PAIR_ADD, tort_infer_binary_old)},
-    {"", "Add", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_COMMUTING_PAIR(PAIR_ADD)},
-    {"", "Add", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_COMMUTING_PAIR(PAIR_ADD)},
-    {"", "Add", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_COMMUTING_PAIR(PAIR_ADD)},
+     BY_PAIR(add, tort_infer_binary_old)},
+    {"", "Add", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(add, tort_infer_binary_old)},
+    {"", "Add", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_COMMUTING_PAIR(add)},
+    {"", "Add", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_COMMUTING_PAIR(add)},
+    {"", "Add", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_COMMUTING_PAIR(add)},
     {"", "Sub", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
-     BY_PAIR(PAIR_SUB, tort_infer_binary_old)},
-    {"", "Sub", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(PAIR_SUB, tort_infer_binary_old)},
-    {"", "Sub", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_PAIR(PAIR_SUB, infer_pair)},
-    {"", "Sub", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_PAIR(PAIR_SUB, infer_pair)},
-    {"", "Sub", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_PAIR(PAIR_SUB, infer_pair)},
+     BY_PAIR(sub, tort_infer_binary_old)},
+    {"", "Sub", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(sub, tort_infer_binary_old)},
+    {"", "Sub", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_PAIR(sub, infer_sub)},
+    {"", "Sub", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_PAIR(sub, infer_sub)},
+    {"", "Sub", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_PAIR(sub, infer_sub)},
     {"", "Mul", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
-     BY_PAIR(PAIR_MUL, tort_infer_binary_old)},
-    {"", "Mul", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(PAIR_MUL, tort_infer_binary_old)},
-    {"", "Mul", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_COMMUTING_PAIR(PAIR_MUL)},
-    {"", "Mul", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_COMMUTING_PAIR(PAIR_MUL)},
-    {"", "Mul", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_COMMUTING_PAIR(PAIR_MUL)},
+     BY_PAIR(mul, tort_infer_binary_old)},
+    {"", "Mul", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(mul, tort_infer_binary_old)},
+    {"", "Mul", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_COMMUTING_PAIR(mul)},
+    {"", "Mul", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_COMMUTING_PAIR(mul)},
+    {"", "Mul", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_COMMUTING_PAIR(mul)},
     {"", "Div", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints",
-     BY_PAIR(PAIR_DIV, tort_infer_binary_old)},
-    {"", "Div", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(PAIR_DIV, tort_infer_binary_old)},
-    {"", "Div", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_PAIR(PAIR_DIV, infer_pair)},
-    {"", "Div", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_PAIR(PAIR_DIV, infer_pair)},
-    {"", "Div", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_PAIR(PAIR_DIV, infer_pair)},
+     BY_PAIR(div, tort_infer_binary_old)},
+    {"", "Div", 6, 6, "A:T B:T", "C:T", "T=high", "axis:int broadcast:int=0", BY_PAIR(div, tort_infer_binary_old)},
+    {"", "Div", 7, 12, "A:T B:T", "C:T", "T=high", "", BY_PAIR(div, infer_div)},
+    {"", "Div", 13, 13, "A:T B:T", "C:T", "T=high13", "", BY_PAIR(div, infer_div)},
+    {"", "Div", 14, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "", BY_PAIR(div, infer_div)},
     {"", "Mod", 10, 12, "A:T B:T", "C:T", "T=numeric", "fmod:int=0", BY_MOD},
     {"", "Mod", 13, 27, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", BY_MOD},
     {"", "Mod", 28, TORT_NEWEST_OPSET, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", BY_MOD},

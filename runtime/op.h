@@ -232,7 +232,13 @@ typedef struct tort_trips {
      * padded with zeros. Axes are those of an entry. */
     bool batched;
     int32_t lengths;
+    /* &tort_calls. Nothing else refers to the code that runs bodies, so the linker leaves it out of a build whose
+     * operators have none. */
+    const struct tort_calls *calls;
 } tort_trips;
+
+/* In runtime/run/call.c. */
+extern const struct tort_calls tort_calls;
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 

@@ -29,6 +29,11 @@ typedef struct tort_verdict {
 TORT_API tort_verdict tort_yes(void);
 TORT_API tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef TORT_NO_MESSAGES /* see error.h */
+tort_verdict tort_no_without_words(tort_verdict_code code);
+#define tort_no(code, cure, ...)                                                                                       \
+    ((void)(0 && tort_words("%s", cure)), (void)(0 && tort_words(__VA_ARGS__)), tort_no_without_words(code))
+#endif
 
 /* ---- the target: what claim and size may look at ----------------------------------------------------------------- */
 
@@ -63,12 +68,12 @@ typedef struct tort_target {
     int32_t compute_capability; /* 87 for sm_87; 0 if not applicable */
     int32_t driver;             /* CUDA driver version of cudaDriverGetVersion; 0: unknown */
     uint32_t instructions;
-    int32_t threads;  /* requested; a session may get fewer, and reports how many */
-    uint64_t memory;  /* usable bytes: the device's, or mem_limit; 0: unknown */
-    bool values_only; /* `memory` limits values alone, whatever the weights take */
-    bool tf32;        /* option tf32 */
-    bool libraries;   /* false: libraries=off */
-    bool streams;     /* option stream: steps may run in bands of rows, which saves memory (plan_stream.c) */
+    int32_t threads;                    /* requested; a session may get fewer, and reports how many */
+    uint64_t memory;                    /* usable bytes: the device's, or mem_limit; 0: unknown */
+    bool values_only;                   /* `memory` limits values alone, whatever the weights take */
+    bool tf32;                          /* option tf32 */
+    bool libraries;                     /* false: libraries=off */
+    const struct tort_streams *streams; /* how steps run in bands of rows, to save memory; NULL: they do not */
 } tort_target;
 
 /* One "name:key=value:key=value" of the chain. */

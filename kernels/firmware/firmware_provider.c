@@ -5,6 +5,7 @@
  * Read next: conv.c, then runtime/compile/compile.c. */
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/nhwc.h"
+#include "runtime/streams/streams.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ static void firmware_open(const tort_provider_config *config, void **device, tor
     }
     if (i < COUNT) {
         target->instructions = targets[i].instructions;
-        target->streams = stream && !strcmp(stream, "on");
+        target->streams = stream && !strcmp(stream, "on") ? &tort_row_streams : NULL;
         *device = (void *)(uintptr_t)tort_firmware_bytes_of(target);
         snprintf(target->description, sizeof target->description, "%s, one core", targets[i].description);
         return;

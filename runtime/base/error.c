@@ -5,7 +5,19 @@
 
 #include "runtime/base/error.h"
 
-tort_status tort_fail(tort_error *error, tort_status code, const char *format, ...) {
+#ifdef TORT_NO_MESSAGES
+tort_status tort_fail_without_words(tort_error *error, tort_status code) {
+    if (!error) return code;
+    error->code = code;
+    error->node = -1;
+    error->provider = NULL;
+    error->msg[0] = '\0';
+    return code;
+}
+#endif
+
+/* The parentheses keep the name from being a macro: a provider outside of this tree calls the function. */
+tort_status(tort_fail)(tort_error *error, tort_status code, const char *format, ...) {
     if (!error) return code;
     error->code = code;
     error->node = -1;
@@ -21,7 +33,7 @@ tort_status tort_out_of_memory(tort_error *error, size_t bytes) {
     return tort_fail(error, TORT_E_MEMORY, "out of memory: an allocation of %zu bytes failed", bytes);
 }
 
-void tort_error_prefix(tort_error *error, const char *format, ...) {
+void(tort_error_prefix)(tort_error *error, const char *format, ...) {
     if (!error) return;
     char text[sizeof error->msg];
     va_list arguments;

@@ -16,6 +16,19 @@ TORT_API tort_status tort_out_of_memory(tort_error *error, size_t bytes);
 /* Prepends "<text>: " to the message. */
 TORT_API void tort_error_prefix(tort_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A build with MESSAGES=0 has codes alone: the words are checked by the compiler, but neither they nor the functions
+ * that only they call are linked. */
+#ifdef TORT_NO_MESSAGES
+int tort_words(const char *format, ...) __attribute__((format(printf, 1, 2))); /* has no body: it is never called */
+tort_status tort_fail_without_words(tort_error *error, tort_status code);
+#define tort_fail(error, code, ...) ((void)(0 && tort_words(__VA_ARGS__)), tort_fail_without_words(error, code))
+#define tort_error_prefix(error, ...) ((void)(0 && tort_words(__VA_ARGS__)), (void)(error))
+#define TORT_WORDED(error, code, call) ((void)(0 && (call)), tort_fail_without_words(error, code))
+#else
+/* A call of a function that does nothing but find the words of this error, such as the name that was meant. */
+#define TORT_WORDED(error, code, call) (call)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -238,7 +238,7 @@ static void adjust(const tort_trips *t, tort_lowered *body) {
     }
 }
 
-static tort_status bind_graph(tort_lowered *lowered, tort_error *error);
+static tort_status bind_graph(const tort_lowered *lowered, tort_error *error);
 
 static tort_status bind_body(tort_lowered *body, const tort_trips *trips, tort_error *error) {
     const tort_env *env = &body->session->env;
@@ -259,16 +259,20 @@ static void agree(const tort_lowered *first, tort_lowered *second) {
     for (int32_t i = 0; i < second->graph.output_count; i++) second->output_memory[i] = first->output_memory[i];
 }
 
+tort_status tort_bind_trips(const tort_lowered *lowered, const tort_trips *trips, tort_error *error) {
+    tort_lowered *first = tort_trips_body(lowered, trips, 0), *second = tort_trips_body(lowered, trips, 1);
+    tort_status status = first ? bind_body(first, trips, error) : TORT_OK;
+    if (!status && second) status = bind_body(second, trips, error);
+    if (!status && first && second) agree(first, second);
+    return status;
+}
+
 /* Innermost bodies first: the memories of their ports decide where the graph around them has its values. */
-static tort_status bind_graph(tort_lowered *lowered, tort_error *error) {
+static tort_status bind_graph(const tort_lowered *lowered, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_trips *trips = tort_unit_trips(lowered, i);
-        if (!trips) continue;
-        tort_lowered *first = tort_trips_body(lowered, trips, 0), *second = tort_trips_body(lowered, trips, 1);
-        if (first) status = bind_body(first, trips, error);
-        if (!status && second) status = bind_body(second, trips, error);
-        if (!status && first && second) agree(first, second);
+        if (trips) status = trips->calls->bind(lowered, trips, error);
     }
     return status;
 }

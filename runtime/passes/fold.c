@@ -15,6 +15,7 @@
 #include "runtime/lowered/lowered.h"
 #include "runtime/lowered/constants.h"
 #include "runtime/passes/passes.h"
+#include "runtime/passes/sweep.h"
 
 #define BULKY_LIMIT (1u << 16) /* bytes to which a TORT_OP_BULKY node may be folded */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)
@@ -23,12 +24,11 @@
 
 typedef struct folder {
     tort_session *session;
-    tort_lowered *lowered;
-    tort_pass pass;
-    tort_tensor *inputs, *outputs; /* pass.widest of each */
+    tort_lowered *lowered;         /* the graph of the node */
+    tort_pass *pass;               /* over the same graph */
+    tort_tensor *inputs, *outputs; /* room for those of any node */
     uint64_t budget;
     bool out_of_memory; /* a node was not folded for lack of memory */
-    int32_t bodies;     /* number of bodies of a node that may run; see count_body */
 } folder;
 
 /* NULL: out of memory, which is noted. */
@@ -71,21 +71,13 @@ static bool can_evaluate(folder *f, const tort_node *node) {
     return total <= f->budget && !(node->op->flags & TORT_OP_BULKY && total > BULKY_LIMIT);
 }
 
-/* True if shapes alone determine all elements of the value. */
-static bool determined(const tort_session *session, const tort_info *info) {
-    if (!info->elements) return false;
-    for (int32_t i = 0; i < info->element_count; i++)
-        if (info->elements[i].symbolic && tort_dim_dynamic(&session->dims, info->elements[i].value)) return false;
-    return true;
-}
-
 /* True if the inputs whose values determine shapes are known. An output may be known without them, but not that they
  * agree with it: Reshape of a list of 4 by an unknown shape of one entry is a list of 4, or an error. */
 static bool shaped(const tort_lowered *lowered, const tort_node *node) {
     for (int32_t i = 1; i < node->input_count && i < 32; i++) {
         if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
         const tort_info *info = &lowered->infos[node->inputs[i]];
-        if (!tort_is_constant(lowered, node->inputs[i]) && !determined(lowered->session, info)) return false;
+        if (!tort_is_constant(lowered, node->inputs[i]) && !tort_is_determined(lowered->session, info)) return false;
     }
     return true;
 }
@@ -230,7 +222,7 @@ static bool copy_input(folder *f, const tort_node *node, int32_t i) {
 /* Makes the output a derived constant. False: the node is not late, or memory ran out. */
 static bool fold_late(folder *f, int32_t index) {
     const tort_node *node = &f->lowered->graph.nodes[index];
-    const tort_node_view view = tort_pass_view(&f->pass, index);
+    const tort_node_view view = tort_pass_view(f->pass, index);
     tort_arena *arena = &f->session->arena;
     size_t bytes, params_bytes = 0, scratch_bytes = 0;
     if (!is_late(f, node, &bytes) || tort_params_measure(&view, node, &params_bytes, NULL)) return false;
@@ -253,7 +245,7 @@ static bool evaluate(folder *f, int32_t index) {
     tort_session *session = f->session;
     const tort_node *node = &f->lowered->graph.nodes[index];
     const int32_t *constant_of = f->lowered->constant_of;
-    tort_node_view view = tort_pass_view(&f->pass, index);
+    tort_node_view view = tort_pass_view(f->pass, index);
     bool held = true;
     int32_t acquired = 0;
     for (; held && acquired < node->input_count; acquired++) {
@@ -263,7 +255,7 @@ static bool evaluate(folder *f, int32_t index) {
         if (status == TORT_E_MEMORY) f->out_of_memory = true;
         held = !status;
         if (!held) break;
-        f->pass.in[acquired].data = data;
+        f->pass->in[acquired].data = data;
         memcpy(&f->inputs[acquired].data, &data, sizeof data); /* drops const: kernels do not write inputs */
     }
     bool done = held && call_reference(f, node, &view);
@@ -293,7 +285,7 @@ static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
         live++;
-        if (!determined(f->session, &lowered->infos[node->outputs[i]])) return false;
+        if (!tort_is_determined(f->session, &lowered->infos[node->outputs[i]])) return false;
     }
     for (int32_t i = 0; i < node->output_count; i++) {
         tort_info *info = node->outputs[i] >= 0 ? &lowered->infos[node->outputs[i]] : NULL;
@@ -378,157 +370,43 @@ static uint64_t fold_limit(const tort_session *session) {
     return weights > DEFAULT_LIMIT ? weights : DEFAULT_LIMIT;
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------------------ */
-
-static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error);
-
-/* Stores the infos of a body's inputs, as the shape rule of its node last gave them. */
-static void note_entry(void *ud, int32_t body, const tort_info *inputs) {
-    tort_session *session = ud;
-    tort_lowered *lowered = &session->graphs[body];
-    for (int32_t i = 0; i < lowered->graph.input_count; i++) lowered->infos[lowered->graph.inputs[i]] = inputs[i];
-    lowered->lowered = true;
-    lowered->refused = NULL;
-}
-
-static tort_status each_body(folder *f, const tort_node *node,
-                             tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
-                             tort_error *error);
-static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error);
-
-/* Stores the error of a body that does not fit the shapes of its node; another body may run instead. */
-static void note_refused(void *ud, int32_t body, const tort_error *why) {
-    tort_session *session = ud;
-    tort_lowered *lowered = &session->graphs[body];
-    folder f = {.session = session};
-    tort_error *kept = tort_arena_alloc(&session->arena, sizeof *kept);
-    leave_body(&f, NULL, lowered, NULL);
-    if (kept) *kept = *why;
-    lowered->refused = kept;
-}
-
-/* Captured values, and inputs that no trip changes (see tort_infer_body), are the same constants inside the body. */
-static void pass_constants(const tort_lowered *outer, const tort_node *node, tort_lowered *body) {
-    const int32_t own = body->graph.input_count - node->captured, shift = node->input_count - body->graph.input_count;
-    for (int32_t i = 0; i < body->graph.input_count; i++) {
-        const int32_t to = body->graph.inputs[i];
-        if (i < own && !body->infos[to].constant) continue;
-        const int32_t from = node->inputs[i < own ? i : i + shift];
-        if (from < 0 || !tort_is_constant(outer, from)) continue;
-        body->constant_of[to] = outer->constant_of[from];
-        body->weights[to] = outer->weights[from];
-        body->infos[to] = outer->infos[from];
-    }
-}
-
-/* Calls `visit` for each lowered body of a node. */
-static tort_status each_body(folder *f, const tort_node *node,
-                             tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
-                             tort_error *error) {
-    tort_status status = TORT_OK;
-    for (int32_t a = 0; a < node->attribute_count; a++) {
-        const tort_attribute *attribute = &node->attributes[a];
-        if (attribute->kind != TORT_ATTR_GRAPH && attribute->kind != TORT_ATTR_GRAPHS) continue;
-        for (int32_t i = 0; !status && i < attribute->count; i++) {
-            tort_lowered *body = &f->session->graphs[attribute->u.graphs[i]];
-            if (body->lowered) status = visit(f, node, body, error);
-        }
-    }
-    return status;
-}
-
-static tort_status count_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
-    (void)node, (void)body, (void)error;
-    f->bodies++;
+/* The visitor of a sweep. */
+static tort_status visit_node(tort_sweep *sweep, int32_t index, tort_error *error) {
+    folder *f = sweep->sweeper->ud;
+    tort_unit *unit = &sweep->lowered->units[index];
+    const tort_node *node = &sweep->lowered->graph.nodes[index];
+    f->lowered = sweep->lowered;
+    f->pass = &sweep->pass;
+    const bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, index);
+    if (f->out_of_memory) return tort_out_of_memory(error, 0);
+    if (!folded) return TORT_OK;
+    unit->folded = true;
+    unit->label = "constant";
     return TORT_OK;
 }
 
-/* More is known here than when the node was inferred, so only now a body may turn out not to fit. That is an error only
- * if the node has no other body. */
-static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
-    tort_error why = {.node = -1};
-    pass_constants(f->lowered, node, body);
-    tort_status status = fold_graph(body, &f->budget, &why);
-    if (!status) return TORT_OK;
-    f->bodies = 0;
-    each_body(f, node, count_body, NULL);
-    if (status == TORT_E_MODEL && f->bodies > 1) {
-        note_refused(f->session, (int32_t)(body - f->session->graphs), &why);
-        return TORT_OK;
+/* The largest number of inputs or outputs of a node, in all graphs. */
+static size_t widest_node(const tort_session *session) {
+    int32_t widest = 1;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_graph *graph = &session->graphs[g].graph;
+        for (int32_t i = 0; i < graph->node_count; i++) {
+            if (graph->nodes[i].input_count > widest) widest = graph->nodes[i].input_count;
+            if (graph->nodes[i].output_count > widest) widest = graph->nodes[i].output_count;
+        }
     }
-    if (error) *error = why;
-    return status;
-}
-
-/* Bodies of an unread node never run, nor do bodies inside them. */
-static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
-    (void)node;
-    body->lowered = false;
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < body->graph.node_count; i++)
-        status = each_body(f, &body->graph.nodes[i], leave_body, error);
-    return status;
-}
-
-/* ---- the graph --------------------------------------------------------------------------------------------------- */
-
-/* A saved plan decides what is folded. Check that the shapes of the inputs still determine each folded
- * node, unless it is unread. */
-static tort_status check_folded(const folder *f, int32_t index, tort_error *error) {
-    const tort_node *node = &f->lowered->graph.nodes[index];
-    bool told = true;
-    for (int32_t i = 0; i < node->output_count; i++)
-        told = told && (node->outputs[i] < 0 || determined(f->session, &f->lowered->infos[node->outputs[i]]));
-    const tort_unit *unit = &f->lowered->units[index];
-    if (told || unit->still_inferred || !node->op || !unit->folded) return TORT_OK;
-    tort_fail(error, TORT_E_MODEL, "the saved plan leaves it out, but it has to run");
-    tort_error_at_node(error, &f->lowered->graph, index);
-    return TORT_E_MODEL;
-}
-
-static tort_status infer_and_fold(folder *f, tort_error *error) {
-    tort_lowered *lowered = f->lowered;
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
-        const tort_node *node = &lowered->graph.nodes[i];
-        status = tort_pass_infer(&f->pass, i, error);
-        if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(f, node, fold_body, error);
-        if (!status && f->session->saved) status = check_folded(f, i, error);
-        if (status) break;
-        if (f->session->saved) continue;
-        bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, i);
-        if (f->out_of_memory) status = tort_out_of_memory(error, 0);
-        if (!folded) continue;
-        lowered->units[i].folded = true;
-        lowered->units[i].label = "constant";
-    }
-    return status;
-}
-
-static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error) {
-    tort_session *session = lowered->session;
-    folder f = {.session = session, .lowered = lowered, .budget = *budget};
-    tort_status status = tort_lowered_pass(lowered, &f.pass, lowered->infos, &session->dims, &session->arena, error);
-    if (status) return status;
-    f.pass.entered = note_entry;
-    f.pass.refused = note_refused;
-    f.pass.entered_ud = session;
-    size_t width = (size_t)f.pass.widest;
-    f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);
-    f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
-    status =
-        f.inputs && f.outputs ? infer_and_fold(&f, error) : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
-    if (!status && !session->saved) status = mark_unread(lowered, error);
-    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
-        if (lowered->units[i].folded) status = each_body(&f, &lowered->graph.nodes[i], leave_body, error);
-    *budget = f.budget;
-    tort_free(&session->env, f.inputs, width * sizeof *f.inputs);
-    tort_free(&session->env, f.outputs, width * sizeof *f.outputs);
-    tort_pass_free(&f.pass);
-    return status;
+    return (size_t)widest;
 }
 
 tort_status tort_fold(tort_session *session, tort_error *error) {
-    uint64_t budget = fold_limit(session);
-    return fold_graph(tort_main_graph(session), &budget, error);
+    const size_t width = widest_node(session);
+    folder f = {.session = session, .budget = fold_limit(session)};
+    const tort_sweeper sweeper = {.visit = visit_node, .finish = mark_unread, .ud = &f};
+    f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);
+    f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
+    tort_status status = f.inputs && f.outputs ? tort_sweep_graphs(session, &sweeper, error)
+                                               : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
+    tort_free(&session->env, f.inputs, width * sizeof *f.inputs);
+    tort_free(&session->env, f.outputs, width * sizeof *f.outputs);
+    return status;
 }

@@ -44,6 +44,13 @@ static void take_shapes(tort_planned *planned, block *b) {
     planned->sizes = take(b, (size_t)planned->lowered->session->dims.count, sizeof *planned->sizes);
 }
 
+/* How steps of some provider work in bands of rows; NULL: none does. */
+static const tort_streams *streams_of(const tort_session *session) {
+    const tort_streams *found = NULL;
+    for (int32_t i = 0; !found && i < session->chain_count; i++) found = session->chain[i].target.streams;
+    return found;
+}
+
 /* Cuts the arrays whose lengths depend on the outline. A plan with an unshared outline uses the
  * outline's slots and steps. */
 static void take_tables(tort_planned *planned, block *b) {
@@ -53,7 +60,8 @@ static void take_tables(tort_planned *planned, block *b) {
     planned->fitted = take(b, (size_t)plan->step_count + 1, sizeof *planned->fitted);
     planned->plan.arena_bytes = take(b, memories, sizeof *plan->arena_bytes);
     planned->plan.naive_bytes = take(b, memories, sizeof *plan->naive_bytes);
-    if (tort_plan_may_stream(planned->lowered))
+    planned->plan.streaming = streams_of(planned->lowered->session);
+    if (planned->plan.streaming)
         planned->plan.streams = take(b, (size_t)plan->step_count / 2 + 1, sizeof *planned->plan.streams);
     if (!planned->outline->shared) return;
     planned->plan.slots = take(b, (size_t)plan->slot_count + 1, sizeof *plan->slots);

@@ -31,7 +31,7 @@ typedef struct tort_slot {
     int32_t rank;
     int64_t dims[TORT_MAX_RANK]; /* -1: not known before the run */
     int64_t bytes;               /* -1: not known before the run */
-    int64_t line_bytes;          /* of the line buffer that holds some rows at a time, see plan_stream.c; 0: none */
+    int64_t line_bytes;          /* of the line buffer that holds some rows at a time, see runtime/streams; 0: none */
     uint64_t offset;
     int32_t within;         /* the slot that contains these bytes, all or a part of its own, see plan_share.c; -1 */
     uint64_t within_offset; /* from the begin of `within` */
@@ -92,6 +92,28 @@ typedef struct tort_band_steps {
     tinyort_layer layers[TINYORT_LAYERS];
 } tort_band_steps;
 
+struct tort_frame;
+struct tort_plan;
+struct tort_planned;
+struct tort_step;
+
+/* runtime/streams: the code of steps in bands of rows, which only providers with targets of little memory name, so that
+ * others do not link it. */
+typedef struct tort_streams {
+    /* Chooses steps for bands in a plan that is laid out without, to lower the peak of its memory. Afterwards the plan
+     * shares nothing. */
+    tort_status (*choose)(struct tort_planned *planned, tort_error *error);
+    bool (*is_sound)(const struct tort_plan *plan, int32_t stream);
+    /* Changes the frame's operands of a step to those of a band, which begin at its first row. */
+    void (*place)(const struct tort_frame *frame, const struct tort_step *step, const tinyort_band *band);
+    /* Runs the steps of a stream by `run`, one band at a time. *step: its first one; after an error the one that
+     * failed. */
+    tort_status (*run)(struct tort_frame *frame, const struct tort_step **step,
+                       tort_status (*run)(struct tort_frame *frame, const struct tort_step *step,
+                                          const tinyort_band *band, tort_error *error),
+                       tort_error *error);
+} tort_streams;
+
 typedef struct tort_plan {
     bool complete; /* all input shapes are known: the plan can run */
     tort_slot *slots;
@@ -100,6 +122,7 @@ typedef struct tort_plan {
     int32_t *input_slots, *output_slots; /* by port of the model */
     uint8_t *literals;
     tort_band_steps *streams;
+    const tort_streams *streaming; /* NULL: no step may work in bands */
     int32_t slot_count, step_count, operand_count, input_count, output_count, stream_count;
     int32_t node_count, value_count;  /* of the graph, to check indices against */
     tort_recording recording;         /* whether `recorder` may record a run of the plan as one piece of device work */

@@ -249,13 +249,20 @@ static tort_status share_from(tort_planned *planned, uint64_t unshared, tort_err
     return status;
 }
 
+void tort_plan_unstream(tort_plan *plan) {
+    if (!plan->streaming) return;
+    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].stream = 0;
+    for (int32_t i = 0; i < plan->slot_count; i++) plan->slots[i].line_bytes = 0;
+    plan->stream_count = 0;
+}
+
 /* Steps in bands of rows must take less memory, else they stay whole. */
 static tort_status share(tort_planned *planned, tort_error *error) {
     const uint64_t unshared = all_arenas(&planned->plan);
     tort_status status = share_from(planned, unshared, error);
-    if (status || !tort_plan_may_stream(planned->lowered)) return status;
+    if (status || !planned->plan.streaming) return status;
     const uint64_t whole = all_arenas(&planned->plan);
-    status = tort_plan_stream(planned, error);
+    status = planned->plan.streaming->choose(planned, error);
     if (!status && planned->plan.stream_count) status = share_from(planned, UINT64_MAX, error);
     if (status || (planned->plan.stream_count && all_arenas(&planned->plan) < whole)) return status;
     tort_plan_unstream(&planned->plan);

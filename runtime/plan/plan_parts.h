@@ -52,11 +52,7 @@ tort_status tort_plan_stride(tort_planned *planned, bool *viewed, bool *shares, 
  * after all views are decided. */
 tort_status tort_plan_restride(tort_planned *planned, tort_error *error);
 
-/* plan_stream.c: true if a provider of the session wants steps to work in bands of rows. */
-bool tort_plan_may_stream(const tort_lowered *lowered);
-/* Chooses the steps that do, in a plan that is laid out without, to lower the peak of its memory. Afterwards the plan
- * shares nothing. */
-tort_status tort_plan_stream(tort_planned *planned, tort_error *error);
+/* Makes all steps work on whole values again. */
 void tort_plan_unstream(tort_plan *plan);
 
 /* Takes all offsets from the plan for the upper bounds. False: there is none, or something is larger than there;

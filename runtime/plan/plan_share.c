@@ -302,7 +302,7 @@ static void try_overlap(sharer *s, int32_t number) {
     step->overlaps = s->shares = true;
 }
 
-/* The same for the output of a stream, whose steps read the input at its distances (plan_stream.c). */
+/* The same for the output of a stream, whose steps read the input at its distances (runtime/streams). */
 static void try_stream_overlap(sharer *s, tort_band_steps *stream) {
     const int32_t end = stream->first + stream->count, input = stream->input;
     const tort_step *last = &s->plan->steps[end - 1];

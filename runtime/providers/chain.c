@@ -123,7 +123,7 @@ static tort_status check_unique(const tort_session *session, const tort_link *li
 static tort_status find_provider(const tort_session *session, tort_link *link, tort_error *error) {
     link->provider = provider_named(session->options.providers, link->config.provider);
     if (!link->provider) link->provider = provider_named(tort_providers, link->config.provider);
-    if (!link->provider) return unknown_provider(link->config.provider, error);
+    if (!link->provider) return TORT_WORDED(error, TORT_E_USAGE, unknown_provider(link->config.provider, error));
     if (link->provider->abi != TORT_PROVIDER_ABI)
         return tort_fail(error, TORT_E_INTERNAL, "provider %s was built for ABI %u, this is %u", link->provider->name,
                          link->provider->abi, TORT_PROVIDER_ABI);
@@ -159,7 +159,7 @@ static tort_status check_options(const tort_link *link, tort_error *error) {
         if (*key && !key[strspn(key, "0123456789")] && takes_option(provider, "device"))
             return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\": write \"%s:device=%s\"",
                              provider->name, key, provider->name, key);
-        return unknown_option(provider, key, error);
+        return TORT_WORDED(error, TORT_E_USAGE, unknown_option(provider, key, error));
     }
     return TORT_OK;
 }

@@ -10,7 +10,13 @@ tort_verdict tort_yes(void) {
     return (tort_verdict){.code = TORT_YES};
 }
 
-tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...) {
+#ifdef TORT_NO_MESSAGES
+tort_verdict tort_no_without_words(tort_verdict_code code) {
+    return (tort_verdict){.code = code};
+}
+#endif
+
+tort_verdict(tort_no)(tort_verdict_code code, const char *cure, const char *format, ...) {
     tort_verdict verdict = {.code = code};
     va_list arguments;
     va_start(arguments, format);

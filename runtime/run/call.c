@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/run/call.h"
+#include "runtime/lowered/bodies.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/providers/link.h"
 
@@ -289,7 +290,7 @@ static tort_status make_trip(const tort_caller *c) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->trips->scanned; i++) status = give_part(c, i, c->counted + c->carried + i);
     if (!status) status = aim_results(c);
-    if (!status) status = c->run(c->body, c->trip->inputs, c->trip->input_values, c->trip->outputs, c->error);
+    if (!status) status = tort_frame_run(c->body, c->trip->inputs, c->trip->input_values, c->trip->outputs, c->error);
     if (!status) status = tort_stack_parts(c);
     if (!status) status = read_condition(c);
     return status;
@@ -328,7 +329,7 @@ static tort_status make_batches(tort_caller *c) {
     return !status && c->batches == 0 ? tort_call_results_of_none(c) : status;
 }
 
-tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error) {
+static tort_status call_bodies(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_trips *trips = frame->lowered->units[step->node].params;
     tort_caller c = {.outer = frame,
                      .step = step,
@@ -337,7 +338,6 @@ tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_fram
                      .counted = trips->counted ? 2 : 0,
                      .asks = trips->asks ? 1 : 0,
                      .carried = trips->carries ? trips->results : 0,
-                     .run = run,
                      .error = error};
     c.owned = c.counted + c.carried + trips->scanned;
     tort_status status = begin(&c);
@@ -353,3 +353,5 @@ tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_fram
     tort_dynamic_free_all(c.body);
     return status;
 }
+
+const struct tort_calls tort_calls = {tort_bind_trips, call_bodies};

@@ -14,7 +14,6 @@ typedef struct tort_caller {
     int64_t length;                        /* of stacked outputs along their axis, if known before the trips */
     int64_t batch, batches;                /* present entry of axis 0, and number of entries */
     int32_t counted, asks, carried, owned; /* of the body's ports; owned: inputs but captured */
-    tort_frame_runner *run;
     tort_error *error;
 } tort_caller;
 

@@ -95,11 +95,6 @@ void tort_context_free(tort_context *context) {
     tort_free(&session->account.inner, context, sizeof *context);
 }
 
-void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
-    context->observer = observer;
-    context->observer_ud = ud;
-}
-
 tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes, tort_error *error) {
     const int32_t count = tort_main_graph(context->session)->graph.output_count;
     if (output < 0 || output >= count)

@@ -94,6 +94,10 @@ struct tort_context {
                               none is set */
     bool too_small;        /* in this run a buffer was too small */
     atomic_bool cancelled; /* set by the application, from any thread; cleared when a run ends */
+    /* What an observer and a profiler need is reached through the context, so that a program without them does not
+     * link it. observe: shows the outputs of a step; tell: tells of a step that began then. NULL: nobody looks. */
+    tort_status (*observe)(const struct tort_frame *frame, const tort_step *step, tort_error *error);
+    void (*tell)(struct tort_frame *frame, const tort_step *step, int64_t begin);
     tort_observer observer;
     void *observer_ud;
     tort_profiler profiler;
@@ -129,23 +133,13 @@ void tort_context_enter(tort_context *context, int32_t link);
  * memory are not filled yet. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
                            const tort_tensor *outputs, tort_error *error);
-typedef tort_status tort_frame_runner(tort_frame *frame, const tort_tensor *inputs,
-                                      const tort_value *const *input_values, const tort_tensor *outputs,
-                                      tort_error *error);
-
-/* call.c: runs the bodies of a step through `run`, and makes its outputs. */
-tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error);
 
 /* convert.c: converts between plain and a layout, on the context's stream; node: index for errors, or -1. */
 tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
                                const tort_tensor *to, int32_t node, tort_error *error);
 
-/* observe.c: shows the outputs of a step to the context's observer. */
-tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, tort_error *error);
-
-/* profile.c: the monotonic time in nanoseconds; tells the context's profiler about a step that began then. */
+/* profile.c: the monotonic time in nanoseconds. */
 int64_t tort_profile_now(void);
-void tort_profile_tell(tort_frame *frame, const tort_step *step, int64_t begin);
 
 /* profile.c: called before and after a run, to count its device calls in context->calls. */
 void tort_profile_begin_calls(tort_context *context);

@@ -59,7 +59,7 @@ static tort_status show_plain(const tort_frame *frame, const tort_step *step, co
 
 /* Shows the outputs of a step. Copies and conversions are skipped: their values were shown when they were made; and
  * values of which a line buffer holds a few rows. */
-tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, tort_error *error) {
+static tort_status observe(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     const bool moves = step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT;
     tort_status status = TORT_OK;
@@ -71,4 +71,10 @@ tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, t
         status = show_plain(frame, step, &plan->slots[slot], &frame->tensors[slot], error);
     }
     return status;
+}
+
+void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
+    context->observe = observer ? observe : NULL;
+    context->observer = observer;
+    context->observer_ud = ud;
 }

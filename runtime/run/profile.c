@@ -93,7 +93,7 @@ static tort_profiled what_of(const tort_step *step) {
     return step->kind == TORT_STEP_CONVERT ? TORT_PROFILED_CONVERSION : TORT_PROFILED_NODE;
 }
 
-void tort_profile_tell(tort_frame *frame, const tort_step *step, int64_t begin) {
+static void tell(tort_frame *frame, const tort_step *step, int64_t begin) {
     tort_context *context = frame->context;
     const tort_session *session = context->session;
     tort_profile_step told = {.what = what_of(step),
@@ -111,6 +111,7 @@ void tort_profile_tell(tort_frame *frame, const tort_step *step, int64_t begin) 
 
 void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud) {
     context->profiles_work = work;
+    context->tell = profiler ? tell : NULL;
     context->profiler = profiler;
     context->profiler_ud = ud;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/run/context.h"
+#include "runtime/lowered/bodies.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/plan/planned.h"
 #include "runtime/providers/layouts.h"
@@ -38,25 +39,6 @@ static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_
     return TORT_OK;
 }
 
-/* Operands of a band begin at its first row. Where any number of rows will do, they are its elements alone. */
-static void place_rows(const tort_frame *frame, const tort_step *step, const tinyort_band *band) {
-    const tort_plan *plan = &frame->planned->plan;
-    const tort_band_steps *stream = &plan->streams[step->stream - 1];
-    const tinyort_layer *layer = &stream->layers[step - plan->steps - stream->first];
-    int32_t k = 0;
-    for (int32_t i = 0; i <= step->input_count; i++) {
-        const bool output = i == step->input_count;
-        if (output ? step->rows.reduces : i >= 32 || !(step->rows.inputs >> i & 1)) continue;
-        tort_tensor *tensor = &frame->operands[i];
-        const int64_t rows = output ? layer->out_rows : layer->in_rows;
-        const int64_t row = plan->slots[plan->operands[step->operands + i]].bytes / rows;
-        tensor->data = (char *)tensor->data + (output ? band->out_at : band->in_at[k++]) * row;
-        if (step->rows.out_rows) continue;
-        tensor->rank = 1;
-        tensor->dims[0] = band->out_rows * row / (tort_type_bits(tensor->type) / 8);
-    }
-}
-
 static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
 
 /* band: NULL: all rows. */
@@ -73,7 +55,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
         tort_status status = flatten(frame, step, error);
         if (status) return status;
     }
-    if (band) place_rows(frame, step, band);
+    if (band) planned->plan.streaming->place(frame, step, band);
     uint8_t *arena = frame->arenas[link->memory].base;
     tort_call call = {.op = tort_unit_node(frame->lowered, step->node)->op,
                       .params = tort_frame_params(frame, step),
@@ -102,15 +84,6 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
     if (link->provider->host_memory && !band)
         for (int32_t i = 0; i < call.output_count; i++) tort_clear_tail(&call.outputs[i]);
     return status;
-}
-
-/* Lines that are read later move to the begin of their buffer. */
-static void move_lines(const tort_frame *frame, const tort_step *step, const tinyort_layer *layer,
-                       const tinyort_band *band) {
-    const int32_t slot = frame->planned->plan.operands[step->operands + step->input_count];
-    const size_t row = (size_t)(frame->planned->plan.slots[slot].bytes / layer->out_rows);
-    char *lines = frame->tensors[slot].data;
-    if (band->keep) memmove(lines, lines + (size_t)band->drop * row, (size_t)band->keep * row);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -210,6 +183,10 @@ static tort_status run_dynamic_kernel(tort_frame *frame, const tort_step *step, 
     return status;
 }
 
+static tort_status run_bodies(tort_frame *frame, const tort_step *step, tort_error *error) {
+    return tort_unit_trips(frame->lowered, step->node)->calls->run(frame, step, error);
+}
+
 static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error *error) {
     if (step->dynamic && step->kind == TORT_STEP_KERNEL) return run_dynamic_kernel(frame, step, error);
     tort_status status = step->dynamic ? tort_dynamic_prepare(frame, step, error) : TORT_OK;
@@ -220,7 +197,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
     case TORT_STEP_VIEW: return TORT_OK;
-    case TORT_STEP_CALL: return tort_call_bodies(frame, step, tort_frame_run, error);
+    case TORT_STEP_CALL: return run_bodies(frame, step, error);
     case TORT_STEP_CONVERT: return run_conversion(frame, step, error);
     }
     return TORT_OK;
@@ -267,28 +244,8 @@ static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_e
     const int64_t begin = tort_profile_now();
     tort_status status = run_step(frame, step, error);
     if (!status && step->provider >= 0) status = wait_for(context, step, error);
-    if (!status) tort_profile_tell(frame, step, begin);
+    if (!status) context->tell(frame, step, begin);
     context->profiled += outside;
-    return status;
-}
-
-/* Runs the steps of a stream, band by band. A profiler is told of each step once, as if its bands were one piece. */
-static tort_status run_stream(tort_frame *frame, const tort_step **step, tort_error *error) {
-    const tort_plan *plan = &frame->planned->plan;
-    const tort_band_steps *stream = &plan->streams[(*step)->stream - 1];
-    tinyort_stream state = {{0}, {0}, {0}};
-    tinyort_band band;
-    int64_t times[TINYORT_LAYERS] = {0};
-    tort_status status = TORT_OK;
-    for (int32_t i; !status && (i = tinyort_next_band(stream->layers, stream->count, &state, &band)) >= 0;) {
-        const int64_t begin = frame->context->profiler ? tort_profile_now() : 0;
-        *step = &plan->steps[stream->first + i];
-        move_lines(frame, *step, &stream->layers[i], &band);
-        status = run_kernel(frame, *step, &band, error);
-        if (frame->context->profiler) times[i] += tort_profile_now() - begin;
-    }
-    for (int32_t i = 0; !status && frame->context->profiler && i < stream->count; i++)
-        tort_profile_tell(frame, &plan->steps[stream->first + i], tort_profile_now() - times[i]);
     return status;
 }
 
@@ -312,13 +269,13 @@ static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error
             break;
         }
         if (kernel) tort_context_enter(context, step->provider);
-        status = step->stream        ? run_stream(frame, &step, error)
-                 : context->profiler ? run_profiled(frame, step, error)
-                                     : run_step(frame, step, error);
+        status = step->stream    ? plan->streaming->run(frame, &step, run_kernel, error)
+                 : context->tell ? run_profiled(frame, step, error)
+                                 : run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
         const int32_t steps = step->stream ? plan->streams[step->stream - 1].count : 1;
-        for (int32_t k = 0; !status && context->observer && k < steps; k++)
-            status = tort_frame_observe(frame, &plan->steps[i + k], error);
+        for (int32_t k = 0; !status && context->observe && k < steps; k++)
+            status = context->observe(frame, &plan->steps[i + k], error);
         if (status)
             locate_error(frame, step, error);
         else if (frame->dynamic_count)
@@ -334,9 +291,8 @@ static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error
 static bool can_record(const tort_frame *frame) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
-    return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->profiler &&
-           !context->observer && !context->session->options.wait_steps &&
-           context->session->chain[plan->recorder].provider->recording.begin;
+    return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->tell && !context->observe &&
+           !context->session->options.wait_steps && context->session->chain[plan->recorder].provider->recording.begin;
 }
 
 /* True if the last run that was offered had the same plan, arena and bound pointers. */

@@ -181,14 +181,8 @@ uint64_t tort_saved_kernels(const tort_provider *provider);
 
 /* ---- making a session of it: saved_load.c ------------------------------------------------------------------------ */
 
-/* Checks that this machine has what the plan was made for; call after chain.c. */
-tort_status tort_saved_check_chain(const tort_session *session, tort_error *error);
-/* Applies the decisions to the units of the lowered graphs; call before fold.c. */
-tort_status tort_saved_apply(tort_session *session, tort_error *error);
-/* Asks the named kernels to claim their units; replaces place.c and fuse.c. */
-tort_status tort_saved_place(tort_session *session, tort_error *error);
-/* Loads the packed weights of a unit; replaces its kernel's prepare. */
-tort_status tort_saved_unpack(tort_session *session, const tort_lowered *lowered, int32_t unit, tort_error *error);
+/* Makes the decisions of a session as the file has them; for tort_session_open. */
+tort_status tort_saved_decide(tort_session *session, tort_error *error);
 
 /* Places in the file that GRPH refers to, by graph, while a session is saved: saved_graphs.c. */
 typedef struct tort_saved_offsets {

@@ -1,14 +1,15 @@
 /* saved_load.c - makes a session of a saved plan: applies its decisions in place of the passes that
  * decide (saved_format.h).
  *
- * All else happens as for a model: fold.c infers shapes, but folds nothing; memories are bound, weights prepared, plans
- * made and checked. The named kernel must claim the node again, so no kernel runs a node that it did not claim. Read
- * next: saved_read.c, session.c. */
+ * All else happens as for a model: sweep.c infers shapes, but nothing is folded; memories are bound, weights prepared,
+ * plans made and checked. The named kernel must claim the node again, so no kernel runs a node that it did not claim.
+ * Read next: saved_read.c, session.c. */
 #include <string.h>
 
 #include "runtime/providers/claim.h"
 #include "runtime/saved/saved_format.h"
 #include "runtime/lowered/constants.h"
+#include "runtime/passes/sweep.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/providers/chain.h"
 #include "runtime/providers/link.h"
@@ -42,7 +43,8 @@ static tort_status check_link(const tort_link *link, const tort_saved_link *save
         saved->provider);
 }
 
-tort_status tort_saved_check_chain(const tort_session *session, tort_error *error) {
+/* Checks that this machine has what the plan was made for. */
+static tort_status check_chain(const tort_session *session, tort_error *error) {
     const tort_saved *saved = session->saved;
     if (session->chain_count != saved->link_count) return tort_saved_damaged(error, "its chain");
     tort_status status = TORT_OK;
@@ -116,11 +118,29 @@ static tort_status apply_refusal(tort_session *session, int32_t g, tort_error *e
     return TORT_OK;
 }
 
-tort_status tort_saved_apply(tort_session *session, tort_error *error) {
+/* Applies the decisions to the units of the lowered graphs. */
+static tort_status apply(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; g < session->graph_count; g++) apply_units(session, g);
     for (int32_t g = 0; !status && g < session->graph_count; g++) status = apply_refusal(session, g, error);
     return status ? status : apply_constants(session, error);
+}
+
+/* ---- folded nodes ------------------------------------------------------------------------------------------------ */
+
+/* A saved plan decides what is folded. Check that the shapes of the inputs still determine each folded
+ * node, unless it is unread. */
+static tort_status check_folded(tort_sweep *sweep, int32_t index, tort_error *error) {
+    const tort_node *node = &sweep->lowered->graph.nodes[index];
+    bool told = true;
+    for (int32_t i = 0; i < node->output_count; i++)
+        told = told &&
+               (node->outputs[i] < 0 || tort_is_determined(sweep->session, &sweep->lowered->infos[node->outputs[i]]));
+    const tort_unit *unit = &sweep->lowered->units[index];
+    if (told || unit->still_inferred || !node->op || !unit->folded) return TORT_OK;
+    tort_fail(error, TORT_E_MODEL, "the saved plan leaves it out, but it has to run");
+    tort_error_at_node(error, &sweep->lowered->graph, index);
+    return TORT_E_MODEL;
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
@@ -177,7 +197,8 @@ static tort_status place_graph(tort_lowered *lowered, tort_error *error) {
     return status;
 }
 
-tort_status tort_saved_place(tort_session *session, tort_error *error) {
+/* Asks the named kernels to claim their units. */
+static tort_status place(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; !status && g < session->graph_count; g++) {
         if (session->graphs[g].lowered != session->saved->graphs[g].lowered)
@@ -201,7 +222,8 @@ static tort_status unpack_to_device(tort_session *session, const tort_link *link
     return status;
 }
 
-tort_status tort_saved_unpack(tort_session *session, const tort_lowered *lowered, int32_t index, tort_error *error) {
+/* Loads the packed weights of a unit; replaces its kernel's prepare. */
+static tort_status unpack(tort_session *session, const tort_lowered *lowered, int32_t index, tort_error *error) {
     const tort_model *model = session->model;
     tort_unit *unit = &lowered->units[index];
     const tort_link *link = &session->chain[unit->provider];
@@ -214,4 +236,15 @@ tort_status tort_saved_unpack(tort_session *session, const tort_lowered *lowered
     tort_status status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
                                           &unit->packed, error);
     return status ? status : unpack_to_device(session, link, unit, at, error);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+tort_status tort_saved_decide(tort_session *session, tort_error *error) {
+    static const tort_sweeper sweeper = {.visit = check_folded};
+    tort_status status = check_chain(session, error);
+    if (!status) status = apply(session, error);
+    if (!status) status = tort_sweep_graphs(session, &sweeper, error);
+    session->unpack = unpack;
+    return status ? status : place(session, error);
 }

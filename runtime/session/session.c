@@ -1,11 +1,11 @@
 /* session.c - opens a session: a chain of providers, and one placement; later it only gains plans, under its lock.
  *
- * tort_session_create runs the planning phase from end to end; each part has its own file. Read next, in this order:
- * chain.c lower.c fold.c place.c segment.c fuse.c layout.c prepare.c plan.c; plans.c keeps the plans. */
+ * tort_session_open runs the planning phase from end to end; each part has its own file. Read next, in this order:
+ * chain.c lower.c session_create.c fold.c place.c segment.c fuse.c layout.c prepare.c plan.c; plans.c keeps the plans.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/saved/saved_format.h"
 #include "runtime/graph/text.h"
 #include "runtime/lowered/bodies.h"
 #include "runtime/lowered/constants.h"
@@ -104,25 +104,11 @@ static tort_status open_pool(tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
-/* Decides where everything runs, or applies the decisions of a saved plan. */
-static tort_status decide(tort_session *session, tort_error *error) {
-    tort_status status = session->saved ? tort_saved_apply(session, error) : TORT_OK;
-    if (!status) status = tort_fold(session, error);
-    if (status || session->saved) return status ? status : tort_saved_place(session, error);
-    status = tort_place(session, error);
-    if (!status) status = tort_segment_units(session, error);
-    if (!status) status = tort_check_placed(session, error);
-    if (!status) status = tort_chain_require(session, error);
-    if (!status) session->refused = tort_place_strict(session, error);
-    return status ? status : tort_fuse(session, error);
-}
-
 /* The whole planning phase. If placement is refused, or weights do not fit, the session can still be reported. */
-static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
+static tort_status plan_session(tort_session *session, tort_decide *decide, bool *reportable, tort_error *error) {
     tort_status status = tort_choose_outputs(session, error);
     if (!status) status = tort_chain_open(session, error);
     if (!status) status = tort_layouts_open(session, error);
-    if (!status && session->saved) status = tort_saved_check_chain(session, error);
     if (!status) status = tort_fix_inputs(session, error);
     if (!status) status = tort_read_bounds(session, error);
     if (!status) status = open_pool(session, error);
@@ -147,20 +133,20 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
 }
 
 tort_status tort_session_open(const tort_env *env, const tort_model *model, const tort_session_options *options,
-                              struct tort_saved *saved, tort_session **out, bool *reportable, tort_error *error) {
+                              tort_decide *decide, struct tort_saved *saved, tort_session **out, bool *reportable,
+                              tort_error *error) {
     tort_env complete = tort_env_complete(env);
     tort_session *session = tort_alloc_zero(&complete, 1, sizeof *session);
     if (!session) return tort_out_of_memory(error, sizeof *session);
     session->env = tort_account_open(&session->account, &complete, sizeof *session);
     session->model = model;
     session->saved = saved;
-    session->unpack = saved ? tort_saved_unpack : NULL;
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->fitting, NULL);
     tort_arena_init(&session->arena, &session->env);
     tort_status status = allocate(session, error);
     if (!status) status = copy_options(session, options, error);
-    if (!status) status = plan_session(session, reportable, error);
+    if (!status) status = plan_session(session, decide, reportable, error);
     session->options.shapes = NULL; /* borrowed only for the call */
     session->options.symbols = NULL;
     session->options.max_shapes = NULL;
@@ -169,19 +155,6 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     session->saved = NULL;
     session->unpack = NULL;
     *out = session;
-    return status;
-}
-
-tort_status tort_session_create(const tort_env *env, const tort_model *model, const tort_session_options *options,
-                                tort_session **out, tort_error *error) {
-    bool reportable = false;
-    *out = NULL;
-    if (error) *error = (tort_error){.node = -1};
-    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
-    if (!status) status = tort_session_open(env, model, options, NULL, out, &reportable, error);
-    if (!status || reportable) return status;
-    tort_session_free(*out);
-    *out = NULL;
     return status;
 }
 

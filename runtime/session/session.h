@@ -4,9 +4,13 @@
 
 #include "runtime/lowered/lowered.h"
 
-/* Runs the whole planning phase; of `saved`, whose model the session then owns, only the rest of it. *reportable: the
- * session exists for a report, though this failed. */
+/* Decides which nodes are folded, where each other one runs, and which are fused. */
+typedef tort_status tort_decide(tort_session *session, tort_error *error);
+
+/* Runs the whole planning phase. `saved`: the plan whose decisions `decide` applies, and whose model the session then
+ * owns; NULL: none. *reportable: the session exists for a report, though this failed. */
 tort_status tort_session_open(const tort_env *env, const tort_model *model, const tort_session_options *options,
-                              struct tort_saved *saved, tort_session **out, bool *reportable, tort_error *error);
+                              tort_decide *decide, struct tort_saved *saved, tort_session **out, bool *reportable,
+                              tort_error *error);
 
 #endif

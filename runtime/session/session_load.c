@@ -12,7 +12,7 @@ static tort_status load(const tort_env *env, tort_saved_source *source, const to
     bool reportable = false;
     tort_status status = tort_saved_read(env, source, options, &saved, error);
     if (status) return status;
-    status = tort_session_open(env, saved->model, &saved->options, saved, out, &reportable, error);
+    status = tort_session_open(env, saved->model, &saved->options, tort_saved_decide, saved, out, &reportable, error);
     if (*out)
         (*out)->own_model = saved->model;
     else

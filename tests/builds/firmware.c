@@ -1,10 +1,10 @@
 /* firmware.c - an application that runs one model of one input and one output, both float32, and needs nothing else of
  * the library: its size is the share of the library in a firmware. Usage: firmware MODEL INPUT.raw OUTPUT.raw, the
- * input of 1x3x32x32. */
+ * input of 1x3x32x32; linked with open_plan.c, a saved plan stands for the model. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/tinyort.h"
+#include "tests/builds/open.h"
 
 static size_t count(const tort_tensor *tensor) {
     size_t product = 1;
@@ -35,8 +35,7 @@ int main(int argc, char **argv) {
     tort_context *context = NULL;
     tort_tensor input = {.type = TORT_FLOAT, .rank = 4, .dims = {1, 3, 32, 32}}, output = {0};
     if (argc != 4 || !read_file(argv[2], &input)) return 2;
-    tort_status status = tort_model_load(NULL, argv[1], NULL, &model, &error);
-    if (!status) status = tort_session_create(NULL, model, NULL, &session, &error);
+    tort_status status = open_session(argv[1], &model, &session, &error);
     if (!status) status = tort_context_create(session, &context, &error);
     if (!status) status = tort_context_run(context, &input, 1, &output, 1, &error);
     if (status) printf("%s: %s\n", tort_status_name(status), error.msg);

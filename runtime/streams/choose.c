@@ -1,4 +1,4 @@
-/* plan_stream.c - chooses steps that work in bands of rows, layer by layer (bands.h), so that values between them take
+/* choose.c - chooses steps that work in bands of rows, layer by layer (bands.h), so that values between them take
  * a few rows, not all: for targets whose memory is scarce.
  *
  * Dynamic programming over the steps in their order: best[j] is the lowest peak of steps 0 .. j - 1, and each step
@@ -6,10 +6,11 @@
  * equal peaks the shorter stream is taken. peak(i, j) counts what is live, with line buffers in place of values that
  * only the stream sees, and the output over the input that it consumes (`overlap`); memplan.c then places all, and a
  * plan without streams stays if it is no larger (plan_layout.c). As DORY, MCUNetV2 and others do it for patches;
- * here no row is made twice. Read next: bands.h, plan_layout.c. */
+ * here no row is made twice. Read next: bands.h, run.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
+#include "runtime/streams/streams.h"
 #include "runtime/plan/planned.h"
 
 #define MAX_WORK (1 << 26) /* rows and slots looked at in all; beyond it no more streams are tried */
@@ -23,18 +24,6 @@ typedef struct chooser {
     int64_t *begins; /* by step: bytes that begin to live */
     int64_t work;
 } chooser;
-
-bool tort_plan_may_stream(const tort_lowered *lowered) {
-    bool may = false;
-    for (int32_t i = 0; i < lowered->session->chain_count; i++) may = may || lowered->session->chain[i].target.streams;
-    return may;
-}
-
-void tort_plan_unstream(tort_plan *plan) {
-    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].stream = 0;
-    for (int32_t i = 0; i < plan->slot_count; i++) plan->slots[i].line_bytes = 0;
-    plan->stream_count = 0;
-}
 
 /* ---- a stream ---------------------------------------------------------------------------------------------------- */
 
@@ -305,7 +294,7 @@ static void make_streams(const chooser *c) {
     }
 }
 
-tort_status tort_plan_stream(tort_planned *planned, tort_error *error) {
+tort_status tort_streams_choose(tort_planned *planned, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const tort_env *env = planned->env;
     const size_t steps = (size_t)plan->step_count + 1;
