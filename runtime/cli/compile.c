@@ -55,8 +55,11 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                           options->processor ? options->processor : "", options->stream ? ":stream=on" : "");
     tort_session_options session_options = cli_session_options(options, j->chain);
     status = cli_open_session(j->model, &session_options, &j->session, error);
-    const tort_compile_options how = {
-        .name = j->name, .layout = options->port_layout, .integers = options->io == CLI_INTEGER, .main = options->main};
+    const tort_compile_options how = {.name = j->name,
+                                      .layout = options->port_layout,
+                                      .integers = options->io == CLI_INTEGER,
+                                      .target = options->processor,
+                                      .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
     if (!status) status = cli_make_folder("--output", options->output, error);
     for (int32_t i = 0; !status && i < j->compiled.file_count; i++)

@@ -138,6 +138,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                               .plan = &planned->plan,
                               .name = options->name,
                               .layout = options->layout,
+                              .target = options->target,
                               .integers = options->integers,
                               .error = error};
     tort_arena_init(&unit.arena, &session->account.inner);

@@ -1,120 +1,81 @@
-/* program.c - prints the header of a compiled model, and a program that runs it on files. */
-#include <ctype.h>
+/* program.c - prints a program that runs a compiled model on files, and its Makefile: for this machine, or for a board
+ * that qemu emulates. */
+#include <string.h>
 
 #include "runtime/compile/unit.h"
 
-/* ---- the header -------------------------------------------------------------------------------------------------- */
+/* ---- boards ------------------------------------------------------------------------------------------------------ */
 
-/* What a caller gives for an input; of one that no step reads, the shape is that of its value. */
-static tort_slot input_slot(const tort_compile_unit *unit, int32_t i) {
-    if (unit->inputs[i].slot >= 0) return unit->plan->slots[unit->inputs[i].slot];
-    tort_tensor tensor;
-    tort_slot slot = {.type = TORT_FLOAT};
-    if (!tort_info_tensor(&unit->planned->infos[unit->lowered->graph.inputs[i]], &tensor)) return slot;
-    slot.type = tensor.type;
-    slot.rank = tensor.rank;
-    memcpy(slot.dims, tensor.dims, sizeof slot.dims);
-    return slot;
-}
+/* How a program is made and run for a target: a compiler with its flags, and a command before the program's path. */
+typedef struct board {
+    const char *target, *cc, *flags, *run;
+    const char *stack; /* its top: there is no operating system, and the program begins at its vector table; NULL */
+    const char *own;   /* the program's own name as its first argument; "": the library gives one */
+} board;
 
-static const tort_slot *output_slot(const tort_compile_unit *unit, int32_t i) {
-    return &unit->plan->slots[unit->outputs[i].slot];
-}
+#define QEMU_ARM(machine)                                                                                              \
+    "qemu-system-arm -M " machine " -nographic -monitor none -serial none -semihosting-config enable=on,target=native"
+/* Where the vectors, the code with its constants, and the variables begin. */
+#define AT(vectors, text, data)                                                                                        \
+    " -mthumb -mfloat-abi=hard --specs=rdimon.specs -Wl,--no-warn-rwx-segments -Wl,--section-start=.vectors=" vectors  \
+    " -Wl,-Ttext-segment=" text " -Wl,-Tdata=" data
 
-void tort_compile_signature(const tort_compile_unit *unit, FILE *file) {
-    fprintf(file, "int %s_run(", unit->name);
-    const tort_plan *plan = unit->plan;
-    for (int32_t i = 0; i < plan->input_count; i++)
-        fprintf(file, "const %s *in%d, ", tort_compile_type(input_slot(unit, i).type), (int)i);
-    for (int32_t i = 0; i < plan->output_count; i++)
-        fprintf(file, "%s *out%d, ", tort_compile_type(output_slot(unit, i)->type), (int)i);
-    fprintf(file, "void *arena)");
-}
+static const board boards[] = {
+    {"cortex-m4", "arm-none-eabi-gcc", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16" AT("0", "0x1000", "0x20000000"),
+     QEMU_ARM("mps2-an386"), "0x20400000", "$<"},
+    {"cortex-m7", "arm-none-eabi-gcc", "-mcpu=cortex-m7 -mfpu=fpv5-d16" AT("0", "0x1000", "0x20000000"),
+     QEMU_ARM("mps2-an500"), "0x20400000", "$<"},
+    {"cortex-m33", "arm-none-eabi-gcc",
+     "-mcpu=cortex-m33 -mfpu=fpv5-sp-d16" AT("0x10000000", "0x10001000", "0x38000000"), QEMU_ARM("mps2-an505"),
+     "0x38200000", "$<"},
+    {"cortex-m55", "arm-none-eabi-gcc", "-mcpu=cortex-m55" AT("0", "0x60000000", "0x21000000"), QEMU_ARM("mps3-an547"),
+     "0x21400000", "$<"},
+    {"riscv32", "riscv64-unknown-elf-gcc",
+     "--specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -mcmodel=medany --oslib=semihost --crt0=semihost "
+     "-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=16M,--defsym=__ram=0x81000000,--defsym=__ram_size=16M",
+     "qemu-system-riscv32 -M virt -bios none -nographic -monitor none -serial none "
+     "-semihosting-config enable=on,target=native",
+     NULL, ""},
+    {"cortex-a53", "aarch64-linux-gnu-gcc", "-static -mcpu=cortex-a53", "qemu-aarch64", NULL, NULL},
+};
+static const board here = {"this machine", NULL, "", "", NULL, NULL};
 
-/* Prints the name in capitals, as macros have it. */
-static void print_capitals(const tort_compile_unit *unit, FILE *file) {
-    for (const char *c = unit->name; *c; c++) fputc(toupper((unsigned char)*c), file);
-}
-
-static void print_define(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number,
-                         unsigned long long value) {
-    fprintf(file, "#define ");
-    print_capitals(unit, file);
-    fprintf(file, "_%s", kind);
-    if (number >= 0) fprintf(file, "%d_SIZE", (int)number);
-    fprintf(file, " %llu", value);
-}
-
-/* The scale and zero point of a port whose border is left to callers. */
-static void print_scale(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number,
-                        const tort_compile_port *port) {
-    float scale;
-    int32_t zero;
-    char text[TORT_COMPILE_FLOAT];
-    if (!tort_compile_scale(unit, port, &scale, &zero)) return;
-    fprintf(file, "#define ");
-    print_capitals(unit, file);
-    fprintf(file, "_%s%d_SCALE %s /* value = scale * (integer - zero) */\n#define ", kind, (int)number,
-            tort_compile_float(scale, text));
-    print_capitals(unit, file);
-    fprintf(file, "_%s%d_ZERO %d\n", kind, (int)number, (int)zero);
-}
-
-static void print_port(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number, int32_t value,
-                       const tort_slot *slot, const tort_compile_port *port) {
-    print_define(unit, file, kind, number, (unsigned long long)tort_compile_elements(slot));
-    fprintf(file, " /* ");
-    tort_compile_name(file, unit->lowered->graph.values[value].name);
-    fprintf(file, ": %s", tort_type_name(slot->type));
-    for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : " ", (long long)slot->dims[i]);
-    if (port->in_layout) fprintf(file, ", in layout %s", unit->layout);
-    fprintf(file, " */\n");
-    print_scale(unit, file, kind, number, port);
-}
-
-void tort_compile_assertion(const tort_compile_unit *unit, FILE *file) {
-    fprintf(file,
-            "\n/* Fails to compile if the header is of another model, or bytes and floats are not as expected. */\n");
-    fprintf(file, "typedef char %s_arena_is_as_planned[(", unit->name);
-    print_capitals(unit, file);
-    fprintf(file, "_ARENA_BYTES == %llu && sizeof(float) == 4) ? 1 : -1];\n\n", (unsigned long long)unit->arena_bytes);
-}
-
-void tort_compile_guard(const tort_compile_unit *unit, FILE *file) {
-    fprintf(file, "    if ((uintptr_t)arena %% ");
-    print_capitals(unit, file);
-    fprintf(file, "_ARENA_ALIGN) return 1;\n");
-}
-
-void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
-    const tort_plan *plan = unit->plan;
-    fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", unit->name, TORT_VERSION);
-    fprintf(
-        file,
-        " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
-        " * returns 0; 1 if the arena's address is not a multiple of ARENA_ALIGN. `arena` is memory for the values\n"
-        " * between; sizes of inputs and outputs are in elements. */\n",
-        unit->name);
-    fprintf(file, "#ifndef ");
-    print_capitals(unit, file);
-    fprintf(file, "_H\n#define ");
-    print_capitals(unit, file);
-    fprintf(file, "_H\n\n#include <stdint.h>\n\n");
-    for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = input_slot(unit, i);
-        print_port(unit, file, "IN", i, unit->lowered->graph.inputs[i], &slot, &unit->inputs[i]);
-    }
-    for (int32_t i = 0; i < plan->output_count; i++)
-        print_port(unit, file, "OUT", i, unit->lowered->graph.outputs[i], output_slot(unit, i), &unit->outputs[i]);
-    print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)unit->arena_bytes);
-    fprintf(file, "\n");
-    print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
-    fprintf(file, "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    tort_compile_signature(unit, file);
-    fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+static const board *board_of(const tort_compile_unit *unit) {
+    for (size_t i = 0; unit->target && i < sizeof boards / sizeof *boards; i++)
+        if (!strcmp(boards[i].target, unit->target)) return &boards[i];
+    return &here;
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
+
+static const char start[] =
+    "#if defined(__ARM_ARCH_PROFILE) && defined(STACK)\n"
+    "#include <stddef.h>\n"
+    "\n"
+    "/* A board without an operating system: files are those of this machine, by semihosting; the heap is what files need. */\n"
+    "extern void _start(void);\n"
+    "void *_sbrk(ptrdiff_t bytes);\n"
+    "void *_sbrk(ptrdiff_t bytes) {\n"
+    "    static char heap[16384];\n"
+    "    static ptrdiff_t used;\n"
+    "    if (bytes > (ptrdiff_t)sizeof heap - used) return (void *)-1;\n"
+    "    used += bytes;\n"
+    "    return heap + used - bytes;\n"
+    "}\n"
+    "\n"
+    "/* Switches the FPU on; vectors predicate no loop until one says so (FPSCR.LTPSIZE is 4). */\n"
+    "static void reset(void) {\n"
+    "    *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20;\n"
+    "    __asm__ volatile(\"dsb\\n\\tisb\");\n"
+    "#if defined(__ARM_FEATURE_MVE)\n"
+    "    __asm__ volatile(\"vmrs r0, fpscr\\n\\tbic r0, r0, #0x70000\\n\\torr r0, r0, #0x40000\\n\\tvmsr fpscr, r0\" ::: \"r0\");\n"
+    "#endif\n"
+    "    _start();\n"
+    "}\n"
+    "\n"
+    "__attribute__((section(\".vectors\"), used)) static void (*const vectors[])(void) = {(void (*)(void))STACK, reset};\n"
+    "#endif\n"
+    "\n";
 
 static const char functions[] =
     "static int read_file(const char *path, void *to, size_t bytes) {\n"
@@ -139,12 +100,12 @@ static void print_buffers(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "static union {\n    double align;\n    unsigned char bytes[%llu];\n} arena;\n",
             (unsigned long long)(unit->arena_bytes ? unit->arena_bytes : 1));
     for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = input_slot(unit, i);
+        const tort_slot slot = tort_compile_input(unit, i);
         const long long count = (long long)tort_compile_elements(&slot);
         fprintf(file, "static %s in%d[%lld];\n", tort_compile_type(slot.type), (int)i, count ? count : 1);
     }
     for (int32_t i = 0; i < plan->output_count; i++) {
-        const tort_slot *slot = output_slot(unit, i);
+        const tort_slot *slot = tort_compile_output(unit, i);
         const long long count = (long long)tort_compile_elements(slot);
         fprintf(file, "static %s out%d[%lld];\n", tort_compile_type(slot->type), (int)i, count ? count : 1);
     }
@@ -156,14 +117,15 @@ void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
             "/* %s_main.c - runs %s on raw files of its inputs, one an argument, and writes output_0.raw ... */\n",
             unit->name, unit->name);
     fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", unit->name);
+    if (board_of(unit)->stack) fprintf(file, "%s", start);
     print_buffers(unit, file);
     fprintf(file, "\n%sint main(int argc, char **argv) {\n    int failed = 0;\n", functions);
     fprintf(file,
-            "    if (argc != %d) {\n        fprintf(stderr, \"%s takes %d files\\n\");\n"
+            "    if (argc != %d) {\n        fprintf(stderr, \"%s_main: expected %d files, got %%d\\n\", argc - 1);\n"
             "        return 2;\n    }\n    (void)argv;\n",
             (int)plan->input_count + 1, unit->name, (int)plan->input_count);
     for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = input_slot(unit, i);
+        const tort_slot slot = tort_compile_input(unit, i);
         fprintf(file, "    failed |= read_file(argv[%d], in%d, %lld * sizeof *in%d);\n", (int)i + 1, (int)i,
                 (long long)tort_compile_elements(&slot), (int)i);
     }
@@ -173,17 +135,36 @@ void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "arena.bytes)) return 5;\n");
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
-                (long long)tort_compile_elements(output_slot(unit, i)), (int)i);
+                (long long)tort_compile_elements(tort_compile_output(unit, i)), (int)i);
     fprintf(file, "    return failed ? 3 : 0;\n}\n");
+}
+
+/* ---- its Makefile ------------------------------------------------------------------------------------------------ */
+
+/* Arguments of a program without an operating system are words of the emulator's option. */
+static void print_run(const board *to, const char *name, FILE *file) {
+    if (!to->own)
+        fprintf(file, "\t%s%s./%s_main $(ARGS)\n", to->run, *to->run ? " " : "", name);
+    else
+        fprintf(file, "\ttimeout 300 %s%s%s$(subst $(space),,$(addprefix $(comma)arg=,$(ARGS))) -kernel $<\n", to->run,
+                *to->own ? ",arg=" : "", to->own);
 }
 
 void tort_compile_makefile(const tort_compile_unit *unit, FILE *file) {
     const char *name = unit->name;
-    fprintf(file, "# Builds %s for this machine: make run ARGS=\"in0.raw\" writes output_0.raw ...\n", name);
+    const board *to = board_of(unit);
+    fprintf(file, "# Builds %s for %s%s: make run ARGS=\"in0.raw\" writes output_0.raw ...\n", name, to->target,
+            *to->run ? ", which qemu emulates" : "");
+    if (to->cc) fprintf(file, "CC := %s\n", to->cc);
     fprintf(file,
-            "CFLAGS ?= -O2\nSTRICT := -std=c99 -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow -pedantic\n\n");
-    fprintf(file,
-            "%s_main: %s_main.c %s.c %s_weights.c %s.h\n\t$(CC) $(STRICT) $(CFLAGS) -o $@ $(filter %%.c,$^) -lm\n\n",
-            name, name, name, name, name);
-    fprintf(file, ".PHONY: run\nrun: %s_main\n\t./%s_main $(ARGS)\n", name, name);
+            "CFLAGS ?= -O2\nSTRICT := -std=c99 -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow -pedantic\n");
+    if (*to->flags)
+        fprintf(file, "BOARD := %s%s%s\n", to->flags, to->stack ? " -DSTACK=" : "", to->stack ? to->stack : "");
+    if (to->own) fprintf(file, "comma := ,\nspace := $() $()\n");
+    fprintf(
+        file,
+        "\n%s_main: %s_main.c %s.c %s_weights.c %s.h\n\t$(CC) $(STRICT)%s $(CFLAGS) -o $@ $(filter %%.c,$^) -lm\n\n",
+        name, name, name, name, name, *to->flags ? " $(BOARD)" : "");
+    fprintf(file, ".PHONY: run\nrun: %s_main\n", name);
+    print_run(to, name, file);
 }

@@ -46,7 +46,7 @@ typedef struct tort_compile_unit {
     tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
-    const char *layout;                  /* of the options */
+    const char *layout, *target;         /* of the options */
     bool integers;                       /* of the options */
     tort_compile_port *inputs, *outputs; /* by port of the model */
     bool *skipped;                       /* by step: callers do it */
@@ -56,6 +56,9 @@ typedef struct tort_compile_unit {
 
 /* The scale of a port's border, and its zero point. False: it has none. */
 bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *port, float *scale, int32_t *zero);
+/* header.c: what a caller gives for an input; what it takes of an output. */
+tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t input);
+const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t output);
 /* operands.c: elements of a row of an operand with rows, in a stream. */
 int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand);
 /* ports.c: allocates and fills the members by port, step and constant, checks ports, and lays out the plan without
@@ -79,8 +82,8 @@ tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file);
 /* weights.c: print declarations of the arrays, and the arrays. */
 void tort_compile_externs(const tort_compile_unit *unit, FILE *file);
 tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file);
-/* program.c: print the signature of the run, an assertion that the header is of this file, a check of the arena's
- * address, the header, a program that runs the model on files, and its Makefile. */
+/* header.c: print the signature of the run, an assertion that the header is of this file, a check of the arena's
+ * address, the header. program.c: a program that runs the model on files, and its Makefile. */
 void tort_compile_signature(const tort_compile_unit *unit, FILE *file);
 void tort_compile_assertion(const tort_compile_unit *unit, FILE *file);
 void tort_compile_guard(const tort_compile_unit *unit, FILE *file);

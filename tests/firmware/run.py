@@ -408,6 +408,32 @@ def check_board(tally, target, generated, name, folder, values, expected):
     tally.check(not failure, f"{name} on {target.name}: {failure}")
 
 
+def check_make(tally, target, out, name, raw, expected):
+    """`make run` builds for the target, and runs on this machine or on the board that qemu emulates."""
+    lack = None if target == "generic" else boards.missing(boards.TARGETS.get(target, boards.TARGETS["cortex-m4"]))
+    if lack:
+        tally.skip(f"make run of {name} for {target} ({lack} is not installed: make setup-embed)")
+        return
+    (out / "output_0.raw").unlink(missing_ok=True)
+    environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
+    done = run("make", "-C", out, "run", f"ARGS={' '.join(map(str, raw))}", env=environment)
+    same = done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes()
+    tally.check(same and "warning" not in done.stderr, f"make run of {name} for {target}: {done.stdout}{done.stderr}")
+
+
+def check_makes(tally, tinyort, folder):
+    """The digits on every target with a board; a program without its files says so."""
+    model, shapes = Path("models/digits.onnx"), {"image": (1, 1, 8, 8)}
+    for target in PROCESSORS:
+        out, values = folder / "make" / target, inputs_of(model, shapes)
+        done = run(tinyort, "compile", model, "-o", out, "--main", "--target", target, "--shape", "image=1x1x8x8")
+        tally.check(done.returncode == 0, f"compile digits for {target}: {done.stderr}")
+        (out / "image.raw").write_bytes(values[0][1].tobytes())
+        check_make(tally, target, out, "digits", ["image.raw"], expected_of(tally, tinyort, model, target, out, values))
+    done = run("make", "-C", folder / "generic" / "digits" / "out", "run")
+    tally.check(done.returncode == 2 and "digits_main: expected 1 files, got 0" in done.stderr, f"make run without files: {done.stderr}")
+
+
 def check_model(tally, tinyort, model, target, shapes, folder):
     name, out = model.stem, folder / "out"
     fixed = [word for key, shape in shapes.items() for word in ("--shape", f"{key}={'x'.join(map(str, shape))}")]
@@ -428,9 +454,7 @@ def check_model(tally, tinyort, model, target, shapes, folder):
     if name == "digits":
         for board in map(boards.TARGETS.get, BOARDS):
             check_board(tally, board, out, name, folder / board.name, values, expected)
-    environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
-    done = run("make", "-C", out, "run", f"ARGS={' '.join(map(str, raw))}", env=environment)
-    tally.check(done.returncode == 0 and (out / "output_0.raw").read_bytes() == expected[0].tobytes(), f"make run of {name}: {done.stdout}{done.stderr}")
+    check_make(tally, target, out, name, raw, expected)
 
 
 def check_functions(tally, folder):
@@ -464,6 +488,7 @@ def check_refusals(tally, tinyort, folder):
 
 
 MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, maps, pairs, reductions, recurrent, images, activations)
+PROCESSORS = ("cortex-m7", "cortex-m33", "cortex-m55", "riscv32", "cortex-a53")  # TARGETS are made for all models
 OF_TARGETS = {"digits", "network", "products", "line", "windows", "dense", "activations"}  # have loops that differ by target
 
 
@@ -477,6 +502,7 @@ def main():
             for model, shapes in models if target == TARGETS[0] else [row for row in models if row[0].stem in OF_TARGETS]:
                 (folder / target / model.stem).mkdir(parents=True)
                 check_model(tally, tinyort, model, target, shapes, folder / target / model.stem)
+        check_makes(tally, tinyort, folder)
         check_functions(tally, folder)
         check_refusals(tally, tinyort, folder)
     print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
