@@ -195,6 +195,26 @@ static bool build_mean(tort_match *match) {
     return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) && read_value(match, "y", "sy", "zy", y);
 }
 
+/* QLinearAveragePool has no dilations. */
+static bool build_average(tort_match *match) {
+    const tort_node_view node = tort_match_node(match, "c");
+    int32_t count = 0;
+    const int64_t *dilations = tort_attr_ints(&node, "dilations", &count);
+    for (int32_t i = 0; dilations && i < count; i++)
+        if (dilations[i] != 1) return false;
+    return build_mean(match);
+}
+
+/* The parts of a Concat, as far as there are some. */
+static bool build_concat(tort_match *match) {
+    static const char *const parts[][3] = {{"x", "sx", "zx"}, {"w", "sw", "zw"}, {"a", "sa", "za"}, {"b", "sb", "zb"}};
+    double numbers[2];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && tort_match_info(match, parts[i][0]); i++)
+        if (!same_type(match, parts[i][0], "y") || !read_value(match, parts[i][0], parts[i][1], parts[i][2], numbers))
+            return false;
+    return read_value(match, "y", "sy", "zy", numbers);
+}
+
 #define DEQUANTIZE "DequantizeLinear{block_size=0}"
 #define QUANTIZE " y=QuantizeLinear{block_size=0}(c,#sy,#zy?)"
 
@@ -203,6 +223,13 @@ static bool build_mean(tort_match *match) {
 #define WEIGHTED VALUE "~wd=" DEQUANTIZE "(#w,#sw,#zw?) "
 #define PAIRED(name_, op_)                                                                                             \
     { name_, PAIR "*c=" op_ "(xd,wd)" QUANTIZE, "com.microsoft::QLinear" op_ "(x,sx,zx,w,sw,zw,sy,zy)", build_pair }
+#define THIRD "~ad=" DEQUANTIZE "(a,#sa,#za?) "
+#define FOURTH "~bd=" DEQUANTIZE "(b,#sb,#zb?) "
+#define JOINED(values_, found_, made_)                                                                                 \
+    {                                                                                                                  \
+        "qlinear_concat", PAIR values_ "*c=Concat(xd,wd" found_ ")" QUANTIZE,                                          \
+            "com.microsoft::QLinearConcat(sy,zy,x,sx,zx,w,sw,zw" made_ ")", build_concat                               \
+    }
 #define MOVED(ops_, found_, made_)                                                                                     \
     { "quantized_moves", VALUE "*c=" ops_ "(xd" found_ ")" QUANTIZE, ops_ "(x" made_ ")", build_moved }
 
@@ -221,7 +248,12 @@ const tort_pattern tort_patterns_quantized[] = {
     PAIRED("qlinear_mul", "Mul"),
     {"qlinear_mean", VALUE "*c=GlobalAveragePool(xd)" QUANTIZE,
      "com.microsoft::QLinearGlobalAveragePool(x,sx,zx,sy,zy)", build_mean},
+    {"qlinear_average_pool", VALUE "*c=AveragePool(xd)" QUANTIZE, "com.microsoft::QLinearAveragePool(x,sx,zx,sy,zy)",
+     build_average},
     {"qlinear_softmax", VALUE "*c=Softmax(xd)" QUANTIZE, "com.microsoft::QLinearSoftmax(x,sx,zx,sy,zy)", build_softmax},
+    JOINED("", "", ""),
+    JOINED(THIRD, ",ad", ",a,sa,za"),
+    JOINED(THIRD FOURTH, ",ad,bd", ",a,sa,za,b,sb,zb"),
     MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),
     MOVED("Reshape|Gather|Unsqueeze|Squeeze", ",a?", ",a"),
     MOVED("Slice", ",a,b,d?,e?", ",a,b,d,e"),

@@ -30,9 +30,9 @@ static void __attribute__((format(printf, 2, 3))) print(printer *to, const char 
 static const struct {
     const char *name, *number;
     bool factor;
-} banded[] = {{"height", "band.in_rows", false},  {"top", "band.above", false},   {"out_h", "band.out_rows", false},
-              {"before", "band.out_first", true}, {"now", "band.out_rows", true}, {"count", "band.out_rows", true},
-              {"d3", "band.out_rows", true}};
+} banded[] = {{"height", "band.in_rows", false},  {"top", "band.above", false},    {"out_h", "band.out_rows", false},
+              {"before", "band.out_first", true}, {"now", "band.out_rows", true},  {"count", "band.out_rows", true},
+              {"d3", "band.out_rows", true},      {"outer", "band.out_rows", true}};
 
 /* Prints a member that the band sets. False: it sets it not. */
 static bool print_banded(printer *to, const char *name, size_t length, int32_t value) {

@@ -25,7 +25,7 @@ extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmwa
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[], tort_firmware_volume[];
 extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
-    tort_firmware_pool_bytes[];
+    tort_firmware_pool_bytes[], tort_firmware_concat_bytes[];
 
 /* The headers of kernels/firmware/code as text, without their preprocessor lines. */
 extern const char tort_code_average_pool[], tort_code_bound[], tort_code_clamp[], tort_code_clip[], tort_code_conv[],
@@ -41,9 +41,10 @@ extern const char tort_code_sliding[], tort_code_conv_bytes_shape[], tort_code_c
     tort_code_depthwise_dsp[], tort_code_depthwise_plain[], tort_code_dense_bytes[], tort_code_dense_dsp[],
     tort_code_dense_mve[], tort_code_dense_plain[], tort_code_dequantize[], tort_code_matmul_bytes[],
     tort_code_max_pool_bytes[], tort_code_mean_bytes[], tort_code_pair_bytes[], tort_code_quantize[],
-    tort_code_softmax_bytes[], tort_code_table_bytes[], tort_code_vector[], tort_code_column_mve[],
-    tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[], tort_code_requantize[], tort_code_rows_dsp[],
-    tort_code_rows_mve[], tort_code_rows_plain[], tort_code_transpose_bytes[], tort_code_window_bytes[];
+    tort_code_softmax_bytes[], tort_code_table_bytes[], tort_code_concat_bytes[], tort_code_average_bytes[],
+    tort_code_vector[], tort_code_column_mve[], tort_code_depthwise_mve[], tort_code_bytes_shape[], tort_code_lanes[],
+    tort_code_requantize[], tort_code_rows_dsp[], tort_code_rows_mve[], tort_code_rows_plain[],
+    tort_code_transpose_bytes[], tort_code_window_bytes[];
 
 extern const char tort_code_conv_tiles[], tort_code_dense_float[], tort_code_dense_sums[], tort_code_depthwise_float[],
     tort_code_floats_shape[], tort_code_four[], tort_code_fused[], tort_code_separate[];

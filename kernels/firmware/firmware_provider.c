@@ -91,13 +91,25 @@ static void firmware_open(const tort_provider_config *config, void **device, tor
     snprintf(condition->cure, sizeof condition->cure, "write target=generic, or leave it out");
 }
 
-static const tort_kernel *const tables[] = {
-    tort_firmware_conv_float,     tort_firmware_conv_bytes, tort_firmware_dense_bytes,
-    tort_firmware_elements_bytes, tort_firmware_pool_bytes, tort_firmware_conv,
-    tort_firmware_gemm,           tort_firmware_pool,       tort_firmware_elements,
-    tort_firmware_move,           tort_firmware_maps,       tort_firmware_zip,
-    tort_firmware_reduce,         tort_firmware_norm,       tort_firmware_rnn,
-    tort_firmware_resize,         tort_firmware_volume,     NULL};
+static const tort_kernel *const tables[] = {tort_firmware_conv_float,
+                                            tort_firmware_conv_bytes,
+                                            tort_firmware_dense_bytes,
+                                            tort_firmware_elements_bytes,
+                                            tort_firmware_pool_bytes,
+                                            tort_firmware_concat_bytes,
+                                            tort_firmware_conv,
+                                            tort_firmware_gemm,
+                                            tort_firmware_pool,
+                                            tort_firmware_elements,
+                                            tort_firmware_move,
+                                            tort_firmware_maps,
+                                            tort_firmware_zip,
+                                            tort_firmware_reduce,
+                                            tort_firmware_norm,
+                                            tort_firmware_rnn,
+                                            tort_firmware_resize,
+                                            tort_firmware_volume,
+                                            NULL};
 static const char *const option_keys[] = {"target", "stream", NULL};
 
 extern const tort_provider tort_provider_firmware;

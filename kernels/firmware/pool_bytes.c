@@ -1,5 +1,6 @@
-/* pool_bytes.c - MaxPool and QLinearGlobalAveragePool of bytes, channels last. */
+/* pool_bytes.c - MaxPool, QLinearAveragePool and QLinearGlobalAveragePool of bytes, channels last. */
 #include "kernels/firmware/bytes.h"
+#include "kernels/firmware/code/average_bytes.h"
 #include "kernels/firmware/code/max_pool_bytes.h"
 #include "kernels/firmware/code/mean_bytes.h"
 #include "kernels/firmware/nhwc.h"
@@ -140,6 +141,80 @@ static tort_status emit_mean(tort_emit *emit) {
                                    operands);
 }
 
+/* ---- average ----------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_average(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params; /* the first member of the operator's */
+    const tort_verdict verdict = claim_mean(target, node);
+    return verdict.code == TORT_YES ? tort_firmware_claim_window(&p->window) : verdict;
+}
+
+/* numbers: the scales of x and y. */
+static tinyort_average_bytes_shape average_of(const tort_pool_params *p, tort_type x, tort_type y, const double *n,
+                                              float *numbers) {
+    const int32_t x_flip = tort_firmware_flip(x), flip = tort_firmware_flip(y);
+    const double most = 255.0 * (double)tort_sliding_positions(&p->window);
+    numbers[0] = (float)n[X_SCALE];
+    numbers[1] = (float)n[Y_SCALE];
+    return (tinyort_average_bytes_shape){
+        .rows = {.filters = (int32_t)p->channels,
+                 .zero = (int32_t)n[Y_ZERO] - flip,
+                 .flip = flip,
+                 .x_flip = x_flip,
+                 .wide = most >= 0x1p24 || most * n[X_SCALE] / n[Y_SCALE] >= 0x1p21},
+        .window = tort_firmware_window_of(&p->window),
+        .batch = (int32_t)p->batch,
+        .x_zero = (int32_t)n[X_ZERO] - x_flip,
+        .count_padding = p->count_include_pad,
+    };
+}
+
+/* The padding below an image is not told of a band. */
+static tort_rows rows_of_average(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params;
+    (void)target;
+    return p->count_include_pad ? (tort_rows){0} : tort_firmware_window_rows(&p->window, p->batch);
+}
+
+static tort_status run_average(const tort_call *call) {
+    double n[5] = {0};
+    float numbers[2];
+    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) {
+        const tort_tensor *given = tort_call_input(call, i);
+        if (given) n[i] = tort_element_at(given, 0);
+    }
+    tinyort_average_bytes_shape shape =
+        average_of(call->params, call->inputs[X].type, call->outputs[0].type, n, numbers);
+    if (call->band) tort_firmware_take_band(&shape.window, call->band);
+    if (tort_count(&call->outputs[0]))
+        tinyort_average_bytes(&shape, call->inputs[X].data, call->scratch, call->outputs[0].data, numbers[0],
+                              numbers[1]);
+    return TORT_OK;
+}
+
+static tort_status emit_average(tort_emit *emit) {
+    const tort_node_view *node = emit->node;
+    double n[5];
+    float numbers[2];
+    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_firmware_number(node, i, 0, i % 2);
+    const tinyort_average_bytes_shape shape =
+        average_of(node->params, node->inputs[X].type, node->outputs[0].type, n, numbers);
+    const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0], NULL};
+    tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip, false);
+    emit->code[0] = tort_code_bytes_shape;
+    emit->code[1] = tort_code_requantize;
+    emit->code[2] = tort_code_sliding;
+    emit->code[3] = tort_code_average_bytes;
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_average_bytes",
+                                                         .members = TORT_FIRMWARE_ROWS TORT_FIRMWARE_WINDOW(
+                                                             "window.") "batch x_zero count_padding",
+                                                         .shape = &shape.rows.filters,
+                                                         .numbers = numbers,
+                                                         .number_count = 2},
+                                   operands);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define NHWC .layout = {.id = TORT_FIRMWARE_NHWC, .inputs = 1, .outputs = 1, .alone = tort_firmware_alone}
@@ -148,5 +223,7 @@ const tort_kernel tort_firmware_pool_bytes[] = {
     {"", "MaxPool", "max_pool_bytes", .claim = claim_max, .rows = rows_of_max, .run = run_max, .emit = emit_max, NHWC},
     {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = claim_mean, .size = size_mean,
      .rows = rows_of_mean, .run = run_mean, .emit = emit_mean, NHWC},
+    {"com.microsoft", "QLinearAveragePool", "average_bytes", .claim = claim_average, .size = size_mean,
+     .rows = rows_of_average, .run = run_average, .emit = emit_average, NHWC},
     {.op = NULL},
 };

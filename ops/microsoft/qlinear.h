@@ -52,6 +52,15 @@ static inline float tort_linear_mean(float x_scale, float y_scale, int64_t count
 /* Input indices of QLinearAdd and QLinearMul: A, its scale and zero point; the same of B; scale and zero point of C. */
 enum { TORT_QLINEAR_A = 0, TORT_QLINEAR_B = 3, TORT_QLINEAR_C = 6 };
 
+/* Input indices of QLinearConcat: scale and zero point of Y, then a tensor, its scale and its zero point for each part.
+ */
+enum { TORT_QLINEAR_PART = 2, TORT_QLINEAR_PARTS = 3 };
+
+/* Params of QLinearConcat. */
+typedef struct tort_qlinear_concat {
+    int32_t axis;
+} tort_qlinear_concat;
+
 /* QLinearAdd: C is a * A + b * B + fixed, rounded to even. */
 typedef struct tort_sum_of_linear {
     float a, b, fixed;

@@ -67,11 +67,7 @@ static tort_status run_leaky(const tort_call *call) {
 
 /* ---- QLinearConcat ----------------------------------------------------------------------------------------------- */
 
-typedef struct concat_params {
-    int32_t axis;
-} concat_params;
-
-enum { FIRST = 2, GROUP = 3 }; /* inputs: scale and zero point of Y, then a tensor, its scale and zero point each */
+enum { FIRST = TORT_QLINEAR_PART, GROUP = TORT_QLINEAR_PARTS };
 
 /* Checks the inputs: groups of a tensor, a float scale, and a zero point of the tensor's type. */
 static tort_status check_groups(const tort_infer *infer) {
@@ -116,14 +112,14 @@ static tort_status infer_concat(tort_infer *infer) {
 }
 
 static tort_status resolve_concat(tort_resolve *resolve) {
-    concat_params *params = resolve->params;
+    tort_qlinear_concat *params = resolve->params;
     const tort_info *first = &resolve->node->inputs[FIRST];
     if (first->rank < 0) return TORT_OK;
     return tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), first->rank, &params->axis);
 }
 
 static tort_status run_concat(const tort_call *call) {
-    const concat_params *params = call->params;
+    const tort_qlinear_concat *params = call->params;
     const tort_tensor *y = &call->outputs[0];
     const tort_linear to = tort_linear_of(call, 0, 1);
     const int64_t outer = tort_extent(y->dims, 0, params->axis), row = tort_extent(y->dims, params->axis, y->rank);
@@ -150,7 +146,7 @@ const tort_op tort_ops_qlinear_table[] = {
     {"com.microsoft", "QLinearLeakyRelu", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "alpha:float=0.01",
      .params_size = sizeof(leaky_params), infer_function, resolve_leaky, run_leaky},
     {"com.microsoft", "QLinearConcat", 1, 1, "Y_scale:TF Y_zero_point:T8 inputs+:TV", "Y:T8",
-     "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(concat_params), infer_concat,
-     resolve_concat, run_concat},
+     "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(tort_qlinear_concat),
+     infer_concat, resolve_concat, run_concat},
     {0},
 };

@@ -11,7 +11,7 @@
  * those that the node omits. */
 #define TORT_INFER_OUTPUTS 8
 /* The minimum number of inputs that may be looked at, whether the node has them or not. */
-#define TORT_INFER_INPUTS 9
+#define TORT_INFER_INPUTS 14
 
 /* A graph that a node may have as a body, and the infos of its values before inference; infos NULL: as in the graph. */
 typedef struct tort_body {

@@ -140,6 +140,12 @@ def elements(seed, kind):
             g.node(op, [a, g.scale(), g.zero(), other, g.scale(), g.zero(), g.scale(), g.zero()], "com.microsoft")
     g.node("QLinearGlobalAveragePool", [a, g.scale(), g.zero(), g.scale(), g.zero()], "com.microsoft")
     g.node("MaxPool", [a], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
+    for words in ({"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}, {"kernel_shape": [2, 3], "pads": [1, 1, 0, 2], "count_include_pad": 1}, {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}):
+        g.node("QLinearAveragePool", [a, g.scale(), g.zero(), g.scale(), g.zero()], "com.microsoft", **words)
+    scale, zero = g.scale(), g.zero()
+    for axis, parts in ((1, (a, b)), (1, (a, b, a)), (3, (b, a)), (0, (a, a, b, b)), (2, (a,))):
+        g.node("QLinearConcat", [scale, zero, *(word for part in parts for word in (part, g.scale(), g.zero()))], "com.microsoft", axis=axis)
+    g.node("QLinearConcat", [scale, zero, a, scale, zero, b, g.scale(), g.zero()], "com.microsoft", axis=1)
     g.node("MaxPool", [a], kernel_shape=[2, 2], dilations=[2, 3])
     one = np.float32(1 / 256)
     g.node("QLinearSoftmax", [g.input("scores", 3, 10, 2), g.scale(), g.zero(), g.constant(one), g.constant(np.array(np.iinfo(kind).min, kind))], "com.microsoft", axis=1, opset=13)

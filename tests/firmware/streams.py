@@ -52,6 +52,14 @@ class Network(Graph):
         channels, height, width = self.shapes[self.last]
         self.keep(self.node("MaxPool", [self.last], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]), (channels, (height - 1) // 2 + 1, width))
 
+    def average(self):
+        channels, height, width = self.shapes[self.last]
+        self.keep(self.node("QLinearAveragePool", [self.last, self.scale(), self.zero(), self.scale(), self.zero()], "com.microsoft", kernel_shape=[2, 3], pads=[1, 1, 0, 1]), (channels, height, width))
+
+    def join(self, a, b):
+        channels = self.shapes[a][0] + self.shapes[b][0]
+        self.keep(self.node("QLinearConcat", [self.scale(), self.zero(), a, self.scale(), self.zero(), b, self.scale(), self.zero()], "com.microsoft", axis=1), (channels, *self.shapes[a][1:]))
+
     def mean(self):
         self.keep(self.node("QLinearGlobalAveragePool", [self.last, self.scale(), self.zero(), self.scale(), self.zero()], "com.microsoft"), (self.shapes[self.last][0], 1, 1))
 
@@ -82,6 +90,9 @@ def separable(kind):
         n.square(0, 3)
         n.square(16, 1)
     n.sigmoid()
+    left = n.last
+    n.average()
+    n.join(left, n.last)
     n.pool()
     n.mean()
     return n.finish()
@@ -113,7 +124,8 @@ def random_network(seed, kind):
     for _ in range(int(n.rng.integers(2, 12))):
         shape = n.shapes[n.last]
         same = [value for value, other in n.shapes.items() if other == shape and value != n.last]
-        what = n.rng.integers(8)
+        near = [value for value, other in n.shapes.items() if other[1:] == shape[1:] and value != n.last]
+        what = n.rng.integers(10)
         if what == 0 and same:
             n.add(n.last, str(n.rng.choice(same)))
         elif what == 1:
@@ -122,6 +134,10 @@ def random_network(seed, kind):
             n.pool()
         elif what == 3:
             n.square(shape[0], 3)
+        elif what == 4:
+            n.average()
+        elif what == 5 and near:
+            n.join(n.last, str(n.rng.choice(near)))
         else:
             random_layer(n, shape[0])
     if n.rng.integers(3) == 0:

@@ -351,6 +351,14 @@ def quantized_kin_cases():
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
         yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
     yield between("qlinear_mean", "c=GlobalAveragePool(xd)", "QLinearGlobalAveragePool", x=(2, 3, 6, 5))
+    yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[3,2],strides=[2,1],pads=[1,0,1,1]>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
+    yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[2,2],pads=[1,1,0,0],count_include_pad=1>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
+    third = "uq=QuantizeLinear(u,su,zu) ud=DequantizeLinear(uq,su,zu) "
+    fourth = "tq=QuantizeLinear(t,su,zu) td=DequantizeLinear(tq,su,zu) "
+    for index, parts, more in ((0, "xd,vd", ""), (1, "xd,vd,ud", third), (2, "xd,vd,ud,td", third + fourth)):
+        inputs = {"x": (2, 3, 6), "v": (2, 1, 6)} | ({"u": (2, 2, 6)} if index else {}) | ({"t": (2, 1, 6)} if index == 2 else {})
+        units = "QuantizeLinear " * (index + 1) + "QLinearConcat"
+        yield between("qlinear_concat", f"{second}{more}c=Concat<axis=1>({parts})", units, {**v, "su": 0.05, "zu": np.uint8(7)}, inputs=inputs, index=index)
     yield between("qlinear_softmax", "c=Softmax<axis=1>(xd)", "QLinearSoftmax", {"sy": 1 / 256, "zy": np.uint8(0)})
     functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "Softplus", "Softsign")
     for function in functions:
