@@ -58,6 +58,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     const tort_compile_options how = {.name = j->name,
                                       .layout = options->port_layout,
                                       .integers = options->io == CLI_INTEGER,
+                                      .apart = options->weights == CLI_BIN,
                                       .target = options->processor,
                                       .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);

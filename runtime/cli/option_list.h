@@ -68,6 +68,8 @@ OPTION(PORT_LAYOUT, "layout", "nhwc", CLI_CMD_COMPILE, TEXT(port_layout),
        "take inputs in this layout of the kernels, if they would be converted")
 OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
        "ports of an 8-bit model: integer (with scales in the header), float")
+OPTION(WEIGHTS, "weights", "c|bin", CLI_CMD_COMPILE, WORD(weights),
+       "arrays of C (default), or bytes in NAME_weights.bin, given to the run")
 OPTION(STREAM, "stream", NULL, CLI_CMD_COMPILE, FLAG(stream),
        "run layers in bands of rows where that takes less memory")
 OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")

@@ -23,6 +23,7 @@ enum {
 /* Words of --format, --io and --layout, as cli_read_word numbers them; 0: not given. */
 enum { CLI_NPY = 1, CLI_PB };
 enum { CLI_INTEGER = 1, CLI_FLOAT };
+enum { CLI_C = 1, CLI_BIN };
 enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
 typedef struct cli_extent {
@@ -91,6 +92,7 @@ typedef struct cli_options {
     bool main, stream;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
+    int32_t weights;  /* CLI_C, CLI_BIN; 0: not given, which means CLI_C */
     int32_t io;       /* CLI_INTEGER, CLI_FLOAT; 0: not given, which means CLI_FLOAT */
     int32_t top;
     const char *labels;

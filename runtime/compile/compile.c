@@ -63,6 +63,7 @@ static tort_status print_model(tort_compile_unit *unit, FILE *file) {
         tort_compile_assertion(unit, file);
         tort_compile_signature(unit, file);
         fprintf(file, " {\n    unsigned char *const values = (unsigned char *)arena;\n    (void)values;\n");
+        if (unit->apart) fprintf(file, "    (void)weights;\n");
         for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
         tort_compile_guard(unit, file);
         fprintf(file, "\n%s    return 0;\n}\n", body);
@@ -105,7 +106,9 @@ static tort_status compile_plan(tort_compile_unit *unit, bool main, tort_compile
     tort_status status = tort_compile_ports(unit);
     if (!status) status = add_file(unit, out, ".c", print_model);
     if (!status) status = add_file(unit, out, ".h", print_header);
-    if (!status) status = add_file(unit, out, "_weights.c", tort_compile_weights);
+    if (!status)
+        status = unit->apart ? add_file(unit, out, "_weights.bin", tort_compile_weights_apart)
+                             : add_file(unit, out, "_weights.c", tort_compile_weights);
     if (!status && main) status = add_file(unit, out, "_main.c", print_program);
     if (!status && main) status = add_file(unit, out, "Makefile", print_makefile);
     if (!status) status = tort_compile_bounds(unit);
@@ -140,6 +143,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                               .layout = options->layout,
                               .target = options->target,
                               .integers = options->integers,
+                              .apart = options->apart,
                               .error = error};
     tort_arena_init(&unit.arena, &session->account.inner);
     status = compile_plan(&unit, options->main, out);

@@ -8,6 +8,7 @@ typedef struct tort_compile_options {
     const char *name;   /* prefix of files and functions: a name of C */
     const char *layout; /* inputs that are converted to this layout are given in it: "nhwc"; NULL: all are plain */
     bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
+    bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
     const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
     bool main;          /* also a program that runs it on files, and its Makefile */
 } tort_compile_options;

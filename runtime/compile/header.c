@@ -28,7 +28,7 @@ void tort_compile_signature(const tort_compile_unit *unit, FILE *file) {
         fprintf(file, "const %s *in%d, ", tort_compile_type(tort_compile_input(unit, i).type), (int)i);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "%s *out%d, ", tort_compile_type(tort_compile_output(unit, i)->type), (int)i);
-    fprintf(file, "void *arena)");
+    fprintf(file, "%svoid *arena)", unit->apart ? "const void *weights, " : "");
 }
 
 /* Prints the name in capitals, as macros have it. */
@@ -84,17 +84,20 @@ void tort_compile_guard(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "    if ((uintptr_t)arena %% ");
     print_capitals(unit, file);
     fprintf(file, "_ARENA_ALIGN) return 1;\n");
+    if (!unit->apart) return;
+    fprintf(file, "    if ((uintptr_t)weights %% ");
+    print_capitals(unit, file);
+    fprintf(file, "_WEIGHTS_ALIGN) return 1;\n");
 }
 
 void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     const tort_plan *plan = unit->plan;
     fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", unit->name, TORT_VERSION);
-    fprintf(
-        file,
-        " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
-        " * returns 0; 1 if the arena's address is not a multiple of ARENA_ALIGN. `arena` is memory for the values\n"
-        " * between; sizes of inputs and outputs are in elements. */\n",
-        unit->name);
+    fprintf(file,
+            " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
+            " * returns 0; 1 if an address is not a multiple of its ALIGN. `arena` is memory for the values\n"
+            " * between; sizes of inputs and outputs are in elements. */\n",
+            unit->name);
     fprintf(file, "#ifndef ");
     print_capitals(unit, file);
     fprintf(file, "_H\n#define ");
@@ -110,6 +113,12 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)unit->arena_bytes);
     fprintf(file, "\n");
     print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
+    if (unit->apart) {
+        fprintf(file, "\n");
+        print_define(unit, file, "WEIGHTS_BYTES", -1, (unsigned long long)tort_compile_weights_bytes(unit));
+        fprintf(file, " /* of %s_weights.bin, little-endian */\n", unit->name);
+        print_define(unit, file, "WEIGHTS_ALIGN", -1, TORT_COMPILE_WEIGHTS_ALIGN);
+    }
     fprintf(file, "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     tort_compile_signature(unit, file);
     fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

@@ -95,10 +95,16 @@ static const char functions[] =
     "    return 1;\n"
     "}\n\n";
 
+/* Aligned bytes; C has no empty arrays. */
+static void print_union(const char *name, uint64_t bytes, FILE *file) {
+    fprintf(file, "static union {\n    double align;\n    unsigned char bytes[%llu];\n} %s;\n",
+            (unsigned long long)(bytes ? bytes : 1), name);
+}
+
 static void print_buffers(const tort_compile_unit *unit, FILE *file) {
     const tort_plan *plan = unit->plan;
-    fprintf(file, "static union {\n    double align;\n    unsigned char bytes[%llu];\n} arena;\n",
-            (unsigned long long)(unit->arena_bytes ? unit->arena_bytes : 1));
+    print_union("arena", unit->arena_bytes, file);
+    if (unit->apart) print_union("weights", tort_compile_weights_bytes(unit), file);
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = tort_compile_input(unit, i);
         const long long count = (long long)tort_compile_elements(&slot);
@@ -129,10 +135,13 @@ void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
         fprintf(file, "    failed |= read_file(argv[%d], in%d, %lld * sizeof *in%d);\n", (int)i + 1, (int)i,
                 (long long)tort_compile_elements(&slot), (int)i);
     }
+    if (unit->apart)
+        fprintf(file, "    failed |= read_file(\"%s_weights.bin\", weights.bytes, %llu);\n", unit->name,
+                (unsigned long long)tort_compile_weights_bytes(unit));
     fprintf(file, "    if (failed) return 3;\n    if (%s_run(", unit->name);
     for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
     for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    fprintf(file, "arena.bytes)) return 5;\n");
+    fprintf(file, "%sarena.bytes)) return 5;\n", unit->apart ? "weights.bytes, " : "");
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
                 (long long)tort_compile_elements(tort_compile_output(unit, i)), (int)i);
@@ -163,8 +172,8 @@ void tort_compile_makefile(const tort_compile_unit *unit, FILE *file) {
     if (to->own) fprintf(file, "comma := ,\nspace := $() $()\n");
     fprintf(
         file,
-        "\n%s_main: %s_main.c %s.c %s_weights.c %s.h\n\t$(CC) $(STRICT)%s $(CFLAGS) -o $@ $(filter %%.c,$^) -lm\n\n",
-        name, name, name, name, name, *to->flags ? " $(BOARD)" : "");
+        "\n%s_main: %s_main.c %s.c %s_weights.%s %s.h\n\t$(CC) $(STRICT)%s $(CFLAGS) -o $@ $(filter %%.c,$^) -lm\n\n",
+        name, name, name, name, unit->apart ? "bin" : "c", name, *to->flags ? " $(BOARD)" : "");
     fprintf(file, ".PHONY: run\nrun: %s_main\n", name);
     print_run(to, name, file);
 }

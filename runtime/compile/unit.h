@@ -7,7 +7,8 @@
 #include "runtime/compile/compile.h"
 #include "runtime/plan/planned.h"
 
-#define TORT_COMPILE_ALIGN 8 /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
+#define TORT_COMPILE_WEIGHTS_ALIGN 8 /* bytes; of an array in a file of weights */
+#define TORT_COMPILE_ALIGN 8         /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
 
 enum { TORT_COMPILE_CODES = 160, TORT_COMPILE_DEFINES = 8 };
 
@@ -47,7 +48,7 @@ typedef struct tort_compile_unit {
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
     const char *layout, *target;         /* of the options */
-    bool integers;                       /* of the options */
+    bool integers, apart;                /* of the options */
     tort_compile_port *inputs, *outputs; /* by port of the model */
     bool *skipped;                       /* by step: callers do it */
     tort_arena arena;
@@ -56,6 +57,9 @@ typedef struct tort_compile_unit {
 
 /* The scale of a port's border, and its zero point. False: it has none. */
 bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *port, float *scale, int32_t *zero);
+/* weights.c: bytes of the file that holds the weights apart; writes it. */
+uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit);
+tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file);
 /* header.c: what a caller gives for an input; what it takes of an output. */
 tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t input);
 const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t output);

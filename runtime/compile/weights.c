@@ -1,11 +1,43 @@
-/* weights.c - prints weights as constant arrays, of numbers that read back to the same bits. */
+/* weights.c - prints weights as constant arrays, of numbers that read back to the same bits; or writes their bytes, one
+ * array behind the other, for programs that have them elsewhere than in their code. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "runtime/compile/unit.h"
 #include "runtime/lowered/constants.h"
 
+/* Where an array begins in the bytes of all. */
+static uint64_t next_place(uint64_t end) {
+    return (end + TORT_COMPILE_WEIGHTS_ALIGN - 1) / TORT_COMPILE_WEIGHTS_ALIGN * TORT_COMPILE_WEIGHTS_ALIGN;
+}
+
+static uint64_t bytes_of(const tort_compile_array *array) {
+    return (uint64_t)array->count * (uint64_t)tort_type_bits(array->type) / 8;
+}
+
+uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit) {
+    uint64_t end = 0;
+    for (int32_t i = 0; i < unit->array_count; i++) end = next_place(end) + bytes_of(&unit->arrays[i]);
+    return end;
+}
+
+/* Names of places in the bytes that the caller gives. */
+static void print_places(const tort_compile_unit *unit, FILE *file) {
+    uint64_t at = 0;
+    for (int32_t i = 0; i < unit->array_count; i++) {
+        const tort_compile_array *array = &unit->arrays[i];
+        at = next_place(at);
+        fprintf(file, "#define %s ((const %s *)((const unsigned char *)weights + %llu))\n", array->name,
+                tort_compile_type(array->type), (unsigned long long)at);
+        at += bytes_of(array);
+    }
+}
+
 void tort_compile_externs(const tort_compile_unit *unit, FILE *file) {
+    if (unit->apart) {
+        print_places(unit, file);
+        return;
+    }
     for (int32_t i = 0; i < unit->array_count; i++) {
         const tort_compile_array *array = &unit->arrays[i];
         fprintf(file, "extern const %s %s[%lld];\n", tort_compile_type(array->type), array->name,
@@ -68,21 +100,38 @@ static void print_array(const tort_compile_array *array, const void *data, FILE 
     fprintf(file, "\n};\n");
 }
 
-tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
+/* Calls a printer for each array, with its elements. */
+static tort_status for_arrays(const tort_compile_unit *unit,
+                              void (*print)(const tort_compile_array *array, const void *data, FILE *file),
+                              FILE *file) {
     tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < unit->array_count; i++) {
+        const tort_compile_array *array = &unit->arrays[i];
+        const void *data = array->data;
+        if (array->constant >= 0) status = tort_constant_acquire(unit->session, array->constant, &data, unit->error);
+        if (status) break;
+        print(array, data, file);
+        if (array->constant >= 0) tort_constant_release(unit->session, array->constant);
+    }
+    return status;
+}
+
+static void write_array(const tort_compile_array *array, const void *data, FILE *file) {
+    const uint64_t end = (uint64_t)ftell(file);
+    for (uint64_t at = end; at < next_place(end); at++) fputc(0, file);
+    fwrite(data, 1, (size_t)bytes_of(array), file);
+}
+
+tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file) {
+    return for_arrays(unit, write_array, file);
+}
+
+tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
     fprintf(file,
             "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
             "/* Kernels read words of bytes. x86-64 aligns arrays to 16, and compilers rely on it. */\n"
             "#if defined(__GNUC__) && !defined(__x86_64__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
             "#else\n#define TINYORT_ALIGNED\n#endif\n",
             unit->name, unit->name, TORT_VERSION);
-    for (int32_t i = 0; !status && i < unit->array_count; i++) {
-        const tort_compile_array *array = &unit->arrays[i];
-        const void *data = array->data;
-        if (array->constant >= 0) status = tort_constant_acquire(unit->session, array->constant, &data, unit->error);
-        if (status) break;
-        print_array(array, data, file);
-        if (array->constant >= 0) tort_constant_release(unit->session, array->constant);
-    }
-    return status;
+    return for_arrays(unit, print_array, file);
 }

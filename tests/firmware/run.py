@@ -458,6 +458,26 @@ def check_model(tally, tinyort, model, target, shapes, folder):
     check_make(tally, target, out, name, raw, expected)
 
 
+def check_apart(tally, tinyort, model, shapes, folder):
+    """--weights bin: the same bits with the weights as a file, whose address the caller gives."""
+    name, out, values = model.stem, folder / "apart" / model.stem, inputs_of(model, shapes)
+    fixed = [word for key, shape in shapes.items() for word in ("--shape", f"{key}={'x'.join(map(str, shape))}")]
+    done = run(tinyort, "compile", model, "-o", out, "--main", "--weights", "bin", *fixed)
+    tally.check(done.returncode == 0, f"compile {name} with --weights bin: {done.stderr}")
+    raw = []
+    for key, value in values:
+        raw.append(f"{key}.raw")
+        (out / raw[-1]).write_bytes(value.tobytes())
+    expected = expected_of(tally, tinyort, model, "generic", out, values)
+    environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = run("make", "-C", out, "run", f"ARGS={' '.join(raw)}", "CFLAGS=-O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Werror", env=environment)
+    same = done.returncode == 0 and all((out / f"output_{i}.raw").read_bytes() == value.tobytes() for i, value in enumerate(expected))
+    tally.check(same, f"make run of {name} with --weights bin: {done.stdout}{done.stderr}")
+    header = (out / f"{name}.h").read_text()
+    size = (out / f"{name}_weights.bin").stat().st_size
+    tally.check(f"WEIGHTS_BYTES {size} " in header and not (out / f"{name}_weights.c").exists(), f"{name} with --weights bin: the header tells another size than {size}: {header}")
+
+
 def check_functions(tally, folder):
     done = run("gcc", *STRICT, "-O2", "-Wno-unused-function", "-ffp-contract=off", "-I.", "tests/firmware/functions.c", "-o", folder / "functions", "-lm")
     tally.check(done.returncode == 0, f"tests/firmware/functions.c: {done.stderr[:600]}")
@@ -504,6 +524,9 @@ def main():
                 (folder / target / model.stem).mkdir(parents=True)
                 check_model(tally, tinyort, model, target, shapes, folder / target / model.stem)
         check_makes(tally, tinyort, folder)
+        for model, shapes in models:
+            if model.stem in ("digits", "network", "integers", "recurrent"):
+                check_apart(tally, tinyort, model, shapes, folder)
         check_functions(tally, folder)
         check_refusals(tally, tinyort, folder)
     print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))
