@@ -5,14 +5,33 @@
 
 #include "kernels/firmware/code/requantize.h"
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif /* __aarch64__ */
+
 static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, int32_t length, const int8_t *w,
                               const int32_t *bias, const float *factors, void *room, int8_t *y) {
     const tinyort_bytes_shape own = *s;
     const int32_t depth = own.depth, flip = s->x_flip;
     (void)room, (void)flip;
     for (int32_t m = 0; m < own.filters; m += 4, w += 4 * depth) {
-        int32_t y0 = bias[m], y1 = bias[m + 1], y2 = bias[m + 2], y3 = bias[m + 3];
-        for (int32_t k = 0; k < length; k++) {
+        int32_t y0 = bias[m], y1 = bias[m + 1], y2 = bias[m + 2], y3 = bias[m + 3], k = 0;
+#if defined(__aarch64__)
+        int32x4_t sums[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
+        for (; k + 8 <= length; k += 8) {
+            int8x8_t value = vld1_s8(x + k);
+            if (tinyort_flips(flip)) value = veor_s8(value, vdup_n_s8(-128));
+            sums[0] = vpadalq_s16(sums[0], vmull_s8(value, vld1_s8(w + k)));
+            sums[1] = vpadalq_s16(sums[1], vmull_s8(value, vld1_s8(w + depth + k)));
+            sums[2] = vpadalq_s16(sums[2], vmull_s8(value, vld1_s8(w + 2 * depth + k)));
+            sums[3] = vpadalq_s16(sums[3], vmull_s8(value, vld1_s8(w + 3 * depth + k)));
+        }
+        y0 += vaddvq_s32(sums[0]);
+        y1 += vaddvq_s32(sums[1]);
+        y2 += vaddvq_s32(sums[2]);
+        y3 += vaddvq_s32(sums[3]);
+#endif /* __aarch64__ */
+        for (; k < length; k++) {
             const int32_t value = (int8_t)tinyort_flipped(x[k], flip);
             y0 += value * w[k];
             y1 += value * w[depth + k];
