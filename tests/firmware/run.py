@@ -5,6 +5,7 @@ too, where there are tools for them; tests/embed has more of both.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -478,6 +479,18 @@ def check_apart(tally, tinyort, model, shapes, folder):
     tally.check(f"WEIGHTS_BYTES {size} " in header and not (out / f"{name}_weights.c").exists(), f"{name} with --weights bin: the header tells another size than {size}: {header}")
 
 
+def check_names(tally):
+    """Any two headers of code/ may meet in one model, so no name is in two of them, but for the forms of one loop, of which a target has one."""
+    homes = {}
+    for header in sorted(Path("kernels/firmware/code").glob("*.h")):
+        family = re.sub("_(dsp|mve|plain)$", "", header.stem)
+        for name in re.findall(r"^static .*?\b(tinyort_\w+)\(", header.read_text(), re.M):
+            homes.setdefault(name, set()).add(family)
+    for name, families in homes.items():
+        tally.check(len(families) == 1, f"{name} is a function of {' and '.join(sorted(families))}")
+    tally.check(len(homes) > 100, f"kernels/firmware/code has {len(homes)} functions")
+
+
 def check_functions(tally, folder):
     done = run("gcc", *STRICT, "-O2", "-Wno-unused-function", "-ffp-contract=off", "-I.", "tests/firmware/functions.c", "-o", folder / "functions", "-lm")
     tally.check(done.returncode == 0, f"tests/firmware/functions.c: {done.stderr[:600]}")
@@ -527,6 +540,7 @@ def main():
         for model, shapes in models:
             if model.stem in ("digits", "network", "integers", "recurrent"):
                 check_apart(tally, tinyort, model, shapes, folder)
+        check_names(tally)
         check_functions(tally, folder)
         check_refusals(tally, tinyort, folder)
     print(f"firmware: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else ""))

@@ -11,7 +11,7 @@
 #include "kernels/firmware/code/floats_shape.h"
 
 /* The pixels of y from p on; the last one takes the place of those that are beyond it. */
-static void tinyort_gather(const tinyort_conv_tiles_shape *s, const float *x, int32_t p, float *room) {
+static void tinyort_gather_windows(const tinyort_conv_tiles_shape *s, const float *x, int32_t p, float *room) {
     const int32_t last = s->window.out_h * s->window.out_w - 1, plane = s->window.height * s->window.width;
     for (int32_t i = 0; i < 4; i++) {
         const int32_t at = p + i < last ? p + i : last;
@@ -55,7 +55,7 @@ static void tinyort_conv_tiles(const tinyort_conv_tiles_shape *s, const float *x
         for (int32_t p = 0; p < pixels; p += 4) {
             const int32_t count = pixels - p < 4 ? pixels - p : 4, known = s->direct ? 4 - count : 0;
             const float *from = s->direct ? x + p - known : (const float *)room;
-            if (!s->direct) tinyort_gather(s, x, p, (float *)room);
+            if (!s->direct) tinyort_gather_windows(s, x, p, (float *)room);
             for (int32_t m = 0; m < s->filters; m++) {
                 if (m % 4 == 0)
                     tinyort_tile(from, s->direct ? plane : 4, w + (group * fours * 4 + m) * depth, depth, sums);
