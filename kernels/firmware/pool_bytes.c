@@ -153,7 +153,7 @@ static tort_verdict claim_average(const tort_target *target, const tort_node_vie
 static tinyort_average_bytes_shape average_of(const tort_pool_params *p, tort_type x, tort_type y, const double *n,
                                               float *numbers) {
     const int32_t x_flip = tort_firmware_flip(x), flip = tort_firmware_flip(y);
-    const double most = 255.0 * (double)tort_sliding_positions(&p->window);
+    const double max = 255.0 * (double)tort_sliding_positions(&p->window);
     numbers[0] = (float)n[X_SCALE];
     numbers[1] = (float)n[Y_SCALE];
     return (tinyort_average_bytes_shape){
@@ -161,7 +161,7 @@ static tinyort_average_bytes_shape average_of(const tort_pool_params *p, tort_ty
                  .zero = (int32_t)n[Y_ZERO] - flip,
                  .flip = flip,
                  .x_flip = x_flip,
-                 .wide = most >= 0x1p24 || most * n[X_SCALE] / n[Y_SCALE] >= 0x1p21},
+                 .wide = max >= 0x1p24 || max * n[X_SCALE] / n[Y_SCALE] >= 0x1p21},
         .window = tort_firmware_window_of(&p->window),
         .batch = (int32_t)p->batch,
         .x_zero = (int32_t)n[X_ZERO] - x_flip,

@@ -112,7 +112,7 @@ static void pack(const tort_node_view *node, int32_t i, float *to) {
         tort_firmware_pack_fours(from, hidden, depth, depth, 1, to + gate * rows_of(hidden) * depth);
 }
 
-/* Of each direction: a row of biases per gate, then R's of the gates behind the summed ones. */
+/* Packs, for each direction, a row of biases per gate, then the biases of R of the gates behind the summed ones. */
 static void pack_biases(const tort_node_view *node, float *to) {
     const tort_rnn_params *p = node->params;
     const int64_t hidden = node->inputs[TORT_RNN_R].dims[2];

@@ -1,22 +1,14 @@
 /* bounds.c - what any placement of a plan's values needs at least: the largest step, and lower bounds of the arena.
  *
  * A step needs all values that are live while it runs. `separate` counts its input and its output apart; `overlapping`
- * lets the output lie over the input where the kernel may (tort_overlap), which is the bound "C" of a layer by itself:
- * a run of layers that is streamed row by row could go below it. Scratch is not counted. */
+ * lets the output lie over the input where the kernel may (tort_overlap), which is the bound "C" of a layer by itself;
+ * a stream counts as one step, with line buffers in place of whole values. Scratch is not counted. */
 #include "runtime/compile/unit.h"
 
 /* True if the slot has bytes of its own in the arena, which no caller's buffer replaces. */
 static bool is_counted(const tort_compile_unit *unit, int32_t slot) {
     const tort_slot *s = &unit->plan->slots[slot];
     return s->home == TORT_HOME_ARENA && !s->memory && s->within < 0 && s->last_step >= 0;
-}
-
-/* Bytes of input 0 and output 0 together, at the distances that the kernel allows. */
-static int64_t joined(const tort_overlap *overlap, int64_t input, int64_t output) {
-    const int64_t up = overlap->below + input > output ? overlap->below + input : output;
-    const int64_t down = overlap->rise + output > input ? overlap->rise + output : input;
-    const int64_t least = up < down ? up : down;
-    return least < input + output ? least : input + output;
 }
 
 /* Bytes that lying over each other saves in this step, or in the stream that it is part of. */
@@ -28,8 +20,7 @@ static int64_t saved_by(const tort_compile_unit *unit, const tort_step *step) {
     const int32_t input = stream ? stream->input : tort_plan_owner(plan, plan->operands[step->operands]);
     const int32_t output = plan->operands[last->operands + last->input_count];
     if (!is_counted(unit, input) || !is_counted(unit, output)) return 0;
-    const int64_t in = plan->slots[input].bytes, out = plan->slots[output].bytes;
-    return in + out - joined(stream ? &stream->overlap : &step->overlap, in, out);
+    return tort_overlap_saves(stream ? &stream->overlap : &step->overlap, &plan->slots[input], &plan->slots[output]);
 }
 
 /* Adds the bytes of a block to each step of its life, as differences: to the first, and back after the last. */

@@ -5,7 +5,9 @@
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
-/* What a caller gives for an input; of one that no step reads, the shape is that of its value. */
+/* The value that callers give for an input. An input that no step reads has no slot: its type and shape are its
+ * value's.
+ */
 tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t i) {
     if (unit->inputs[i].slot >= 0) return unit->plan->slots[unit->inputs[i].slot];
     tort_tensor tensor;

@@ -1,4 +1,4 @@
-/* ports.c - which values callers of a compiled model give and take: inputs and outputs of the model; or, by the
+/* ports.c - the values that callers of a compiled model give and take: inputs and outputs of the model; or, by the
  * options, what the first step makes of an input, and what the last step makes an output of: integers beside a border
  * of scales, a value in the layout of its kernel. These, and all outputs, are in callers' buffers and not in the arena,
  * so the plan is laid out anew. */

@@ -22,7 +22,7 @@ typedef struct tort_compile_array {
     const void *data; /* borrowed from the session */
 } tort_compile_array;
 
-/* What callers give or take for an input or output of the model, see ports.c. */
+/* The value that callers give or take for an input or output of the model, see ports.c. */
 typedef struct tort_compile_port {
     int32_t slot;   /* -1: an input that no step reads */
     int32_t border; /* the step between the slot and the port, which has a scale; -1: none */
@@ -60,7 +60,7 @@ bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *
 /* weights.c: bytes of the file that holds the weights apart; writes it. */
 uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit);
 tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file);
-/* header.c: what a caller gives for an input; what it takes of an output. */
+/* header.c: the values that callers give for an input, and take for an output. */
 tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t input);
 const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t output);
 /* operands.c: elements of a row of an operand with rows, in a stream. */

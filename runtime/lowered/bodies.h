@@ -17,7 +17,8 @@ int32_t tort_result_memory(const tort_lowered *lowered, int32_t unit, int32_t ou
 tort_status tort_bind_trips(const tort_lowered *lowered, const tort_trips *trips, tort_error *error);
 tort_status tort_bind_bodies(tort_session *session, tort_error *error);
 
-/* What the session and the executor do with the bodies of a node; reached through tort_trips alone. */
+/* Functions that bind and run the bodies of a node; reached through tort_trips alone, so that a build without control
+ * flow does not link them. */
 struct tort_frame;
 struct tort_step;
 struct tort_calls {

@@ -95,7 +95,6 @@ typedef struct tort_band_steps {
 struct tort_frame;
 struct tort_plan;
 struct tort_planned;
-struct tort_step;
 
 /* runtime/streams: the code of steps in bands of rows, which only providers with targets of little memory name, so that
  * others do not link it. */
@@ -105,12 +104,12 @@ typedef struct tort_streams {
     tort_status (*choose)(struct tort_planned *planned, tort_error *error);
     bool (*is_sound)(const struct tort_plan *plan, int32_t stream);
     /* Changes the frame's operands of a step to those of a band, which begin at its first row. */
-    void (*place)(const struct tort_frame *frame, const struct tort_step *step, const tinyort_band *band);
+    void (*place)(const struct tort_frame *frame, const tort_step *step, const tinyort_band *band);
     /* Runs the steps of a stream by `run`, one band at a time. *step: its first one; after an error the one that
      * failed. */
-    tort_status (*run)(struct tort_frame *frame, const struct tort_step **step,
-                       tort_status (*run)(struct tort_frame *frame, const struct tort_step *step,
-                                          const tinyort_band *band, tort_error *error),
+    tort_status (*run)(struct tort_frame *frame, const tort_step **step,
+                       tort_status (*run)(struct tort_frame *frame, const tort_step *step, const tinyort_band *band,
+                                          tort_error *error),
                        tort_error *error);
 } tort_streams;
 
@@ -139,6 +138,14 @@ typedef struct tort_plan {
 static inline int32_t tort_plan_owner(const tort_plan *plan, int32_t slot) {
     while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
     return slot;
+}
+
+/* Bytes that an output over an input saves, at the distances that the kernel allows. */
+static inline int64_t tort_overlap_saves(const tort_overlap *overlap, const tort_slot *input, const tort_slot *output) {
+    const int64_t in = input->bytes, out = output->bytes;
+    const int64_t up = overlap->below + in > out ? overlap->below + in : out;
+    const int64_t down = overlap->rise + out > in ? overlap->rise + out : in, both = up < down ? up : down;
+    return both < in + out ? in + out - both : 0;
 }
 
 /* The time of a step: its number, or that of the first step of its stream. */

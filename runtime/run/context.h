@@ -94,8 +94,8 @@ struct tort_context {
                               none is set */
     bool too_small;        /* in this run a buffer was too small */
     atomic_bool cancelled; /* set by the application, from any thread; cleared when a run ends */
-    /* What an observer and a profiler need is reached through the context, so that a program without them does not
-     * link it. observe: shows the outputs of a step; tell: tells of a step that began then. NULL: nobody looks. */
+    /* Code of observers and profilers is reached through the context, so that a program without them does not link
+     * it. observe: shows the outputs of a step; tell: tells of a step that began then. NULL: nobody looks. */
     tort_status (*observe)(const struct tort_frame *frame, const tort_step *step, tort_error *error);
     void (*tell)(struct tort_frame *frame, const tort_step *step, int64_t begin);
     tort_observer observer;

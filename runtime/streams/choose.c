@@ -94,7 +94,7 @@ static bool add_layer(const tort_plan *plan, tort_band_steps *s) {
 
 /* Follows the bands, with room for all rows, and notes how many each layer holds at a time. */
 static void size_lines(const tort_plan *plan, tort_band_steps *s) {
-    int32_t most[TINYORT_LAYERS] = {0};
+    int32_t max[TINYORT_LAYERS] = {0};
     tinyort_stream state = {{0}, {0}, {0}};
     tinyort_band band;
     for (int32_t i = 0; i < s->count; i++) {
@@ -106,10 +106,10 @@ static void size_lines(const tort_plan *plan, tort_band_steps *s) {
         const int32_t before = state.made[i] - band.out_rows,
                       unread = tinyort_first_unread(s->layers, s->count, &state, i);
         const int32_t held = state.made[i] - (unread < before ? unread : before);
-        if (held > most[i]) most[i] = held;
+        if (held > max[i]) max[i] = held;
     }
     for (int32_t i = 0; i < s->count; i++)
-        if (!s->layers[i].whole) s->layers[i].lines = most[i] > 0 ? most[i] : 1;
+        if (!s->layers[i].whole) s->layers[i].lines = max[i] > 0 ? max[i] : 1;
 }
 
 static int64_t line_bytes(const tort_plan *plan, const tort_band_steps *s, int32_t layer) {
@@ -196,21 +196,13 @@ static void find_overlap(const tort_plan *plan, tort_band_steps *s) {
 
 /* ---- peaks ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes that lying over each other saves. */
-static int64_t saved_by(const tort_plan *plan, const tort_overlap *overlap, int32_t input, int32_t output) {
-    const int64_t in = plan->slots[input].bytes, out = plan->slots[output].bytes;
-    const int64_t up = overlap->below + in > out ? overlap->below + in : out;
-    const int64_t down = overlap->rise + out > in ? overlap->rise + out : in, least = up < down ? up : down;
-    return least < in + out ? in + out - least : 0;
-}
-
 /* Bytes that a step saves, as its output lies over an input, or is a part of it, or has it as a part. */
 static int64_t shared_by(const tort_plan *plan, int32_t number) {
     const tort_step *step = &plan->steps[number];
     int64_t in = 0, out = 0;
     if (step->overlaps)
-        return saved_by(plan, &step->overlap, tort_plan_owner(plan, plan->operands[step->operands]),
-                        output_of(plan, number));
+        return tort_overlap_saves(&step->overlap, &plan->slots[tort_plan_owner(plan, plan->operands[step->operands])],
+                                  &plan->slots[output_of(plan, number)]);
     if (!step->in_place && step->kind != TORT_STEP_VIEW) return 0;
     for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
         const int32_t slot = tort_plan_owner(plan, plan->operands[step->operands + i]);
@@ -237,7 +229,10 @@ static int64_t peak_of_stream(const chooser *c, const tort_band_steps *s) {
         if (step->rows.reduces) peak += (int64_t)step->scratch_bytes;
         if (!step->rows.reduces && (int64_t)step->scratch_bytes > scratch) scratch = (int64_t)step->scratch_bytes;
     }
-    return peak + scratch - (s->overlap.may ? saved_by(plan, &s->overlap, s->input, output_of(plan, end - 1)) : 0);
+    return peak + scratch -
+           (s->overlap.may
+                ? tort_overlap_saves(&s->overlap, &plan->slots[s->input], &plan->slots[output_of(plan, end - 1)])
+                : 0);
 }
 
 /* Tries streams that begin with a step, for all numbers of steps. */

@@ -9,7 +9,7 @@ enum { ROWS = 64, ROUNDS = 3000 };
 
 typedef struct network {
     tinyort_layer layers[TINYORT_LAYERS];
-    int32_t count, most[TINYORT_LAYERS]; /* most: rows that are needed at a time */
+    int32_t count, max[TINYORT_LAYERS]; /* max: rows that are needed at a time */
 } network;
 
 static int32_t below(int32_t limit) {
@@ -41,7 +41,7 @@ static bool follow(network *n, int32_t *made) {
     tinyort_stream s = {{0}, {0}, {0}};
     tinyort_band band;
     bool sound = true;
-    for (int32_t i = 0; i < n->count; i++) made[i] = n->most[i] = 0;
+    for (int32_t i = 0; i < n->count; i++) made[i] = n->max[i] = 0;
     for (int32_t i; sound && (i = tinyort_next_band(n->layers, n->count, &s, &band)) >= 0;) {
         const tinyort_layer *l = &n->layers[i];
         for (int32_t k = 0; k < band.keep; k++) memory[i][k] = memory[i][k + band.drop];
@@ -56,7 +56,7 @@ static bool follow(network *n, int32_t *made) {
         }
         const int32_t unread = tinyort_first_unread(n->layers, n->count, &s, i);
         const int32_t held = s.made[i] - (unread < s.made[i] - 1 ? unread : s.made[i] - 1);
-        if (held > n->most[i]) n->most[i] = held;
+        if (held > n->max[i]) n->max[i] = held;
     }
     return sound;
 }
@@ -69,7 +69,7 @@ Test(bands, every_row_is_made_once_from_rows_that_are_there) {
         make(&n);
         cr_assert(follow(&n, whole), "round %d: all lines", round);
         cr_assert_eq(whole[n.count - 1], n.layers[n.count - 1].out_rows, "round %d: the last layer", round);
-        for (int32_t i = 0; i < n.count - 1; i++) n.layers[i].lines = n.most[i] ? n.most[i] : 1;
+        for (int32_t i = 0; i < n.count - 1; i++) n.layers[i].lines = n.max[i] ? n.max[i] : 1;
         cr_assert(follow(&n, made), "round %d: as many lines as are needed", round);
         for (int32_t i = 0; i < n.count; i++) cr_assert_eq(made[i], whole[i], "round %d: layer %d", round, i);
     }
@@ -82,9 +82,9 @@ Test(bands, a_line_less_does_not_do) {
         network n;
         make(&n);
         follow(&n, made);
-        for (int32_t i = 0; i < n.count - 1; i++) n.layers[i].lines = n.most[i] ? n.most[i] : 1;
+        for (int32_t i = 0; i < n.count - 1; i++) n.layers[i].lines = n.max[i] ? n.max[i] : 1;
         const int32_t less = below(n.count - 1);
-        if (n.most[less] < 2) continue;
+        if (n.max[less] < 2) continue;
         n.layers[less].lines--;
         refused += !follow(&n, made);
         cr_assert(!follow(&n, made), "round %d: layer %d", round, less);

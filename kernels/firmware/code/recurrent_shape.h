@@ -12,7 +12,7 @@ typedef struct tinyort_recurrent_shape {
 
 typedef float tinyort_function(float);
 
-/* What a step reads and writes, in one direction. */
+/* Operands of a step, in one direction. */
 typedef struct tinyort_cell {
     const float *r, *bias, *peepholes; /* r, bias: those of the gates behind the summed ones */
     float *sums, *h, *c, *room;        /* sums, room: of gates of `rows` rows */
