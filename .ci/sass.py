@@ -290,22 +290,23 @@ def count_kinds(kernel, code):
 WIDTHS = (8, 16, 32, 64, 128)
 LOOP_FIGURES = ["loop length", "per tensor", "tensor", *MULTIPLY_ADDS, "LDGSTS", "LDGSTS.128", "LDSM", "LDSM.x4", "BAR", "calls",
                 "divisions"] + [f"{name}.{bits}" for name in ("LDG", "LDS", "STS", "STG") for bits in WIDTHS]
-KERNEL_FIGURES = ["instructions", "registers", "shared", "stack", "spills", "threads", "warps", "innermost calls",
-                  "innermost divisions"]
+KERNEL_FIGURES = ["instructions", "registers", "shared", "block shared", "stack", "spills", "threads", "warps",
+                  "innermost calls", "innermost divisions"]
 
 
 class Multiprocessor(NamedTuple):
     """What is on one multiprocessor at a time; CUDA Programming Guide, "Compute Capabilities", table of technical
-    specifications. It shares out 65,536 registers by 256 a warp to four schedulers, and shared memory by 128 bytes a block
-    after 1 KiB that the system takes of it."""
+    specifications. It shares out 65,536 registers by 256 a warp to four schedulers, and shared memory by 128 bytes a block,
+    to which the system adds some of its own from sm_80 on."""
 
     warps: int
     blocks: int
     shared: int  # KiB
+    reserved: int = 1024  # bytes a block
 
 
-MULTIPROCESSORS = {"sm_80": Multiprocessor(64, 32, 164), "sm_86": Multiprocessor(48, 16, 100), "sm_89": Multiprocessor(48, 24, 100),
-                   "sm_90": Multiprocessor(64, 32, 228)}
+MULTIPROCESSORS = {"sm_75": Multiprocessor(32, 16, 64, 0), "sm_80": Multiprocessor(64, 32, 164), "sm_86": Multiprocessor(48, 16, 100),
+                   "sm_89": Multiprocessor(48, 24, 100), "sm_90": Multiprocessor(64, 32, 228), "sm_120": Multiprocessor(48, 24, 100)}
 
 
 def round_up(number, unit):
@@ -319,7 +320,7 @@ def resident_warps(architecture, threads, registers, shared):
         return None
     warps = round_up(threads, 32) // 32
     by_registers = 65536 // 4 // round_up(registers * 32, 256) * 4 // warps
-    by_shared = limits.shared * 1024 // (round_up(shared, 128) + 1024)
+    by_shared = limits.shared * 1024 // (round_up(shared, 128) + limits.reserved)
     return warps * min(limits.blocks, limits.warps // warps, by_registers, by_shared)
 
 
@@ -339,7 +340,8 @@ def measure(kernel, resources, threads=None, dynamic_shared=0):
     looked_at = {instruction for loop in loops if loop.innermost or loop is inner for instruction in loop.code}
     counted = count_kinds(kernel, looked_at)
     threads = threads or kernel.threads or 256
-    figures = {**resources._asdict(), "instructions": len(kernel.code), "threads": threads,
-               "warps": resident_warps(kernel.architecture, threads, resources.registers, resources.shared + dynamic_shared),
+    block_shared = resources.shared + dynamic_shared
+    figures = {**resources._asdict(), "block shared": block_shared, "instructions": len(kernel.code), "threads": threads,
+               "warps": resident_warps(kernel.architecture, threads, resources.registers, block_shared),
                "innermost calls": counted["calls"], "innermost divisions": counted["divisions"]}
     return {**figures, **(loop_figures(kernel, inner) if inner else {})}, inner

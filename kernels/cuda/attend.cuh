@@ -44,7 +44,8 @@ struct attend_place {
 
 static __device__ __forceinline__ attend_place place_of(const gpu_attend &a, const gpu_attend_tiling &t, int64_t tile) {
     const int64_t packs = a.heads / t.pack, matrix = tile / t.down, first = tile % t.down * t.rows;
-    const int64_t from = blockIdx.y * t.part;
+    /* kept: computed again for each tile, instead of being held, and spilled on sm_75, from one tile to the next. */
+    const int64_t from = kept(blockIdx.y) * t.part;
     return {tile,
             matrix / packs,
             matrix % packs * t.pack,
@@ -225,7 +226,7 @@ static __device__ __forceinline__ float *part_row(const gpu_attend_tiling &t, co
 template <class T>
 static __device__ __forceinline__ void join_keys(const gpu_attend &a, const gpu_attend_tiling &t,
                                                  const gpu_parts &parts, const attend_place &p) {
-    if (!last_to_arrive(parts.arrivals + p.tile, (unsigned)t.parts)) return;
+    if (!last_to_arrive(parts.arrivals + p.tile, (unsigned)t.parts, dynamic_shared<unsigned>())) return;
     const int rows = (int)(p.last - p.first), count = rows * (int)a.value_size;
     const int64_t stride = (int64_t)t.rows * (t.size + 2);
 #pragma unroll 1

@@ -16,10 +16,10 @@ template <class T_, int SIZE_, bool PIECES_> struct half_attend {
         SIZE = SIZE_,
         PIECES = PIECES_, /* rows of q, k and v consist of whole pieces */
         STEP = SIZE_ > 128 ? 16 : 64,
-        RESIDENT = SIZE_ > 64 ? 2 : 3, /* blocks per multiprocessor, which bounds the registers of a thread */
         /* The room of the keys is reused for a step's products where masks are applied to them. */
         KEYS = STEP * SIZE * 2 > ROWS *STEP * 4 ? STEP *SIZE : ROWS *STEP * 2,
-        SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2
+        SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2,
+        RESIDENT = RESIDENT_BLOCKS(SIZE_ > 64 ? 2 : 3, SHARED_BYTES)
     };
 };
 
@@ -86,10 +86,10 @@ template <class A> struct line_source {
                 line < count && e < size ? at[line * line_stride + e * element_stride] : (T)0.0f;
         }
     }
-    /* Returns the place of a pass; the permutation repeats after 8 lines. */
+    /* Returns the place of a pass. The permutation repeats after 8 lines; 4 lines on, its highest bit is the other. */
     __device__ __forceinline__ unsigned place_at(int pass) const {
-        if (A_PASS % 8 == 0) return place + (unsigned)pass * A_PASS * A::SIZE;
-        return place_of_piece<A::SIZE>(threadIdx.x / A_LINE + (unsigned)pass * A_PASS, threadIdx.x % A_LINE);
+        const unsigned other = A_PASS == 4 ? (unsigned)pass % 2 * 4 * PIECE : 0;
+        return (place ^ other) + (unsigned)pass * A_PASS * A::SIZE;
     }
 };
 

@@ -4,6 +4,14 @@
 
 #define BLOCK_MAX_WARPS 8
 
+/* Blocks that a multiprocessor should hold at a time, for __launch_bounds__: it limits their registers. Turing's 64 KiB
+ * of shared memory hold one block that takes half of them: that one may have all registers instead of spilling some. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define RESIDENT_BLOCKS(wanted, shared_bytes) ((shared_bytes) >= 32768 ? 1 : (wanted))
+#else
+#define RESIDENT_BLOCKS(wanted, shared_bytes) (wanted)
+#endif
+
 /* Returns whole warps for a block that works on `count` elements. */
 static inline unsigned block_threads(size_t count) {
     const size_t max = 32 * BLOCK_MAX_WARPS;
@@ -39,18 +47,18 @@ static __device__ __forceinline__ C block_join(C value, C *shared, const Join &j
 
 /* True if this block is the last of `blocks` to arrive at the counter; it then sees what the others wrote before.
  * The counter starts at 0 and is reset to 0 by the last. All threads of a block must call this, and get the same
- * answer. */
-static __device__ __forceinline__ bool last_to_arrive(uint32_t *counter, unsigned blocks) {
-    __shared__ bool last;
+ * answer. `shared` is one word of the caller's shared memory that no thread needs any more; it may be written again
+ * after a barrier. It is not a variable here, because a tile may take all the memory that its architecture has. */
+static __device__ __forceinline__ bool last_to_arrive(uint32_t *counter, unsigned blocks, unsigned *shared) {
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd(counter, 1u) == blocks - 1;
-        if (last) atomicExch(counter, 0u);
+        *shared = atomicAdd(counter, 1u) == blocks - 1;
+        if (*shared) atomicExch(counter, 0u);
     }
     __syncthreads();
     __threadfence();
-    return last;
+    return *shared;
 }
 
 #endif

@@ -143,7 +143,7 @@ static __device__ __forceinline__ bool join_parts(float (&sums)[COUNT][4], const
     pack<float, 4> *own = shares + (int64_t)blockIdx.y * COUNT * THREADS;
 #pragma unroll
     for (int i = 0; i < COUNT; i++) own[i * THREADS] = {{sums[i][0], sums[i][1], sums[i][2], sums[i][3]}};
-    if (!last_to_arrive(parts.arrivals + tile, (unsigned)count)) return false;
+    if (!last_to_arrive(parts.arrivals + tile, (unsigned)count, dynamic_shared<unsigned>())) return false;
     for (int part = 0; part < count; part++, shares += COUNT * THREADS)
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {

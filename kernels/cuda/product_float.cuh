@@ -22,12 +22,12 @@ template <int M_, int N_, int ROWS_, int COLUMNS_> struct float_tile {
         COLUMNS = COLUMNS_,
         THREADS_N = N / (COLUMNS * 4),
         THREADS = THREADS_N * (M / (ROWS * 4)),
-        RESIDENT = 512 / THREADS,                     /* blocks per multiprocessor, for 128 registers a thread */
         STAGE = (M + N + 2 * FLOAT_PAD) * FLOAT_STEP, /* elements */
         BLOCKS = ROWS * 4 * COLUMNS,                  /* blocks of 1x4 sums of a thread */
         STAGED_BYTES = FLOAT_STAGES * STAGE * 4,
         SUMMED_BYTES = M * N * 4,
-        SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES
+        SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES,
+        RESIDENT = RESIDENT_BLOCKS(512 / THREADS, SHARED_BYTES) /* 128 registers a thread */
     };
 };
 

@@ -19,14 +19,13 @@
 
 enum { PIECE = 8, LONGEST_LINE = 1 << 24 };
 
-/* M x N outputs, STEP of k at a time. RESIDENT: blocks per multiprocessor, which limits their registers. */
+/* M x N outputs, STEP of k at a time. RESIDENT: blocks per multiprocessor. */
 template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, int RESIDENT_> struct half_tile {
     enum {
         M = M_,
         N = N_,
         STEP = STEP_,
         STAGES = STAGES_,
-        RESIDENT = RESIDENT_,
         WARPS_N = WARPS_N_,
         THREADS = 32 * WARPS_M_ * WARPS_N_,
         WARP_M = M / WARPS_M_,
@@ -35,7 +34,8 @@ template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, in
         STAGE = (M + N) * STEP,              /* elements */
         STAGED_BYTES = STAGES * STAGE * 2,
         SUMMED_BYTES = M * N * 4,
-        SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES
+        SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES,
+        RESIDENT = RESIDENT_BLOCKS(RESIDENT_, SHARED_BYTES)
     };
 };
 

@@ -3,7 +3,7 @@
 # beside nvcc. With ONLY=KERNEL it compiles that kernel's file once more, in $(BUILD)/profile, with source lines.
 
 ONLY ?=
-SASS_ARCHS ?= $(filter 80 90,$(CUDA_ARCHS))
+SASS_ARCHS ?= $(filter 75 80 90 120,$(CUDA_ARCHS))
 SASS_FETCHED := build/disassembler
 SASS_TOOLS := $(or $(patsubst %/nvdisasm,%,$(wildcard $(dir $(NVCC))nvdisasm)),$(SASS_FETCHED)/nvidia/cu13/bin)
 
@@ -37,7 +37,7 @@ check-sass: $(if $(ONLY),,$(SASS_ALL:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o)))
 ifeq ($(NVCC),)
 	@$(call sass_skipped,no nvcc here)
 else ifeq ($(ONLY)$(SASS_ARCHS),)
-	@$(call sass_skipped,this build has none for sm_80 or sm_90)
+	@$(call sass_skipped,this build has none for sm_75, sm_80, sm_90 or sm_120)
 else
 	@if [ -x $(SASS_TOOLS)/nvdisasm ] || .ci/setup.sh disassembler=$(SASS_FETCHED); then \
 	    $(MAKE) $(PARALLEL) $(if $(ONLY),BUILD=$(BUILD)/profile PROFILE=1 CUDA_PTX= CUDA_ARCHS='$(or $(SASS_ARCHS),80)') sass-report; \

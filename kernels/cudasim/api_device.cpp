@@ -40,6 +40,7 @@ bool read_attribute(enum cudaDeviceAttr attribute, int device, int *value) {
 } // namespace
 
 size_t cudasim::shared_bytes_on_request() {
+    if (machine().settings.shared_bytes) return machine().settings.shared_bytes;
     switch (machine().settings.capability) {
     case 75: return 64 << 10;
     case 80:

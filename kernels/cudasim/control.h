@@ -23,6 +23,7 @@ typedef struct cudasim_settings {
     int runtime_version;        /* an older driver gives cudaErrorInsufficientDriver */
     int capability;             /* 80 for sm_80 */
     size_t memory_bytes;        /* of each device */
+    size_t shared_bytes;        /* max shared memory of a block, static and dynamic; 0: as the capability has it */
     int initialization_error;   /* a cudaError_t that every call which needs a device returns; 0: none */
     bool machine_has_gpu;       /* physically present; hidden from CUDA if device_count is 0 */
     bool no_kernel_image;       /* the binary has no code for the device */
@@ -92,7 +93,7 @@ typedef struct cudasim_control {
     size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 4u
+#define CUDASIM_CONTROL_VERSION 5u
 
 const cudasim_control *tinyort_cudasim(void);
 
