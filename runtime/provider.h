@@ -365,7 +365,8 @@ typedef struct tort_provider {
     struct {
         void *(*alloc)(void *device, size_t bytes);          /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */
         void (*free)(void *device, void *ptr, size_t bytes); /* bytes: as given to alloc */
-        /* Copies in the order of the stream; TO_HOST returns when the bytes have arrived. */
+        /* Copies in the order of the stream; TO_HOST returns when the bytes have arrived, TO_DEVICE when src may be
+         * written again. Without a stream (NULL), TO_DEVICE is complete when sync without a stream has succeeded. */
         tort_status (*copy)(void *device, void *stream, void *dst, const void *src, size_t bytes,
                             tort_direction direction, tort_error *error);
         /* A copy to the host that is complete only when sync has succeeded. NULL: copy is used. */

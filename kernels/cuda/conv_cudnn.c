@@ -319,9 +319,10 @@ static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     *works = !f->memory && !conv->activation; /* a form that only a trial can confirm is not taken without one */
     if (!f->memory) return TORT_OK;
     cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, f->trial_workspace, &function);
-    tort_status status = cuda_wait_unstreamed(NULL, function);
+    const cuda_device *device = f->fit->device;
+    tort_status status = cuda_wait_uploads(device, NULL, function);
     *works = !status && code == CUDNN_STATUS_SUCCESS;
-    if (status == TORT_E_DEVICE_LOST) return cuda_wait_unstreamed(f->fit->error, function);
+    if (status == TORT_E_DEVICE_LOST) return cuda_wait_uploads(device, f->fit->error, function);
     if (!*works) note_refusal(f, conv, status ? CUDNN_STATUS_EXECUTION_FAILED : code);
     return TORT_OK;
 }

@@ -159,6 +159,7 @@ void cuda_leave(void *opened, int32_t before) {
 static cudaError_t check_current(const cuda_device *device) {
     int current = -1;
     cudaError_t code = cudaGetDevice(&current);
+    if (code != cudaSuccess) (void)cudaGetLastError();
     return code == cudaSuccess && current != device->ordinal ? cudaErrorInvalidDevice : code;
 }
 
@@ -203,11 +204,15 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
     return true;
 }
 
+static bool open_uploads(cuda_device *device, tort_condition *condition) {
+    return opened_well(device, cudaStreamCreateWithFlags(&device->uploads, cudaStreamNonBlocking), condition);
+}
+
 static bool start(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
     if (!opened_well(device, cuda_context_open(&device->context, device->ordinal), condition)) return false;
     const int32_t before = cuda_enter(device);
-    const bool started =
-        read_properties(device, driver, target, condition) && check_image(condition, device->compute_capability);
+    const bool started = read_properties(device, driver, target, condition) &&
+                         check_image(condition, device->compute_capability) && open_uploads(device, condition);
     cuda_leave(device, before);
     return started;
 }
@@ -244,9 +249,10 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
 
 void cuda_close(void *opened) {
     cuda_device *device = opened;
-    if (device->dnn) {
+    if (device->uploads) { /* all that is freed here comes after it */
         const int32_t before = cuda_enter(device);
-        device->libraries.cudnn.cudnnDestroy(device->dnn);
+        if (device->dnn) device->libraries.cudnn.cudnnDestroy(device->dnn);
+        cudaStreamDestroy(device->uploads);
         cuda_leave(device, before);
     }
     cuda_libraries_close(&device->libraries);
@@ -271,7 +277,9 @@ static bool start_cudnn(cuda_device *device, char *message, size_t message_size,
     if (device->dnn) return true;
     cudnnStatus_t code = CUDNN_STATUS_NOT_INITIALIZED;
     if (check_current(device) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
+    if (code == CUDNN_STATUS_SUCCESS) code = cudnn->cudnnSetStream(device->dnn, device->uploads);
     if (code == CUDNN_STATUS_SUCCESS) return true;
+    if (device->dnn) cudnn->cudnnDestroy(device->dnn);
     device->dnn = NULL;
     cudnn_words(cudnn, code, words, sizeof words);
     snprintf(message, message_size, "cuDNN was found but does not start: %s", words);
@@ -331,7 +339,11 @@ void cuda_free(void *opened, void *ptr, size_t bytes) {
 uint64_t cuda_memory_free(void *opened) {
     cuda_device *device = opened;
     size_t free_bytes = 0, total_bytes = 0;
-    if (check_current(device) != cudaSuccess || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) return 0;
+    if (check_current(device) != cudaSuccess) return 0;
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
     uint64_t left = device->memory_limit ? device->memory_limit - device->memory_used : free_bytes;
     return left < free_bytes ? left : free_bytes;
 }
@@ -342,41 +354,46 @@ uint32_t cuda_reach(void *opened, const void *pointer) {
     const cuda_device *device = opened;
     const uint32_t both = TORT_REACH_HOST | TORT_REACH_DEVICE;
     struct cudaPointerAttributes found;
-    if (cudaPointerGetAttributes(&found, pointer) != cudaSuccess) return both;
+    if (cudaPointerGetAttributes(&found, pointer) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return both;
+    }
     if (found.type == cudaMemoryTypeDevice) return found.device == device->ordinal ? TORT_REACH_DEVICE : 0;
     return found.type != cudaMemoryTypeUnregistered && found.devicePointer == pointer ? both : TORT_REACH_HOST;
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* True for codes after which every call on the context fails. */
-static bool is_sticky(cudaError_t code) {
-    return code == cudaErrorIllegalAddress || code == cudaErrorLaunchFailure || code == cudaErrorLaunchTimeout ||
-           code == cudaErrorIllegalInstruction || code == cudaErrorMisalignedAddress ||
-           code == cudaErrorInvalidAddressSpace || code == cudaErrorInvalidPc || code == cudaErrorHardwareStackError ||
-           code == cudaErrorAssert || code == cudaErrorECCUncorrectable || code == cudaErrorDevicesUnavailable;
+/* True if every call on the context fails from now on. CUDA's list of such codes grows with its releases, so it is
+ * asked again; while a stream is recorded it may refuse to answer, which is no failure. */
+static bool is_lost(cudaError_t code) {
+    (void)cudaGetLastError();
+    const cudaError_t again = cudaStreamQuery(NULL);
+    (void)cudaGetLastError();
+    if (again == cudaSuccess || again == cudaErrorNotReady) return code == cudaErrorDevicesUnavailable;
+    return again < cudaErrorStreamCaptureUnsupported || again > cudaErrorStreamCaptureWrongThread;
 }
 
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what) {
     if (code == cudaSuccess) return TORT_OK;
-    if (code == cudaErrorMemoryAllocation)
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
         return tort_fail(error, TORT_E_MEMORY, "%s: the device is out of memory", what);
-    if (is_sticky(code))
+    }
+    if (is_lost(code))
         return tort_fail(error, TORT_E_DEVICE_LOST, "%s: %s (%s); %s", what, cudaGetErrorString(code),
                          cudaGetErrorName(code), cure_of(code));
     return tort_fail(error, TORT_E_RUN, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
-tort_status cuda_wait_unstreamed(tort_error *error, const char *what) {
-    cudaError_t code = cudaStreamSynchronize(NULL);
-    if (code != cudaSuccess) (void)cudaGetLastError();
-    return cuda_status(error, code, what);
+tort_status cuda_wait_uploads(const cuda_device *device, tort_error *error, const char *what) {
+    return cuda_status(error, cudaStreamSynchronize(device->uploads), what);
 }
 
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words) {
-    cudaError_t code = stream ? cudaStreamSynchronize(stream->stream) : cudaDeviceSynchronize();
-    if (is_sticky(code)) return cuda_status(error, code, library);
-    return tort_fail(error, TORT_E_RUN, "%s: %s", library, words);
+    cudaError_t code = cudaStreamSynchronize(stream ? stream->stream : NULL);
+    const tort_status status = cuda_status(error, code, library);
+    return status == TORT_E_DEVICE_LOST ? status : tort_fail(error, TORT_E_RUN, "%s: %s", library, words);
 }
 
 tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, const cuda_stream *stream,
@@ -478,20 +495,26 @@ static cudaError_t copy_on_stream(cuda_stream *stream, void *dst, const void *sr
     return code;
 }
 
+static cudaError_t wait_for_uploads(cuda_device *device) {
+    device->waits++;
+    return cudaStreamSynchronize(device->uploads);
+}
+
+/* The driver has read pageable memory when the call returns, but page-locked memory only after a wait. */
+static cudaError_t copy_unstreamed(cuda_device *device, void *dst, const void *src, size_t bytes,
+                                   tort_direction direction) {
+    cudaError_t code = check_current(device);
+    if (code != cudaSuccess) return code;
+    device->copies++;
+    code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], device->uploads);
+    const bool pageable = direction == TORT_TO_DEVICE && cuda_reach(device, src) == TORT_REACH_HOST;
+    return code == cudaSuccess && !pageable ? wait_for_uploads(device) : code;
+}
+
 tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_direction direction,
                       tort_error *error) {
-    cuda_device *device = opened;
-    cudaError_t code;
-    if (handle) {
-        code = copy_on_stream(handle, dst, src, bytes, direction);
-    } else {
-        code = check_current(device);
-        if (code == cudaSuccess) {
-            device->copies++;
-            device->waits++;
-            code = cudaMemcpy(dst, src, bytes, kinds[direction]);
-        }
-    }
+    const cudaError_t code = handle ? copy_on_stream(handle, dst, src, bytes, direction)
+                                    : copy_unstreamed(opened, dst, src, bytes, direction);
     return cuda_status(error, code, "copying");
 }
 
@@ -511,6 +534,7 @@ void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
     const size_t need = cuda_staging_need(copies, bytes);
     if (need <= stream->staging.bytes || (stream->staging.used && wait_for(stream) != cudaSuccess)) return;
     device->allocations++;
+    cuda_recording_forget(stream); /* its copies are from and to the memory that is freed now */
     cuda_staging_grow(&stream->staging, need);
 }
 
@@ -554,10 +578,7 @@ tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
     cuda_device *device = opened;
     if (handle) return sync_stream(handle, error);
     cudaError_t code = check_current(device);
-    if (code == cudaSuccess) {
-        device->waits++;
-        code = cudaDeviceSynchronize();
-    }
+    if (code == cudaSuccess) code = wait_for_uploads(device);
     return cuda_status(error, code, "waiting for the device");
 }
 

@@ -30,8 +30,11 @@ typedef struct cuda_device {
     atomic_uint_least64_t copies, waits, allocations;
     pthread_mutex_t lock;
     cuda_context context;
+    /* Work outside of any context: uploads and trials. A stream of its own, because a wait for the device, or for its
+     * default stream, would stop other sessions and break what they record. */
+    cudaStream_t uploads;
     cuda_libraries libraries;
-    cudnnHandle_t dnn; /* for queries while planning, one at a time; NULL: cuDNN is absent or was not asked for */
+    cudnnHandle_t dnn; /* on `uploads`, for planning, one at a time; NULL: cuDNN is absent or was not asked for */
 } cuda_device;
 
 /* Target of tort_call.stream. */
@@ -75,12 +78,13 @@ cudaError_t cuda_read_status(cuda_stream *stream);
 /* Frees the recording of a stream's runs; graph.c. */
 void cuda_recording_forget(cuda_stream *stream);
 
-/* Turns a CUDA error code into a status: what was asked, CUDA's description; a broken context is TORT_E_DEVICE_LOST. */
+/* Turns a CUDA error code into a status: what was asked, CUDA's description; a broken context is TORT_E_DEVICE_LOST.
+ * The thread's last error, which the application may look at, is cleared. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
 
-/* Waits for work outside of any stream. An error that is not sticky is cleared, so that the next call does not see
- * it. */
-tort_status cuda_wait_unstreamed(tort_error *error, const char *what);
+/* Waits for the device's own stream. An error that does not lose the device is cleared, so that the next call does
+ * not see it. */
+tort_status cuda_wait_uploads(const cuda_device *device, tort_error *error, const char *what);
 
 /* Returns the status of a failed library call with this description. It may hide a lost device, so CUDA is asked
  * too. stream is NULL if none was used. */

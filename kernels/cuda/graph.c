@@ -6,7 +6,9 @@
  * inputs and outputs go through the stream's staging memory, whose addresses and order of copies are the same in
  * each run: so a graph serves any buffers of the caller. The status word is read back within the graph. If something
  * fails while recording, nothing has been executed yet: the steps are made again, plainly, and the device keeps the
- * reason for the report. Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
+ * reason for the report. The cause may be another thread, since a wait for the whole device breaks every recording on
+ * it: so recording is tried again, after 1 run, then after 2, 4, 8 and so on.
+ * Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/graph.h"
 
@@ -16,9 +18,13 @@
 
 /* ---- why it does not record -------------------------------------------------------------------------------------- */
 
+enum { MAX_FAILURES = 16 }; /* in a row; they bound the number of runs until the next attempt */
+
 static void refuse(cuda_stream *stream, const char *what, cudaError_t code) {
     cuda_device *device = stream->device;
-    stream->recording.refused = true;
+    cuda_recording *recording = &stream->recording;
+    recording->pause = (int32_t)2 << recording->failures; /* the first of these runs is this one, made again */
+    if (recording->failures < MAX_FAILURES) recording->failures++;
     pthread_mutex_lock(&device->lock);
     if (code == cudaSuccess)
         snprintf(device->unrecorded, sizeof device->unrecorded, "%s", what);
@@ -27,6 +33,12 @@ static void refuse(cuda_stream *stream, const char *what, cudaError_t code) {
                  cudaGetErrorName(code));
     pthread_mutex_unlock(&device->lock);
     if (code != cudaSuccess) (void)cudaGetLastError(); /* later calls must not see it */
+}
+
+static void clear_reason(cuda_device *device) {
+    pthread_mutex_lock(&device->lock);
+    *device->unrecorded = '\0';
+    pthread_mutex_unlock(&device->lock);
 }
 
 void cuda_recording_note(void *opened, char *text, size_t size) {
@@ -38,9 +50,23 @@ void cuda_recording_note(void *opened, char *text, size_t size) {
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
+static void free_graph(cuda_recording *recording) {
+    if (recording->graph) cudaGraphExecDestroy(recording->graph);
+    recording->graph = NULL;
+}
+
 void cuda_recording_forget(cuda_stream *stream) {
-    if (stream->recording.graph) cudaGraphExecDestroy(stream->recording.graph);
+    free_graph(&stream->recording);
     stream->recording = (cuda_recording){.mode = CUDA_PLAIN};
+}
+
+/* True if this run should neither be recorded nor replayed. */
+static bool stays_plain(cuda_stream *stream, bool same) {
+    cuda_recording *recording = &stream->recording;
+    if (!stream->device->graphs || !same || recording->why || stream->staging.used) return true;
+    if (!recording->pause) return false;
+    recording->pause--;
+    return true;
 }
 
 /* Starts recording. Thread-local mode: other threads may allocate meanwhile. */
@@ -57,11 +83,11 @@ static void start(cuda_stream *stream) {
     stream->may_fault = false; /* set again by the recorded steps */
 }
 
-bool cuda_begin(void *opened, void *handle, bool same) {
-    const cuda_device *device = opened;
+bool cuda_begin(void *device, void *handle, bool same) {
     cuda_stream *stream = handle;
+    (void)device;
     if (!same) cuda_recording_forget(stream);
-    if (!device->graphs || !same || stream->recording.refused || stream->staging.used) return false;
+    if (stays_plain(stream, same)) return false;
     if (stream->recording.graph)
         stream->recording.mode = CUDA_REPLAYS;
     else
@@ -85,10 +111,9 @@ static cudaError_t finish(cuda_stream *stream, bool good, cudaGraph_t *graph) {
     return code == cudaSuccess ? ended : code;
 }
 
-static cudaError_t instantiate(cuda_stream *stream, cudaGraph_t graph) {
-    const cudaError_t code = cudaGraphInstantiate(&stream->recording.graph, graph, 0);
-    if (code != cudaSuccess) stream->recording.graph = NULL;
-    cudaGraphDestroy(graph);
+static cudaError_t instantiate(cuda_recording *recording, cudaGraph_t graph) {
+    const cudaError_t code = cudaGraphInstantiate(&recording->graph, graph, 0);
+    if (code != cudaSuccess) recording->graph = NULL;
     return code;
 }
 
@@ -97,10 +122,8 @@ static bool record(cuda_stream *stream, tort_status status) {
     cuda_recording *recording = &stream->recording;
     cudaGraph_t graph = NULL;
     cudaError_t code = finish(stream, !status, &graph);
-    if (!status && code == cudaSuccess)
-        code = instantiate(stream, graph);
-    else if (graph)
-        cudaGraphDestroy(graph);
+    if (!status && code == cudaSuccess) code = instantiate(recording, graph);
+    if (graph && cudaGraphDestroy(graph) != cudaSuccess) (void)cudaGetLastError();
     if (status || code != cudaSuccess) {
         drop(stream);
         if (status != TORT_E_CANCELLED)
@@ -109,6 +132,8 @@ static bool record(cuda_stream *stream, tort_status status) {
     }
     recording->launches = stream->launches - recording->launches;
     recording->copies = stream->copies - recording->copies;
+    recording->failures = 0;
+    clear_reason(stream->device);
     return true;
 }
 
@@ -119,7 +144,7 @@ static bool launch(cuda_stream *stream) {
     const cudaError_t code = cudaGraphLaunch(stream->recording.graph, stream->stream);
     if (code == cudaSuccess) return true;
     stream->may_fault = stream->status_read = false;
-    cuda_recording_forget(stream);
+    free_graph(&stream->recording);
     cuda_staging_deliver(&stream->staging, false);
     refuse(stream, "the CUDA graph of the run could not be launched", code);
     return false;

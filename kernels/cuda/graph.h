@@ -20,9 +20,10 @@ typedef enum cuda_recording_mode {
 typedef struct cuda_recording {
     cuda_recording_mode mode;
     cudaGraphExec_t graph;     /* NULL: nothing is recorded */
-    bool refused;              /* recording failed: not tried again while runs stay the same */
+    int32_t failures;          /* attempts to record in a row that failed */
+    int32_t pause;             /* runs to be made plainly before the next attempt */
     bool faults;               /* the graph reads the status word back at its end */
-    const char *why;           /* a copy could not be recorded, and why; NULL: none */
+    const char *why;           /* runs like this one cannot be recorded, and why; NULL: they can */
     uint64_t launches, copies; /* in the graph; while recording, the stream's counts at its start */
 } cuda_recording;
 

@@ -56,7 +56,7 @@ ThreadState &thread_state() {
 bool loses_device(cudaError_t error) {
     return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure || error == cudaErrorMisalignedAddress ||
            error == cudaErrorLaunchTimeout || error == cudaErrorHardwareStackError ||
-           error == cudaErrorECCUncorrectable;
+           error == cudaErrorECCUncorrectable || error == cudaErrorContained;
 }
 
 Call::Call(const char *function, Needs needs) : error(cudaSuccess), guard(machine().lock) {
@@ -110,7 +110,7 @@ void configure(const cudasim_settings *settings) {
     grid_limit = settings->meter_traffic ? blocks_of_a_gpu : few_blocks;
     all.failure.clear();
     all.calls.clear();
-    all.all_calls = all.fail_countdown = all.fault_countdown = all.late_loads = 0;
+    all.all_calls = all.fail_countdown = all.fault_countdown = all.late_loads = all.broken_captures = 0;
     for (Device &device : all.devices) {
         device.lost = cudaSuccess;
         device.used = false;
@@ -181,6 +181,17 @@ int current_device() {
     return thread_state().device();
 }
 
+int broken_captures() {
+    const Guard guard(machine().lock);
+    return machine().broken_captures;
+}
+
+int last_error() {
+    const cudaError_t error = thread_state().last_error;
+    thread_state().last_error = cudaSuccess;
+    return (int)error;
+}
+
 int late_loads() {
     const Guard guard(machine().lock);
     return machine().late_loads;
@@ -213,7 +224,9 @@ const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  host_free,
                                  set_device,
                                  current_device,
+                                 last_error,
                                  late_loads,
+                                 broken_captures,
                                  unload,
                                  is_used,
                                  traffic};

@@ -81,6 +81,7 @@ struct Machine {
     int fail_countdown, fail_code;
     int fault_countdown, fault_code; /* for kernels */
     int late_loads = 0;
+    int broken_captures = 0; /* see control.h */
 
     Machine();
 };
@@ -132,6 +133,8 @@ cudaError_t drain_device(int device); /* all its streams, youngest first */
 /* Breaks a capture and returns an error, for calls that wait, allocate, or free memory in use: a global capture
  * forbids them to all threads, a thread-local one to its own thread. */
 cudaError_t refuse_while_capturing(int device);
+/* The same for calls that wait for the whole device: a capture of any mode and thread forbids them. */
+cudaError_t refuse_device_wait(int device);
 
 } // namespace cudasim
 #endif

@@ -13,6 +13,14 @@ namespace {
 
 CUctx_st primary[max_devices] = {{0}, {1}};
 
+/* Functions of the driver do not set what cudaGetLastError returns. */
+struct DriverCall : Call {
+    explicit DriverCall(const char *function, cudaError_t before = thread_state().last_error)
+        : Call(function, Needs::driver) {
+        thread_state().last_error = before;
+    }
+};
+
 CUresult as_driver(cudaError_t error) {
     return (CUresult)error;
 }
@@ -31,7 +39,7 @@ const Function functions[] = {CUDASIM_DRIVER_FUNCTIONS(CUDASIM_SYMBOL)};
 extern "C" {
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
-    Call call(__func__, Needs::driver);
+    DriverCall call(__func__);
     if (call.error) return as_driver(call.error);
     if (ordinal < 0 || ordinal >= machine().settings.device_count) return as_driver(cudaErrorInvalidDevice);
     *device = ordinal;
@@ -39,7 +47,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-    Call call(__func__, Needs::driver);
+    DriverCall call(__func__);
     if (call.error) return as_driver(call.error);
     if (device < 0 || device >= machine().settings.device_count) return as_driver(cudaErrorInvalidDevice);
     machine().devices[device].used = true;
@@ -48,7 +56,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 }
 
 CUresult cuCtxPushCurrent(CUcontext context) {
-    Call call(__func__, Needs::driver);
+    DriverCall call(__func__);
     if (call.error) return as_driver(call.error);
     if (!context) return as_driver(cudaErrorInvalidValue);
     thread_state().pushed.push_back(context->device);
@@ -57,7 +65,7 @@ CUresult cuCtxPushCurrent(CUcontext context) {
 
 /* Pops even if an injected error makes it fail, as functions that free do. */
 CUresult cuCtxPopCurrent(CUcontext *context) {
-    Call call(__func__, Needs::driver);
+    DriverCall call(__func__);
     std::vector<int> &pushed = thread_state().pushed;
     if (pushed.empty()) return as_driver(cudaErrorInvalidValue);
     *context = &primary[pushed.back()];

@@ -160,7 +160,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int device) {
 cudaError_t cudaDeviceSynchronize(void) {
     Call call(__func__);
     if (call.error) return call.error;
-    const cudaError_t capturing = refuse_while_capturing(call.device());
+    const cudaError_t capturing = refuse_device_wait(call.device());
     return call.result(capturing ? capturing : drain_device(call.device()));
 }
 }

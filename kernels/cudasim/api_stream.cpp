@@ -92,6 +92,7 @@ cudaError_t create_event(int device, bool timing, cudaEvent_t *event) {
 
 cudaError_t break_capture(CUgraph_st *graph) {
     graph->broken = true;
+    machine().broken_captures++;
     return cudaErrorStreamCaptureUnsupported;
 }
 
@@ -151,6 +152,16 @@ cudaError_t refuse_while_capturing(int device) {
             return break_capture(capture);
     }
     return cudaSuccess;
+}
+
+cudaError_t refuse_device_wait(int device) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    cudaError_t error = cudaSuccess;
+    for (CUstream_st *stream : machine().devices[device].streams)
+        if (stream->capture) error = break_capture(stream->capture);
+    if (!machine().settings.others_capture) return error;
+    machine().broken_captures++;
+    return cudaErrorStreamCaptureUnsupported;
 }
 
 } // namespace cudasim

@@ -28,6 +28,7 @@ typedef struct cudasim_settings {
     bool machine_has_gpu;       /* physically present; hidden from CUDA if device_count is 0 */
     bool no_kernel_image;       /* the binary has no code for the device */
     bool lazy_streams;          /* work runs only when something waits for it, youngest stream first */
+    bool others_capture;        /* another thread, of the application, captures a stream of each device all the time */
     int queue_length;           /* max units of work in a lazy stream's queue; one more runs the oldest; 0: no limit */
     cudasim_order order;        /* of blocks, threads and wake-ups */
     unsigned seed;              /* of the random order */
@@ -82,9 +83,13 @@ typedef struct cudasim_control {
     /* Set and get the calling thread's current device, as an application would; neither starts CUDA on it. */
     void (*set_device)(int device);
     int (*current_device)(void);
+    /* Returns what cudaGetLastError would tell the application, and clears it; a lost device does not count. */
+    int (*last_error)(void);
     /* Returns the number of kernels since configure whose code was loaded by their first launch rather than ahead of
      * it; unload marks all as not loaded. */
     int (*late_loads)(void);
+    /* Returns the number of calls since configure that broke a capture, one of their own or another's. */
+    int (*broken_captures)(void);
     void (*unload)(void);
     /* True if CUDA was started on the device since configure. */
     bool (*is_used)(int device);

@@ -28,6 +28,7 @@
     X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                                           \
     X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                        \
     X(cudaErrorUnsupportedPtxVersion, 222, "the provided PTX was compiled with an unsupported toolchain.")             \
+    X(cudaErrorContained, 226, "an error that is contained in one context")                                            \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                                  \
     X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                            \
     X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                          \
@@ -47,6 +48,8 @@
     X(cudaErrorCompatNotSupportedOnDevice, 804, "forward compatibility was attempted on non supported HW")             \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                      \
     X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")               \
+    X(cudaErrorStreamCaptureWrongThread, 908,                                                                          \
+      "attempt to terminate a thread-local capture sequence from another thread")                                      \
     X(cudaErrorUnknown, 999, "unknown error")
 
 #define CUDASIM_DEVICE_ATTRIBUTES(X)                                                                                   \

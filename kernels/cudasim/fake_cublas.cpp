@@ -330,6 +330,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
     Call call(__func__, Needs::nothing);
     if (!machine().library_objects.erase(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
+    (void)refuse_device_wait(call.device());
     delete handle;
     return call.error ? CUBLAS_STATUS_INTERNAL_ERROR : CUBLAS_STATUS_SUCCESS;
 }

@@ -276,6 +276,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+    (void)refuse_device_wait(thread_state().device());
     return destroy(__func__, handle);
 }
 

@@ -21,9 +21,8 @@ static tort_status keep_on_host(tort_session *session, int32_t index, tort_error
 
 static tort_status copy_weight(const tort_constant *constant, const tort_link *link, void *place, const void *data,
                                tort_error *error) {
-    tort_status status = TORT_OK;
-    if (constant->bytes) status = tort_link_copy(link, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
-    if (!status) status = tort_link_sync(link, NULL, error);
+    if (!constant->bytes) return TORT_OK;
+    tort_status status = tort_link_copy(link, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
     if (!status) return TORT_OK;
     tort_error_prefix(error, "weight \"%s\"", constant->name);
     return tort_link_failed(link, status, error);
@@ -113,11 +112,33 @@ static tort_status prepare_graph(tort_lowered *lowered, tort_error *error) {
     return status ? status : keep_outputs(lowered, error);
 }
 
+static bool has_packed(const tort_session *session, int32_t memory) {
+    for (int32_t g = 0; g < session->graph_count; g++)
+        for (int32_t i = 0; session->graphs[g].lowered && i < session->graphs[g].graph.node_count; i++) {
+            const tort_unit *unit = &session->graphs[g].units[i];
+            if (unit->packed && session->chain[unit->provider].memory == memory) return true;
+        }
+    return false;
+}
+
+/* Waits for weights on their way to a device, once for all of them. */
+static tort_status wait_for_uploads(tort_session *session, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t m = 1; !status && m < session->memory_count; m++) {
+        const tort_link *link = session->memories[m].owner;
+        if (!session->uploads[m].base && !has_packed(session, m)) continue;
+        status = tort_link_sync(link, NULL, error);
+        if (status) tort_link_failed(link, status, error);
+    }
+    return status;
+}
+
 tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     session->uploads = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof *session->uploads);
     tort_status status = session->uploads ? tort_pack_open(session, error) : tort_out_of_memory(error, 0);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = prepare_graph(&session->graphs[g], error);
+    if (!status) status = wait_for_uploads(session, error);
     if (!status) drop_unread(session);
     session->prepared = !status;
     return status;

@@ -217,7 +217,6 @@ static tort_status unpack_to_device(tort_session *session, const tort_link *link
     if (!copy) return tort_out_of_memory(error, unit->packed_bytes);
     tort_status status = model->source_read(model->source_ud, 0, at, unit->packed_bytes, copy, error);
     if (!status) status = tort_link_copy(link, NULL, unit->packed, copy, unit->packed_bytes, TORT_TO_DEVICE, error);
-    if (!status) status = tort_link_sync(link, NULL, error);
     tort_free(&session->env, copy, unit->packed_bytes);
     return status;
 }

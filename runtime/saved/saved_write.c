@@ -263,7 +263,6 @@ static tort_status write_packed(saver *s, const tort_unit *unit, uint64_t *at) {
     void *copy = tort_alloc(&s->env, unit->packed_bytes);
     if (!copy) return tort_out_of_memory(s->error, unit->packed_bytes);
     status = tort_link_copy(link, NULL, copy, unit->packed, unit->packed_bytes, TORT_TO_HOST, s->error);
-    if (!status) status = tort_link_sync(link, NULL, s->error);
     if (!status) status = emit(s, copy, unit->packed_bytes);
     tort_free(&s->env, copy, unit->packed_bytes);
     return status;

@@ -204,18 +204,6 @@ static void check_bound(tester *t, const char *chain, bool lazy) {
 
 enum { TURNS = 5 };
 
-/* Runs go on after a failure; all but one are right, and the next one is. Returns how many failed. */
-static int run_all(graphs *g, bool lost) {
-    int failed = 0;
-    for (int turn = 0; turn < TURNS; turn++) {
-        const tort_status status = run(g, ROWS, turn, false);
-        failed += status != TORT_OK;
-        check(g, !status || (g->error.code == status && *g->error.msg), "a failure without a message");
-        if (lost && failed) check(g, status == TORT_E_DEVICE_LOST, "a lost device does not stay lost");
-    }
-    return failed;
-}
-
 static bool has_note(const graphs *g) {
     tort_report *report = report_of(g->session);
     const bool has = report && *report->recording_note;
@@ -223,15 +211,31 @@ static bool has_note(const graphs *g) {
     return has;
 }
 
+/* Runs go on after a failure; all but one are right, and the next one is. Returns how many failed. *noted: a failure to
+ * record was told. */
+static int run_all(graphs *g, bool lost, bool *noted) {
+    int failed = 0;
+    *noted = false;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const tort_status status = run(g, ROWS, turn, false);
+        failed += status != TORT_OK;
+        check(g, !status || (g->error.code == status && *g->error.msg), "a failure without a message");
+        if (lost && failed) check(g, status == TORT_E_DEVICE_LOST, "a lost device does not stay lost");
+        *noted = *noted || has_note(g);
+    }
+    return failed;
+}
+
 static void fail_every_call(tester *t, int code, bool lazy) {
     char what[120];
     int recorded = 0;
+    bool noted;
     configure(t, lazy);
     graphs g = {.t = t, .what = what};
     snprintf(what, sizeof what, "no failure");
     if (open_graphs(&g, "cudasim", NULL)) return;
     const int before = t->control->calls(NULL);
-    check(&g, run_all(&g, false) == 0 && !has_note(&g), "is told as one");
+    check(&g, run_all(&g, false, &noted) == 0 && !noted, "is told as one");
     const int calls = t->control->calls(NULL) - before;
     close_graphs(&g);
     for (int n = 1; n <= calls; n++) {
@@ -240,32 +244,61 @@ static void fail_every_call(tester *t, int code, bool lazy) {
         g = (graphs){.t = t, .what = what};
         if (open_graphs(&g, "cudasim", NULL)) break;
         t->control->fail_nth(NULL, n, code);
-        const bool lost = code == cudaErrorLaunchFailure;
-        const int failed = run_all(&g, lost);
+        const bool lost = code == cudaErrorLaunchFailure || code == cudaErrorContained;
+        const int failed = run_all(&g, lost, &noted);
         if (!lost) check(&g, failed <= 1, "more than one run failed");
-        if (!lost && !failed) recorded += has_note(&g);
+        check(&g, lost || !t->control->last_error(), "the application's cudaGetLastError finds an error");
+        if (!lost && !failed) recorded += noted;
         close_graphs(&g);
     }
-    if (code != cudaErrorLaunchFailure)
+    if (code == cudaErrorMemoryAllocation || code == cudaErrorUnknown)
         tester_check(t, recorded > 4, "calls that fail while recording", "are not told, or runs are not recorded");
 }
 
-/* What fails while recording, is told by its name, and runs go on step by step. */
+static void expect_note(const graphs *g, const char *words) {
+    tort_report *report = report_of(g->session);
+    check(g, report && (words ? !!strstr(report->recording_note, words) : !*report->recording_note),
+          report ? report->recording_note : "no report");
+    tort_report_free(report);
+}
+
+/* What fails while recording is told by its name; runs go on step by step, until it is tried again. */
 static void check_refusal(tester *t, const char *function) {
     graphs g = {.t = t, .what = function};
     configure(t, false);
     tort_status status = open_graphs(&g, "cudasim", NULL);
     check(&g, !status, status ? g.error.msg : "");
     t->control->fail_nth(function, 1, cudaErrorUnknown);
-    for (int turn = 0; !status && turn < 4; turn++) {
+    for (int turn = 0; !status && turn < 3; turn++) {
         run_well(&g, ROWS, turn, false);
         expect_calls(&g, false);
     }
-    tort_report *report = status ? NULL : report_of(g.session);
-    check(&g, report && strstr(report->recording_note, "graph") && strstr(report->recording_note, "cudaErrorUnknown"),
-          report ? report->recording_note : "no report");
-    tort_report_free(report);
+    if (!status) expect_note(&g, "graph");
+    if (!status) expect_note(&g, "cudaErrorUnknown");
+    for (int turn = 3; !status && turn < 6; turn++) run_well(&g, ROWS, turn, false);
+    if (!status) expect_calls(&g, true);
+    if (!status) expect_note(&g, NULL);
     close_graphs(&g);
+}
+
+/* Nothing waits for the whole device, so an application's captures, of any stream and thread, stay whole. Only closing
+ * does: cuBLAS and cuDNN wait for the device where they are freed. */
+static void check_others_capture(tester *t, bool lazy) {
+    cudasim_settings settings = t->control->defaults();
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error = {.msg = ""};
+    float found[PROVIDER_MODEL_COUNT];
+    settings.lazy_streams = lazy;
+    settings.others_capture = true;
+    tester_configure(t, &settings);
+    tort_status status = tester_start(t, "cudasim,cpu:threads=1", &session, &context, &error);
+    for (int turn = 0; !status && turn < 4; turn++) status = provider_model_run(&t->model, context, found, &error);
+    tester_check(t, !status && tester_is_right(t, found), "another thread captures", error.msg);
+    tester_check(t, !t->control->broken_captures(), "another thread captures", "its capture is broken");
+    tort_context_free(context);
+    tort_session_free(session);
+    tester_check_leftovers(t, "another thread captures");
 }
 
 /* ---- what is not recorded ---------------------------------------------------------------------------------------- */
@@ -368,12 +401,14 @@ static void check_reason(tester *t, const reason *r) {
 }
 
 void provider_test_graphs(tester *t) {
-    static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
+    static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure,
+                                cudaErrorContained};
     for (int lazy = 0; lazy < 2; lazy++) {
         check_host(t, "cudasim", lazy);
         check_host(t, "cudasim:device=1:libraries=off,cpu:threads=1", lazy);
         check_bad_index(t, lazy);
         check_bound(t, "cudasim", lazy);
+        check_others_capture(t, lazy);
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) fail_every_call(t, codes[i], lazy);
     }
     check_refusal(t, "cudaStreamBeginCapture");

@@ -8,23 +8,46 @@
 
 #include "kernels/cudasim/cudart.h"
 
-enum { THREADS = 4, RUNS = 10 };
+enum { THREADS = 5, RUNS = 10 };
 
 typedef struct worker {
-    tort_session *session;
+    const tort_provider *provider;
+    tort_session *session; /* NULL: opens one for each run, which must not disturb what others record */
     provider_model *model;
     float outputs[RUNS][PROVIDER_MODEL_COUNT];
     tort_status status;
     tort_error error;
 } worker;
 
-static void *work(void *argument) {
-    worker *w = argument;
+static void run_in(worker *w, tort_session *session, int from, int to) {
     tort_context *context = NULL;
-    w->status = tort_context_create(w->session, &context, &w->error);
-    for (int i = 0; !w->status && i < RUNS; i++)
+    w->status = tort_context_create(session, &context, &w->error);
+    for (int i = from; !w->status && i < to; i++)
         w->status = provider_model_run(w->model, context, w->outputs[i], &w->error);
     tort_context_free(context);
+}
+
+static tort_status open_on(const tort_provider *provider, const provider_model *model, const char *chain,
+                           tort_session **session, tort_error *error) {
+    const tort_provider *const providers[] = {provider, NULL};
+    tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = providers};
+    return tort_session_create(NULL, model->model, &options, session, error);
+}
+
+static const char *const chains[] = {"cudasim:device=0,cpu:threads=1", "cudasim:device=1,cpu:threads=1"};
+
+static void *work(void *argument) {
+    worker *w = argument;
+    if (w->session) {
+        run_in(w, w->session, 0, RUNS);
+        return NULL;
+    }
+    for (int i = 0; !w->status && i < RUNS; i++) {
+        tort_session *session = NULL;
+        w->status = open_on(w->provider, w->model, chains[i % 2], &session, &w->error);
+        if (!w->status) run_in(w, session, i, i + 1);
+        tort_session_free(session);
+    }
     return NULL;
 }
 
@@ -49,14 +72,8 @@ static bool all_right(const worker *workers, const float *expected) {
     return true;
 }
 
-static tort_status open_on(const tort_provider *provider, const provider_model *model, const char *chain,
-                           tort_session **session, tort_error *error) {
-    const tort_provider *const providers[] = {provider, NULL};
-    tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = providers};
-    return tort_session_create(NULL, model->model, &options, session, error);
-}
-
-/* Two contexts of a session on each device, all at once. lose: a kernel of one of them loses its device. */
+/* Two contexts of a session on each device, and a thread that opens sessions, all at once. lose: a kernel of one of
+ * them loses its device. */
 static bool side_by_side(const tort_provider *provider, const cudasim_control *control, provider_model *model,
                          const float *expected, bool lose) {
     static worker workers[THREADS];
@@ -65,9 +82,10 @@ static bool side_by_side(const tort_provider *provider, const cudasim_control *c
     char text[300] = "";
     const cudasim_settings settings = control->defaults();
     control->configure(&settings);
-    tort_status status = open_on(provider, model, "cudasim:device=0,cpu:threads=1", &sessions[0], &error);
-    if (!status) status = open_on(provider, model, "cudasim:device=1,cpu:threads=1", &sessions[1], &error);
-    for (int i = 0; i < THREADS; i++) workers[i] = (worker){.session = sessions[i % 2], .model = model};
+    tort_status status = open_on(provider, model, chains[0], &sessions[0], &error);
+    if (!status) status = open_on(provider, model, chains[1], &sessions[1], &error);
+    for (int i = 0; i < THREADS; i++)
+        workers[i] = (worker){.provider = provider, .session = i < 4 ? sessions[i % 2] : NULL, .model = model};
     if (!status && lose) control->fail_nth("cudaLaunchKernel", 30, cudaErrorIllegalAddress);
     if (!status) run_all(workers);
     int lost = 0, fine = 0;
