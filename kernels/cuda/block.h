@@ -31,7 +31,8 @@ struct join_max { /* ignores NaN, as fmax does */
 
 /* Gives every thread Join of all threads' values, in an order that does not depend on timing. The block is
  * one-dimensional, consists of whole warps, and all its threads must call this. `shared` holds BLOCK_MAX_WARPS
- * elements and may be reused at once. */
+ * elements and may be reused at once. In a block of two dimensions each line along x joins its own values, in elements
+ * of its own, one per warp of the line. */
 template <class Join, class C>
 static __device__ __forceinline__ C block_join(C value, C *shared, const Join &join = Join()) {
     const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;

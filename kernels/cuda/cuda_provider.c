@@ -146,6 +146,7 @@ extern const tort_kernel tort_cuda_resize_kernels[];
 extern const tort_kernel tort_cuda_sampling_kernels[];
 extern const tort_kernel tort_cuda_scatter_kernels[];
 extern const tort_kernel tort_cuda_select_kernels[];
+extern const tort_kernel tort_cuda_skip_norm_kernels[];
 extern const tort_kernel tort_cuda_softmax_kernels[];
 extern const tort_kernel tort_cuda_topk_kernels[];
 extern const tort_kernel tort_cuda_unary_kernels[];
@@ -177,6 +178,7 @@ static const tort_kernel *const families[] = {
     tort_cuda_sampling_kernels,        //
     tort_cuda_scatter_kernels,         //
     tort_cuda_select_kernels,          //
+    tort_cuda_skip_norm_kernels,       //
     tort_cuda_softmax_kernels,         //
     tort_cuda_topk_kernels,            //
     tort_cuda_unary_kernels,           //

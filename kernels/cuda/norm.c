@@ -18,12 +18,6 @@ static tort_verdict claim_norm(const tort_target *target, const tort_node_view *
     return verdict;
 }
 
-/* SimplifiedLayerNormalization: its optional output 1 is inv_std_var, not the mean. */
-static tort_verdict claim_simplified(const tort_target *target, const tort_node_view *node) {
-    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make inv_std_var");
-    return claim_norm(target, node);
-}
-
 static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_view *node) {
     const tort_batch_norm_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_real(target, node);
@@ -64,8 +58,8 @@ static tort_status run_norm(const tort_call *call) {
                            .scale = call->inputs[1].data,
                            .bias = bias,
                            .y = call->outputs[0].data,
-                           .mean = cuda_output(call, 1),
-                           .inverse = cuda_output(call, 2)};
+                           .mean = params->centered ? cuda_output(call, 1) : NULL,
+                           .inverse = cuda_output(call, params->centered ? 2 : 1)};
     return cuda_launched(call, gpu_run_norm(cuda_stream_of(call), gpu_type_of(x->type), &norm));
 }
 
@@ -103,10 +97,9 @@ static tort_status run_batch_norm(const tort_call *call) {
 const tort_kernel tort_cuda_norm_kernels[] = {
     ROW("LayerNormalization", norm),
     ROW("RMSNormalization", norm),
+    ROW("SimplifiedLayerNormalization", norm),
     ROW("InstanceNormalization", norm),
     ROW("GroupNormalization", norm),
     ROW("BatchNormalization", batch_norm),
-    {"", "SimplifiedLayerNormalization", "norm", .claim = claim_simplified, .prepare = CUDA_ONLY(prepare_norm),
-     .run = CUDA_ONLY(run_norm), .in_place = 1},
     {.op = NULL},
 };

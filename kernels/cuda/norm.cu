@@ -1,11 +1,17 @@
 /* norm.cu - LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization, which compute
- * statistics per row; BatchNormalization, whose statistics are inputs. 16-bit floats are computed in float and
- * rounded once.
+ * statistics per row, also of sums (SkipLayerNormalization, EmbedLayerNormalization); BatchNormalization, whose
+ * statistics are inputs. 16-bit floats are computed in float and rounded once.
  *
- * A block holds a row in registers and sweeps it for the mean, for the variance about the mean, and for the result.
- * A single sweep with E[x^2] - E[x]^2 would cancel digits. Read first: norm.c, row.h. */
+ * The threads of a row hold it in registers and sweep it for the mean, for the variance about the mean, and for the
+ * result. A single sweep with E[x^2] - E[x]^2 would cancel digits. A block takes several rows at a time if they are
+ * short; a scale and a bias that all rows share it reads once, into shared memory.
+ *
+ * Example: a row of 768 floats is held by one warp, 24 floats a thread, and needs no barrier. 256 such rows are 32
+ * blocks of 8 warps, which together read the lists 32 times: an eighth of what x and y are. Read first: norm.c, row.h.
+ */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/index.h"
 #include "kernels/cuda/norm.h"
 #include "kernels/cuda/row.h"
 
@@ -31,67 +37,164 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
     return found;
 }
 
+/* Lists that all rows share: where they lie, or in shared memory. */
+template <class T> struct row_lists {
+    const T *scale, *bias, *term; /* term: the last one; bias and term may be NULL */
+};
+
 /* The pack at index i, if scale and bias are lists. */
-template <class T, int SIZE>
-static __device__ __forceinline__ affine_packs<T, SIZE> listed_affine(const gpu_norm &norm, size_t i, bool aligned) {
+template <int SIZE, class T>
+static __device__ __forceinline__ affine_packs<T, SIZE> listed_affine(const row_lists<T> &lists, size_t i,
+                                                                      bool aligned) {
     affine_packs<T, SIZE> found;
-    found.scale = load_neighbours<SIZE>((const T *)norm.scale + i, aligned);
-    found.bias = norm.bias ? load_neighbours<SIZE>((const T *)norm.bias + i, aligned)
-                           : same_pack<SIZE>((T)(typename computed<T>::type)0);
+    found.scale = load_neighbours<SIZE>(lists.scale + i, aligned);
+    found.bias =
+        lists.bias ? load_neighbours<SIZE>(lists.bias + i, aligned) : same_pack<SIZE>((T)(typename computed<T>::type)0);
     return found;
 }
 
-template <class T, int SIZE>
-static __device__ __forceinline__ typename computed<T>::type
-inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row, typename computed<T>::type mean,
-                  typename computed<T>::type *shared) {
+/* Copies a list to shared memory and returns it there; the block's barrier is left to the caller. NULL stays NULL. */
+template <int SIZE, class T>
+static __device__ __forceinline__ const T *staged_list(const T *list, T *to, size_t size, bool aligned) {
+    if (!list) return list;
+    const size_t thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+    for (size_t i = thread * SIZE; i < size; i += threads * SIZE)
+        store_pack<SIZE>(to + i, load_neighbours<SIZE>(list + i, aligned));
+    return to;
+}
+
+/* Moves the lists to the dynamic shared memory. */
+template <class T, int SIZE, bool SUMMED>
+static __device__ __forceinline__ void stage_lists(const gpu_norm &norm, row_lists<T> *lists, bool aligned) {
+    T *shared = dynamic_shared<T>();
+    lists->scale = staged_list<SIZE>(lists->scale, shared, norm.size, aligned);
+    lists->bias = staged_list<SIZE>(lists->bias, shared + norm.size, norm.size, aligned);
+    const gpu_norm_term &last = norm.terms[GPU_NORM_TERMS - 1];
+    if (SUMMED && last.period == 1 && !last.ids)
+        lists->term = staged_list<SIZE>(lists->term, shared + 2 * norm.size, norm.size, aligned);
+    __syncthreads();
+}
+
+/* A row to normalize, as a source of held_row: one, or the sum of several. */
+template <class T, int SIZE, bool SUMMED> struct norm_row {
     typedef typename computed<T>::type C;
+    enum { TERMS = SUMMED ? GPU_NORM_TERMS : 1 };
+    const T *terms[TERMS]; /* the last of a sum may be NULL */
+    bool aligned;
+
+    __device__ __forceinline__ void read(size_t i, C *values) const {
+#pragma unroll
+        for (int k = 0; k < TERMS; k++) {
+            if (k == GPU_NORM_TERMS - 1 && !terms[k]) continue;
+            const pack<T, SIZE> read = load_neighbours<SIZE>(terms[k] + i, aligned);
+#pragma unroll
+            for (int j = 0; j < SIZE; j++) values[j] = k ? values[j] + (C)read.at[j] : (C)read.at[j];
+        }
+    }
+};
+
+/* Finds the row of term k that row r takes; false if its id is no row of the table, which is reported. */
+static __device__ __forceinline__ bool find_term(const gpu_norm &norm, int k, size_t r, size_t *row) {
+    const gpu_norm_term &term = norm.terms[k];
+    *row = r;
+    if (r >= term.period) divide(row, term.period, norm.rows <= UINT32_MAX);
+    if (!term.ids) return true;
+    const size_t place = *row;
+    const int32_t id = term.ids[place];
+    *row = (size_t)id;
+    if (id >= 0 && id < term.table_rows) return true;
+    if (threadIdx.x == 0)
+        report_fault((gpu_status *)norm.status, norm.node, GPU_FAULT_RANGE, id, place, term.table_rows - 1);
+    return false;
+}
+
+/* Finds row r; false if it has an id that is no row of its table. */
+template <class T, int SIZE, bool SUMMED>
+static __device__ __forceinline__ bool find_row(const gpu_norm &norm, const row_lists<T> &lists, size_t r,
+                                                norm_row<T, SIZE, SUMMED> *row) {
+    if (!SUMMED) {
+        row->terms[0] = (const T *)norm.x + r * norm.size;
+        return true;
+    }
+    bool good = true;
+#pragma unroll
+    for (int k = 0; k < norm_row<T, SIZE, SUMMED>::TERMS; k++) {
+        const T *data = k == GPU_NORM_TERMS - 1 ? lists.term : (const T *)norm.terms[k].data;
+        size_t from = 0;
+        if (data) good = find_term(norm, k, r, &from) && good;
+        row->terms[k] = data ? data + from * norm.size : data;
+    }
+    return good;
+}
+
+/* Statistics of a row; `shared` has an element per warp of its threads. */
+template <class C, class Row>
+static __device__ __forceinline__ C mean_of(const gpu_norm &norm, const Row &row, C *shared) {
+    if (!norm.centered) return 0;
+    C sum = 0;
+    row.each([&](C value) { sum += value; });
+    return block_join<join_sum>(sum, shared) / (C)norm.size;
+}
+template <class C, class Row>
+static __device__ __forceinline__ C inverse_deviation(const gpu_norm &norm, const Row &row, C mean, C *shared) {
     C squares = 0;
     row.each([&](C value) { squares += (value - mean) * (value - mean); });
     squares = block_join<join_sum>(squares, shared);
     return (C)1 / sqrt(squares / (C)norm.size + (C)norm.epsilon);
 }
 
-/* Scale and bias lists are held in registers too, for all rows of the block. */
-template <class T, int SIZE>
-static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
+/* A row in the registers of its threads: 128 bytes in each, if its elements come in packs. */
+template <class T, int SIZE, bool SUMMED>
+using norm_held = held_row<T, SIZE, norm_row<T, SIZE, SUMMED>, 128 / sizeof(typename computed<T>::type)>;
+
+/* Each line of the block's threads takes a row. `staged`: the lists are to be in the dynamic shared memory. Two blocks
+ * a multiprocessor have 64 KiB of loads in flight, which is enough; three would spill. */
+template <class T, int SIZE, bool SUMMED>
+static __global__ void __launch_bounds__(32 * BLOCK_MAX_WARPS, 2)
+    normalize_rows(const gpu_norm norm, affine_kind kind, bool staged, bool aligned) {
     typedef typename computed<T>::type C;
-    __shared__ C shared[BLOCK_MAX_WARPS];
-    const size_t listed = kind == AFFINE_LIST ? norm.size : 0;
-    const held_row<T, SIZE> scale((const T *)norm.scale, listed, aligned),
-        bias((const T *)norm.bias, norm.bias ? listed : 0, aligned);
-    for (size_t r = blockIdx.x; r < norm.rows; r += gridDim.x) {
-        const size_t first = r * norm.size;
-        const held_row<T, SIZE> row((const T *)norm.x + first, norm.size, aligned);
-        C mean = 0;
-        if (norm.centered) {
-            row.each([&](C value) { mean += value; });
-            mean = block_join<join_sum>(mean, shared) / (C)norm.size;
-        }
-        const C inverse = inverse_deviation(norm, row, mean, shared);
+    __shared__ C warps[BLOCK_MAX_WARPS];
+    C *const shared = warps + threadIdx.y * (blockDim.x / 32);
+    row_lists<T> lists = {(const T *)norm.scale, (const T *)norm.bias, (const T *)norm.terms[GPU_NORM_TERMS - 1].data};
+    if (staged) stage_lists<T, SIZE, SUMMED>(norm, &lists, aligned);
+    for (size_t line = (size_t)blockIdx.x * blockDim.y; line < norm.rows; line += (size_t)gridDim.x * blockDim.y) {
+        const size_t r = line + threadIdx.y, first = r * norm.size;
+        norm_row<T, SIZE, SUMMED> found = {{NULL}, aligned};
+        const bool good = r < norm.rows && find_row(norm, lists, r, &found);
+        const norm_held<T, SIZE, SUMMED> row(found, good ? norm.size : 0);
+        const C mean = mean_of(norm, row, shared), inverse = inverse_deviation(norm, row, mean, shared);
+        if (!good) continue;
         if (threadIdx.x == 0 && norm.mean) norm.mean[r] = (float)mean;
         if (threadIdx.x == 0 && norm.inverse) norm.inverse[r] = (float)inverse;
-        if (!norm.size) continue;
-        affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)(typename computed<T>::type)0),
-                                        same_pack<SIZE>((T)(typename computed<T>::type)0)};
+        affine_packs<T, SIZE> affine;
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
-        const auto change = [&](size_t i, int held, C *values) {
-            const bool kept = kind == AFFINE_LIST && held >= 0;
-            if (kind == AFFINE_LIST && !kept) affine = listed_affine<T, SIZE>(norm, i, aligned);
+        const auto change = [&](size_t i, C *values) {
+            if (SUMMED && norm.sums) row.store((T *)norm.sums + first + i, values);
+            if (kind == AFFINE_LIST) affine = listed_affine<SIZE>(lists, i, aligned);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) {
-                const C factor = kept ? scale.at[held + j] : (C)affine.scale.at[j];
-                values[j] = (values[j] - mean) * inverse * factor;
-                if (norm.bias) values[j] += kept ? bias.at[held + j] : (C)affine.bias.at[j];
+                values[j] = (values[j] - mean) * inverse * (C)affine.scale.at[j];
+                if (norm.bias) values[j] += (C)affine.bias.at[j];
             }
         };
         if (kind == AFFINE_ANY)
-            row.write_again((T *)norm.y + first, 0, [&](size_t i, int, C *values) {
+            row.write_again((T *)norm.y + first, 0, [&](size_t i, C *values) {
                 affine = load_affine<T, SIZE>(norm, first + i, aligned);
-                change(i, -1, values);
+                change(i, values);
             });
         else
             row.write((T *)norm.y + first, change);
+    }
+}
+
+/* A warp takes a row. */
+static __global__ void count_ones(const int32_t *mask, int32_t *counts, size_t rows, size_t length) {
+    const size_t warps = grid_stride() / 32;
+    for (size_t row = grid_first() / 32; row < rows; row += warps) {
+        int32_t count = 0;
+        for (size_t i = threadIdx.x % 32; mask && i < length; i += 32) count += mask[row * length + i] == 1;
+        for (int offset = 16; offset; offset >>= 1) count += __shfl_xor_sync(~0u, count, offset);
+        if (threadIdx.x % 32 == 0) counts[row] = count;
     }
 }
 
@@ -131,7 +234,9 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 
 enum { MIN_PLANE = 32 }; /* elements that justify a block */
 /* Max blocks of a norm whose rows share one list: enough to fill every multiprocessor; each block reads the list. */
-enum { BLOCKS_WITH_A_LIST = 2048 };
+enum { BLOCKS_WITH_A_LIST = 1024 };
+enum { MIN_BLOCKS = 32 };          /* blocks take fewer rows at a time where they would be fewer */
+enum { MAX_STAGED_BYTES = 32768 }; /* of lists in shared memory: a multiprocessor holds several blocks */
 
 static affine_kind kind_of(const gpu_norm *norm) {
     const gpu_loop *loop = &norm->affine;
@@ -160,32 +265,72 @@ template <int SIZE> static bool norm_packs(const gpu_norm *norm) {
            affine_packs_too<SIZE>(loop, 0) && affine_packs_too<SIZE>(loop, 1);
 }
 
-template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm *norm) {
-    enum { PACK = pack_size<T>::VALUE };
+template <class T, int SIZE, bool SUMMED>
+static cudaError_t run_lines(gpu_stream stream, const gpu_norm *norm, bool aligned) {
     const affine_kind kind = kind_of(norm);
-    const size_t most = kind == AFFINE_LIST ? (size_t)BLOCKS_WITH_A_LIST : norm->rows;
-    const unsigned blocks = grid_extent(norm->rows < most ? norm->rows : most);
-    const bool aligned = both_aligned<PACK>((const T *)norm->x, (const T *)norm->y) &&
-                         both_aligned<PACK>((const T *)norm->scale, (const T *)norm->bias);
-    if (norm_packs<PACK>(norm))
-        return launch(normalize_rows<T, PACK>, blocks, block_threads(norm->size / held_row<T, PACK>::HELD), 0, stream,
-                      *norm, kind, aligned);
-    return launch(normalize_rows<T, 1>, blocks, block_threads(norm->size / held_row<T, 1>::HELD), 0, stream, *norm,
-                  kind, true);
+    const unsigned threads = block_threads(norm->size / norm_held<T, SIZE, SUMMED>::HELD);
+    const size_t wanted = (norm->rows + MIN_BLOCKS - 1) / MIN_BLOCKS, most = 32 * BLOCK_MAX_WARPS / threads;
+    const unsigned lines = (unsigned)(wanted < most ? wanted : most);
+    unsigned blocks = grid_extent((norm->rows + lines - 1) / lines);
+    if (kind == AFFINE_LIST && blocks > BLOCKS_WITH_A_LIST) blocks = BLOCKS_WITH_A_LIST;
+    const size_t max_listed = MAX_STAGED_BYTES / sizeof(T) / (SUMMED ? 3 : 2);
+    const bool staged = kind == AFFINE_LIST && norm->rows > blocks && norm->size <= max_listed;
+    const size_t bytes = staged ? norm->size * sizeof(T) * (SUMMED ? 3 : 2) : 0;
+    return launch(normalize_rows<T, SIZE, SUMMED>, blocks, dim3(threads, lines), bytes, stream, *norm, kind, staged,
+                  aligned);
+}
+
+template <class T, bool SUMMED> static cudaError_t run_rows(gpu_stream stream, const gpu_norm *norm) {
+    enum { PACK = pack_size<T>::VALUE };
+    bool aligned = both_aligned<PACK>((const T *)norm->scale, (const T *)norm->bias) &&
+                   both_aligned<PACK>((const T *)norm->x, (const T *)norm->y) &&
+                   pack_aligned<PACK>((const T *)norm->sums);
+    for (int k = 0; SUMMED && k < GPU_NORM_TERMS; k++)
+        aligned = aligned && pack_aligned<PACK>((const T *)norm->terms[k].data);
+    return norm_packs<PACK>(norm) ? run_lines<T, PACK, SUMMED>(stream, norm, aligned)
+                                  : run_lines<T, 1, SUMMED>(stream, norm, true);
 }
 
 cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm) {
     if (!norm->rows) return cudaSuccess; /* rows of size 0 still report a mean: NaN */
-    return for_real(type, [=](auto zero) { return run_rows<decltype(zero)>(stream, norm); });
+    return for_real(type, [=](auto zero) { return run_rows<decltype(zero), false>(stream, norm); });
 }
 
-template <class T> static cudaError_t load_rows() {
-    const cudaError_t code = load_kernel(normalize_rows<T, pack_size<T>::VALUE>);
-    return code == cudaSuccess ? load_kernel(normalize_rows<T, 1>) : code;
+cudaError_t gpu_run_norm_of_sums(gpu_stream stream, gpu_type type, const gpu_norm *norm) {
+    if (!norm->rows) return cudaSuccess;
+    switch (type) {
+    case GPU_HALF: return run_rows<half, true>(stream, norm);
+    case GPU_BFLOAT16: return run_rows<bfloat16, true>(stream, norm);
+    default: return run_rows<float, true>(stream, norm);
+    }
+}
+
+template <class T, bool SUMMED> static cudaError_t load_rows() {
+    const cudaError_t code = load_kernel(normalize_rows<T, pack_size<T>::VALUE, SUMMED>);
+    return code == cudaSuccess ? load_kernel(normalize_rows<T, 1, SUMMED>) : code;
 }
 
 cudaError_t gpu_load_norm(gpu_type type) {
-    return for_real(type, [](auto zero) { return load_rows<decltype(zero)>(); });
+    return for_real(type, [](auto zero) { return load_rows<decltype(zero), false>(); });
+}
+
+cudaError_t gpu_load_norm_of_sums(gpu_type type) {
+    switch (type) {
+    case GPU_HALF: return load_rows<half, true>();
+    case GPU_BFLOAT16: return load_rows<bfloat16, true>();
+    default: return load_rows<float, true>();
+    }
+}
+
+cudaError_t gpu_run_count_ones(gpu_stream stream, const int32_t *mask, int32_t *counts, size_t rows, size_t length) {
+    if (!rows) return cudaSuccess;
+    const size_t rows_of_a_block = GRID_THREADS / 32;
+    return launch(count_ones, grid_extent((rows + rows_of_a_block - 1) / rows_of_a_block), GRID_THREADS, 0, stream,
+                  mask, counts, rows, length);
+}
+
+cudaError_t gpu_load_count_ones(void) {
+    return load_kernel(count_ones);
 }
 
 template <class T, class S> static cudaError_t run_channels(gpu_stream stream, const gpu_batch_norm *norm) {

@@ -26,32 +26,39 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
     for (int j = 0; j < SIZE; j++) to[j] = value.at[j];
 }
 
-/* A row's elements of type T, converted to their compute type, SIZE neighbours at a time (`length` is a multiple of
- * SIZE). Elements are assigned to threads independently of alignment (`aligned`: rows begin at packs), so sums have
- * the same bits at any address. Launch length / HELD threads: with one pack each, a thread would execute four times
- * the instructions per element, and fewer threads with several loads each keep memory as busy. */
-template <class T, int SIZE> struct held_row {
+/* A row in memory. */
+template <class T, int SIZE> struct stored_row {
     typedef typename computed<T>::type C;
-    enum { HELD = SIZE == 1 ? 8 : 16, PACKS = HELD / SIZE };
     const T *data;
-    size_t length;
-    bool aligned;
-    C at[HELD];
+    bool aligned; /* rows begin at packs */
 
-    __device__ __forceinline__ held_row(const T *data_, size_t length_, bool aligned_)
-        : data(data_), length(length_), aligned(aligned_) {
-#pragma unroll
-        for (int p = 0; p < PACKS; p++)
-            if (place(p) < length) read(place(p), at + p * SIZE);
-    }
-    /* Offset of the thread's pack p in the row. */
-    __device__ __forceinline__ size_t place(size_t p) const {
-        return (p * blockDim.x + threadIdx.x) * SIZE;
-    }
     __device__ __forceinline__ void read(size_t i, C *values) const {
         const pack<T, SIZE> read = load_neighbours<SIZE>(data + i, aligned);
 #pragma unroll
         for (int j = 0; j < SIZE; j++) values[j] = (C)read.at[j];
+    }
+};
+
+/* A row's elements, converted from T to their compute type, SIZE neighbours at a time (`length` is a multiple of SIZE).
+ * Source, such as stored_row, supplies them: read(i, values) and `aligned`. Elements are assigned to the threads of the
+ * row, blockDim.x of them, independently of alignment, so sums have the same bits at any address. Launch length / HELD
+ * threads: with one pack each, a thread would execute four times the instructions per element, and fewer threads with
+ * several loads each keep memory as busy. */
+template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16> struct held_row {
+    typedef typename computed<T>::type C;
+    enum { HELD = SIZE == 1 ? 8 : PACKED, PACKS = HELD / SIZE };
+    Source source;
+    size_t length;
+    C at[HELD];
+
+    __device__ __forceinline__ held_row(const Source &source_, size_t length_) : source(source_), length(length_) {
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+            if (place(p) < length) source.read(place(p), at + p * SIZE);
+    }
+    /* Offset of the thread's pack p in the row. */
+    __device__ __forceinline__ size_t place(size_t p) const {
+        return (p * blockDim.x + threadIdx.x) * SIZE;
     }
     /* Calls visit(value) for each element of the thread, in order. */
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
@@ -63,13 +70,12 @@ template <class T, int SIZE> struct held_row {
 #pragma unroll 4 /* four loads in flight */
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
-            read(i, values);
+            source.read(i, values);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) visit(values[j]);
         }
     }
-    /* Writes to y each pack after change(i, held, values): i is its offset in the row, values its elements, which
-     * at[held] holds unchanged too; held < 0: not in registers. */
+    /* Writes to y each pack after change(i, values): i is its offset in the row, values its elements. */
     template <class Change> __device__ __forceinline__ void write(T *y, const Change &change) const {
 #pragma unroll
         for (int p = 0; p < PACKS; p++) {
@@ -77,7 +83,7 @@ template <class T, int SIZE> struct held_row {
             if (place(p) >= length) break;
 #pragma unroll
             for (int j = 0; j < SIZE; j++) values[j] = at[p * SIZE + j];
-            change(place(p), p * SIZE, values);
+            change(place(p), values);
             store(y + place(p), values);
         }
         write_again(y, PACKS, change);
@@ -88,8 +94,8 @@ template <class T, int SIZE> struct held_row {
 #pragma unroll 1
         for (size_t i = place(p); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
-            read(i, values);
-            change(i, -1, values);
+            source.read(i, values);
+            change(i, values);
             store(y + i, values);
         }
     }
@@ -97,7 +103,7 @@ template <class T, int SIZE> struct held_row {
         pack<T, SIZE> made;
 #pragma unroll
         for (int j = 0; j < SIZE; j++) made.at[j] = (T)values[j];
-        store_neighbours<SIZE>(y, made, aligned);
+        store_neighbours<SIZE>(y, made, source.aligned);
     }
 };
 

@@ -28,13 +28,13 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
     typedef typename computed<T>::type C;
     __shared__ C shared[BLOCK_MAX_WARPS];
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
-        const held_row<T, SIZE> row(x + i * length, length, aligned);
+        const held_row<T, SIZE> row({x + i * length, aligned}, length);
         C largest = -(C)INFINITY, sum = 0;
         row.each([&](C value) { largest = fmax(largest, value); });
         largest = block_join<join_max>(largest, shared);
         row.each([&](C value) { sum += exp(value - largest); });
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
-        row.write(y + i * length, [&](size_t, int, C *values) {
+        row.write(y + i * length, [&](size_t, C *values) {
 #pragma unroll
             for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
         });

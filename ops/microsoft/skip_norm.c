@@ -121,7 +121,7 @@ static tort_status run_skip(const tort_call *call) {
                                  .means = tort_call_output(call, 1),
                                  .inverses = tort_call_output(call, 2),
                                  .sums = tort_call_output(call, TORT_SKIP_NORM_SUM)};
-    if (tort_count(rows.y) > 0) tort_norm_run(call, &rows);
+    tort_norm_run(call, &rows);
     return TORT_OK;
 }
 

@@ -115,7 +115,7 @@ const char *const kernel_cases[] = {
     "LayerNormalization 17; ; T[2,4101] T[4101]",
     "LayerNormalization 17; axis=1; T[a,b,c] T[b,c]; 3",
     "LayerNormalization 17; axis=-2; T[a,b,c] T[c] T[b,1]",
-    "SimplifiedLayerNormalization 1; ; T[a,b,c+1] T[c+1]",
+    "SimplifiedLayerNormalization 1; ; T[a,b,c+1] T[c+1]; 2",
     "RMSNormalization 23; ; T[a,C] T[C]",
     "InstanceNormalization 22; ; T[a,b,c,d] T[b] T[b]",
     "GroupNormalization 21; num_groups={g}; T[a,3*g,c] T[3*g] T[3*g]",

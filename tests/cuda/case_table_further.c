@@ -108,6 +108,23 @@ const char *const further_kernel_cases[] = {
     "GlobalMaxPool 22; ; bf16[2,c,a+1,b]",
     "GlobalMaxPool 22; ; f64[1,1,4]=1,nan,3,2",
     "GlobalAveragePool 22; ; f64[2,c,a+1,b+1]",
+    /* ---- skip_norm.c ---- */
+    "com.microsoft.SkipLayerNormalization 1; ; T[a,b,C] T[a,b,C] T[C] T[C] T[C]; 4",
+    "com.microsoft.SkipLayerNormalization 1; ; T[a,b,8*c] T[1,b,8*c] T[8*c]; 1",
+    "com.microsoft.SkipLayerNormalization 1; ; T[a,b,8*c] T[b,8*c] T[8*c] T[8*c] T[8*c]",
+    "com.microsoft.SkipLayerNormalization 1; epsilon=0.25; T[A,32] T[A,32] T[32] T[32]; 3",
+    "com.microsoft.SkipLayerNormalization 1; ; T[2,9000] T[2,9000] T[9000] - T[9000]; 4",
+    "com.microsoft.SkipLayerNormalization 1; ; bf16[a,b,16*c] bf16[a,b,16*c] bf16[16*c] bf16[16*c] bf16[16*c]; 4",
+    "com.microsoft.SkipSimplifiedLayerNormalization 1; ; T[a,b,8*c] T[a,b,8*c] T[8*c] T[8*c]; 4",
+    "com.microsoft.SkipSimplifiedLayerNormalization 1; ; T[40,4096] T[40,4096] T[4096] T[4096]",
+    "com.microsoft.SkipSimplifiedLayerNormalization 1; ; bf16[a,c] bf16[a,c] bf16[c]",
+    "com.microsoft.EmbedLayerNormalization 1; ; i32[a,b]~0,8 i32[a,b]~0,1 T[9,8*c] T[b,8*c] T[2,8*c] T[8*c] T[8*c] "
+    "i32[a,b]~0,1; 3",
+    "com.microsoft.EmbedLayerNormalization 1; ; i32[a,b]~0,8 - T[9,c] T[7+b,c] - T[c] T[c] - i32[1,b]~0,6; 2",
+    "com.microsoft.EmbedLayerNormalization 1; ; i32[a,b]~0,8 i32[a,b]~0,1 T[9,768] T[20,768] T[2,768] T[768] T[768] - "
+    "i32[a,b]~0,19",
+    "!com.microsoft.EmbedLayerNormalization 1; ; i32[a+1,b+1]~9,12 - T[9,8] T[b+1,8] - T[8] T[8]",
+    "!com.microsoft.EmbedLayerNormalization 1; ; i32[2,3]~0,8 i32[2,3]~-3,-1 T[9,5] T[3,5] T[2,5] T[5] T[5]",
     /* ---- bias.c ---- */
     "com.microsoft.BiasAdd 1; ; T[a,b,c] T[c] T[a,b,c]",
     "com.microsoft.BiasGelu 1; ; T[a,B] T[B]",

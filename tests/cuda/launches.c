@@ -20,6 +20,7 @@ static const expectation table[] = {
     {"Gelu 20; ; T[2,5,7]", 1, 1},
     {"Softmax 13; axis=-1; T[2,3,5,7]", 1, 1},
     {"LayerNormalization 17; axis=-1; T[2,5,7] T[7] T[7]", 1, 1},
+    {"com.microsoft.SkipLayerNormalization 1; ; T[2,5,7] T[2,5,7] T[7] T[7] T[7]", 1, 1},
     {"Transpose 21; perm=0,2,1,3; T[2,3,5,7]", 1, 1},
     {"GlobalAveragePool 1; ; T[2,3,5,7]", 1, 1},
     /* One product, whatever lies around its matrices. */
