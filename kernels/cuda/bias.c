@@ -1,7 +1,14 @@
-/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (inference), BiasGelu and BiasSplitGelu. Kernel: bias.cu. */
+/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (inference), BiasGelu, BiasSplitGelu and FastGelu with a bias.
+ * Kernel: bias.cu. */
 #include "kernels/cuda/bias.h"
 
 #include "ops/microsoft/bias.h"
+
+/* Claims FastGelu with a bias; a row of unary.c serves it without. */
+static tort_verdict claim_fast_gelu(const tort_target *target, const tort_node_view *node) {
+    if (!tort_has_input(node, 1)) return tort_no(TORT_NO_ATTR, "", "is for a bias, the node has none");
+    return tort_cuda_claim_real(target, node);
+}
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_bias(tort_prepare *p) {
@@ -33,16 +40,17 @@ static tort_status run_dropout(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name, function, variant_, host, places)                                                                 \
+#define ROW(op_name, claim_, function, variant_, host, places)                                                         \
     {                                                                                                                  \
-        .domain = "com.microsoft", .op = op_name, .name = "bias", .host_inputs = host, .claim = tort_cuda_claim_real,  \
+        .domain = "com.microsoft", .op = op_name, .name = "bias", .host_inputs = host, .claim = claim_,                \
         .prepare = CUDA_ONLY(prepare_bias), .run = CUDA_ONLY(function), .variant = variant_, .in_place = places        \
     }
 
 const tort_kernel tort_cuda_bias_kernels[] = {
-    ROW("BiasAdd", run, GPU_BIAS_SUM, 0, 1u << 0 | 1u << 2),
-    ROW("BiasDropout", run_dropout, GPU_BIAS_SUM, 1u << 4, 1u << 0 | 1u << 2),
-    ROW("BiasGelu", run, GPU_BIAS_GELU, 0, 1u << 0),
-    ROW("BiasSplitGelu", run, GPU_BIAS_SPLIT, 0, 0),
+    ROW("BiasAdd", tort_cuda_claim_real, run, GPU_BIAS_SUM, 0, 1u << 0 | 1u << 2),
+    ROW("BiasDropout", tort_cuda_claim_real, run_dropout, GPU_BIAS_SUM, 1u << 4, 1u << 0 | 1u << 2),
+    ROW("BiasGelu", tort_cuda_claim_real, run, GPU_BIAS_GELU, 0, 1u << 0),
+    ROW("BiasSplitGelu", tort_cuda_claim_real, run, GPU_BIAS_SPLIT, 0, 0),
+    ROW("FastGelu", claim_fast_gelu, run, GPU_BIAS_GELU_TANH, 0, 1u << 0),
     {.op = NULL},
 };

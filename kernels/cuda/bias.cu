@@ -2,15 +2,12 @@
  * first: bias.c. */
 #include "kernels/cuda/gpu.h"
 
-#include "kernels/cuda/element.h"
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/bias.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 
 /* ---- kernel ---- */
-
-template <class C> static __device__ __forceinline__ C gelu(C x) {
-    return (C)0.5 * x * ((C)1 + erf(x * (C)0.70710678118654752));
-}
 
 template <class T> static __global__ void bias_rows(const gpu_bias b) {
     typedef typename computed<T>::type C;
@@ -21,6 +18,7 @@ template <class T> static __global__ void bias_rows(const gpu_bias b) {
         C sum = (C)x[from] + (C)bias[column];
         if (skip) sum += (C)skip[from];
         if (b.function == GPU_BIAS_GELU) sum = gelu(sum);
+        if (b.function == GPU_BIAS_GELU_TANH) sum = gelu_tanh(sum);
         if (b.function == GPU_BIAS_SPLIT) sum *= gelu((C)x[from + width] + (C)bias[column + width]);
         ((T *)b.y)[i] = (T)sum;
         if (b.mask) b.mask[i] = 1;

@@ -5,8 +5,8 @@
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 
-/* The sum itself, its Gelu, or the left half of a row times the Gelu of the right half. */
-typedef enum gpu_bias_function { GPU_BIAS_SUM, GPU_BIAS_GELU, GPU_BIAS_SPLIT } gpu_bias_function;
+/* The sum itself, its Gelu by erf or by tanh, or the left half of a row times the Gelu of the right half. */
+typedef enum gpu_bias_function { GPU_BIAS_SUM, GPU_BIAS_GELU, GPU_BIAS_GELU_TANH, GPU_BIAS_SPLIT } gpu_bias_function;
 
 /* Operands of x + bias + skip, in rows of `columns` elements; the bias is one row. */
 typedef struct gpu_bias {

@@ -130,6 +130,8 @@ const char *const further_kernel_cases[] = {
     "com.microsoft.BiasGelu 1; ; T[a,B] T[B]",
     "com.microsoft.BiasGelu 1; ; f64[a,b] f64[b]",
     "com.microsoft.BiasGelu 1; ; bf16[a,b] bf16[b]",
+    "com.microsoft.FastGelu 1; ; T[a,B] T[B]",
+    "com.microsoft.FastGelu 1; ; bf16[a,b] bf16[b]",
     "com.microsoft.BiasSplitGelu 1; ; T[a,b,2*c] T[2*c]",
     "com.microsoft.BiasDropout 1; ; T[a,b,c] T[c]",
     "com.microsoft.BiasDropout 1; ; T[a,b,c] T[c] T[a,b,c] - bool[]=0; 2",
