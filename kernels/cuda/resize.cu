@@ -1,94 +1,13 @@
-/* resize.cu - interpolation along any axes, in two kernels. The first fills a table for each axis: the input
- * elements (taps) and weights of every output coordinate. It computes in double like the CPU provider, so that a
- * coordinate on the border between two elements rounds to the same side. The second combines elements, floats in
- * float, doubles and integers in double; integers are rounded to nearest and saturate. Read first: resize.c,
- * ops/resize_taps.c (the same formulas). */
+/* resize.cu - interpolation: nearest and linear in planes by tiles, and a kernel for any axes and taps. Floats are
+ * combined in float, doubles and integers in double; integers are rounded to nearest and saturate. Read first:
+ * resize.c, which makes the tables of input elements and weights. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/resize.h"
 
-/* ---- taps of one axis ---- */
-
-static __device__ double coordinate_of(tort_resize_transform transform, const tort_resize_axis &axis, double x) {
-    const double in = (double)axis.in;
-    switch (transform) {
-    case TORT_RESIZE_HALF_PIXEL: return (x + 0.5) / axis.scale - 0.5;
-    case TORT_RESIZE_HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - (double)axis.out / axis.width) + (x + 0.5) / axis.scale - 0.5;
-    case TORT_RESIZE_PYTORCH_HALF_PIXEL: return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
-    case TORT_RESIZE_ALIGN_CORNERS: return axis.out == 1 ? 0 : x * (in - 1) / (double)(axis.out - 1);
-    case TORT_RESIZE_ASYMMETRIC: return x / axis.scale;
-    case TORT_RESIZE_TF_HALF_PIXEL_FOR_NN: return (x + 0.5) / axis.scale;
-    case TORT_RESIZE_TF_CROP_AND_RESIZE: break;
-    }
-    if (axis.out == 1) return 0.5 * (axis.start + axis.end) * (in - 1);
-    return x * (axis.end - axis.start) * (in - 1) / (double)(axis.out - 1) + axis.start * (in - 1);
-}
-
-static __device__ double nearest(tort_resize_rounding rounding, const tort_resize_axis &axis, double x) {
-    const double fraction = x - floor(x);
-    switch (rounding) {
-    case TORT_RESIZE_ROUND_PREFER_FLOOR: return fraction <= 0.5 ? floor(x) : ceil(x);
-    case TORT_RESIZE_ROUND_PREFER_CEIL: return fraction < 0.5 ? floor(x) : ceil(x);
-    case TORT_RESIZE_CEIL: return ceil(x);
-    case TORT_RESIZE_FLOOR_OR_CEIL: return axis.scale < 1 ? ceil(x) : floor(x);
-    case TORT_RESIZE_FLOOR: break;
-    }
-    return floor(x);
-}
-
-static __device__ double weight_of(const tort_resize_params &p, double distance) {
-    const double x = fabs(distance), a = p.cubic_a;
-    if (p.mode == TORT_RESIZE_LINEAR) return x < 1 ? 1 - x : 0;
-    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-static __device__ int64_t clamp(double index, int64_t size) {
-    if (!(index > 0)) return 0;
-    return index < (double)(size - 1) ? (int64_t)index : size - 1;
-}
-
-/* True if the kernel is stretched: with antialias, a shrinking axis averages all elements between two output
- * elements. */
-static __device__ bool is_stretched(const tort_resize_params &p, const tort_resize_axis &axis) {
-    return p.antialias && axis.scale < 1;
-}
-
-static __device__ double tap_weight(const tort_resize_params &p, const tort_resize_axis &axis, double x, double index) {
-    if (p.exclude_outside && (index < 0 || index > (double)(axis.in - 1))) return 0;
-    return weight_of(p, (index - x) * (is_stretched(p, axis) ? axis.scale : 1));
-}
-
-static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *table) {
-    const tort_resize_axis &axis = p.axes[d];
-    for (size_t out = grid_first(); out < (size_t)axis.out; out += grid_stride()) {
-        gpu_tap *taps = table + out * (size_t)axis.taps;
-        const double x = coordinate_of(p.transform, axis, (double)out);
-        if (p.transform == TORT_RESIZE_TF_CROP_AND_RESIZE && (x < 0 || x > (double)(axis.in - 1))) {
-            taps[0].index = -1;
-            continue;
-        }
-        if (p.mode == TORT_RESIZE_NEAREST) {
-            taps[0].index = clamp(nearest(p.rounding, axis, x), axis.in);
-            taps[0].weight = 1;
-            continue;
-        }
-        const double first = floor(x) + (double)(1 - axis.taps / 2);
-        double sum = 0;
-        for (int64_t t = 0; t < axis.taps; t++) sum += tap_weight(p, axis, x, first + (double)t);
-        /* Unstretched kernels already sum to 1; others are normalized. */
-        if (!(is_stretched(p, axis) || p.exclude_outside) || sum == 0) sum = 1;
-        for (int64_t t = 0; t < axis.taps; t++) {
-            taps[t].index = clamp(first + (double)t, axis.in);
-            taps[t].weight = tap_weight(p, axis, x, first + (double)t) / sum;
-        }
-    }
-}
-
-/* ---- combining ---- */
+/* ---- any axes ---- */
 
 /* Combination `c` of the taps of output coordinates out[d], over all axes that change: sets *element to the input
  * element and returns the product of the weights. */
@@ -101,10 +20,10 @@ static __device__ __forceinline__ C combination(const gpu_resize &r, const int64
         const tort_resize_axis &axis = r.params.axes[d];
         int64_t index = out[d];
         if (r.tables[d] >= 0) {
-            const gpu_tap *taps = r.taps + r.tables[d] + out[d] * axis.taps;
-            if (taps[0].index < 0) *outside = true;
-            index = taps[c % axis.taps].index;
-            weight *= (C)taps[c % axis.taps].weight;
+            const int64_t taps = r.tables[d] + out[d] * axis.taps, tap = taps + c % axis.taps;
+            if (r.indices[taps] < 0) *outside = true;
+            index = r.indices[tap];
+            weight *= (C)r.weights[tap];
             c /= axis.taps;
         }
         from += index * stride;
@@ -160,25 +79,114 @@ template <class T> static __global__ void resize_combine(const gpu_resize r, con
     }
 }
 
-/* ---- launchers ---- */
-
-template <class T> static cudaError_t run(gpu_stream stream, const gpu_resize *r, const void *x, void *y) {
-    for (int d = 0; d < r->params.rank; d++) {
-        if (r->tables[d] < 0) continue;
-        const cudaError_t code = launch(resize_table, grid_blocks((size_t)r->params.axes[d].out), GRID_THREADS, 0,
-                                        stream, r->params, d, r->taps + r->tables[d]);
-        if (code != cudaSuccess) return code;
-    }
-    return launch(resize_combine<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
-}
-
 cudaError_t gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *r, const void *x, void *y) {
     if (!r->count) return cudaSuccess;
-    return for_number(type, [=](auto zero) { return run<decltype(zero)>(stream, r, x, y); });
+    return for_number(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(resize_combine<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
+    });
 }
 
 cudaError_t gpu_load_resize(gpu_number type) {
-    const cudaError_t code = load_kernel(resize_table);
-    if (code != cudaSuccess) return code;
     return for_number(type, [](auto zero) { return load_kernel(resize_combine<decltype(zero)>); });
+}
+
+/* ---- nearest and linear in planes ---- */
+
+/* A part of an image's axis: its first element and their number. */
+struct span {
+    int first, count;
+};
+static __device__ __forceinline__ span part_of(int size, int part, unsigned i) {
+    const int first = (int)i * part;
+    return {first, size - first < part ? size - first : part};
+}
+/* The input elements that neighbouring outputs read. */
+static __device__ __forceinline__ span read_by(const gpu_pair *pairs, int count) {
+    const int first = pairs[0].low, last = pairs[count - 1].low + (pairs[count - 1].share != 0.0f);
+    return {first, last - first + 1};
+}
+
+/* The second value is not used where its share is 0: it may be infinite. */
+static __device__ __forceinline__ float between(float low, float high, float share) {
+    return share == 0.0f ? low : low * (1.0f - share) + high * share;
+}
+
+/* Interpolates in a tile of `pitch` elements a row. */
+template <bool LINEAR, class T>
+static __device__ __forceinline__ T interpolated(const T *tile, int pitch, gpu_pair row, gpu_pair column) {
+    const T *low = tile + row.low * pitch + column.low;
+    if constexpr (LINEAR) {
+        const int right = column.share != 0.0f, below = row.share != 0.0f ? pitch : 0;
+        return (T)between(between((float)low[0], (float)low[right], column.share),
+                          between((float)low[below], (float)low[below + right], column.share), row.share);
+    }
+    return low[0];
+}
+
+/* Makes tiles of the output, each in one plane after the other. blockDim.x: columns of a tile. */
+template <bool LINEAR, class T>
+static __global__ void resize_planes(const gpu_resize_planes p, unsigned across, unsigned tiles, const T *x, T *y) {
+    gpu_pair *columns = dynamic_shared<gpu_pair>(), *rows = columns + p.columns;
+    T *tile = (T *)(rows + p.rows);
+    const int lane = (int)threadIdx.x, line = (int)threadIdx.y, lanes = (int)blockDim.x, lines = (int)blockDim.y;
+    for (unsigned i = blockIdx.x; i < tiles; i += gridDim.x) {
+        const span out_h = part_of(p.out_h, p.rows, i / across), out_w = part_of(p.out_w, p.columns, i % across);
+        if (line == 0 && lane < out_w.count) columns[lane] = p.pairs[out_w.first + lane];
+        for (int k = line * lanes + lane; k < out_h.count; k += lanes * lines)
+            rows[k] = p.pairs[p.out_w + out_h.first + k];
+        __syncthreads();
+        const span in_h = read_by(rows, out_h.count), in_w = read_by(columns, out_w.count);
+        gpu_pair column = columns[lane < out_w.count ? lane : 0];
+        column.low -= in_w.first;
+        for (int64_t plane = blockIdx.y; plane < p.planes; plane += gridDim.y) {
+            const T *from = x + (plane * p.in_h + in_h.first) * p.in_w + in_w.first;
+            T *to = y + (plane * p.out_h + out_h.first) * p.out_w + out_w.first;
+            for (int h = line; h < in_h.count; h += lines)
+                for (int w = lane; w < in_w.count; w += lanes) tile[h * in_w.count + w] = from[(int64_t)h * p.in_w + w];
+            __syncthreads();
+            for (int h = line; h < out_h.count && lane < out_w.count; h += lines) {
+                const gpu_pair row = {rows[h].low - in_h.first, rows[h].share};
+                to[(int64_t)h * p.out_w + lane] = interpolated<LINEAR>(tile, in_w.count, row, column);
+            }
+            __syncthreads();
+        }
+    }
+}
+
+template <bool LINEAR, class T>
+static cudaError_t run_planes(gpu_stream stream, const gpu_resize_planes *p, const void *x, void *y) {
+    const unsigned across = (unsigned)((p->out_w + p->columns - 1) / p->columns);
+    const unsigned tiles = across * (unsigned)((p->out_h + p->rows - 1) / p->rows);
+    const unsigned lines = (unsigned)(GRID_THREADS / p->columns);
+    const size_t shared =
+        (size_t)(p->rows + p->columns) * sizeof(gpu_pair) + (size_t)(p->tile_h * p->tile_w) * sizeof(T);
+    return launch(resize_planes<LINEAR, T>, dim3(grid_extent(tiles), grid_extent((size_t)p->planes)),
+                  dim3((unsigned)p->columns, lines), shared, stream, *p, across, tiles, (const T *)x, (T *)y);
+}
+
+cudaError_t gpu_run_resize_nearest(gpu_stream stream, int element_bytes, const gpu_resize_planes *p, const void *x,
+                                   void *y) {
+    return for_bytes(element_bytes, [=](auto zero) { return run_planes<false, decltype(zero)>(stream, p, x, y); });
+}
+
+cudaError_t gpu_load_resize_nearest(int element_bytes) {
+    return for_bytes(element_bytes, [](auto zero) { return load_kernel(resize_planes<false, decltype(zero)>); });
+}
+
+template <class Use> static cudaError_t for_linear(gpu_type type, Use use) {
+    switch (type) {
+    case GPU_HALF: return use(half());
+    case GPU_BFLOAT16: return use(bfloat16());
+    default: return use(float());
+    }
+}
+
+cudaError_t gpu_run_resize_linear(gpu_stream stream, gpu_type type, const gpu_resize_planes *p, const void *x,
+                                  void *y) {
+    return for_linear(type, [=](auto zero) { return run_planes<true, decltype(zero)>(stream, p, x, y); });
+}
+
+cudaError_t gpu_load_resize_linear(gpu_type type) {
+    return for_linear(type, [](auto zero) { return load_kernel(resize_planes<true, decltype(zero)>); });
 }

@@ -6,21 +6,31 @@
 #include "kernels/cuda/number.h"
 #include "ops/resize.h"
 
-/* A weighted input element of an output coordinate along one axis. index -1: the coordinate lies outside, and the
- * output is the extrapolation value. */
-typedef struct gpu_tap {
-    int64_t index;
-    double weight;
-} gpu_tap;
-
-/* `taps` holds a table [out, taps] for each axis that changes, one after the other. */
+/* Any axes and taps. The tables hold [out, taps] for each axis that changes, one after the other; the first index of
+ * an output coordinate is -1 where it lies outside, and the output is the extrapolation value. */
 typedef struct gpu_resize {
     tort_resize_params params;
     size_t count;                  /* elements of the output */
-    int64_t tables[TORT_MAX_RANK]; /* offset of the axis' table in `taps`; -1: the axis does not change */
+    int64_t tables[TORT_MAX_RANK]; /* offset of the axis' table; -1: the axis does not change */
     int64_t combinations;          /* product of the numbers of taps of all axes */
-    gpu_tap *taps;                 /* scratch */
+    const int64_t *indices;
+    const double *weights;
 } gpu_resize;
+
+/* Input elements `low` and low + 1 of an output coordinate; share: the weight of the second, 0 where it is not read. */
+typedef struct gpu_pair {
+    int32_t low;
+    float share;
+} gpu_pair;
+
+/* Nearest or linear in the planes [planes, in_h, in_w], by tiles: a block makes `rows` by `columns` of the output from
+ * a part of the input in shared memory, of at most tile_h by tile_w. */
+typedef struct gpu_resize_planes {
+    int64_t planes;
+    int32_t in_h, in_w, out_h, out_w;
+    int32_t rows, columns, tile_h, tile_w;
+    const gpu_pair *pairs; /* of out_w columns, then of out_h rows */
+} gpu_resize_planes;
 
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
@@ -28,6 +38,13 @@ extern "C" {
 #endif
 cudaError_t gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *resize, const void *x, void *y);
 cudaError_t gpu_load_resize(gpu_number type);
+/* Elements of 1, 2, 4 or 8 bytes. */
+cudaError_t gpu_run_resize_nearest(gpu_stream stream, int element_bytes, const gpu_resize_planes *p, const void *x,
+                                   void *y);
+cudaError_t gpu_load_resize_nearest(int element_bytes);
+/* float, half or bfloat16. */
+cudaError_t gpu_run_resize_linear(gpu_stream stream, gpu_type type, const gpu_resize_planes *p, const void *x, void *y);
+cudaError_t gpu_load_resize_linear(gpu_type type);
 #ifdef __cplusplus
 }
 #endif

@@ -196,6 +196,6 @@ const char *const type_cases[] = {
     "Resize 19; mode=linear; N[1,c,a,b]~0,100 - f32[4]=1,1,2,2",
     "Resize 19; mode=cubic; u8[1,c,a,b]~0,255 - f32[4]=1,1,1.5,2",
     "Resize 19; mode=cubic; i16[1,c,a,b] - f32[4]=1,1,0.7,2",
-    "Resize 19; ; R[1,c,a,b] - f32[4]=1,1,2,0.6",
+    "Resize 19; ; N[1,c,a,b] - f32[4]=1,1,2,0.6",
     NULL,
 };
