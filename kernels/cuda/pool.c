@@ -1,4 +1,6 @@
 /* pool.c - kernel table and claims of MaxPool, AveragePool and the global pools, over one or two spatial axes. */
+#include <limits.h>
+
 #include "ops/extent.h"
 #include "ops/pool.h"
 #include "kernels/cuda/nhwc.h"
@@ -45,8 +47,30 @@ static gpu_pool pool_of(const tort_pool_params *params) {
                       .count_include_pad = params->count_include_pad};
 }
 
+/* True if every coordinate of the padded image fits an int, and those of windows. */
+static bool counts_in_ints(const gpu_window *g) {
+    enum { LARGEST = INT_MAX / 8 };
+    const int64_t sizes[] = {g->in_h,     g->in_w,     g->kernel_h, g->kernel_w, g->dilation_h, g->dilation_w,
+                             g->stride_h, g->stride_w, g->pad_h,    g->pad_w,    g->pad_h_end,  g->pad_w_end};
+    bool all = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) all = all && sizes[i] <= LARGEST;
+    return all && g->kernel_h * g->dilation_h <= LARGEST && g->kernel_w * g->dilation_w <= LARGEST;
+}
+
+/* Chooses tiles, unless planes are too small for blocks: those of a few outputs from large windows. */
+static void choose_tiles(gpu_pool *p, int element_bytes) {
+    enum { LEAST_OUTPUTS = 32 };
+    const gpu_window *g = &p->window;
+    const gpu_tiled_axis h = {g->in_h, g->out_h, (double)g->stride_h, (double)((g->kernel_h - 1) * g->dilation_h + 1)};
+    const gpu_tiled_axis w = {g->in_w, g->out_w, (double)g->stride_w, (double)((g->kernel_w - 1) * g->dilation_w + 1)};
+    p->tiled = p->planes * g->out_h * g->out_w > 0 && counts_in_ints(g) &&
+               tort_cuda_plane_tiles(&h, &w, element_bytes, &p->tiles) &&
+               p->tiles.rows * p->tiles.columns >= LEAST_OUTPUTS;
+}
+
 static tort_status run_pool(const tort_call *call) {
-    const gpu_pool p = pool_of(call->params);
+    gpu_pool p = pool_of(call->params);
+    choose_tiles(&p, cuda_element_bytes(call->inputs[0].type));
     return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_number_of(call->inputs[0].type), &p,
                                             call->inputs[0].data, call->outputs[0].data));
 }

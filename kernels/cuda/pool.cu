@@ -1,5 +1,5 @@
-/* pool.cu - window pools (max, average) with one thread per output, and global pools with one block per plane. Read
- * first: pool.c. */
+/* pool.cu - window pools (max, average) by tiles, or with one thread per output, and global pools with one block per
+ * plane. Read first: pool.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -17,8 +17,8 @@ template <class C> static __device__ __forceinline__ C larger(C a, C b) {
 }
 
 /* Smallest n >= 0 with n * step >= distance, but at most `most`. */
-static __device__ __forceinline__ int64_t first_at(int64_t distance, int64_t step, int64_t most) {
-    const int64_t n = distance <= 0 ? 0 : step == 1 ? distance : (distance + step - 1) / step;
+template <class I> static __device__ __forceinline__ I first_at(I distance, I step, I most) {
+    const I n = distance <= 0 ? 0 : step == 1 ? distance : (distance + step - 1) / step;
     return n < most ? n : most;
 }
 
@@ -73,6 +73,65 @@ template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, siz
     }
 }
 
+/* The positions of the window at `first` that see the axis. */
+static __device__ __forceinline__ span positions_at(int first, int64_t in, int64_t dilation, int64_t kernel) {
+    const int from = first_at(-first, (int)dilation, (int)kernel);
+    return {from, first_at((int)in - first, (int)dilation, (int)kernel) - from};
+}
+/* The elements of the axis that the windows of a tile span. */
+static __device__ __forceinline__ span seen_by(span out, int64_t in, int64_t stride, int64_t pad, int64_t reach) {
+    const int first = out.first * (int)stride - (int)pad, behind = first + (out.count - 1) * (int)stride + (int)reach;
+    const int from = first < 0 ? 0 : first, to = behind < (int)in ? behind : (int)in;
+    return {from, to - from};
+}
+
+/* Maximum or average of a window, whose first position that sees the image is at `from`. */
+template <class T>
+static __device__ __forceinline__ T window_of(const gpu_pool &p, const T *from, int pitch, span rows, span columns,
+                                              int first_h, int first_w) {
+    typedef typename pooled<T>::type C;
+    const int step_h = (int)p.window.dilation_h * pitch, step_w = (int)p.window.dilation_w;
+    C best = pooled<T>::lowest(), sum = 0;
+    for (int row = 0; row < rows.count; row++)
+        for (int column = 0; column < columns.count; column++) {
+            const C value = (C)from[row * step_h + column * step_w];
+            best = larger(value, best);
+            sum += value;
+        }
+    int64_t counted = (int64_t)rows.count * columns.count;
+    if (p.count_include_pad) counted = counted_positions(p.window, first_h, first_w);
+    return (T)(p.maximum ? best : counted ? sum / (C)counted : (C)0);
+}
+
+template <class T> static __global__ void pool_tiles(const gpu_pool p, plane_parts parts, const T *x, T *y) {
+    T *tile = dynamic_shared<T>();
+    const gpu_window &g = p.window;
+    const int dilation_h = (int)g.dilation_h, dilation_w = (int)g.dilation_w, lane = (int)threadIdx.x;
+    const int64_t reach_h = (g.kernel_h - 1) * dilation_h + 1, reach_w = (g.kernel_w - 1) * dilation_w + 1;
+    for (unsigned i = blockIdx.x; i < parts.total; i += gridDim.x) {
+        const span out_h = part_of((int)g.out_h, p.tiles.rows, i / parts.across);
+        const span out_w = part_of((int)g.out_w, p.tiles.columns, i % parts.across);
+        const span in_h = seen_by(out_h, g.in_h, g.stride_h, g.pad_h, reach_h);
+        const span in_w = seen_by(out_w, g.in_w, g.stride_w, g.pad_w, reach_w);
+        const int first_w = (out_w.first + lane) * (int)g.stride_w - (int)g.pad_w;
+        const span columns = positions_at(first_w, g.in_w, dilation_w, g.kernel_w);
+        for (int64_t plane = blockIdx.y; plane < p.planes; plane += gridDim.y) {
+            copy_part(tile, x + plane * g.in_h * g.in_w, (int)g.in_w, in_h, in_w);
+            __syncthreads();
+            T *to = y + (plane * g.out_h + out_h.first) * g.out_w + out_w.first + lane;
+            for (int h = (int)threadIdx.y; h < out_h.count && lane < out_w.count; h += (int)blockDim.y) {
+                const int first_h = (out_h.first + h) * (int)g.stride_h - (int)g.pad_h;
+                const span rows = positions_at(first_h, g.in_h, dilation_h, g.kernel_h);
+                const int row = first_h + rows.first * dilation_h - in_h.first;
+                const int column = first_w + columns.first * dilation_w - in_w.first;
+                to[h * g.out_w] =
+                    window_of(p, tile + row * in_w.count + column, in_w.count, rows, columns, first_h, first_w);
+            }
+            __syncthreads();
+        }
+    }
+}
+
 struct join_larger {
     template <class C> static __device__ __forceinline__ C of(C a, C b) {
         return larger(a, b);
@@ -97,6 +156,11 @@ template <class T> static __global__ void global_pool(bool maximum, size_t plane
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_pool *p, const void *x, void *y) {
     const size_t count = (size_t)(p->planes * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
+    if (p->tiled) {
+        const plane_parts parts = plane_parts_of(&p->tiles, (int)p->window.out_h, (int)p->window.out_w);
+        return launch(pool_tiles<T>, plane_grid(parts, p->planes), plane_block(&p->tiles),
+                      tile_elements(&p->tiles) * sizeof(T), stream, *p, parts, (const T *)x, (T *)y);
+    }
     return launch(pool<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (T *)y, count);
 }
 
@@ -129,7 +193,10 @@ cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, 
 }
 
 cudaError_t gpu_load_pool(gpu_number type) {
-    return for_pooled(type, [](auto zero) { return load_kernel(pool<decltype(zero)>); });
+    return for_pooled(type, [](auto zero) {
+        const cudaError_t code = load_kernel(pool_tiles<decltype(zero)>);
+        return code == cudaSuccess ? load_kernel(pool<decltype(zero)>) : code;
+    });
 }
 
 cudaError_t gpu_load_global_pool(gpu_type type) {

@@ -3,6 +3,7 @@
 #define TORT_KERNELS_CUDA_POOL_H
 
 #include "kernels/cuda/number.h"
+#include "kernels/cuda/plane_tiles.h"
 #include "kernels/cuda/window.h"
 
 typedef struct gpu_pool {
@@ -10,6 +11,8 @@ typedef struct gpu_pool {
     int64_t planes;         /* batch * channels */
     bool maximum;           /* false: average */
     bool count_include_pad; /* divisor of an average counts padding */
+    bool tiled;             /* tiles are chosen, and every coordinate fits an int */
+    gpu_plane_tiles tiles;
 } gpu_pool;
 
 #ifdef CUDA_DEVICE

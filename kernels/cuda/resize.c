@@ -4,29 +4,10 @@
 #include "kernels/cuda/resize.h"
 
 #ifdef CUDA_DEVICE
-#include <limits.h>
-#include <math.h>
-
 #include "kernels/cuda/table.h"
 #include "runtime/base/memory.h"
 
 /* ---- nearest and linear in planes -------------------------------------------------------------------------------- */
-
-enum {
-    TILE_THREADS = 256,
-    TILE_COLUMNS = 128,
-    TILE_ROUNDS = 8,          /* output rows of a thread */
-    TILE_BYTES = 16 * 1024,   /* of input: six blocks and more on a multiprocessor */
-    SECTOR_ELEMENTS = 32 / 2, /* of 16 bits: columns of tiles begin at whole sectors if the output's rows do */
-};
-
-static int64_t parts_of(int64_t size, int64_t part) {
-    return (size + part - 1) / part;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* True if an output element comes from one element, or from two neighbours, along each axis. */
 static bool has_pairs(const tort_resize_params *params, tort_type type) {
@@ -34,39 +15,20 @@ static bool has_pairs(const tort_resize_params *params, tort_type type) {
         params->mode == TORT_RESIZE_NEAREST || type == TORT_FLOAT || type == TORT_FLOAT16 || type == TORT_BFLOAT16;
     pairs = pairs && params->mode != TORT_RESIZE_CUBIC && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE &&
             !params->exclude_outside;
-    for (int32_t d = 0; d < params->rank; d++)
-        pairs = pairs && params->axes[d].taps <= 2 && params->axes[d].in <= INT_MAX && params->axes[d].out <= INT_MAX;
+    for (int32_t d = 0; d < params->rank; d++) pairs = pairs && params->axes[d].taps <= 2;
     return pairs;
 }
 
-/* Upper bound of the input elements between the first and the last that `count` neighbouring outputs read. */
-static int32_t window_of(const tort_resize_params *params, const tort_resize_axis *axis, int64_t count) {
+static gpu_tiled_axis tiled(const tort_resize_params *params, const tort_resize_axis *axis) {
+    enum { REACH = 3 }; /* two elements, and one for what rounding adds */
     const double corners = axis->out > 1 ? (double)(axis->in - 1) / (double)(axis->out - 1) : 0;
     const double step = axis->identity ? 1 : params->transform == TORT_RESIZE_ALIGN_CORNERS ? corners : 1 / axis->scale;
-    const double most = ceil((double)(count - 1) * step) + 3;
-    return (int32_t)(most < (double)axis->in ? most : (double)axis->in);
-}
-
-/* Chooses rows and columns of tiles. False if even tiles of one row need too much of the input. */
-static bool choose_tiles(const tort_resize_params *params, const tort_resize_axis *h, const tort_resize_axis *w,
-                         int element_bytes, gpu_resize_planes *p) {
-    const int64_t parts = parts_of(p->out_w, TILE_COLUMNS);
-    const int64_t even = parts_of(parts_of(p->out_w, parts), SECTOR_ELEMENTS) * SECTOR_ELEMENTS;
-    p->columns = parts > 1 ? (int32_t)even : p->out_w;
-    p->tile_w = window_of(params, w, p->columns);
-    p->rows = (int32_t)smaller(p->out_h, TILE_ROUNDS * (TILE_THREADS / p->columns));
-    p->rows = (int32_t)parts_of(p->out_h, parts_of(p->out_h, p->rows));
-    for (;; p->rows = (p->rows + 1) / 2) {
-        p->tile_h = window_of(params, h, p->rows);
-        const bool fits = p->tile_w <= TILE_BYTES && (int64_t)p->tile_h * p->tile_w * element_bytes <= TILE_BYTES;
-        if (fits) return parts * parts_of(p->out_h, p->rows) <= INT_MAX;
-        if (p->rows == 1) return false;
-    }
+    return (gpu_tiled_axis){.in = axis->in, .out = axis->out, .step = step, .reach = REACH};
 }
 
 /* True if the kernels for planes serve: at most the last two axes change. */
 static bool planes_of(const tort_resize_params *params, tort_type type, gpu_resize_planes *p) {
-    static const tort_resize_axis single = {.in = 1, .out = 1, .identity = true, .taps = 1};
+    static const tort_resize_axis single = {.in = 1, .out = 1, .identity = true};
     const int32_t rank = params->rank;
     if (rank < 1 || rank > 3 || !has_pairs(params, type) || (rank == 3 && !params->axes[0].identity)) return false;
     const tort_resize_axis *w = &params->axes[rank - 1], *h = rank > 1 ? w - 1 : &single;
@@ -75,7 +37,8 @@ static bool planes_of(const tort_resize_params *params, tort_type type, gpu_resi
                              .in_w = (int32_t)w->in,
                              .out_h = (int32_t)h->out,
                              .out_w = (int32_t)w->out};
-    return choose_tiles(params, h, w, cuda_element_bytes(type), p);
+    const gpu_tiled_axis down = tiled(params, h), along = tiled(params, w);
+    return tort_cuda_plane_tiles(&down, &along, cuda_element_bytes(type), &p->tiles);
 }
 
 static gpu_pair pair_of(const tort_resize_params *params, const tort_resize_axis *axis, int64_t out) {

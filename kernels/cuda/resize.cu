@@ -93,14 +93,6 @@ cudaError_t gpu_load_resize(gpu_number type) {
 
 /* ---- nearest and linear in planes ---- */
 
-/* A part of an image's axis: its first element and their number. */
-struct span {
-    int first, count;
-};
-static __device__ __forceinline__ span part_of(int size, int part, unsigned i) {
-    const int first = (int)i * part;
-    return {first, size - first < part ? size - first : part};
-}
 /* The input elements that neighbouring outputs read. */
 static __device__ __forceinline__ span read_by(const gpu_pair *pairs, int count) {
     const int first = pairs[0].low, last = pairs[count - 1].low + (pairs[count - 1].share != 0.0f);
@@ -124,14 +116,15 @@ static __device__ __forceinline__ T interpolated(const T *tile, int pitch, gpu_p
     return low[0];
 }
 
-/* Makes tiles of the output, each in one plane after the other. blockDim.x: columns of a tile. */
+/* Makes tiles of the output, each in one plane after the other. */
 template <bool LINEAR, class T>
-static __global__ void resize_planes(const gpu_resize_planes p, unsigned across, unsigned tiles, const T *x, T *y) {
-    gpu_pair *columns = dynamic_shared<gpu_pair>(), *rows = columns + p.columns;
-    T *tile = (T *)(rows + p.rows);
+static __global__ void resize_planes(const gpu_resize_planes p, plane_parts parts, const T *x, T *y) {
+    gpu_pair *columns = dynamic_shared<gpu_pair>(), *rows = columns + p.tiles.columns;
+    T *tile = (T *)(rows + p.tiles.rows);
     const int lane = (int)threadIdx.x, line = (int)threadIdx.y, lanes = (int)blockDim.x, lines = (int)blockDim.y;
-    for (unsigned i = blockIdx.x; i < tiles; i += gridDim.x) {
-        const span out_h = part_of(p.out_h, p.rows, i / across), out_w = part_of(p.out_w, p.columns, i % across);
+    for (unsigned i = blockIdx.x; i < parts.total; i += gridDim.x) {
+        const span out_h = part_of(p.out_h, p.tiles.rows, i / parts.across);
+        const span out_w = part_of(p.out_w, p.tiles.columns, i % parts.across);
         if (line == 0 && lane < out_w.count) columns[lane] = p.pairs[out_w.first + lane];
         for (int k = line * lanes + lane; k < out_h.count; k += lanes * lines)
             rows[k] = p.pairs[p.out_w + out_h.first + k];
@@ -140,11 +133,9 @@ static __global__ void resize_planes(const gpu_resize_planes p, unsigned across,
         gpu_pair column = columns[lane < out_w.count ? lane : 0];
         column.low -= in_w.first;
         for (int64_t plane = blockIdx.y; plane < p.planes; plane += gridDim.y) {
-            const T *from = x + (plane * p.in_h + in_h.first) * p.in_w + in_w.first;
-            T *to = y + (plane * p.out_h + out_h.first) * p.out_w + out_w.first;
-            for (int h = line; h < in_h.count; h += lines)
-                for (int w = lane; w < in_w.count; w += lanes) tile[h * in_w.count + w] = from[(int64_t)h * p.in_w + w];
+            copy_part(tile, x + plane * p.in_h * p.in_w, p.in_w, in_h, in_w);
             __syncthreads();
+            T *to = y + (plane * p.out_h + out_h.first) * p.out_w + out_w.first;
             for (int h = line; h < out_h.count && lane < out_w.count; h += lines) {
                 const gpu_pair row = {rows[h].low - in_h.first, rows[h].share};
                 to[(int64_t)h * p.out_w + lane] = interpolated<LINEAR>(tile, in_w.count, row, column);
@@ -156,13 +147,11 @@ static __global__ void resize_planes(const gpu_resize_planes p, unsigned across,
 
 template <bool LINEAR, class T>
 static cudaError_t run_planes(gpu_stream stream, const gpu_resize_planes *p, const void *x, void *y) {
-    const unsigned across = (unsigned)((p->out_w + p->columns - 1) / p->columns);
-    const unsigned tiles = across * (unsigned)((p->out_h + p->rows - 1) / p->rows);
-    const unsigned lines = (unsigned)(GRID_THREADS / p->columns);
+    const plane_parts parts = plane_parts_of(&p->tiles, p->out_h, p->out_w);
     const size_t shared =
-        (size_t)(p->rows + p->columns) * sizeof(gpu_pair) + (size_t)(p->tile_h * p->tile_w) * sizeof(T);
-    return launch(resize_planes<LINEAR, T>, dim3(grid_extent(tiles), grid_extent((size_t)p->planes)),
-                  dim3((unsigned)p->columns, lines), shared, stream, *p, across, tiles, (const T *)x, (T *)y);
+        (size_t)(p->tiles.rows + p->tiles.columns) * sizeof(gpu_pair) + tile_elements(&p->tiles) * sizeof(T);
+    return launch(resize_planes<LINEAR, T>, plane_grid(parts, p->planes), plane_block(&p->tiles), shared, stream, *p,
+                  parts, (const T *)x, (T *)y);
 }
 
 cudaError_t gpu_run_resize_nearest(gpu_stream stream, int element_bytes, const gpu_resize_planes *p, const void *x,

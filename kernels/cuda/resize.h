@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
+#include "kernels/cuda/plane_tiles.h"
 #include "ops/resize.h"
 
 /* Any axes and taps. The tables hold [out, taps] for each axis that changes, one after the other; the first index of
@@ -23,12 +24,11 @@ typedef struct gpu_pair {
     float share;
 } gpu_pair;
 
-/* Nearest or linear in the planes [planes, in_h, in_w], by tiles: a block makes `rows` by `columns` of the output from
- * a part of the input in shared memory, of at most tile_h by tile_w. */
+/* Nearest or linear in the planes [planes, in_h, in_w]. */
 typedef struct gpu_resize_planes {
     int64_t planes;
     int32_t in_h, in_w, out_h, out_w;
-    int32_t rows, columns, tile_h, tile_w;
+    gpu_plane_tiles tiles;
     const gpu_pair *pairs; /* of out_w columns, then of out_h rows */
 } gpu_resize_planes;
 
