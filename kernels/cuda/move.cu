@@ -5,6 +5,7 @@
  * tile in shared memory if the source is contiguous along another dimension. Read first: move.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/divisor.h"
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/move.h"
@@ -14,20 +15,29 @@ typedef pack<uint32_t, 4> bytes16;
 
 /* ---- kernels ---- */
 
-template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box box, size_t count) {
-    const bool is_small = count <= UINT32_MAX;
-    for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        size_t rest = i;
+/* A box whose elements are each stored `repeats` times, `repeat_stride` apart; 1: once. */
+struct repeated_box {
+    gpu_box box;
+    size_t count; /* threads' pieces of work: an element, and up to MOST_REPEATS places */
+    gpu_divisor divisors[GPU_BOX_RANK];
+    int64_t repeats, repeat_stride;
+};
+enum { MOST_REPEATS = 16 }; /* reads are then a sixteenth of writes, and threads still many */
+
+template <class T> static __global__ void copy_box(T *dst, const T *src, const repeated_box r) {
+    for (size_t i = grid_first(); i < r.count; i += grid_stride()) {
+        uint64_t rest = i;
         int64_t to = 0, from = 0;
-        for (int k = box.rank - 1; k > 0; k--) {
-            size_t at = rest;
-            rest = divide(&at, (size_t)box.dims[k], is_small);
-            to += (int64_t)at * box.dst_strides[k];
-            from += (int64_t)at * box.src_strides[k];
+        for (int k = r.box.rank - 1; k >= 0; k--) {
+            uint64_t at = rest;
+            rest = divide(&at, r.divisors[k], r.count);
+            to += (int64_t)at * r.box.dst_strides[k];
+            from += (int64_t)at * r.box.src_strides[k];
         }
-        to += (int64_t)rest * box.dst_strides[0];
-        from += (int64_t)rest * box.src_strides[0];
-        store_vector(dst + to, load_vector(src + from));
+        const T value = load_vector(src + from);
+        const int64_t first = (int64_t)rest * MOST_REPEATS, left = r.repeats - first;
+        for (int64_t k = first; k < first + (left < MOST_REPEATS ? left : MOST_REPEATS); k++)
+            store_vector(dst + to + k * r.repeat_stride, value);
     }
 }
 
@@ -90,15 +100,32 @@ static size_t elements(const gpu_box *box) {
 static int dimension_across(const gpu_box *box) {
     enum { LEAST = 8 };
     const int last = box->rank - 1;
-    if (box->dst_strides[last] != 1 || box->src_strides[last] == 1 || box->dims[last] < LEAST) return -1;
+    const bool across_helps = box->src_strides[last] != 1 && box->src_strides[last] != 0;
+    if (box->dst_strides[last] != 1 || !across_helps || box->dims[last] < LEAST) return -1;
     for (int k = 0; k < last; k++)
         if (box->src_strides[k] == 1 && box->dims[k] >= LEAST) return k;
     return -1;
 }
 
+/* Makes the longest dimension along which src is one element, but the last, the repeats. */
+static repeated_box repeated(const gpu_box *box) {
+    repeated_box r = {*box, 0, {}, 1, 0};
+    int longest = -1;
+    for (int k = 0; k < box->rank - 1; k++)
+        if (box->src_strides[k] == 0 && (longest < 0 || box->dims[k] > box->dims[longest])) longest = k;
+    if (longest >= 0) {
+        r.repeats = box->dims[longest];
+        r.repeat_stride = box->dst_strides[longest];
+        r.box.dims[longest] = 1;
+    }
+    r.count = elements(&r.box) * (size_t)((r.repeats + MOST_REPEATS - 1) / MOST_REPEATS);
+    for (int k = 0; k < box->rank; k++) r.divisors[k] = gpu_divisor_of(r.box.dims[k], r.count);
+    return r;
+}
+
 template <class T> static cudaError_t run_box(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
-    const size_t count = elements(box);
-    return launch(copy_box<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, count);
+    const repeated_box r = repeated(box);
+    return launch(copy_box<T>, grid_blocks(r.count), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, r);
 }
 
 template <class T> static cudaError_t run(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
