@@ -19,7 +19,7 @@ template <class T_, int SIZE_, bool PIECES_> struct half_attend {
         /* The room of the keys is reused for a step's products where masks are applied to them. */
         KEYS = STEP * SIZE * 2 > ROWS *STEP * 4 ? STEP *SIZE : ROWS *STEP * 2,
         SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2,
-        RESIDENT = RESIDENT_BLOCKS(SIZE_ > 64 ? 2 : 3, SHARED_BYTES)
+        RESIDENT = resident_blocks(SIZE_ > 64 ? 2 : 3, SHARED_BYTES)
     };
 };
 

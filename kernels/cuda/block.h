@@ -4,13 +4,26 @@
 
 #define BLOCK_MAX_WARPS 8
 
-/* Blocks that a multiprocessor should hold at a time, for __launch_bounds__: it limits their registers. Turing's 64 KiB
- * of shared memory hold one block that takes half of them: that one may have all registers instead of spilling some. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define RESIDENT_BLOCKS(wanted, shared_bytes) ((shared_bytes) >= 32768 ? 1 : (wanted))
+/* KiB of shared memory of a multiprocessor, of which the system takes one a block; CUDA Programming Guide, "Compute
+ * Capabilities". */
+#if !defined(__CUDA_ARCH__)
+#define SHARED_KIB 0
+#elif __CUDA_ARCH__ < 800
+#define SHARED_KIB 64
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ == 1200
+#define SHARED_KIB 100
+#elif __CUDA_ARCH__ < 900
+#define SHARED_KIB 164
 #else
-#define RESIDENT_BLOCKS(wanted, shared_bytes) (wanted)
+#define SHARED_KIB 228
 #endif
+
+/* Blocks that a multiprocessor should hold at a time, for __launch_bounds__: it limits their registers. Where shared
+ * memory has room for fewer, they may have more registers instead of spilling some. */
+constexpr int resident_blocks(int wanted, int shared_bytes) {
+    const int room = SHARED_KIB * 1024 / (shared_bytes + 1024);
+    return room < 1 ? 1 : room < wanted ? room : wanted;
+}
 
 /* Returns whole warps for a block that works on `count` elements. */
 static inline unsigned block_threads(size_t count) {

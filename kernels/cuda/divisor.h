@@ -15,10 +15,10 @@ typedef struct gpu_divisor {
     int32_t shift;
 } gpu_divisor;
 
-/* Divisor of numbers up to `most`. The multiplier is 2^bits * (2^shift - value) / value + 1 with the least shift for
+/* Divisor of numbers up to `max`. The multiplier is 2^bits * (2^shift - value) / value + 1 with the least shift for
  * which 2^shift >= value. A value of 0, of an empty dimension, gives a divisor that is not used. */
-static inline gpu_divisor gpu_divisor_of(int64_t value, uint64_t most) {
-    const int bits = most <= GPU_NARROW_MAX ? 32 : 64;
+static inline gpu_divisor gpu_divisor_of(int64_t value, uint64_t max) {
+    const int bits = max <= GPU_NARROW_MAX ? 32 : 64;
     gpu_divisor divisor = {(uint64_t)value, 0, 0};
     while ((uint64_t)1 << divisor.shift < divisor.value && divisor.shift < 63) divisor.shift++;
     uint64_t rest = ((uint64_t)1 << divisor.shift) - divisor.value;
@@ -32,11 +32,11 @@ static inline gpu_divisor gpu_divisor_of(int64_t value, uint64_t most) {
 }
 
 #ifdef __cplusplus
-/* Returns the quotient, and leaves the remainder in `number`; most: as for gpu_divisor_of. */
-static __device__ __forceinline__ uint64_t divide(uint64_t *number, const gpu_divisor &by, uint64_t most) {
+/* Returns the quotient, and leaves the remainder in `number`; max: as for gpu_divisor_of. */
+static __device__ __forceinline__ uint64_t divide(uint64_t *number, const gpu_divisor &by, uint64_t max) {
     const uint64_t whole = *number;
     uint64_t quotient;
-    if (most <= GPU_NARROW_MAX) {
+    if (max <= GPU_NARROW_MAX) {
         const uint32_t low = (uint32_t)whole;
         quotient = (__umulhi(low, (uint32_t)by.multiplier) + low) >> by.shift;
         *number = low - (uint32_t)quotient * (uint32_t)by.value;

@@ -17,16 +17,16 @@ static int64_t parts_of(int64_t size, int64_t part) {
 }
 
 static int32_t seen_by(const gpu_tiled_axis *axis, int64_t count) {
-    const double most = ceil((double)(count - 1) * axis->step) + axis->reach;
-    return (int32_t)(most < (double)axis->in ? most : (double)axis->in);
+    const double seen = ceil((double)(count - 1) * axis->step) + axis->reach;
+    return (int32_t)(seen < (double)axis->in ? seen : (double)axis->in);
 }
 
 /* As many as there are threads for, if possible a number with which whole sectors are written at a time. */
 static int64_t lines_of(int64_t columns) {
-    const int64_t most = THREADS / columns;
-    int64_t lines = most;
+    const int64_t max = THREADS / columns;
+    int64_t lines = max;
     while (lines > 0 && lines * columns % SECTOR_ELEMENTS) lines--;
-    return lines ? lines : most;
+    return lines ? lines : max;
 }
 
 bool tort_cuda_plane_tiles(const gpu_tiled_axis *h, const gpu_tiled_axis *w, int element_bytes,

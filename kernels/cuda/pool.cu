@@ -16,10 +16,10 @@ template <class C> static __device__ __forceinline__ C larger(C a, C b) {
     return a > b || a != a ? a : b;
 }
 
-/* Smallest n >= 0 with n * step >= distance, but at most `most`. */
-template <class I> static __device__ __forceinline__ I first_at(I distance, I step, I most) {
+/* Smallest n >= 0 with n * step >= distance, but at most `max`. */
+template <class I> static __device__ __forceinline__ I first_at(I distance, I step, I max) {
     const I n = distance <= 0 ? 0 : step == 1 ? distance : (distance + step - 1) / step;
-    return n < most ? n : most;
+    return n < max ? n : max;
 }
 
 /* Number of a window's positions in the padded input. Computed, not counted: padding may exceed any image. */

@@ -27,7 +27,7 @@ template <int M_, int N_, int ROWS_, int COLUMNS_> struct float_tile {
         STAGED_BYTES = FLOAT_STAGES * STAGE * 4,
         SUMMED_BYTES = M * N * 4,
         SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES,
-        RESIDENT = RESIDENT_BLOCKS(512 / THREADS, SHARED_BYTES) /* 128 registers a thread */
+        RESIDENT = resident_blocks(512 / THREADS, SHARED_BYTES) /* 128 registers a thread */
     };
 };
 

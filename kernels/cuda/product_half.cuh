@@ -35,7 +35,7 @@ template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, in
         STAGED_BYTES = STAGES * STAGE * 2,
         SUMMED_BYTES = M * N * 4,
         SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES,
-        RESIDENT = RESIDENT_BLOCKS(RESIDENT_, SHARED_BYTES)
+        RESIDENT = resident_blocks(RESIDENT_, SHARED_BYTES)
     };
 };
 
