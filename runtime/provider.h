@@ -66,6 +66,7 @@ typedef struct tort_target {
      * of one space share values without a copy, and the streams that the first of them opens. "": its own. */
     char space[TORT_SPACE_NAME];
     int32_t compute_capability; /* 87 for sm_87; 0 if not applicable */
+    int32_t multiprocessors;    /* of a GPU; 0 if not applicable */
     int32_t driver;             /* CUDA driver version of cudaDriverGetVersion; 0: unknown */
     uint32_t instructions;
     int32_t threads;                    /* requested; a session may get fewer, and reports how many */

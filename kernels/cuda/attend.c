@@ -38,7 +38,7 @@ static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_
     if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
 }
 
-gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *a) {
     const attend_shape *shape = shape_of(a->key_size, a->value_size);
     const bool half = type != GPU_ATTEND_FLOAT;
     gpu_attend_tiling t = {.size = shape->size,
@@ -50,15 +50,14 @@ gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_att
     if (a->group > 1 && a->queries <= t.rows / a->group) t.pack = (int32_t)a->group;
     t.down = gpu_pieces(a->queries * t.pack, t.rows);
     t.tiles = t.down * a->batch * (a->heads / t.pack);
-    divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys,
-                (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability));
+    divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys, (int64_t)BLOCKS_A_PROCESSOR * multiprocessors);
     return t;
 }
 
 /* The number of parts never exceeds the number wanted, whatever the keys. */
-size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
-    const gpu_attend_tiling t = tort_cuda_attend_tiling_of(compute_capability, type, a);
-    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability);
+size_t tort_cuda_attend_max_scratch(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *a) {
+    const gpu_attend_tiling t = tort_cuda_attend_tiling_of(multiprocessors, type, a);
+    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * multiprocessors;
     if (t.tiles < 1 || t.tiles >= wanted) return 0;
     return (size_t)(t.tiles * gpu_pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
 }
@@ -105,7 +104,7 @@ tort_status cuda_prepare_attend(tort_prepare *p, int64_t key_size, int64_t value
 tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch) {
     const cuda_stream *stream = call->stream;
     const gpu_attend_type type = gpu_attend_type_of(call->inputs[0].type);
-    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->compute_capability, type, attend);
+    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->multiprocessors, type, attend);
     const gpu_parts parts = {scratch, stream->arrivals};
     if (!tiling.tiles || !attend->value_size) return TORT_OK;
     return cuda_launched(call, type == GPU_ATTEND_FLOAT

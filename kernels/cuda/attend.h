@@ -77,10 +77,9 @@ typedef struct gpu_attend_tiling {
 } gpu_attend_tiling;
 
 /* Returns the maximum scratch for this many keys or fewer. */
-size_t tort_cuda_attend_max_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
+size_t tort_cuda_attend_max_scratch(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *attend);
 /* Chooses the tiling: a pure function of shape and target, so plans and runs agree. Sizes must not be negative. */
-gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_attend_type type,
-                                             const gpu_attend *attend);
+gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *attend);
 
 static inline gpu_attend_type gpu_attend_type_of(tort_type type) {
     return type == TORT_FLOAT16 ? GPU_ATTEND_HALF : type == TORT_BFLOAT16 ? GPU_ATTEND_BFLOAT16 : GPU_ATTEND_FLOAT;

@@ -76,10 +76,10 @@ typedef struct attention_scratch {
     size_t keys, values, bytes;
 } attention_scratch;
 
-static bool lay_out_scratch(int32_t compute_capability, tort_type type, const tort_attention_params *p, bool keys_shown,
+static bool lay_out_scratch(int32_t multiprocessors, tort_type type, const tort_attention_params *p, bool keys_shown,
                             bool values_shown, attention_scratch *s) {
     const gpu_attend attend = attend_of(p);
-    s->bytes = tort_cuda_attend_tiling_of(compute_capability, gpu_attend_type_of(type), &attend).scratch;
+    s->bytes = tort_cuda_attend_tiling_of(multiprocessors, gpu_attend_type_of(type), &attend).scratch;
     if (!p->past_length) return true;
     return (keys_shown ||
             tort_cuda_reserve_heads(&s->bytes, &s->keys, p->batch, p->key_heads, p->total_length, p->key_size, type)) &&
@@ -94,7 +94,7 @@ static tort_status no_memory(tort_error *error, const tort_attention_params *p, 
 static tort_status size_attention(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     attention_scratch s = {0};
-    if (!lay_out_scratch(target->compute_capability, node->inputs[QUERY].type, node->params,
+    if (!lay_out_scratch(target->multiprocessors, node->inputs[QUERY].type, node->params,
                          tort_has_output(node, PRESENT_KEY), tort_has_output(node, PRESENT_VALUE), &s))
         return no_memory(error, node->params, "keys and values");
     *scratch = s.bytes;
@@ -152,7 +152,7 @@ static tort_status run_attention(const tort_call *call) {
     void *keys = cuda_output(call, PRESENT_KEY), *values = cuda_output(call, PRESENT_VALUE);
     gpu_attend attend = attend_of(p);
     attention_scratch s = {0};
-    if (!lay_out_scratch(stream->device->compute_capability, call->inputs[QUERY].type, p, keys != NULL, values != NULL,
+    if (!lay_out_scratch(stream->device->multiprocessors, call->inputs[QUERY].type, p, keys != NULL, values != NULL,
                          &s))
         return no_memory(call->error, p, "keys and values");
     if (!keys && p->past_length) keys = (char *)call->scratch + s.keys;

@@ -77,8 +77,8 @@ static gpu_conv_product product_of(const tort_conv_params *params) {
     return p;
 }
 
-static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capability, tort_type type) {
-    return tort_cuda_tiling_of(compute_capability, type != TORT_FLOAT, p->filters, p->pixels, p->length,
+static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t multiprocessors, tort_type type) {
+    return tort_cuda_tiling_of(multiprocessors, type != TORT_FLOAT, p->filters, p->pixels, p->length,
                                p->batch * p->group);
 }
 
@@ -99,18 +99,18 @@ static tort_status check_sizes(const tort_conv_params *params, tort_error *error
 static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = tiling_of(&p, target->compute_capability, node->inputs[0].type).scratch;
+    *scratch = tiling_of(&p, target->multiprocessors, node->inputs[0].type).scratch;
     return check_sizes(node->params, error);
 }
 
-static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, int32_t compute_capability) {
-    return tort_cuda_tiling_of(compute_capability, true, p->pixels, p->filters, p->length, p->batch);
+static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, int32_t multiprocessors) {
+    return tort_cuda_tiling_of(multiprocessors, true, p->pixels, p->filters, p->length, p->batch);
 }
 
 static tort_status size_to_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = exchanged_tiling_of(&p, target->compute_capability).scratch;
+    *scratch = exchanged_tiling_of(&p, target->multiprocessors).scratch;
     return check_sizes(node->params, error);
 }
 
@@ -241,7 +241,7 @@ static tort_status run_conv(const tort_call *call) {
     const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_conv_product p = product_of(params);
-    const gpu_tiling tiling = tiling_of(&p, stream->device->compute_capability, call->inputs[0].type);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->multiprocessors, call->inputs[0].type);
     if (!table) return run_pointwise(call, &p, &tiling, &parts);
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     p.offsets = table->entries;
@@ -259,7 +259,7 @@ static tort_status run_to_nhwc(const tort_call *call) {
     const gpu_parts parts = {call->scratch, stream->arrivals};
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     gpu_conv_product p = product_of(call->params);
-    const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->compute_capability);
+    const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->multiprocessors);
     p.offsets = table ? table->entries : NULL;
     return cuda_launched(call, gpu_run_conv_to_nhwc(cuda_stream_of(call), &p, &o, &tiling, &parts));
 }

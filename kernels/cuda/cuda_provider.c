@@ -11,6 +11,7 @@
 #include "kernels/cuda/cuda_provider.h"
 #include "kernels/cuda/images.h"
 #include "kernels/cuda/nhwc.h"
+#include "kernels/cuda/tiling.h"
 
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/device.h"
@@ -74,30 +75,46 @@ void tort_cuda_describe_tf32(tort_target *target) {
 
 /* ---- a device that is not here ----------------------------------------------------------------------------------- */
 
+/* Reads "sm_87" or "sm_87:multiprocessors=8". */
+static bool read_target(const char *text, int32_t *capability, int32_t *multiprocessors) {
+    static const char key[] = ":multiprocessors=";
+    char *end = NULL;
+    const long found = strncmp(text, "sm_", 3) ? 0 : strtol(text + 3, &end, 10);
+    if (found < 50 || found > 200) return false;
+    *capability = (int32_t)found;
+    *multiprocessors = tort_cuda_multiprocessors(*capability);
+    if (!*end) return true;
+    if (strncmp(end, key, sizeof key - 1)) return false;
+    const long count = strtol(end + sizeof key - 1, &end, 10);
+    *multiprocessors = (int32_t)count;
+    return !*end && count > 0 && count <= GPU_MAX_MULTIPROCESSORS;
+}
+
 static tort_status describe(const tort_provider_config *config, const char *text, tort_target *target,
                             tort_error *error) {
     cuda_options options;
     char message[160], by_ptx[48] = "";
+    int32_t capability, multiprocessors;
     if (!tort_cuda_options_parse(config, &options, message, sizeof message))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s", config->provider, message);
-    char *end = NULL;
-    long capability = strncmp(text, "sm_", 3) ? 0 : strtol(text + 3, &end, 10);
-    if (capability < 50 || capability > 200 || *end)
+    if (!read_target(text, &capability, &multiprocessors))
         return tort_fail(error, TORT_E_USAGE,
-                         "target %s:%s is not of the form %s:sm_87 (sm_ and the compute capability without its dot)",
-                         config->provider, text, config->provider);
-    const cuda_image image = tort_cuda_image_of((int32_t)capability);
+                         "target %s:%s is not of the form %s:sm_87 (sm_ and the compute capability without its dot) or "
+                         "%s:sm_87:multiprocessors=8 (up to %d)",
+                         config->provider, text, config->provider, config->provider, GPU_MAX_MULTIPROCESSORS);
+    const cuda_image image = tort_cuda_image_of(capability);
     if (!image.code) {
-        tort_cuda_image_cure((int32_t)capability, message, sizeof message);
+        tort_cuda_image_cure(capability, message, sizeof message);
         return tort_fail(error, TORT_E_USAGE, "target %s:%s: NO_IMAGE, this tinyort has code for %s; %s",
                          config->provider, text, tort_cuda_images, message);
     }
-    *target = (tort_target){.compute_capability = (int32_t)capability,
+    *target = (tort_target){.compute_capability = capability,
+                            .multiprocessors = multiprocessors,
                             .memory = options.memory_limit,
                             .tf32 = options.tf32,
                             .libraries = options.libraries};
     if (image.ptx) snprintf(by_ptx, sizeof by_ptx, ", PTX-%d compiled at the first start", image.code);
-    snprintf(target->description, sizeof target->description, "target sm_%ld, not opened%s", capability, by_ptx);
+    snprintf(target->description, sizeof target->description, "target sm_%d, not opened%s", (int)capability, by_ptx);
     tort_cuda_describe_tf32(target);
     return TORT_OK;
 }

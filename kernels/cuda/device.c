@@ -192,7 +192,10 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
         return false;
     }
     device->compute_capability = properties.major * 10 + properties.minor;
+    device->multiprocessors = properties.multiProcessorCount;
+    if (device->multiprocessors > GPU_MAX_MULTIPROCESSORS) device->multiprocessors = GPU_MAX_MULTIPROCESSORS;
     *target = (tort_target){.compute_capability = device->compute_capability,
+                            .multiprocessors = device->multiprocessors,
                             .driver = driver,
                             .memory = device->memory_limit ? device->memory_limit : free_bytes,
                             .tf32 = device->tf32,

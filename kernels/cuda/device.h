@@ -20,6 +20,7 @@ typedef struct cuda_device {
     tort_env env;
     int ordinal;
     int compute_capability;
+    int32_t multiprocessors;
     bool tf32;
     bool libraries_allowed;
     bool graphs;           /* runs are recorded */

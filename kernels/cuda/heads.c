@@ -69,13 +69,13 @@ static bool has_bias(const tort_heads_params *p, int which) {
 }
 
 /* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. */
-static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort_heads_params *p, heads_rooms *r) {
+static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
     const bool past = p->past_key.operand >= 0;
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
-    r->bytes = tort_cuda_attend_max_scratch(compute_capability, gpu_attend_type_of(type), &attend);
+    r->bytes = tort_cuda_attend_max_scratch(multiprocessors, gpu_attend_type_of(type), &attend);
     return (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
                                                  p->key_size, type)) &&
            (!r->key || p->present_key >= 0 ||
@@ -87,7 +87,7 @@ static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort
 static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
     heads_rooms rooms = {0};
-    if (!lay_out_rooms(target->compute_capability, node->inputs[0].type, node->params, &rooms))
+    if (!lay_out_rooms(target->multiprocessors, node->inputs[0].type, node->params, &rooms))
         return tort_out_of_memory(error, SIZE_MAX);
     *scratch = rooms.bytes;
     return TORT_OK;
@@ -185,7 +185,7 @@ static tort_status run_heads(const tort_call *call) {
     const int64_t past_count = p->lengths >= 0 ? 0 : number_of(call, p->past_count, p->past_length);
     const int64_t longest = number_of(call, p->total, past_count + p->new_keys);
     heads_rooms rooms = {0};
-    if (!lay_out_rooms(stream->device->compute_capability, type, p, &rooms))
+    if (!lay_out_rooms(stream->device->multiprocessors, type, p, &rooms))
         return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = check_longest(call, past_count, longest);
     if (status) return status;

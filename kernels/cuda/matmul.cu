@@ -3,6 +3,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/product_few.cuh"
 #include "kernels/cuda/product_float.cuh"
 #include "kernels/cuda/product_half.cuh"
 
@@ -101,6 +102,17 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
+template <class F>
+static __global__ void __launch_bounds__(FEW_THREADS, F::RESIDENT)
+    matmul_few(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
+        const block_place at = place_of_block<F>(tiling, batch, p.k);
+        const matrices<typename F::T> of = matrices_of<typename F::T>(p, o, batch, packs);
+        product_few<F>(of.a, of.b, p, of.y, at, parts);
+        __syncthreads();
+    }
+}
+
 /* ---- which kernel ---- */
 
 typedef tile_kernel<gpu_matmul, gpu_matmul_operands> matmul_kernel;
@@ -118,6 +130,23 @@ template <class T> static matmul_kernel choose_lines(how_lines_lie lines, gpu_ti
     case ACROSS: return choose_half<T, b_across>(tile);
     default: return choose_half<T, anyhow>(tile);
     }
+}
+
+template <class F> static matmul_kernel few_kernel() {
+    return {matmul_few<F>, FEW_THREADS, 0};
+}
+
+template <class T, bool ALONG_K> static matmul_kernel choose_rows(int32_t rows) {
+    switch (rows) {
+    case 1: return few_kernel<few_rows<T, 1, ALONG_K>>();
+    case 4: return few_kernel<few_rows<T, 4, ALONG_K>>();
+    default: return few_kernel<few_rows<T, GPU_FEW_ROWS, ALONG_K>>();
+    }
+}
+
+template <bool ALONG_K> static matmul_kernel choose_few(gpu_type type, int32_t rows) {
+    if (type == GPU_FLOAT) return choose_rows<float, ALONG_K>(rows);
+    return type == GPU_BFLOAT16 ? choose_rows<bfloat16, ALONG_K>(rows) : choose_rows<half, ALONG_K>(rows);
 }
 
 static matmul_kernel choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
@@ -151,12 +180,30 @@ static bool rows_pack(const gpu_matmul *p, const gpu_matmul_operands *o, int64_t
     return places % 16 == 0 && p->n % size == 0 && (!o->c || p->c_row % size == 0);
 }
 
+/* True if the operands that the kernel for few rows reads begin at packs of 16 bytes. */
+static bool operands_are_aligned(const gpu_matmul_operands *o) {
+    uintptr_t places = (uintptr_t)o->a | (uintptr_t)o->b;
+    for (int i = 1; i < o->joined; i++) places |= (uintptr_t)o->more_b[i - 1];
+    return places % 16 == 0;
+}
+
+/* The tiling in place of one for few rows, whose scratch memory may not suffice for sums in parts. */
+static gpu_tiling whole_tiles(const gpu_matmul *p) {
+    gpu_tiling tiling = {GPU_TILE_32x128, 32, 128, gpu_pieces(p->n, 128), 0, 1, p->k, 0};
+    tiling.tiles = tiling.across;
+    return tiling;
+}
+
 cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const gpu_matmul_operands *o,
                            const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!tiling->tiles || !p->batches) return cudaSuccess;
-    const matmul_kernel choice = choose(type, lines_of(p, o), tiling->tile);
-    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->batches));
-    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts,
+    const bool few = tiling->tile == GPU_TILE_FEW_ROWS && operands_are_aligned(o);
+    const gpu_tiling used = few || tiling->tile != GPU_TILE_FEW_ROWS ? *tiling : whole_tiles(p);
+    const matmul_kernel choice = !few            ? choose(type, lines_of(p, o), used.tile)
+                                 : p->b_row == 1 ? choose_few<true>(type, used.rows)
+                                                 : choose_few<false>(type, used.rows);
+    const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batches));
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts,
                   rows_pack(p, o, type == GPU_FLOAT ? 4 : 8));
 }
 
@@ -164,5 +211,9 @@ cudaError_t gpu_load_matmul(gpu_type type) {
     cudaError_t code = cudaSuccess;
     for (int lines = 0; code == cudaSuccess && lines < LINES_COUNT; lines++)
         code = load_tiles([=](gpu_tile tile) { return choose(type, (how_lines_lie)lines, tile); });
+    for (int32_t rows = 1; code == cudaSuccess && rows <= GPU_FEW_ROWS; rows += rows == 1 ? 3 : 4) {
+        code = load_kernel(choose_few<true>(type, rows).kernel);
+        if (code == cudaSuccess) code = load_kernel(choose_few<false>(type, rows).kernel);
+    }
     return code;
 }

@@ -28,6 +28,18 @@ typedef struct gpu_matmul_operands {
     int32_t joined; /* 0: a batch */
 } gpu_matmul_operands;
 
+/* Columns of a block of the kernel for few rows, for elements of so many bytes; 0: that kernel does not serve. Every
+ * line that it reads consists of whole packs of 16 bytes; that operands begin at such packs is seen when it runs. */
+static inline int32_t gpu_few_rows_columns(const gpu_matmul *p, int64_t bytes) {
+    const int64_t pack = 16 / bytes, b_line = p->b_row == 1 ? p->b_column : p->b_row;
+    bool packs = p->m <= GPU_FEW_ROWS && p->a_column == 1 && (p->b_row == 1 || p->b_column == 1);
+    packs = packs && p->k > 0 && p->k % pack == 0 && p->a_row % pack == 0 && b_line % pack == 0;
+    packs = packs && (p->b_row == 1 || (p->n >= pack && p->n % pack == 0));
+    for (int32_t i = 0; packs && i < p->batch_rank; i++)
+        packs = p->batch_dims[i] == 1 || (p->a_batch[i] % pack == 0 && p->b_batch[i] % pack == 0);
+    return !packs ? 0 : p->b_row == 1 ? GPU_FEW_COLUMNS_ALONG_K : (int32_t)(32 * pack);
+}
+
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {

@@ -60,11 +60,13 @@ template <class T> struct product_output {
             return;
         }
 #pragma unroll 1
-        for (int i = 0; i < COUNT && column + i < columns; i++) {
-            float value = alpha * sums[i];
-            if (c) value += beta * (float)c[at_c + i * c_column];
-            data[at + i] = finish(epilogue, residual, at + i, value);
-        }
+        for (int i = 0; i < COUNT && column + i < columns; i++) store_one(at + i, at_c + i * c_column, sums[i]);
+    }
+    /* at: the element's place in Y and the residual; at_c: in C. */
+    __device__ __forceinline__ void store_one(int64_t at, int64_t at_c, float sum) const {
+        float value = alpha * sum;
+        if (c) value += beta * (float)c[at_c];
+        data[at] = finish(epilogue, residual, at, value);
     }
     template <int COUNT>
     __device__ __forceinline__ void store_packed(int64_t at, int64_t at_c, const float *sums) const {
@@ -134,6 +136,25 @@ template <class Choose> static inline cudaError_t load_tiles(Choose choose) {
 
 /* ---- sums in parts ---- */
 
+/* Adds up `count` shares that are `apart` from each other, in their order. Four loads at a time are under way, as each
+ * takes as long as some hundred additions. */
+static __device__ __forceinline__ void add_shares(float (&sum)[4], const pack<float, 4> *shares, int count, int apart) {
+    enum { AT_A_TIME = 4 };
+#pragma unroll
+    for (int j = 0; j < 4; j++) sum[j] = 0.0f;
+#pragma unroll 1
+    for (int part = 0; part < count; part += AT_A_TIME, shares += AT_A_TIME * apart) {
+        pack<float, 4> share[AT_A_TIME];
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            share[k] = part + k < count ? shares[k * apart] : pack<float, 4>{{0.0f, 0.0f, 0.0f, 0.0f}};
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+#pragma unroll
+            for (int j = 0; j < 4; j++) sum[j] += share[k].at[j];
+    }
+}
+
 /* Adds up the parts of this tile. False: the block is not the last to arrive; that one adds and stores. */
 template <int THREADS, int COUNT>
 static __device__ __forceinline__ bool join_parts(float (&sums)[COUNT][4], const gpu_parts &parts, int64_t tile) {
@@ -144,13 +165,8 @@ static __device__ __forceinline__ bool join_parts(float (&sums)[COUNT][4], const
 #pragma unroll
     for (int i = 0; i < COUNT; i++) own[i * THREADS] = {{sums[i][0], sums[i][1], sums[i][2], sums[i][3]}};
     if (!last_to_arrive(parts.arrivals + tile, (unsigned)count, dynamic_shared<unsigned>())) return false;
-    for (int part = 0; part < count; part++, shares += COUNT * THREADS)
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            const pack<float, 4> share = shares[i * THREADS];
-#pragma unroll
-            for (int j = 0; j < 4; j++) sums[i][j] = part ? sums[i][j] + share.at[j] : share.at[j];
-        }
+    for (int i = 0; i < COUNT; i++) add_shares(sums[i], shares + i * THREADS, count, COUNT * THREADS);
     return true;
 }
 

@@ -24,6 +24,7 @@ tort_status cuda_table_fit(tort_fit *fit, const void *entries, size_t bytes) {
     tort_status status = table->entries ? TORT_OK : no_memory(fit, bytes);
     if (!status)
         status = cuda_copy(fit->device, fit->stream, table->entries, entries, bytes, TORT_TO_DEVICE, fit->error);
+    if (!status && !fit->stream) status = cuda_sync(fit->device, NULL, fit->error); /* runs have streams of their own */
     if (status)
         cuda_table_unfit(fit->device, fit->env, table);
     else

@@ -1,19 +1,31 @@
 /* tiling.c - see tiling.h.
  *
  * A large tile reads its operands from memory less often: 128x128 reads each element of A once for 128 columns. But
- * multiprocessors without a block idle, so the largest tile is taken that gives each of them a block. If not even
- * the smallest does, the sums are divided along k (split-K) until there are enough blocks or a part is a single
- * step.
- * Example: m = 32, n = 1024, k = 4096 in halves on 132 multiprocessors: 8 tiles of 32x128, so ceil(132 / 8) = 17
- * parts are wanted; a part of 3 steps (192 of k) makes it 22 parts, and 176 blocks. */
+ * multiprocessors without a block idle, so small outputs take small tiles, and sums may be divided along k (split-K):
+ * more blocks with fewer steps each, and then a join, in which the last block of a tile to finish reads the sums of
+ * all. More parts cost more than they save from some number on. So the tile and the number of parts are those that an
+ * estimate of the clocks finds cheapest.
+ * Example: m = 196, n = 256, k = 1024 in halves on 132 multiprocessors: 16 tiles of 64x64, 16 steps. In one part some
+ * 6,400 clocks, in 16 parts 7,252, in 4 parts 5,380: so 4 parts, 64 blocks. */
 #include "kernels/cuda/tiling.h"
+
+/* Clocks of a step and of a join, about those of sm_80 and sm_90; estimates until a sweep on a GPU corrects them. */
+enum {
+    STEP_CLOCKS = 400,        /* at least: a barrier, shared memory, latency of the pipeline */
+    JOIN_CLOCKS = 2500,       /* writing, counting and reading, however little */
+    MACS_A_CLOCK_HALF = 1024, /* of a multiprocessor */
+    MACS_A_CLOCK_FLOAT = 128, /* likewise */
+    BYTES_A_CLOCK = 64,       /* from the L2 cache to a multiprocessor */
+    MAX_PARTS = 32,
+};
 
 typedef struct tile_size {
     int32_t rows, columns;
+    int32_t resident; /* blocks on a multiprocessor at a time */
 } tile_size;
 
-/* Indexed by gpu_tile, the largest first; the last is for products of few rows. */
-static const tile_size sizes[GPU_TILE_COUNT] = {{128, 128}, {128, 64}, {64, 64}, {32, 128}};
+/* Indexed by gpu_tile; the last is for products of few rows. */
+static const tile_size sizes[GPU_TILE_COUNT] = {{128, 128, 2}, {128, 64, 3}, {64, 64, 4}, {32, 128, 3}};
 
 int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
     static const struct {
@@ -30,31 +42,97 @@ static bool too_large(tile_size size, int64_t m, int64_t n) {
     return size.rows / 2 >= m || size.columns / 2 >= n;
 }
 
-static gpu_tile choose_tile(int64_t m, int64_t n, int64_t wanted) {
-    if (m <= sizes[GPU_TILE_32x128].rows) return GPU_TILE_32x128;
-    for (gpu_tile tile = GPU_TILE_128x128; tile < GPU_TILE_64x64; tile++) {
-        const int64_t tiles = gpu_pieces(m, sizes[tile].rows) * gpu_pieces(n, sizes[tile].columns);
-        if (!too_large(sizes[tile], m, n) && tiles >= wanted) return tile;
-    }
-    return GPU_TILE_64x64;
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
 }
 
-gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m, int64_t n, int64_t k,
-                               int64_t batches) {
-    const int64_t products = batches > 0 ? batches : 1,
-                  wanted = gpu_pieces(tort_cuda_multiprocessors(compute_capability), products);
-    const gpu_tile tile = choose_tile(m, n, wanted);
+/* A product as the estimate sees it. */
+typedef struct estimated {
+    bool half;
+    int64_t steps;           /* of all k */
+    int64_t blocks;          /* in one part */
+    int64_t multiprocessors; /* at least 1 */
+} estimated;
+
+static int64_t clocks_of(const estimated *e, tile_size size, int64_t parts) {
+    const int64_t step = e->half ? GPU_STEP_HALF : GPU_STEP_FLOAT, bytes = e->half ? 2 : 4;
+    const int64_t elements = (int64_t)size.rows * size.columns;
+    const int64_t multiplying = elements * step / (e->half ? MACS_A_CLOCK_HALF : MACS_A_CLOCK_FLOAT);
+    const int64_t reading = (size.rows + size.columns) * step * bytes / BYTES_A_CLOCK;
+    const int64_t blocks = gpu_pieces(e->blocks * parts, e->multiprocessors);
+    const int64_t a_step =
+        larger(gpu_pieces(blocks, size.resident) * STEP_CLOCKS, blocks * larger(multiplying, reading));
+    const int64_t sums = elements * (int64_t)sizeof(float) / BYTES_A_CLOCK;
+    return gpu_pieces(e->steps, parts) * a_step + (parts > 1 ? JOIN_CLOCKS + (parts + 1) * sums : 0);
+}
+
+/* Tries numbers of parts that are about a quarter more each, as the minimum is flat. Parts are for products that leave
+ * multiprocessors idle, so GPU_ARRIVALS suffices. */
+static int64_t best_parts(const estimated *e, tile_size size, int64_t *clocks) {
+    int64_t best = 1;
+    *clocks = clocks_of(e, size, 1);
+    if (e->blocks >= e->multiprocessors) return best;
+    for (int64_t parts = 2; parts <= MAX_PARTS && parts <= e->steps; parts += 1 + parts / 4) {
+        const int64_t found = clocks_of(e, size, parts);
+        if (found < *clocks) best = parts, *clocks = found;
+    }
+    return best;
+}
+
+static gpu_tile choose_tile(int64_t m, int64_t n, int64_t products, estimated *e, int64_t *parts) {
+    gpu_tile best = GPU_TILE_COUNT;
+    int64_t least = INT64_MAX;
+    const bool few = m <= sizes[GPU_TILE_32x128].rows;
+    for (gpu_tile tile = few ? GPU_TILE_32x128 : GPU_TILE_128x128; tile < GPU_TILE_COUNT; tile++) {
+        const tile_size size = sizes[tile];
+        int64_t clocks;
+        if (!few && (tile == GPU_TILE_32x128 || (tile < GPU_TILE_64x64 && too_large(size, m, n)))) continue;
+        e->blocks = larger(gpu_pieces(m, size.rows) * gpu_pieces(n, size.columns) * products, 1);
+        const int64_t found = best_parts(e, size, &clocks);
+        if (clocks < least) best = tile, least = clocks, *parts = found;
+    }
+    return best;
+}
+
+/* Divides k into about so many parts of whole steps. */
+static void divide(gpu_tiling *tiling, int64_t k, int64_t step, int64_t parts, int64_t products) {
+    if (tiling->tiles < 1 || parts < 2) return;
+    tiling->part = gpu_pieces(gpu_pieces(k, step), parts) * step;
+    tiling->parts = (int32_t)gpu_pieces(k, tiling->part); /* no part is empty */
+    if (tiling->parts < 2) return;
+    tiling->scratch =
+        (size_t)(tiling->tiles * products * tiling->parts * tiling->rows * tiling->columns) * sizeof(float);
+}
+
+gpu_tiling tort_cuda_tiling_of(int32_t multiprocessors, bool half, int64_t m, int64_t n, int64_t k, int64_t batches) {
+    const int64_t products = larger(batches, 1), step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
+    estimated e = {.half = half, .steps = gpu_pieces(k, step), .multiprocessors = larger(multiprocessors, 1)};
+    int64_t parts = 1;
+    const gpu_tile tile = choose_tile(m, n, products, &e, &parts);
     const tile_size size = sizes[tile];
     gpu_tiling tiling = {.tile = tile, .rows = size.rows, .columns = size.columns, .parts = 1, .part = k};
     tiling.across = gpu_pieces(n, size.columns);
     tiling.tiles = tiling.across * gpu_pieces(m, size.rows);
-    const int64_t step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT, steps = gpu_pieces(k, step);
-    if (tiling.tiles < 1 || tiling.tiles >= wanted || steps < 2) return tiling;
-    const int64_t parts = gpu_pieces(wanted, tiling.tiles);
-    tiling.part =
-        (parts < steps ? steps / parts : 1) * step;     /* rounded down: slightly too many parts rather than too few */
-    tiling.parts = (int32_t)gpu_pieces(k, tiling.part); /* no part is empty */
-    if (tiling.parts > 1)
-        tiling.scratch = (size_t)(tiling.tiles * products * tiling.parts * size.rows * size.columns) * sizeof(float);
+    divide(&tiling, k, step, parts, products);
+    return tiling;
+}
+
+/* Only B counts: each block reads its columns of it. */
+gpu_tiling tort_cuda_few_rows_tiling_of(int32_t multiprocessors, bool half, int32_t columns, int64_t m, int64_t n,
+                                        int64_t k, int64_t batches) {
+    enum { STEP = 128 }; /* elements of k: some for each warp */
+    const int32_t rows = m <= 1 ? 1 : m <= 4 ? 4 : GPU_FEW_ROWS;
+    gpu_tiling tiling = {.tile = GPU_TILE_FEW_ROWS, .rows = rows, .columns = columns, .parts = 1, .part = k};
+    tiling.across = tiling.tiles = m > 0 ? gpu_pieces(n, columns) : 0;
+    const int64_t products = larger(batches, 1), blocks = larger(tiling.tiles * products, 1);
+    const int64_t processors = larger(multiprocessors, 1), bytes = columns * (half ? 2 : 4), sums = rows * columns * 4;
+    int64_t best = 1, least = INT64_MAX;
+    for (int64_t parts = 1; parts <= MAX_PARTS && parts <= gpu_pieces(k, STEP); parts += 1 + parts / 4) {
+        const int64_t reading = gpu_pieces(blocks * parts, processors) * gpu_pieces(k, parts) * bytes / BYTES_A_CLOCK;
+        const int64_t joining = parts > 1 ? JOIN_CLOCKS + parts * sums / BYTES_A_CLOCK : 0;
+        if (reading + joining < least) best = parts, least = reading + joining;
+        if (blocks >= processors) break; /* so GPU_ARRIVALS suffices */
+    }
+    divide(&tiling, k, STEP, best, products);
     return tiling;
 }

@@ -13,7 +13,17 @@ static inline int64_t gpu_pieces(int64_t length, int64_t piece) {
 }
 
 /* Rows x columns of the output that a block computes; the table in tiling.c has the same order. */
-typedef enum gpu_tile { GPU_TILE_128x128, GPU_TILE_128x64, GPU_TILE_64x64, GPU_TILE_32x128, GPU_TILE_COUNT } gpu_tile;
+typedef enum gpu_tile {
+    GPU_TILE_128x128,
+    GPU_TILE_128x64,
+    GPU_TILE_64x64,
+    GPU_TILE_32x128,
+    GPU_TILE_COUNT,
+    GPU_TILE_FEW_ROWS = GPU_TILE_COUNT /* all rows of the output, see product_few.cuh */
+} gpu_tile;
+
+/* Products of so few rows have a kernel of their own; columns of one of its blocks, where B is stored transposed. */
+enum { GPU_FEW_ROWS = 8, GPU_FEW_COLUMNS_ALONG_K = 32 };
 
 /* Elements of k in a step. A part consists of whole steps, whichever the tile. */
 enum { GPU_STEP_HALF = 64, GPU_STEP_FLOAT = 16 };
@@ -27,15 +37,21 @@ typedef struct gpu_tiling {
     size_t scratch;        /* bytes for the sums of the parts; 0 if there is one part */
 } gpu_tiling;
 
-/* The tiling of `batches` products (m, k) by (k, n) of 16-bit elements (`half`) or 32-bit ones. Sizes are >= 0. */
-gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m, int64_t n, int64_t k, int64_t batches);
+/* The tiling of `batches` products (m, k) by (k, n) of 16-bit elements (`half`) or 32-bit ones, for a GPU of so many
+ * multiprocessors. Sizes are >= 0. */
+gpu_tiling tort_cuda_tiling_of(int32_t multiprocessors, bool half, int64_t m, int64_t n, int64_t k, int64_t batches);
 
-/* Multiprocessors of the largest common board of an architecture; an unknown one counts as the newest older one. */
+/* The tiling of products of at most GPU_FEW_ROWS rows, in blocks of so many columns. */
+gpu_tiling tort_cuda_few_rows_tiling_of(int32_t multiprocessors, bool half, int32_t columns, int64_t m, int64_t n,
+                                        int64_t k, int64_t batches);
+
+/* Multiprocessors of the largest common board of an architecture, for targets that do not tell; an unknown one counts
+ * as the newest older one. */
 int32_t tort_cuda_multiprocessors(int32_t compute_capability);
 
-/* Arrival counters of a context, one per divided tile. Enough: only a product with fewer tiles than multiprocessors
- * is divided. */
-enum { GPU_ARRIVALS = 1024 };
+/* Arrival counters of a context, one per divided tile. Enough: an operator divides its sums only if it has fewer tiles
+ * than 4 a multiprocessor, and no more than GPU_MAX_MULTIPROCESSORS of these are believed. */
+enum { GPU_ARRIVALS = 1024, GPU_MAX_MULTIPROCESSORS = 256 };
 
 /* Device memory that the parts of a product share. */
 typedef struct gpu_parts {

@@ -15,6 +15,7 @@ cudasim_settings default_settings() {
     settings.device_count = 2;
     settings.driver_version = settings.runtime_version = 13000;
     settings.capability = 80;
+    settings.multiprocessors = 108;
     settings.memory_bytes = (size_t)1 << 30;
     settings.cublas_version = 13;
     settings.cudnn_version = 9;

@@ -9,7 +9,7 @@ using namespace cudasim;
 
 namespace {
 
-const int multiprocessors = 4, l2_cache_bytes = 4 << 20;
+const int l2_cache_bytes = 4 << 20;
 
 bool device_exists(int device) {
     return device >= 0 && device < machine().settings.device_count;
@@ -21,7 +21,7 @@ bool read_attribute(enum cudaDeviceAttr attribute, int device, int *value) {
     case cudaDevAttrMaxThreadsPerBlock: *value = max_block_threads; break;
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = (int)max_static_shared; break;
     case cudaDevAttrWarpSize: *value = warpSize; break;
-    case cudaDevAttrMultiProcessorCount: *value = multiprocessors; break;
+    case cudaDevAttrMultiProcessorCount: *value = machine().settings.multiprocessors; break;
     case cudaDevAttrIntegrated: *value = 0; break;
     case cudaDevAttrComputeMode: *value = 0; break;
     case cudaDevAttrPciBusId: *value = device + 1; break;
@@ -132,7 +132,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     properties->sharedMemPerBlockOptin = shared_bytes_on_request();
     properties->major = settings.capability / 10;
     properties->minor = settings.capability % 10;
-    properties->multiProcessorCount = multiprocessors;
+    properties->multiProcessorCount = settings.multiprocessors;
     properties->warpSize = warpSize;
     properties->maxThreadsPerBlock = max_block_threads;
     properties->maxGridSize[0] = 2147483647;

@@ -22,6 +22,7 @@ typedef struct cudasim_settings {
     int driver_version;         /* as from cudaDriverGetVersion: 13000 is 13.0; 0: no driver */
     int runtime_version;        /* an older driver gives cudaErrorInsufficientDriver */
     int capability;             /* 80 for sm_80 */
+    int multiprocessors;        /* of each device, as the properties tell; blocks run one at a time all the same */
     size_t memory_bytes;        /* of each device */
     size_t shared_bytes;        /* max shared memory of a block, static and dynamic; 0: as the capability has it */
     int initialization_error;   /* a cudaError_t that every call which needs a device returns; 0: none */
@@ -59,8 +60,8 @@ typedef struct cudasim_traffic {
 
 typedef struct cudasim_control {
     unsigned version; /* CUDASIM_CONTROL_VERSION */
-    /* Returns the defaults: two devices of sm_80 with 1 GiB, driver and runtime 13.0, cuBLAS 13, cuDNN 9, eager
-     * streams, forward order. */
+    /* Returns the defaults: two devices of sm_80 with 108 multiprocessors and 1 GiB, driver and runtime 13.0, cuBLAS
+     * 13, cuDNN 9, eager streams, forward order. */
     cudasim_settings (*defaults)(void);
     void (*configure)(const cudasim_settings *settings);
     /* Makes the nth call from now (1: the next) of the function (NULL: of any) fail with this cudaError_t; 0

@@ -162,6 +162,8 @@ const char *const type_cases[] = {
     "ScatterND 18; reduction=min; N[a+1,b] i64[3,1]~0,0 N[3,b]",
     /* ---- matmul.c ---- */
     "MatMul 13; ; bf16[3,a,k] bf16[k,b]",
+    "MatMul 13; ; bf16[2,4096]~0.1,1 bf16[4096,264]~0.1,1",
+    "Gemm 13; transB=1; bf16[3,16384]~0.1,1 bf16[35,16384]~0.1,1 bf16[35]",
     "MatMul 13; ; bf16[2,1,a,k] bf16[3,k,b]",
     "MatMul 13; ; bf16[16,3,k+200]~-1,1 bf16[16,k+200,8*b]~-1,1",
     "MatMul 13; ; bf16[16,70,136]~-1,1 bf16[16,136,72]~-1,1",

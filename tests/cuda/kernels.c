@@ -153,7 +153,7 @@ static bool fail(tester *t, const kernel_case *c, const char *kernel, const char
 }
 
 /* Of a GPU that small products fill too, so that not all sums are divided (kernels/cuda/tiling.c). */
-enum { FEW_MULTIPROCESSORS = 87 };
+enum { FEW_MULTIPROCESSORS = 16 };
 /* Shared memory that a block may have on sm_75, the least of all architectures. */
 enum { TURING_SHARED_BYTES = 64 << 10 };
 
@@ -161,7 +161,7 @@ static void configure(const tester *t, int run_index) {
     static const cudasim_order orders[MAX_RUNS] = {CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM, CUDASIM_FORWARD};
     if (!t->control) return;
     cudasim_settings settings = t->control->defaults();
-    settings.capability = FEW_MULTIPROCESSORS;
+    settings.multiprocessors = FEW_MULTIPROCESSORS;
     settings.shared_bytes = TURING_SHARED_BYTES;
     settings.order = orders[run_index];
     settings.seed = 7;

@@ -1,10 +1,10 @@
-/* cuda_tiling.c - tiles of the CUDA provider's matrix products: no multiprocessor stands idle where sums can be
- * divided, parts cover k exactly once, and their counters suffice. Facts are those of tiling.h. */
+/* cuda_tiling.c - tiles of the CUDA provider's matrix products: sums are divided where that saves more than the join
+ * costs, parts cover k exactly once, and their counters suffice. Facts are those of tiling.h. */
 #include <criterion/criterion.h>
 
 #include "kernels/cuda/tiling.h"
 
-enum { H100 = 90, H100_MULTIPROCESSORS = 132 };
+enum { H100_MULTIPROCESSORS = 132 };
 
 typedef struct product {
     int64_t m, n, k, batches;
@@ -40,31 +40,54 @@ static void check_parts(const product *p, bool half, const gpu_tiling *t) {
     cr_assert(t->parts == 1 || t->tiles * p->batches <= GPU_ARRIVALS);
 }
 
-static void check_fills(const product *p, bool half) {
-    const gpu_tiling t = tort_cuda_tiling_of(H100, half, p->m, p->n, p->k, p->batches);
-    const int64_t blocks = t.tiles * p->batches * t.parts, step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
+static gpu_tiling tiling_of(const product *p, int32_t multiprocessors, bool half) {
+    const gpu_tiling t = tort_cuda_tiling_of(multiprocessors, half, p->m, p->n, p->k, p->batches);
     check_parts(p, half, &t);
-    cr_assert(blocks >= H100_MULTIPROCESSORS || t.part == step,
+    return t;
+}
+
+/* Blocks cost a join each, so a GPU is not filled at any price. */
+static void check_uses_many(const product *p, bool half) {
+    const gpu_tiling t = tiling_of(p, H100_MULTIPROCESSORS, half);
+    const int64_t blocks = t.tiles * p->batches * t.parts, step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
+    cr_assert(blocks >= H100_MULTIPROCESSORS / 4 || pieces(p->k, step) <= 12 * t.parts,
               "%lld by %lld by %lld makes %lld blocks in parts of %lld", (long long)p->m, (long long)p->n,
               (long long)p->k, (long long)blocks, (long long)t.part);
 }
 
-Test(cuda_tiling, every_product_of_small_batches_fills_a_large_gpu) {
+Test(cuda_tiling, no_product_of_small_batches_is_long_on_few_multiprocessors) {
     for (size_t i = 0; i < sizeof bert / sizeof *bert; i++)
-        for (int half = 0; half < 2; half++) check_fills(&bert[i], half);
+        for (int half = 0; half < 2; half++) check_uses_many(&bert[i], half);
     for (size_t i = 0; i < sizeof resnet50 / sizeof *resnet50; i++)
-        for (int half = 0; half < 2; half++) check_fills(&resnet50[i], half);
+        for (int half = 0; half < 2; half++) check_uses_many(&resnet50[i], half);
+}
+
+/* A part saves steps and adds a share to the join, so the best number is about the square root of the steps. */
+Test(cuda_tiling, parts_are_few_where_steps_are_few) {
+    static const product conv4 = {256, 196, 1024, 1}, conv5 = {512, 49, 4608, 1}, keys = {1, 512, 2048, 2};
+    const gpu_tiling a = tiling_of(&conv4, H100_MULTIPROCESSORS, true),
+                     b = tiling_of(&conv5, H100_MULTIPROCESSORS, true);
+    const gpu_tiling c = tiling_of(&keys, H100_MULTIPROCESSORS, true);
+    cr_assert(a.parts >= 2 && a.parts <= 6, "%d parts of 16 steps", (int)a.parts);
+    cr_assert(b.parts >= 6 && b.parts <= 12, "%d parts of 72 steps", (int)b.parts);
+    cr_assert(c.parts >= 3 && c.parts <= 9, "%d parts of 32 steps", (int)c.parts);
+}
+
+Test(cuda_tiling, a_small_gpu_is_filled_without_parts) {
+    static const product conv4 = {256, 196, 1024, 1};
+    cr_assert_eq(tiling_of(&conv4, 8, true).parts, 1);
+    cr_assert(tiling_of(&conv4, 1, true).tile < GPU_TILE_64x64, "small tiles fetch more, and nothing idles");
 }
 
 Test(cuda_tiling, large_products_take_the_largest_tile_and_no_parts) {
-    const gpu_tiling t = tort_cuda_tiling_of(H100, true, 4096, 4096, 4096, 1);
+    const gpu_tiling t = tort_cuda_tiling_of(H100_MULTIPROCESSORS, true, 4096, 4096, 4096, 1);
     cr_assert_eq(t.tile, GPU_TILE_128x128);
     cr_assert_eq(t.parts, 1);
     cr_assert_eq(t.scratch, 0);
 }
 
 Test(cuda_tiling, parts_are_right_for_all_sizes) {
-    static const int32_t targets[] = {75, 80, 86, 87, 89, 90, 100, 110, 120, 999};
+    static const int32_t counts[] = {0, 1, 4, 8, 16, 58, 108, 132, 188, GPU_MAX_MULTIPROCESSORS};
     uint64_t random = 88172645463325252u;
     for (int i = 0; i < 20000; i++) {
         int64_t size[4];
@@ -75,7 +98,7 @@ Test(cuda_tiling, parts_are_right_for_all_sizes) {
         const product p = {size[0], size[1], size[2], size[3]};
         const bool half = random >> 40 & 1;
         const gpu_tiling t =
-            tort_cuda_tiling_of(targets[i % (int)(sizeof targets / sizeof *targets)], half, p.m, p.n, p.k, p.batches);
+            tort_cuda_tiling_of(counts[i % (int)(sizeof counts / sizeof *counts)], half, p.m, p.n, p.k, p.batches);
         if (p.m && p.n && p.batches) check_parts(&p, half, &t);
     }
 }
