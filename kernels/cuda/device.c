@@ -176,6 +176,13 @@ static bool opened_well(const cuda_device *device, cudaError_t code, tort_condit
     return false;
 }
 
+/* As much as cuBLAS takes by default, if that is a small share of the memory that may be used. */
+static size_t workspace_of(int compute_capability, uint64_t memory) {
+    enum { ALIGN = 256, SHARE = 32 };
+    const uint64_t wanted = (uint64_t)(compute_capability < 90 ? 8 : 32) << 20, share = memory / SHARE;
+    return (size_t)((share < wanted ? share : wanted) / ALIGN * ALIGN);
+}
+
 static bool read_properties(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
     struct cudaDeviceProp properties;
     size_t free_bytes = 0, total_bytes = 0;
@@ -200,6 +207,7 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
                             .memory = device->memory_limit ? device->memory_limit : free_bytes,
                             .tf32 = device->tf32,
                             .libraries = device->libraries_allowed};
+    device->workspace = workspace_of(device->compute_capability, target->memory);
     snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
              device->compute_capability, version_text(driver, version, sizeof version));
     snprintf(target->space, sizeof target->space, "%.30s at %s", properties.name, bus);
@@ -254,6 +262,7 @@ void cuda_close(void *opened) {
     cuda_device *device = opened;
     if (device->uploads) { /* all that is freed here comes after it */
         const int32_t before = cuda_enter(device);
+        if (device->lt) device->libraries.cublas.cublasLtDestroy(device->lt);
         if (device->dnn) device->libraries.cudnn.cudnnDestroy(device->dnn);
         cudaStreamDestroy(device->uploads);
         cuda_leave(device, before);
@@ -416,14 +425,29 @@ static cudaError_t wait_for(cuda_stream *stream) {
     return code;
 }
 
+/* The workspace is set last: a new stream resets it. */
+static tort_status open_cublas(cuda_stream *stream, tort_error *error) {
+    cuda_device *device = stream->device;
+    const cublas_functions *f = &device->libraries.cublas;
+    if (device->workspace) stream->workspace = cuda_alloc(device, device->workspace);
+    if (device->workspace && !stream->workspace) {
+        const tort_status status = cuda_sync(device, NULL, error); /* the device may be lost */
+        return status ? status
+                      : tort_fail(error, TORT_E_MEMORY, "the device has no %zu bytes for the workspace of cuBLAS",
+                                  device->workspace);
+    }
+    cublasStatus_t code = f->cublasCreate_v2(&stream->blas);
+    if (code == CUBLAS_STATUS_SUCCESS) code = f->cublasSetStream_v2(stream->blas, stream->stream);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = f->cublasSetWorkspace_v2(stream->blas, stream->workspace, device->workspace);
+    if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
+    return cuda_library_failed(error, stream, "starting cuBLAS", f->cublasGetStatusString(code));
+}
+
 static tort_status open_handles(cuda_stream *stream, tort_error *error) {
     const cuda_libraries *libraries = &stream->device->libraries;
-    if (libraries->cublas_handle) {
-        cublasStatus_t code = libraries->cublas.cublasCreate_v2(&stream->blas);
-        if (code == CUBLAS_STATUS_SUCCESS) code = libraries->cublas.cublasSetStream_v2(stream->blas, stream->stream);
-        if (code != CUBLAS_STATUS_SUCCESS)
-            return cuda_library_failed(error, stream, "starting cuBLAS", libraries->cublas.cublasGetStatusString(code));
-    }
+    const tort_status status = libraries->cublas_handle ? open_cublas(stream, error) : TORT_OK;
+    if (status) return status;
     if (stream->device->dnn) {
         cudnnStatus_t code = libraries->cudnn.cudnnCreate(&stream->dnn);
         if (code == CUDNN_STATUS_SUCCESS) code = libraries->cudnn.cudnnSetStream(stream->dnn, stream->stream);
@@ -466,6 +490,7 @@ void cuda_stream_close(void *opened, void *handle) {
     cuda_recording_forget(stream);
     if (stream->blas) device->libraries.cublas.cublasDestroy_v2(stream->blas);
     if (stream->dnn) device->libraries.cudnn.cudnnDestroy(stream->dnn);
+    if (stream->workspace) cuda_free(device, stream->workspace, device->workspace);
     if (stream->status) cudaFree(stream->status);
     if (stream->status_host) cudaFreeHost(stream->status_host);
     cuda_staging_free(&stream->staging);

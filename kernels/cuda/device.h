@@ -35,7 +35,9 @@ typedef struct cuda_device {
      * default stream, would stop other sessions and break what they record. */
     cudaStream_t uploads;
     cuda_libraries libraries;
-    cudnnHandle_t dnn; /* on `uploads`, for planning, one at a time; NULL: cuDNN is absent or was not asked for */
+    size_t workspace;    /* bytes that each stream has for cuBLAS and cublasLt */
+    cublasLtHandle_t lt; /* for planning; NULL: was not needed yet; under the lock */
+    cudnnHandle_t dnn;   /* on `uploads`, for planning, one at a time; NULL: cuDNN is absent or was not asked for */
 } cuda_device;
 
 /* Target of tort_call.stream. */
@@ -53,7 +55,8 @@ typedef struct cuda_stream {
     cuda_recording recording;
     uint32_t *arrivals;  /* on the device, GPU_ARRIVALS zeros: see tiling.h */
     cublasHandle_t blas; /* NULL: not opened */
-    cudnnHandle_t dnn;   /* NULL: not opened */
+    void *workspace;   /* on the device; NULL without cuBLAS. Without one, cuBLAS would allocate, also in a recording */
+    cudnnHandle_t dnn; /* NULL: not opened */
 } cuda_stream;
 
 void cuda_open(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);

@@ -70,7 +70,9 @@
     X(CUBLASLT_EPILOGUE_DEFAULT, 1)                                                                                    \
     X(CUBLASLT_EPILOGUE_RELU, 2)                                                                                       \
     X(CUBLASLT_EPILOGUE_BIAS, 4)                                                                                       \
-    X(CUBLASLT_EPILOGUE_RELU_BIAS, 6)
+    X(CUBLASLT_EPILOGUE_RELU_BIAS, 6)                                                                                  \
+    X(CUBLASLT_EPILOGUE_GELU, 32)                                                                                      \
+    X(CUBLASLT_EPILOGUE_GELU_BIAS, 36)
 #define CUDA_DATA_TYPES(X)                                                                                             \
     X(CUDA_R_32F, 0)                                                                                                   \
     X(CUDA_R_16F, 2)                                                                                                   \

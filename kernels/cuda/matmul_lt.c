@@ -1,5 +1,6 @@
 /* matmul_lt.c - products by cublasLt, see matmul_lt.h. Its descriptors are made for each call, as they hold the
- * address of the bias. The algorithm is chosen once per plan, among those without workspace. */
+ * address of the bias. The algorithm is chosen once per plan, among those that the workspace of a stream suffices for.
+ */
 #include "kernels/cuda/matmul_lt.h"
 
 #ifdef CUDA_DEVICE
@@ -15,12 +16,27 @@ typedef struct lt_product {
 
 /* ---- described --------------------------------------------------------------------------------------------------- */
 
+typedef struct ending {
+    tort_activation activation;
+    cublasLtEpilogue_t plain, with_bias;
+} ending;
+
+/* Returns NULL if cublasLt does not have the activation. Its Gelu is that by tanh. */
+static const ending *ending_of(tort_activation activation) {
+    static const ending endings[] = {
+        {TORT_ACTIVATION_NONE, CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS},
+        {TORT_ACTIVATION_RELU, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
+        {TORT_ACTIVATION_GELU_TANH, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS},
+    };
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (endings[i].activation == activation) return &endings[i];
+    return NULL;
+}
+
 static cublasStatus_t set_epilogue(const cublas_functions *f, const gpu_matmul *p, const void *bias,
                                    cublasLtMatmulDesc_t product) {
-    const bool relu = p->epilogue.activation == TORT_ACTIVATION_RELU;
-    const cublasLtEpilogue_t epilogue = bias   ? relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
-                                        : relu ? CUBLASLT_EPILOGUE_RELU
-                                               : CUBLASLT_EPILOGUE_DEFAULT;
+    const ending *found = ending_of(p->epilogue.activation);
+    const cublasLtEpilogue_t epilogue = bias ? found->with_bias : found->plain;
     cublasStatus_t code =
         f->cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
     if (code != CUBLAS_STATUS_SUCCESS || !bias) return code;
@@ -69,20 +85,19 @@ static void drop(const cublas_functions *f, const lt_product *lt) {
 
 /* True if there is more than a product, and cublasLt can do all of it. */
 static bool suits(const gpu_matmul *p, bool biased) {
-    const tort_activation activation = p->epilogue.activation;
     if (!biased && !gpu_has_epilogue(&p->epilogue)) return false;
-    if (activation != TORT_ACTIVATION_NONE && activation != TORT_ACTIVATION_RELU) return false;
+    if (!ending_of(p->epilogue.activation)) return false;
     if (biased && (p->c_row != 0 || p->c_column != 1 || p->beta != 1)) return false;
     return p->batches == 1 && p->m > 0 && p->n > 0 && p->k > 0;
 }
 
-/* Makes the preference for the choice of an algorithm: no workspace, and only the alignment that operands have. The
- * defaults would allow both. */
-static cublasStatus_t make_preference(const cublas_functions *f, cublasLtMatmulPreference_t *preference) {
+/* Makes the preference for the choice of an algorithm: the workspace of a stream, and only the alignment that operands
+ * have. The defaults would allow more. */
+static cublasStatus_t make_preference(const cublas_functions *f, uint64_t workspace,
+                                      cublasLtMatmulPreference_t *preference) {
     static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-    const uint64_t workspace = 0;
     const uint32_t alignment = LT_ALIGNMENT;
     cublasStatus_t code = f->cublasLtMatmulPreferenceCreate(preference);
     if (code == CUBLAS_STATUS_SUCCESS)
@@ -93,24 +108,34 @@ static cublasStatus_t make_preference(const cublas_functions *f, cublasLtMatmulP
     return code;
 }
 
+/* Returns the device's handle, which is made when it is needed first. */
+static cublasStatus_t handle_of(cuda_device *device, cublasLtHandle_t *handle) {
+    cublasStatus_t code = CUBLAS_STATUS_SUCCESS;
+    pthread_mutex_lock(&device->lock);
+    if (!device->lt) code = device->libraries.cublas.cublasLtCreate(&device->lt);
+    *handle = device->lt;
+    pthread_mutex_unlock(&device->lock);
+    return code;
+}
+
 /* Asks for the best algorithm; *found is 0 if there is none. */
-static cublasStatus_t ask(const cublas_functions *f, const lt_product *lt, cublasLtMatmulHeuristicResult_t *best,
+static cublasStatus_t ask(cuda_device *device, const lt_product *lt, cublasLtMatmulHeuristicResult_t *best,
                           int *found) {
+    const cublas_functions *f = &device->libraries.cublas;
     cublasLtHandle_t handle = NULL;
     cublasLtMatmulPreference_t preference = NULL;
     *found = 0;
-    cublasStatus_t code = f->cublasLtCreate(&handle);
-    if (code == CUBLAS_STATUS_SUCCESS) code = make_preference(f, &preference);
+    cublasStatus_t code = handle_of(device, &handle);
+    if (code == CUBLAS_STATUS_SUCCESS) code = make_preference(f, device->workspace, &preference);
     if (code == CUBLAS_STATUS_SUCCESS)
         code = f->cublasLtMatmulAlgoGetHeuristic(handle, lt->product, lt->b, lt->a, lt->y, lt->y, preference, 1, best,
                                                  found);
     if (preference) f->cublasLtMatmulPreferenceDestroy(preference);
-    if (handle) f->cublasLtDestroy(handle);
     return code;
 }
 
 tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased) {
-    const cuda_device *device = fit->device;
+    cuda_device *device = fit->device;
     const cublas_functions *f = &device->libraries.cublas;
     /* An algorithm is chosen for a product with a bias; its address does not matter yet, but must not be NULL. */
     const void *bias = biased ? (const void *)fit->node : NULL;
@@ -119,7 +144,7 @@ tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased) {
     int found = 0;
     if (!suits(p, biased)) return TORT_OK;
     cublasStatus_t code = describe(device, fit->node->inputs[0].type, p, bias, &lt);
-    if (code == CUBLAS_STATUS_SUCCESS) code = ask(f, &lt, &best, &found);
+    if (code == CUBLAS_STATUS_SUCCESS) code = ask(device, &lt, &best, &found);
     drop(f, &lt);
     if (code == CUBLAS_STATUS_NOT_SUPPORTED || (code == CUBLAS_STATUS_SUCCESS && !found)) return TORT_OK;
     if (code != CUBLAS_STATUS_SUCCESS)
@@ -160,7 +185,7 @@ tort_status tort_cuda_run_lt(const tort_call *call, const gpu_matmul *p) {
     if (code == CUBLAS_STATUS_SUCCESS)
         code = f->cublasLtMatmul((cublasLtHandle_t)stream->blas, lt.product, &p->alpha, call->inputs[1].data, lt.b,
                                  call->inputs[0].data, lt.a, &keep, residual ? residual : y, lt.y, y, lt.y,
-                                 call->fitted, NULL, 0, stream->stream);
+                                 call->fitted, stream->workspace, stream->device->workspace, stream->stream);
     drop(f, &lt);
     if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
     return cuda_library_failed(call->error, stream, "cublasLt", f->cublasGetStatusString(code));

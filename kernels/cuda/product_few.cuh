@@ -25,7 +25,7 @@ template <class T_, int M_, bool ALONG_K_> struct few_rows {
         PACK = 16 / sizeof(T),
         N = ALONG_K ? (int)GPU_FEW_COLUMNS_ALONG_K : 32 * PACK,
         STAGE = M > 4 ? 1024 : 2048,
-        RESIDENT = M > 1 ? 2 : 4, /* blocks per multiprocessor */
+        RESIDENT = M > 1 ? 2 : 4,  /* blocks per multiprocessor */
         AT_A_TIME = M > 1 ? 1 : 2, /* packs of each column that are loaded before the first is used */
         STAGED_BYTES = M * STAGE * (int)sizeof(T),
         SHARED_BYTES = (int)STAGED_BYTES > FEW_WARPS *N * 4 ? (int)STAGED_BYTES : FEW_WARPS *N * 4

@@ -6,6 +6,7 @@
 #include "kernels/cudasim/fake_libraries.h"
 
 #include <algorithm>
+#include <math.h>
 
 using namespace cudasim;
 
@@ -32,7 +33,7 @@ bool element_of(cudaDataType type, Element *element) {
 
 /* Epilogue of a cublasLt product; empty for cuBLAS. */
 struct Ending {
-    bool relu;
+    bool relu, gelu;  /* gelu: by tanh */
     const void *bias; /* one element per row of D; may be NULL */
     const void *c;    /* matrix scaled by beta, as large as D; NULL: D itself */
 };
@@ -92,6 +93,8 @@ struct Product {
                 double result = alpha * sum + old;
                 if (ending.bias) result += load_element(ending.bias, i, c.element);
                 if (ending.relu && result < 0) result = 0;
+                if (ending.gelu)
+                    result *= 0.5 * (1 + tanh(0.7978845608028654 * (result + 0.044715 * result * result * result)));
                 store_element(const_cast<void *>(c.data), index * c.stride + i + (long long)j * c.leading, c.element,
                               result);
             }
@@ -120,6 +123,9 @@ cublasStatus_t multiply(cublasHandle_t handle, Product &product, cudaDataType a_
                    (compute == CUBLAS_COMPUTE_32F && handle->math == CUBLAS_TF32_TENSOR_OP_MATH);
     product.workspace = handle->workspace;
     product.workspace_bytes = handle->workspace_bytes;
+    /* The real library would allocate one, within the recording and beyond any limit. */
+    const CUstream_st *stream = find_stream(handle->stream);
+    if (!product.workspace && stream && stream->capture) return CUBLAS_STATUS_EXECUTION_FAILED;
     const cublasStatus_t status = product.check();
     if (status || !product.m || !product.n || !product.batch) return status;
     /* The real library would lose the device here; refusing the call names the mistake better. */
@@ -193,7 +199,7 @@ cublasStatus_t check_lt(const cublasLtMatmulDesc *product, const cublasLtMatrixL
     if (!library_object_lives(product) || !library_object_lives(a) || !library_object_lives(b) ||
         !library_object_lives(c) || !library_object_lives(d))
         return CUBLAS_STATUS_INVALID_VALUE;
-    const bool biased = product->epilogue == CUBLASLT_EPILOGUE_BIAS || product->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    const bool biased = product->epilogue & CUBLASLT_EPILOGUE_BIAS; /* a bit, in the real library too */
     const uint64_t k = product->transpose_a == CUBLAS_OP_T ? a->rows : a->columns;
     if (biased != (product->bias != nullptr) || c->rows != d->rows || c->columns != d->columns ||
         c->leading != d->leading || !has_shape(a, product->transpose_a, d->rows, k) ||
@@ -203,7 +209,8 @@ cublasStatus_t check_lt(const cublasLtMatmulDesc *product, const cublasLtMatrixL
     out->a = {nullptr, Element::f32, product->transpose_a == CUBLAS_OP_T, (int)a->leading, 0};
     out->b = {nullptr, Element::f32, product->transpose_b == CUBLAS_OP_T, (int)b->leading, 0};
     out->c = {nullptr, Element::f32, false, (int)d->leading, 0};
-    out->ending.relu = product->epilogue == CUBLASLT_EPILOGUE_RELU || product->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    out->ending.relu = product->epilogue & CUBLASLT_EPILOGUE_RELU;
+    out->ending.gelu = product->epilogue & CUBLASLT_EPILOGUE_GELU;
     out->ending.bias = product->bias;
     out->m = (int)d->rows, out->n = (int)d->columns, out->k = (int)k, out->batch = 1;
     return a->type == b->type && a->type == c->type && a->type == d->type ? CUBLAS_STATUS_SUCCESS
@@ -291,6 +298,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     results[0] = {};
     results[0].algo.data[0] = only_algorithm;
     results[0].algo.data[1] = preference->alignments[0];
+    results[0].algo.data[2] = preference->workspace;
     results[0].workspaceSize = preference->workspace;
     *returned = 1;
     return CUBLAS_STATUS_SUCCESS;
@@ -299,18 +307,21 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void *alpha, const void *a,
                               cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
                               const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
-                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algorithm, void *, size_t,
-                              cudaStream_t stream) {
+                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algorithm, void *workspace,
+                              size_t workspace_bytes, cudaStream_t stream) {
     if (library_call_fails(__func__)) return CUBLAS_STATUS_ALLOC_FAILED;
     Product checked;
     const cublasStatus_t status = check_lt(product, a_layout, b_layout, c_layout, d_layout, &checked);
     if (status) return status;
-    if (algorithm->data[0] != only_algorithm) return CUBLAS_STATUS_INVALID_VALUE;
+    if (algorithm->data[0] != only_algorithm || workspace_bytes < algorithm->data[2] ||
+        !operand_is_valid(workspace, workspace_bytes))
+        return CUBLAS_STATUS_INVALID_VALUE;
     for (const void *operand : {a, b, c, (const void *)d})
         if ((uintptr_t)operand % algorithm->data[1]) return CUBLAS_STATUS_INVALID_VALUE;
     if (!library_object_lives(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
     cublasContext with = *(cublasContext *)handle; /* the stream is an argument of the call */
     with.stream = stream;
+    with.workspace = workspace, with.workspace_bytes = workspace_bytes;
     checked.a.data = a, checked.b.data = b, checked.c.data = d, checked.ending.c = c;
     if ((checked.ending.bias && !operand_is_valid(checked.ending.bias, 1)) || !operand_is_valid(c, 1))
         return CUBLAS_STATUS_INVALID_VALUE;

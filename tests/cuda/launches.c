@@ -33,11 +33,12 @@ static const expectation table[] = {
     {"Gemm 13; ; T[5,200] T[200,3] T[3]", 1, 1},
     {"Gemm 13; beta=2; T[5,200] T[200,3] T[3]", 2, 1}, /* cuBLAS adds to what is there, so C goes first */
     {"Gemm 13; ; T[5,200] T[200,3] T[5,1]", 2, 1},
-    /* cublasLt does bias, residual and Relu; other activations are a launch behind the product. */
+    /* cublasLt does bias, residual, Relu and Gelu by tanh; other activations are a launch behind the product. */
     {"FusedMatMul 1; ; T[2,5,200] T[200,3] T[3]", 1, 1},
     {"FusedMatMul 1; ; T[2,5,200] T[200,3] T[3] T[2,5,3]", 1, 1},
     {"FusedMatMul 1; activation=relu; T[2,5,200] T[200,3] - T[2,5,3]", 1, 1},
     {"FusedMatMul 1; activation=relu; T[2,5,200] T[2,200,3] T[3]", 2, 1},
+    {"FusedMatMul 1; activation=gelu_tanh; T[2,5,200] T[200,3] T[3]", 1, 1},
     {"FusedMatMul 1; activation=gelu; T[2,5,7] T[7,3] T[3] T[2,5,3]", 1, 1},
     {"FusedMatMul 1; activation=gelu; T[2,5,200] T[200,3] T[3] T[2,5,3]", 2, 1},
     {"FusedGemm 1; activation=relu; T[5,7] T[7,3] T[3] T[5,3]", 1, 1},
