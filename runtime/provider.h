@@ -138,6 +138,8 @@ typedef struct tort_fit {
     const tort_env *env;
     /* To fill: passed to unfit and to run, which must not change it, as contexts share it; NULL: nothing. */
     void *fitted;
+    /* To fill: a literal that reports show as the kernel, if another one than the row's does the work; NULL. */
+    const char *label;
     tort_error *error;
 } tort_fit;
 

@@ -96,8 +96,8 @@ static tort_status check_sizes(const tort_conv_params *params, tort_error *error
                 : tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
 }
 
-static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                             tort_error *error) {
+tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
     *scratch = tiling_of(&p, target->multiprocessors, node->inputs[0].type).scratch;
     return check_sizes(node->params, error);
@@ -180,18 +180,22 @@ static tort_status fit_table(tort_fit *fit) {
     return status;
 }
 
-static tort_status fit_conv(tort_fit *fit) {
+tort_status tort_cuda_conv_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
     return is_pointwise(&params->window) ? TORT_OK : fit_table(fit);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-static tort_status prepare_conv(tort_prepare *p) {
-    const tort_conv_params *params = p->node->params;
-    const gpu_type type = gpu_type_of(p->node->inputs[0].type);
+cudaError_t tort_cuda_conv_load(const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const gpu_type type = gpu_type_of(node->inputs[0].type);
     const cudaError_t code = gpu_load_matmul(type);
-    return cuda_loaded(p, code != cudaSuccess || is_pointwise(&params->window) ? code : gpu_load_conv(type));
+    return code != cudaSuccess || is_pointwise(&params->window) ? code : gpu_load_conv(type);
+}
+
+static tort_status prepare_conv(tort_prepare *p) {
+    return cuda_loaded(p, tort_cuda_conv_load(p->node));
 }
 
 /* Returns the product of weights and pixels, for each image and group. */
@@ -235,7 +239,7 @@ tort_status tort_cuda_conv_run_empty(const tort_call *call) {
     return run_pointwise(call, &p, &tiling, &(gpu_parts){0});
 }
 
-static tort_status run_conv(const tort_call *call) {
+tort_status tort_cuda_conv_run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const tort_conv_params *params = call->params;
     const cuda_table *table = call->fitted;
@@ -310,9 +314,9 @@ static tort_status run_depthwise(const tort_call *call) {
     }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_implicit_gemm", .claim = claim_conv, .size = size_conv,            \
-        .prepare = CUDA_ONLY(prepare_conv), .fit = CUDA_ONLY(fit_conv), .unfit = CUDA_ONLY(cuda_table_unfit),          \
-        .run = CUDA_ONLY(run_conv)                                                                                     \
+        .domain = domain_, .op = op_, .name = "conv_implicit_gemm", .claim = claim_conv, .size = tort_cuda_conv_size,  \
+        .prepare = CUDA_ONLY(prepare_conv), .fit = CUDA_ONLY(tort_cuda_conv_fit),                                      \
+        .unfit = CUDA_ONLY(cuda_table_unfit), .run = CUDA_ONLY(tort_cuda_conv_run)                                     \
     }
 
 enum { Z = 1 << TORT_EPILOGUE_Z };

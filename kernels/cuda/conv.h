@@ -41,6 +41,9 @@ static inline int64_t gpu_conv_offset_count(int64_t length) {
     return (length + GPU_STEP_HALF - 1) / GPU_STEP_HALF * GPU_STEP_HALF;
 }
 
+/* Functions of the row conv_implicit_gemm, which also serves where cuDNN cannot. */
+tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error);
 /* Functions of the row conv_cudnn, in conv_cudnn.c. */
 tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node);
 tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -61,6 +64,9 @@ cudaError_t gpu_load_conv_depthwise(gpu_type type);
 #ifdef __cplusplus
 }
 #else
+cudaError_t tort_cuda_conv_load(const tort_node_view *node);
+tort_status tort_cuda_conv_fit(tort_fit *fit);
+tort_status tort_cuda_conv_run(const tort_call *call);
 tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
 void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);

@@ -3,12 +3,11 @@
  *
  * Everything that depends on shapes is decided once per plan: size states an upper bound for the node's workspace;
  * fit makes cuDNN's descriptors and takes the fastest algorithm that keeps within it and works: each is tried, as
- * cuDNN may refuse to run what it has offered. run only calls, with the context's own handle and workspace;
- * descriptors are read-only then, so contexts share them. Empty sums, for which cuDNN has no descriptors, are
- * written by an own kernel. Read next: library_api.h, kernels/cudasim/fake_cudnn.cpp. */
+ * cuDNN may refuse to run what it has offered. Where none works the own convolution serves, and reports say so. run
+ * only calls, with the context's own handle and workspace; descriptors are read-only then, so contexts share them.
+ * Empty sums, for which cuDNN has no descriptors, are written by an own kernel. Read next: library_api.h,
+ * kernels/cudasim/fake_cudnn.cpp. */
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "ops/conv.h"
 #include "kernels/cuda/conv.h"
@@ -133,15 +132,21 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
     uint64_t max = WORKSPACE_FOR_TABLES + WORKSPACE_PER_BYTE * bytes;
     if (target->memory && max > target->memory / WORKSPACE_PART_OF_MEMORY)
         max = target->memory / WORKSPACE_PART_OF_MEMORY;
-    *scratch = elements ? (size_t)max : 0;
+    size_t own = 0;
+    if (tort_cuda_conv_size(target, node, &own, NULL)) own = 0; /* too large for the own kernel, which will not serve */
+    *scratch = !elements ? 0 : own > max ? own : (size_t)max;
     return TORT_OK;
 }
 
 #ifdef CUDA_DEVICE
+#include "kernels/cuda/table.h"
+
 /* ---- fit: descriptors -------------------------------------------------------------------------------------------- */
 
 /* A Conv of known shapes. */
 typedef struct fitted_conv {
+    bool own;         /* cuDNN has no algorithm: the own convolution serves, and the members of cuDNN are not used */
+    void *own_fitted; /* of its fit; may be NULL */
     cudnnTensorDescriptor_t x, y, bias; /* bias: NULL if absent; the residual is like y */
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t window;
@@ -175,7 +180,6 @@ typedef struct fitting {
     size_t memory_bytes;
     gpu_conv_operands trial;
     void *trial_workspace;
-    char refusals[280]; /* algorithms refused, each with the reason */
 } fitting;
 
 #define SWITCH_OFF "switch cuDNN off by libraries=off"
@@ -297,23 +301,7 @@ static void end_trial(const fitting *f) {
     if (f->memory) cuda_free(f->fit->device, f->memory, f->memory_bytes);
 }
 
-/* Returns an algorithm's name without the prefix that all names share. */
-static const char *algorithm_name(cudnnConvolutionFwdAlgo_t algorithm) {
-#define ALGORITHM(name, value) [value] = #name,
-    static const char *const names[] = {CUDNN_FORWARD_ALGORITHMS(ALGORITHM)};
-#undef ALGORITHM
-    if ((size_t)algorithm >= sizeof names / sizeof *names) return "an algorithm without a name";
-    return names[algorithm] + strlen("CUDNN_CONVOLUTION_FWD_ALGO_");
-}
-
-static void note_refusal(fitting *f, const fitted_conv *conv, cudnnStatus_t code) {
-    const size_t used = strlen(f->refusals);
-    snprintf(f->refusals + used, sizeof f->refusals - used, "%s%s%s: %s", used ? ", " : "",
-             algorithm_name(conv->algorithm), conv->activation ? " with its epilogue" : "",
-             f->cudnn->cudnnGetErrorString(code));
-}
-
-/* Tries an algorithm. A lost device is an error; a refusal is only noted. */
+/* Tries an algorithm. A lost device is an error; a refusal is none. */
 static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     const char *function = "";
     *works = !f->memory && !conv->activation; /* a form that only a trial can confirm is not taken without one */
@@ -323,7 +311,6 @@ static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     tort_status status = cuda_wait_uploads(device, NULL, function);
     *works = !status && code == CUDNN_STATUS_SUCCESS;
     if (status == TORT_E_DEVICE_LOST) return cuda_wait_uploads(device, f->fit->error, function);
-    if (!*works) note_refusal(f, conv, status ? CUDNN_STATUS_EXECUTION_FAILED : code);
     return TORT_OK;
 }
 
@@ -341,7 +328,6 @@ static bool take_offer(fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, f
     if (code == CUDNN_STATUS_SUCCESS)
         code = f->cudnn->cudnnGetConvolutionForwardWorkspaceSize(f->handle, conv->x, conv->w, conv->window, conv->y,
                                                                  offer->algo, &conv->workspace);
-    if (code != CUDNN_STATUS_SUCCESS) note_refusal(f, conv, code);
     return code == CUDNN_STATUS_SUCCESS && conv->workspace <= f->fit->scratch;
 }
 
@@ -383,23 +369,32 @@ static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const 
     if (!status) status = try_offers(f, list, plain, conv, works);
     if (*works) return status;
     drop_activation(f->cudnn, conv);
-    *f->refusals = '\0'; /* the other form, which is tried next, has refusals of its own */
     return status;
 }
 
-static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *conv) {
+/* Takes the own convolution, for which scratch suffices too; an image that is too large for it is an error. */
+static tort_status take_own(tort_fit *fit, fitted_conv *conv) {
+    size_t scratch;
+    if (fit->error) *fit->error = (tort_error){.node = -1};
+    tort_status status = tort_cuda_conv_size(fit->target, fit->node, &scratch, fit->error);
+    if (!status) status = cuda_status(fit->error, tort_cuda_conv_load(fit->node), "loading a kernel");
+    if (!status) status = tort_cuda_conv_fit(fit);
+    conv->own = true;
+    conv->own_fitted = fit->fitted;
+    fit->fitted = NULL;
+    fit->label = "conv_implicit_gemm, as cuDNN has no algorithm that works";
+    return status;
+}
+
+/* *works stays false if cuDNN has no algorithm for this. */
+static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *conv, bool *works) {
     offer_list list = {.count = 0};
     tort_status status =
         check(f, "cudnnGetConvolutionForwardAlgorithm_v7",
               f->cudnn->cudnnGetConvolutionForwardAlgorithm_v7(f->handle, conv->x, conv->w, conv->window, conv->y,
                                                                MAX_ALGORITHMS, &list.count, list.offers));
-    bool works = false;
-    if (!status && may_be_one_call(p, conv->bias)) status = choose_one_call(f, p, &list, conv, &works);
-    if (!status && !works) status = try_offers(f, &list, false, conv, &works);
-    if (status || works) return status;
-    return tort_fail(f->fit->error, TORT_E_UNSUPPORTED,
-                     "cuDNN has no algorithm that works here within %zu bytes of workspace (%s); " SWITCH_OFF,
-                     f->fit->scratch, *f->refusals ? f->refusals : "each needs more");
+    if (!status && may_be_one_call(p, conv->bias)) status = choose_one_call(f, p, &list, conv, works);
+    return status || *works ? status : try_offers(f, &list, false, conv, works);
 }
 
 void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted) {
@@ -412,6 +407,7 @@ void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted)
     if (conv->w) cudnn->cudnnDestroyFilterDescriptor(conv->w);
     if (conv->window) cudnn->cudnnDestroyConvolutionDescriptor(conv->window);
     drop_activation(cudnn, conv);
+    if (conv->own_fitted) cuda_table_unfit(opened, env, conv->own_fitted);
     tort_free(env, conv, sizeof *conv);
 }
 
@@ -430,11 +426,13 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     if (!conv) return tort_out_of_memory(fit->error, sizeof *conv);
     tort_status status = describe_tensors(&f, params, tort_has_input(fit->node, 2), conv);
     if (!status) status = describe_window(&f, params, conv);
+    bool works = false;
     if (!status) {
         begin_trial(&f);
-        status = choose(&f, params, conv);
+        status = choose(&f, params, conv, &works);
         end_trial(&f);
     }
+    if (status == TORT_E_UNSUPPORTED || (!status && !works)) status = take_own(fit, conv);
     if (status)
         tort_cuda_conv_cudnn_unfit(device, fit->env, conv);
     else
@@ -472,6 +470,11 @@ tort_status tort_cuda_conv_cudnn_run(const tort_call *call) {
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     const char *function;
     if (!conv) return tort_cuda_conv_run_empty(call);
+    if (conv->own) {
+        tort_call own = *call;
+        own.fitted = conv->own_fitted;
+        return tort_cuda_conv_run(&own);
+    }
     stream->launches++;
     cudnnStatus_t code = convolve(&stream->device->libraries.cudnn, stream->dnn, conv, &o, call->scratch, &function);
     if (code != CUDNN_STATUS_SUCCESS) return cuda_cudnn_failed(call->error, stream->device, stream, function, code);

@@ -1,8 +1,8 @@
-/* device.c - opens a CUDA device, or finds out why it cannot; memory, copies and streams of an open one.
+/* device.c - opens a CUDA device, or finds out why it cannot; memory and errors of an open one.
  *
  * The checks distinguish causes that CUDA's error codes blur: without a driver, cudaGetDeviceCount reports an
  * "insufficient" driver, so cudaDriverGetVersion is asked first (0: there is none). It knows no operators.
- * Read next: libraries.c, then a family such as conv.c. */
+ * Read next: streams.c, libraries.c, then a family such as conv.c. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/device.h"
 
@@ -154,9 +154,7 @@ void cuda_leave(void *opened, int32_t before) {
     if (before) cuda_context_pop(&device->context);
 }
 
-/* Fails if another device is current: for calls that go to the current device, and would use the wrong one if
- * entering ours had failed. */
-static cudaError_t check_current(const cuda_device *device) {
+cudaError_t cuda_check_current(const cuda_device *device) {
     int current = -1;
     cudaError_t code = cudaGetDevice(&current);
     if (code != cudaSuccess) (void)cudaGetLastError();
@@ -187,7 +185,7 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
     struct cudaDeviceProp properties;
     size_t free_bytes = 0, total_bytes = 0;
     char version[16], bus[20] = "";
-    cudaError_t code = check_current(device);
+    cudaError_t code = cuda_check_current(device);
     if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device->ordinal);
     if (code == cudaSuccess) code = cudaDeviceGetPCIBusId(bus, (int)sizeof bus, device->ordinal);
     if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &total_bytes);
@@ -288,7 +286,7 @@ static bool start_cudnn(cuda_device *device, char *message, size_t message_size,
     if (!cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size)) return false;
     if (device->dnn) return true;
     cudnnStatus_t code = CUDNN_STATUS_NOT_INITIALIZED;
-    if (check_current(device) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
+    if (cuda_check_current(device) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
     if (code == CUDNN_STATUS_SUCCESS) code = cudnn->cudnnSetStream(device->dnn, device->uploads);
     if (code == CUDNN_STATUS_SUCCESS) return true;
     if (device->dnn) cudnn->cudnnDestroy(device->dnn);
@@ -331,7 +329,7 @@ void *cuda_alloc(void *opened, size_t bytes) {
     void *ptr = NULL;
     pthread_mutex_lock(&device->lock);
     const bool allocated =
-        within_limit(device, bytes) && check_current(device) == cudaSuccess && allocate(device, &ptr, bytes);
+        within_limit(device, bytes) && cuda_check_current(device) == cudaSuccess && allocate(device, &ptr, bytes);
     if (allocated)
         device->memory_used += bytes;
     else
@@ -351,7 +349,7 @@ void cuda_free(void *opened, void *ptr, size_t bytes) {
 uint64_t cuda_memory_free(void *opened) {
     cuda_device *device = opened;
     size_t free_bytes = 0, total_bytes = 0;
-    if (check_current(device) != cudaSuccess) return 0;
+    if (cuda_check_current(device) != cudaSuccess) return 0;
     if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
         (void)cudaGetLastError();
         return 0;
@@ -413,210 +411,6 @@ tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, cons
     char words[208];
     cudnn_words(&device->libraries.cudnn, code, words, sizeof words);
     return cuda_library_failed(error, stream, function, words);
-}
-
-/* ---- streams and copies ------------------------------------------------------------------------------------------ */
-
-static cudaError_t wait_for(cuda_stream *stream) {
-    stream->waits++;
-    const cudaError_t code = cudaStreamSynchronize(stream->stream);
-    if (code == cudaSuccess) stream->settled = stream->launches + stream->copies;
-    cuda_staging_deliver(&stream->staging, code == cudaSuccess);
-    return code;
-}
-
-/* The workspace is set last: a new stream resets it. */
-static tort_status open_cublas(cuda_stream *stream, tort_error *error) {
-    cuda_device *device = stream->device;
-    const cublas_functions *f = &device->libraries.cublas;
-    if (device->workspace) stream->workspace = cuda_alloc(device, device->workspace);
-    if (device->workspace && !stream->workspace) {
-        const tort_status status = cuda_sync(device, NULL, error); /* the device may be lost */
-        return status ? status
-                      : tort_fail(error, TORT_E_MEMORY, "the device has no %zu bytes for the workspace of cuBLAS",
-                                  device->workspace);
-    }
-    cublasStatus_t code = f->cublasCreate_v2(&stream->blas);
-    if (code == CUBLAS_STATUS_SUCCESS) code = f->cublasSetStream_v2(stream->blas, stream->stream);
-    if (code == CUBLAS_STATUS_SUCCESS)
-        code = f->cublasSetWorkspace_v2(stream->blas, stream->workspace, device->workspace);
-    if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
-    return cuda_library_failed(error, stream, "starting cuBLAS", f->cublasGetStatusString(code));
-}
-
-static tort_status open_handles(cuda_stream *stream, tort_error *error) {
-    const cuda_libraries *libraries = &stream->device->libraries;
-    const tort_status status = libraries->cublas_handle ? open_cublas(stream, error) : TORT_OK;
-    if (status) return status;
-    if (stream->device->dnn) {
-        cudnnStatus_t code = libraries->cudnn.cudnnCreate(&stream->dnn);
-        if (code == CUDNN_STATUS_SUCCESS) code = libraries->cudnn.cudnnSetStream(stream->dnn, stream->stream);
-        if (code != CUDNN_STATUS_SUCCESS)
-            return cuda_cudnn_failed(error, stream->device, stream, "starting cuDNN", code);
-    }
-    return TORT_OK;
-}
-
-tort_status cuda_stream_open(void *opened, void **out, tort_error *error) {
-    cuda_device *device = opened;
-    cuda_stream *stream = tort_alloc_zero(&device->env, 1, sizeof *stream);
-    if (!stream) return tort_out_of_memory(error, sizeof *stream);
-    stream->device = device;
-    const size_t bytes = sizeof(gpu_status) + GPU_ARRIVALS * sizeof *stream->arrivals;
-    void *word = NULL, *host_word = NULL;
-    cudaError_t code = check_current(device);
-    if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking);
-    if (code == cudaSuccess) code = cudaMalloc(&word, bytes);
-    stream->status = word;
-    stream->arrivals = word ? (uint32_t *)(stream->status + 1) : NULL;
-    if (code == cudaSuccess) code = cudaMallocHost(&host_word, sizeof(gpu_status));
-    stream->status_host = host_word;
-    if (code == cudaSuccess) code = cudaMemsetAsync(stream->status, 0, bytes, stream->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
-    tort_status status = cuda_status(error, code, "opening a stream");
-    if (!status) status = open_handles(stream, error);
-    if (status) {
-        cuda_stream_close(device, stream);
-        return status;
-    }
-    *out = stream;
-    return TORT_OK;
-}
-
-void cuda_stream_close(void *opened, void *handle) {
-    cuda_device *device = opened;
-    cuda_stream *stream = handle;
-    if (stream->stream) cudaStreamSynchronize(stream->stream);
-    cuda_recording_forget(stream);
-    if (stream->blas) device->libraries.cublas.cublasDestroy_v2(stream->blas);
-    if (stream->dnn) device->libraries.cudnn.cudnnDestroy(stream->dnn);
-    if (stream->workspace) cuda_free(device, stream->workspace, device->workspace);
-    if (stream->status) cudaFree(stream->status);
-    if (stream->status_host) cudaFreeHost(stream->status_host);
-    cuda_staging_free(&stream->staging);
-    if (stream->stream) cudaStreamDestroy(stream->stream);
-    tort_free(&device->env, stream, sizeof *stream);
-}
-
-static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
-
-static cudaError_t submit_copy(cuda_stream *stream, void *dst, const void *src, size_t bytes,
-                               tort_direction direction) {
-    stream->copies++;
-    return cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
-}
-
-/* Refuses a copy that would have to be waited for, which a recording cannot do. */
-static cudaError_t refuse_to_record(cuda_stream *stream) {
-    stream->recording.why = "copies between host and device are larger than what is staged for them";
-    return cudaErrorStreamCaptureUnsupported;
-}
-
-static cudaError_t copy_on_stream(cuda_stream *stream, void *dst, const void *src, size_t bytes,
-                                  tort_direction direction) {
-    void *staged = direction == TORT_TO_DEVICE ? cuda_staging_take(&stream->staging, bytes, NULL) : NULL;
-    if (staged) memcpy(staged, src, bytes);
-    if (staged && stream->recording.mode == CUDA_REPLAYS) return cudaSuccess; /* the graph copies from there */
-    if (stream->recording.mode != CUDA_PLAIN && direction != TORT_ON_DEVICE && !staged) return refuse_to_record(stream);
-    cudaError_t code = submit_copy(stream, dst, staged ? staged : src, bytes, direction);
-    if (code == cudaSuccess && direction != TORT_ON_DEVICE && !staged) code = wait_for(stream);
-    return code;
-}
-
-static cudaError_t wait_for_uploads(cuda_device *device) {
-    device->waits++;
-    return cudaStreamSynchronize(device->uploads);
-}
-
-/* The driver has read pageable memory when the call returns, but page-locked memory only after a wait. */
-static cudaError_t copy_unstreamed(cuda_device *device, void *dst, const void *src, size_t bytes,
-                                   tort_direction direction) {
-    cudaError_t code = check_current(device);
-    if (code != cudaSuccess) return code;
-    device->copies++;
-    code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], device->uploads);
-    const bool pageable = direction == TORT_TO_DEVICE && cuda_reach(device, src) == TORT_REACH_HOST;
-    return code == cudaSuccess && !pageable ? wait_for_uploads(device) : code;
-}
-
-tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_direction direction,
-                      tort_error *error) {
-    const cudaError_t code = handle ? copy_on_stream(handle, dst, src, bytes, direction)
-                                    : copy_unstreamed(opened, dst, src, bytes, direction);
-    return cuda_status(error, code, "copying");
-}
-
-tort_status cuda_copy_late(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_error *error) {
-    cuda_stream *stream = handle;
-    void *staged = cuda_staging_take(&stream->staging, bytes, dst);
-    if (!staged) return cuda_copy(opened, stream, dst, src, bytes, TORT_TO_HOST, error);
-    if (stream->recording.mode == CUDA_REPLAYS) return TORT_OK;
-    return cuda_status(error, submit_copy(stream, staged, src, bytes, TORT_TO_HOST), "copying");
-}
-
-/* Grows the staging memory. A body subgraph may ask while the run around it is going on, with copies pending: so
- * they are waited for. */
-void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
-    cuda_device *device = opened;
-    cuda_stream *stream = handle;
-    const size_t need = cuda_staging_need(copies, bytes);
-    if (need <= stream->staging.bytes || (stream->staging.used && wait_for(stream) != cudaSuccess)) return;
-    device->allocations++;
-    cuda_recording_forget(stream); /* its copies are from and to the memory that is freed now */
-    cuda_staging_grow(&stream->staging, need);
-}
-
-/* Reports the bad value that the first failing node has left, and clears the word. */
-static tort_status report_fault(cuda_stream *stream, tort_error *error) {
-    const gpu_status found = *stream->status_host;
-    stream->copies++;
-    cudaError_t code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
-    if (code == cudaSuccess) code = wait_for(stream);
-    if (code != cudaSuccess) /* later runs would find a value that is not theirs */
-        return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s); make a new session",
-                         cudaGetErrorString(code), cudaGetErrorName(code));
-    if (found.fault == GPU_FAULT_RANGE)
-        tort_fail(error, TORT_E_RUN, "an input holds %lld as its element %lld; expected 0 to %lld",
-                  (long long)found.value, (long long)found.place, (long long)found.limit);
-    else
-        tort_fail(error, TORT_E_RUN, "index %lld, element %lld of indices, is not in [-%lld, %lld)",
-                  (long long)found.value, (long long)found.place, (long long)found.limit, (long long)found.limit);
-    if (error) error->node = found.node - 1;
-    return TORT_E_RUN;
-}
-
-cudaError_t cuda_read_status(cuda_stream *stream) {
-    stream->copies++;
-    return cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
-                           stream->stream);
-}
-
-/* Waits for the stream; if a kernel may have reported a bad value, the status word is copied first. */
-static tort_status sync_stream(cuda_stream *stream, tort_error *error) {
-    const bool looks = stream->may_fault;
-    cudaError_t code = looks && !stream->status_read ? cuda_read_status(stream) : cudaSuccess;
-    stream->status_read = false;
-    if (code == cudaSuccess && stream->launches + stream->copies > stream->settled) code = wait_for(stream);
-    if (code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
-    stream->may_fault = false;
-    return looks && stream->status_host->node ? report_fault(stream, error) : TORT_OK;
-}
-
-tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
-    cuda_device *device = opened;
-    if (handle) return sync_stream(handle, error);
-    cudaError_t code = check_current(device);
-    if (code == cudaSuccess) code = wait_for_uploads(device);
-    return cuda_status(error, code, "waiting for the device");
-}
-
-void cuda_calls(void *opened, void *handle, tort_device_calls *calls) {
-    cuda_device *device = opened;
-    const cuda_stream *stream = handle;
-    *calls = (tort_device_calls){.launches = stream->launches,
-                                 .copies = stream->copies + device->copies,
-                                 .waits = stream->waits + device->waits,
-                                 .allocations = device->allocations};
 }
 #else
 typedef int cuda_device_is_in_builds_with_cuda; /* ISO C requires a declaration */

@@ -77,6 +77,9 @@ tort_status cuda_sync(void *device, void *stream, tort_error *error);
 uint64_t cuda_memory_free(void *device);
 uint32_t cuda_reach(void *device, const void *pointer);
 
+/* Fails if another device is current: for calls that go to the current device, and would use the wrong one if entering
+ * ours had failed. */
+cudaError_t cuda_check_current(const cuda_device *device);
 /* Submits a copy of the status word to the host, without waiting. */
 cudaError_t cuda_read_status(cuda_stream *stream);
 /* Frees the recording of a stream's runs; graph.c. */

@@ -1,4 +1,4 @@
-/* matmul_lt.h - one product with bias, residual and Relu in one launch, by cublasLt, which is part of cuBLAS. For
+/* matmul_lt.h - one product with bias, residual, Relu or Gelu in one launch, by cublasLt, which is part of cuBLAS. For
  * host code. */
 #ifndef TORT_KERNELS_CUDA_MATMUL_LT_H
 #define TORT_KERNELS_CUDA_MATMUL_LT_H

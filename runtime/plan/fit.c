@@ -1,5 +1,6 @@
 /* fit.c - calls kernel->fit for a plan's static steps, and unfit when the plan goes: what a kernel makes for these
- * shapes. This file decides nothing: a kernel that cannot fit is an error. Read next: plans.c, which calls it. */
+ * shapes. This file decides nothing: a kernel that cannot fit is an error, unless it names another that does its work.
+ * Read next: plans.c, which calls it. */
 #include "runtime/lowered/lowered.h"
 #include "runtime/lowered/unit_view.h"
 #include "runtime/plan/planned.h"
@@ -19,6 +20,7 @@ static tort_status fit_step(tort_planned *planned, const tort_unit_view *view, i
     tort_status status = tort_link_noted(link, lowered->units[step->node].kernel->fit(&fit));
     tort_link_leave(link, before);
     planned->fitted[index] = fit.fitted;
+    if (fit.label) lowered->units[step->node].label = fit.label;
     if (status) {
         tort_error_at_unit(error, lowered, step->node);
         if (error) error->provider = link->provider->name;
