@@ -150,6 +150,7 @@ extern const tort_kernel tort_cuda_cumulative_kernels[];
 extern const tort_kernel tort_cuda_gather_kernels[];
 extern const tort_kernel tort_cuda_generate_kernels[];
 extern const tort_kernel tort_cuda_matmul_kernels[];
+extern const tort_kernel tort_cuda_move_nhwc_kernels[]; /* rows that precede those of move.c and pad.c */
 extern const tort_kernel tort_cuda_move_kernels[];
 extern const tort_kernel tort_cuda_norm_kernels[];
 extern const tort_kernel tort_cuda_norm_axis_kernels[];
@@ -182,6 +183,7 @@ static const tort_kernel *const families[] = {
     tort_cuda_gather_kernels,          //
     tort_cuda_generate_kernels,        //
     tort_cuda_matmul_kernels,          //
+    tort_cuda_move_nhwc_kernels,       //
     tort_cuda_move_kernels,            //
     tort_cuda_norm_kernels,            //
     tort_cuda_norm_axis_kernels,       //

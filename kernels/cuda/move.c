@@ -36,8 +36,7 @@ static tort_status prepare_dropout(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_fill(cuda_element_bytes(p->node->outputs[1].type)));
 }
 
-/* Moves boxes in device memory, for the decoders of ops/. */
-static tort_status move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
+tort_status tort_cuda_move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tort_box simple;
     int bytes = cuda_element_bytes(type);
     if (!tort_box_simplify(box, &simple)) return TORT_OK;
@@ -51,7 +50,7 @@ static tort_status move_box(const tort_call *call, tort_type type, void *dst, co
 
 #define MOVE(name)                                                                                                     \
     static tort_status run_##name(const tort_call *call) {                                                             \
-        return tort_move_##name(call, move_box);                                                                       \
+        return tort_move_##name(call, tort_cuda_move_box);                                                             \
     }
 MOVE(transpose)
 MOVE(depth_to_space)

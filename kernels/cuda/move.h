@@ -23,6 +23,11 @@ cudaError_t gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t cou
 cudaError_t gpu_load_fill(int element_bytes);
 #ifdef __cplusplus
 }
+#else
+#include "ops/strided.h"
+
+/* Moves a box in device memory, for the decoders of ops/. */
+tort_status tort_cuda_move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);
 #endif
 #endif
 

@@ -12,7 +12,7 @@ static tort_status prepare_pad(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_pad(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
-static tort_status run_pad(const tort_call *call) {
+tort_status tort_cuda_run_pad(const tort_call *call) {
     const tort_pad_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     gpu_pad pad = {.params = *params, .count = (size_t)tort_count(y), .device_value = cuda_input(call, 2)};
@@ -42,8 +42,8 @@ const tort_kernel tort_cuda_pad_kernels[] = {
     {"", "CenterCropPad", "pad", .host_inputs = 1u << 1, .claim = tort_cuda_claim_movable,
      .prepare = CUDA_ONLY(prepare_pad), .run = CUDA_ONLY(run_center)},
     {"com.microsoft", "Pad", "pad", .host_inputs = 1u << 1, .claim = tort_cuda_claim_movable,
-     .prepare = CUDA_ONLY(prepare_pad), .run = CUDA_ONLY(run_pad)},
+     .prepare = CUDA_ONLY(prepare_pad), .run = CUDA_ONLY(tort_cuda_run_pad)},
     {"", "Pad", "pad", .host_inputs = 1u << 1 | 1u << 3, .claim = tort_cuda_claim_movable,
-     .prepare = CUDA_ONLY(prepare_pad), .run = CUDA_ONLY(run_pad)},
+     .prepare = CUDA_ONLY(prepare_pad), .run = CUDA_ONLY(tort_cuda_run_pad)},
     {.op = NULL},
 };

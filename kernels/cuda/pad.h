@@ -22,6 +22,8 @@ cudaError_t gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *pad
 cudaError_t gpu_load_pad(int element_bytes);
 #ifdef __cplusplus
 }
+#else
+tort_status tort_cuda_run_pad(const tort_call *call);
 #endif
 #endif
 

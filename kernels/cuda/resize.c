@@ -3,11 +3,9 @@
  * output coordinates are tables that fit makes. Kernels: resize.cu. */
 #include "kernels/cuda/resize.h"
 
-#ifdef CUDA_DEVICE
-#include "kernels/cuda/table.h"
-#include "runtime/base/memory.h"
+#include "kernels/cuda/nhwc.h"
 
-/* ---- nearest and linear in planes -------------------------------------------------------------------------------- */
+/* ---- which axes change ------------------------------------------------------------------------------------------- */
 
 /* True if an output element comes from one element, or from two neighbours, along each axis. */
 static bool has_pairs(const tort_resize_params *params, tort_type type) {
@@ -18,6 +16,50 @@ static bool has_pairs(const tort_resize_params *params, tort_type type) {
     for (int32_t d = 0; d < params->rank; d++) pairs = pairs && params->axes[d].taps <= 2;
     return pairs;
 }
+
+/* Finds the last two axes of images (batch, channels, rows, columns) in the view, which has joined neighbouring axes
+ * that do not change. False if batch or channels change. */
+static bool image_axes(const tort_resize_params *params, const int64_t *dims, tort_resize_axis *h,
+                       tort_resize_axis *w) {
+    int32_t i = params->rank - 1;
+    *h = (tort_resize_axis){.in = dims[2], .out = dims[2], .taps = 1, .identity = true};
+    *w = (tort_resize_axis){.in = dims[3], .out = dims[3], .taps = 1, .identity = true};
+    const bool w_changes = i >= 0 && !params->axes[i].identity, w_is_alone = i >= 0 && params->axes[i].in == dims[3];
+    if (w_changes) *w = params->axes[i];
+    if (w_changes || w_is_alone) i--;
+    if (i >= 0 && !params->axes[i].identity) *h = params->axes[i--];
+    return h->in == dims[2] && w->in == dims[3] && (i < 0 || (i == 0 && params->axes[0].identity));
+}
+
+enum { GPU_LINE = 1 << 28 }; /* max elements of a line of the output */
+
+static bool is_small(const tort_resize_axis *h, const tort_resize_axis *w, int64_t channels) {
+    return h->in <= GPU_LINE && h->out <= GPU_LINE && w->in <= GPU_LINE / channels && w->out <= GPU_LINE / channels;
+}
+
+static tort_verdict claim_images(const tort_target *target, const tort_node_view *node) {
+    const tort_resize_params *params = node->params;
+    const tort_info *x = &node->inputs[0], *y = &node->outputs[0];
+    tort_resize_axis h, w;
+    const tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, x->rank > 1 ? x->dims[1] : 0);
+    (void)target;
+    if (verdict.code != TORT_YES) return verdict;
+    if (x->rank != 4) return tort_no(TORT_NO_SHAPE, "", "is for images of 2 axes");
+    if (!has_pairs(params, x->type) || params->antialias)
+        return tort_no(TORT_NO_ATTR, "", "is for nearest and linear, without regions and antialias");
+    if (y->rank != 4 || x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1])
+        return tort_no(TORT_NO_SHAPE, "", "batch or channels change");
+    if (params->rank < 1) return verdict; /* sizes are not known yet: fit sees them */
+    if (!image_axes(params, x->dims, &h, &w)) return tort_no(TORT_NO_SHAPE, "", "batch or channels change");
+    if (!is_small(&h, &w, x->dims[1])) return tort_no(TORT_NO_SHAPE, "", "a line has more than %d elements", GPU_LINE);
+    return verdict;
+}
+
+#ifdef CUDA_DEVICE
+#include "kernels/cuda/table.h"
+#include "runtime/base/memory.h"
+
+/* ---- nearest and linear in planes -------------------------------------------------------------------------------- */
 
 static gpu_tiled_axis tiled(const tort_resize_params *params, const tort_resize_axis *axis) {
     enum { REACH = 3 }; /* two elements, and one for what rounding adds */
@@ -54,6 +96,50 @@ static void fill_pairs(const tort_resize_params *params, const gpu_resize_planes
     for (int64_t i = 0; i < p->out_w; i++) pairs[i] = pair_of(params, w, i);
     pairs[p->out_w] = (gpu_pair){0}; /* the row of a view that has no other axis */
     for (int64_t i = 0; i < p->out_h && params->rank > 1; i++) pairs[p->out_w + i] = pair_of(params, w - 1, i);
+}
+
+/* ---- nearest and linear with channels last ----------------------------------------------------------------------- */
+
+static void fill_axis(const tort_resize_params *params, const tort_resize_axis *axis, gpu_pair *pairs) {
+    for (int64_t i = 0; i < axis->out; i++)
+        pairs[i] = axis->identity ? (gpu_pair){.low = (int32_t)i} : pair_of(params, axis, i);
+}
+
+static tort_status prepare_images(tort_prepare *p) {
+    const tort_resize_params *params = p->node->params;
+    return tort_cuda_nhwc_loaded(p, gpu_load_resize_images(params->mode == TORT_RESIZE_LINEAR));
+}
+
+static tort_status fit_images(tort_fit *fit) {
+    const tort_resize_params *params = fit->node->params;
+    tort_resize_axis h, w;
+    if (!image_axes(params, fit->node->inputs[0].dims, &h, &w))
+        return tort_fail(fit->error, TORT_E_UNSUPPORTED, "batch or channels change; pin the node to cpu");
+    if (!is_small(&h, &w, fit->node->inputs[0].dims[1]))
+        return tort_fail(fit->error, TORT_E_UNSUPPORTED, "a line has more than %d elements; pin the node to cpu",
+                         GPU_LINE);
+    const size_t bytes = (size_t)(w.out + h.out) * sizeof(gpu_pair);
+    gpu_pair *pairs = tort_alloc(fit->env, bytes);
+    if (!pairs) return tort_out_of_memory(fit->error, bytes);
+    fill_axis(params, &w, pairs);
+    fill_axis(params, &h, pairs + w.out);
+    const tort_status status = cuda_table_fit(fit, pairs, bytes);
+    tort_free(fit->env, pairs, bytes);
+    return status;
+}
+
+static tort_status run_images(const tort_call *call) {
+    const tort_resize_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const cuda_table *table = call->fitted;
+    const gpu_resize_planes p = {.planes = x->dims[0],
+                                 .in_h = (int32_t)x->dims[2],
+                                 .in_w = (int32_t)x->dims[3],
+                                 .out_h = (int32_t)y->dims[2],
+                                 .out_w = (int32_t)y->dims[3],
+                                 .pairs = table->entries};
+    return cuda_launched(call, gpu_run_resize_images(cuda_stream_of(call), params->mode == TORT_RESIZE_LINEAR, &p,
+                                                     x->dims[1], x->data, y->data));
 }
 
 /* ---- any axes ---------------------------------------------------------------------------------------------------- */
@@ -144,7 +230,17 @@ static tort_status run_resize(const tort_call *call) {
         .run = CUDA_ONLY(run_resize)                                                                                   \
     }
 
+#define IMAGES(op_name, host)                                                                                          \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = "resize_nhwc", .host_inputs = host, .claim = claim_images,                \
+        .prepare = CUDA_ONLY(prepare_images), .fit = CUDA_ONLY(fit_images), .unfit = CUDA_ONLY(cuda_table_unfit),      \
+        .run = CUDA_ONLY(run_images), .layout.id = GPU_NHWC, .layout.inputs = 1, .layout.outputs = 1,                  \
+        .layout.follows = true                                                                                         \
+    }
+
 const tort_kernel tort_cuda_resize_kernels[] = {
+    IMAGES("Resize", 1u << 1 | 1u << 2 | 1u << 3),
+    IMAGES("Upsample", 1u << 1),
     ROW("Resize", 1u << 1 | 1u << 2 | 1u << 3),
     ROW("Upsample", 1u << 1),
     {.op = NULL},

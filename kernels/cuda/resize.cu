@@ -4,7 +4,9 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/any_number.h"
+#include "kernels/cuda/divisor.h"
 #include "kernels/cuda/grid.h"
+#include "kernels/cuda/pack.h"
 #include "kernels/cuda/resize.h"
 
 /* ---- any axes ---- */
@@ -178,4 +180,59 @@ cudaError_t gpu_run_resize_linear(gpu_stream stream, gpu_type type, const gpu_re
 
 cudaError_t gpu_load_resize_linear(gpu_type type) {
     return for_linear(type, [](auto zero) { return load_kernel(resize_planes<true, decltype(zero)>); });
+}
+
+/* ---- nearest and linear with channels last ---- */
+
+enum { CHANNELS_A_THREAD = 8 }; /* 16 bytes */
+
+/* The channels of the input pixels that one output pixel reads: corners[row][column]. */
+template <bool LINEAR>
+static __device__ __forceinline__ pack<half, CHANNELS_A_THREAD> pixel_of(const half *corner, int64_t below,
+                                                                         int64_t right, float down, float across) {
+    pack<half, CHANNELS_A_THREAD> pixel = load_pack<CHANNELS_A_THREAD>(corner);
+    if (!LINEAR) return pixel;
+    const pack<half, CHANNELS_A_THREAD> beside = load_pack<CHANNELS_A_THREAD>(corner + right),
+                                        under = load_pack<CHANNELS_A_THREAD>(corner + below),
+                                        opposite = load_pack<CHANNELS_A_THREAD>(corner + below + right);
+#pragma unroll
+    for (int j = 0; j < CHANNELS_A_THREAD; j++)
+        pixel.at[j] = (half)between(between((float)pixel.at[j], (float)beside.at[j], across),
+                                    between((float)under.at[j], (float)opposite.at[j], across), down);
+    return pixel;
+}
+
+/* Threads along x share a line of the output, lines are along y. */
+template <bool LINEAR>
+static __global__ void resize_images(const gpu_resize_planes p, int64_t channels, gpu_divisor pieces, const half *x,
+                                     half *y) {
+    const unsigned line = (unsigned)(p.out_w * pieces.value);
+    const int64_t in_line = p.in_w * channels, lines = p.planes * p.out_h;
+    for (int64_t row = blockIdx.y; row < lines; row += gridDim.y) {
+        const int64_t image = row / p.out_h;
+        const gpu_pair down = p.pairs[p.out_w + (row - image * p.out_h)];
+        const half *from = x + (image * p.in_h + down.low) * in_line;
+        const int64_t below = down.share != 0.0f ? in_line : 0;
+        for (unsigned i = (unsigned)grid_first(); i < line; i += (unsigned)grid_stride()) {
+            uint64_t piece = i;
+            const gpu_pair across = p.pairs[divide(&piece, pieces, GPU_NARROW_MAX)];
+            const half *corner = from + across.low * channels + (int64_t)piece * CHANNELS_A_THREAD;
+            const int64_t right = across.share != 0.0f ? channels : 0;
+            store_pack<CHANNELS_A_THREAD>(y + row * p.out_w * channels + (int64_t)i * CHANNELS_A_THREAD,
+                                          pixel_of<LINEAR>(corner, below, right, down.share, across.share));
+        }
+    }
+}
+
+cudaError_t gpu_run_resize_images(gpu_stream stream, bool linear, const gpu_resize_planes *p, int64_t channels,
+                                  const void *x, void *y) {
+    const int64_t pieces = channels / CHANNELS_A_THREAD, lines = p->planes * p->out_h;
+    if (!lines || !p->out_w || !pieces) return cudaSuccess;
+    const dim3 grid(grid_blocks((size_t)(p->out_w * pieces)), grid_extent((size_t)lines));
+    return launch(linear ? resize_images<true> : resize_images<false>, grid, GRID_THREADS, 0, stream, *p, channels,
+                  gpu_divisor_of(pieces, GPU_NARROW_MAX), (const half *)x, (half *)y);
+}
+
+cudaError_t gpu_load_resize_images(bool linear) {
+    return load_kernel(linear ? resize_images<true> : resize_images<false>);
 }

@@ -36,6 +36,10 @@ typedef struct gpu_resize_planes {
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* Nearest or linear with channels last (nhwc.h): planes are images; tiles are not used. */
+cudaError_t gpu_run_resize_images(gpu_stream stream, bool linear, const gpu_resize_planes *p, int64_t channels,
+                                  const void *x, void *y);
+cudaError_t gpu_load_resize_images(bool linear);
 cudaError_t gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *resize, const void *x, void *y);
 cudaError_t gpu_load_resize(gpu_number type);
 /* Elements of 1, 2, 4 or 8 bytes. */

@@ -4,6 +4,20 @@
 extern const char *const further_kernel_cases[];
 
 const char *const further_kernel_cases[] = {
+    /* ---- move_nhwc.c and resize.c with channels last ---- */
+    "Concat 13; axis=1; T[2,8*c,a,b] T[2,8,a,b] T[2,8*d,a,b]",
+    "Concat 13; axis=-1; T[2,8*c,a,b] T[2,8*c,a,3]",
+    "Concat 13; axis=0; T[2,8*c,a] T[3,8*c,a]",
+    "Split 18; axis=1; T[2,24,a,b] i64[2]=8,16; 2",
+    "Split 18; axis=2; T[2,8*c,5,b] i64[2]=2,3; 2",
+    "Slice 13; ; T[2,24,7,9] i64[3]=8,1,8 i64[3]=24,7,0 i64[3]=1,2,3 i64[3]=1,2,-2",
+    "Pad 21; ; T[2,8*c,a,b] i64[8]=0,8,1,2,1,0,2,1",
+    "Pad 21; mode=reflect; T[2,8*c,a+3,b+3] i64[8]=0,0,1,2,0,0,2,1",
+    "Resize 19; mode=nearest coordinate_transformation_mode=asymmetric nearest_mode=floor; T[2,8*c,a,b] - f32[4]=1,1,2,2",
+    "Resize 19; mode=linear; T[2,8*c,a,b] - f32[4]=1,1,2,1.5",
+    "Resize 19; mode=linear coordinate_transformation_mode=align_corners; T[2,16,5,7] - f32[4]=1,1,1,0.6",
+    "Resize 19; mode=nearest; T[1,8,5,7] - f32[4]=1,1,1.7,1",
+    "Upsample 9; mode=nearest; T[2,8*c,a,b] f32[4]=1,1,2,3",
     /* ---- pool_any.c: bytes ---- */
     "AveragePool 22; kernel_shape=2,2,2 pads=1,1,1,1,1,1; T[1,2,a+1,3,3]",
     "MaxPool 12; kernel_shape=2,2,2; i8[1,2,a+2,b+2,c+2]",

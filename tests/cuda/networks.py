@@ -230,6 +230,33 @@ def vit(g):
     return g.gemm(g.node("Gather", g.norm(x, size, 1e-6), g.small(np.int64(0)), axis=1), size, 10)
 
 
+def detector(g):
+    """The parts that detectors have besides convolutions: halves that are joined again, pools that are joined, an upsampled
+    image beside a larger one."""
+    def conv(*arguments, **more):
+        x = g.conv(*arguments, **more)
+        return g.node("Mul", x, g.node("Sigmoid", x))
+
+    def halves(x, channels):
+        first, second = f"{x}_first", f"{x}_second"
+        parts = [g.integers(channels, channels)]
+        g.nodes.append(helper.make_node("Split", [x, *parts], [first, second], name=f"Split_{x}", axis=1))
+        return first, second
+
+    x = conv(conv(g.image(), 3, 16, stride=2), 16, 32, stride=2)
+    first, second = halves(x, 16)
+    inner = g.node("Add", second, conv(conv(second, 16, 16), 16, 16, gain=0.5))
+    large = conv(g.node("Concat", first, second, inner, axis=1), 48, 32, kernel=1)
+    x = conv(large, 32, 64, stride=2)
+    pooled = [x]
+    for _ in range(2):
+        pooled.append(g.node("MaxPool", pooled[-1], kernel_shape=[5, 5], pads=[2] * 4))
+    x = conv(g.node("Concat", *pooled, axis=1), 192, 64, kernel=1)
+    x = g.node("Resize", x, "", g.small(np.array([1, 1, 2, 2], np.float32)), mode="nearest",
+               coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    return g.conv(conv(g.node("Concat", x, large, axis=1), 96, 32), 32, 24, kernel=1)
+
+
 def padding_mask(g, mask, batch, length):
     """0 where a token counts, else what Softmax makes nothing of."""
     lowest = float(np.finfo(g.dtype).min)
@@ -285,6 +312,7 @@ NETWORKS = {
     resnet50: (53, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 45, 71))),
     mobilenet_v2: (52, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 41, 67))),
     vit: (1, lambda dtype: pictures(dtype, (1, 3, 32, 32), (3, 3, 32, 32))),
+    detector: (9, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 32, 96))),
     bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
 }
 
