@@ -320,7 +320,7 @@ def resident_warps(architecture, threads, registers, shared):
         return None
     warps = round_up(threads, 32) // 32
     by_registers = 65536 // 4 // round_up(registers * 32, 256) * 4 // warps
-    by_shared = limits.shared * 1024 // (round_up(shared, 128) + limits.reserved)
+    by_shared = limits.shared * 1024 // max(round_up(shared, 128) + limits.reserved, 1)
     return warps * min(limits.blocks, limits.warps // warps, by_registers, by_shared)
 
 

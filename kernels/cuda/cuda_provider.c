@@ -148,8 +148,10 @@ extern const tort_kernel tort_cuda_conv_kernels[];
 extern const tort_kernel tort_cuda_conv_transpose_kernels[];
 extern const tort_kernel tort_cuda_cumulative_kernels[];
 extern const tort_kernel tort_cuda_gather_kernels[];
+extern const tort_kernel tort_cuda_gather_block_kernels[];
 extern const tort_kernel tort_cuda_generate_kernels[];
 extern const tort_kernel tort_cuda_matmul_kernels[];
+extern const tort_kernel tort_cuda_matmul_nbits_kernels[];
 extern const tort_kernel tort_cuda_move_nhwc_kernels[]; /* rows that precede those of move.c and pad.c */
 extern const tort_kernel tort_cuda_move_kernels[];
 extern const tort_kernel tort_cuda_norm_kernels[];
@@ -181,8 +183,10 @@ static const tort_kernel *const families[] = {
     tort_cuda_conv_transpose_kernels,  //
     tort_cuda_cumulative_kernels,      //
     tort_cuda_gather_kernels,          //
+    tort_cuda_gather_block_kernels,    //
     tort_cuda_generate_kernels,        //
     tort_cuda_matmul_kernels,          //
+    tort_cuda_matmul_nbits_kernels,    //
     tort_cuda_move_nhwc_kernels,       //
     tort_cuda_move_kernels,            //
     tort_cuda_norm_kernels,            //

@@ -2,6 +2,8 @@
  *
  * A table of uint8 has 2, 4 or 8 bits per number, packed along its last dimension; a table of small floats has no zero
  * points, and may have one scale for a whole dimension. An index out of range gives zeros, as in ONNX Runtime. */
+#include "ops/microsoft/gather_block_quantized.h"
+
 #include <inttypes.h>
 
 #include "ops/extent.h"
@@ -9,18 +11,9 @@
 
 enum { DATA, INDICES, SCALES, ZEROS };
 
-typedef struct gather_block {
-    int32_t rank, gather_axis, quantize_axis;
-    tort_type type; /* of the numbers: UINT2, UINT4 or UINT8 if data is uint8 */
-    int64_t block;
-    float zero;                  /* zero point without the input zero_points */
-    int64_t dims[TORT_MAX_RANK]; /* of the table in numbers; -1 while not known */
-    int64_t scale_strides[TORT_MAX_RANK], zero_strides[TORT_MAX_RANK];
-} gather_block;
-
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-static tort_status read_bits(const tort_node_view *node, gather_block *p, tort_error *error) {
+static tort_status read_bits(const tort_node_view *node, tort_gather_block *p, tort_error *error) {
     const int64_t bits = tort_attr_int(node, "bits");
     p->type = node->inputs[DATA].type;
     p->zero = 0;
@@ -32,7 +25,7 @@ static tort_status read_bits(const tort_node_view *node, gather_block *p, tort_e
     return TORT_OK;
 }
 
-static tort_status read_block(const tort_node_view *node, gather_block *p, tort_error *error) {
+static tort_status read_block(const tort_node_view *node, tort_gather_block *p, tort_error *error) {
     const bool floats = tort_type_is_float(p->type);
     p->block = tort_attr_int(node, "block_size");
     if (floats && tort_has_input(node, ZEROS))
@@ -42,11 +35,11 @@ static tort_status read_block(const tort_node_view *node, gather_block *p, tort_
 }
 
 /* Numbers per byte of a packed table, whose last dimension counts bytes; 1 for all others. */
-static int64_t packed(const tort_node_view *node, const gather_block *p) {
+static int64_t packed(const tort_node_view *node, const tort_gather_block *p) {
     return node->inputs[DATA].type == TORT_UINT8 ? 8 / (int64_t)tort_type_bits(p->type) : 1;
 }
 
-static tort_status read_axes(const tort_node_view *node, gather_block *p, tort_error *error) {
+static tort_status read_axes(const tort_node_view *node, tort_gather_block *p, tort_error *error) {
     const tort_info *data = &node->inputs[DATA];
     p->rank = data->rank;
     if (data->rank == 0) return tort_fail(error, TORT_E_MODEL, "data is a scalar, expected rank 1 or more");
@@ -63,7 +56,7 @@ static tort_status read_axes(const tort_node_view *node, gather_block *p, tort_e
     return TORT_OK;
 }
 
-static tort_status read_params(const tort_node_view *node, gather_block *p, tort_error *error) {
+static tort_status read_params(const tort_node_view *node, tort_gather_block *p, tort_error *error) {
     tort_status status = read_bits(node, p, error);
     if (status == TORT_OK) status = read_block(node, p, error);
     if (status != TORT_OK || node->inputs[DATA].rank < 0) return status;
@@ -77,7 +70,7 @@ static tort_status read_params(const tort_node_view *node, gather_block *p, tort
 }
 
 /* Checks that scales or zero points have an element for each block. */
-static tort_status check_blocks(const tort_infer *infer, const gather_block *p, int32_t i, const char *name) {
+static tort_status check_blocks(const tort_infer *infer, const tort_gather_block *p, int32_t i, const char *name) {
     const tort_node_view *node = infer->node;
     const tort_info *info = &node->inputs[i];
     if (!tort_has_input(node, i) || info->rank < 0) return TORT_OK;
@@ -101,7 +94,7 @@ static tort_status check_blocks(const tort_infer *infer, const gather_block *p, 
 static tort_status infer_gather(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *data = &node->inputs[DATA], *indices = &node->inputs[INDICES];
-    gather_block p = {.rank = 0};
+    tort_gather_block p = {.rank = 0};
     tort_dim dims[2 * TORT_MAX_RANK];
     infer->outputs[0].type = node->inputs[SCALES].type;
     tort_status status = read_params(node, &p, infer->error);
@@ -131,7 +124,7 @@ static void read_strides(const tort_info *info, int64_t per_byte, int64_t *strid
 
 static tort_status resolve_gather(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    gather_block *p = resolve->params;
+    tort_gather_block *p = resolve->params;
     tort_status status = read_params(node, p, resolve->error);
     if (status != TORT_OK) return status;
     if (tort_shape_known(&node->inputs[SCALES])) read_strides(&node->inputs[SCALES], 1, p->scale_strides);
@@ -145,12 +138,12 @@ static tort_status resolve_gather(tort_resolve *resolve) {
 
 typedef struct gather_job {
     const tort_call *call;
-    const gather_block *params;
+    const tort_gather_block *params;
     int64_t size, inner, index_count;
 } gather_job;
 
 /* Index of the scale or zero point of the number at `place` of the table. */
-static int64_t block_at(const gather_block *p, const int64_t *strides, int64_t place) {
+static int64_t block_at(const tort_gather_block *p, const int64_t *strides, int64_t place) {
     int64_t at = 0;
     for (int32_t d = p->rank - 1; d >= 0; d--) {
         const int64_t coordinate = place % p->dims[d];
@@ -162,7 +155,7 @@ static int64_t block_at(const gather_block *p, const int64_t *strides, int64_t p
 
 /* Dequantizes numbers place .. place+count-1 of the table, which lie in one row of it; at most TORT_BLOCK. */
 static void dequantize(const gather_job *job, int64_t place, int64_t count, float *out) {
-    const gather_block *p = job->params;
+    const tort_gather_block *p = job->params;
     const tort_tensor *in = job->call->inputs, *zeros = tort_call_input(job->call, ZEROS);
     const bool along = p->quantize_axis == p->rank - 1;
     tort_load_floats(p->type, in[DATA].data, place, count, out);
@@ -180,7 +173,7 @@ static void dequantize(const gather_job *job, int64_t place, int64_t count, floa
 
 static void gather_slices(void *arg, int64_t begin, int64_t end) {
     const gather_job *job = arg;
-    const gather_block *p = job->params;
+    const tort_gather_block *p = job->params;
     const tort_tensor *indices = &job->call->inputs[INDICES], *y = &job->call->outputs[0];
     const int64_t row = p->gather_axis == p->rank - 1 ? 1 : p->dims[p->rank - 1];
     float block[TORT_BLOCK];
@@ -204,7 +197,7 @@ static void gather_slices(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_gather(const tort_call *call) {
-    const gather_block *p = call->params;
+    const tort_gather_block *p = call->params;
     gather_job job = {.call = call, .params = p, .index_count = tort_count(&call->inputs[INDICES])};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     job.size = p->dims[p->gather_axis];
@@ -219,6 +212,6 @@ const tort_op tort_ops_gather_block_quantized[] = {
      "T1=int4|uint4|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1 "
      "T2=float|float16|bfloat16 Tind=int32|int64",
      "bits:int=4 block_size:int=128 gather_axis:int=0 quantize_axis:int=1", .flags = TORT_OP_PICKS,
-     .params_size = sizeof(gather_block), infer_gather, resolve_gather, run_gather},
+     .params_size = sizeof(tort_gather_block), infer_gather, resolve_gather, run_gather},
     {0},
 };

@@ -26,7 +26,7 @@ TYPES = {
     "f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "f64": TensorProto.DOUBLE, "bf16": TensorProto.BFLOAT16,
     "i8": TensorProto.INT8, "i16": TensorProto.INT16, "i32": TensorProto.INT32, "i64": TensorProto.INT64,
     "u8": TensorProto.UINT8, "u64": TensorProto.UINT64, "bool": TensorProto.BOOL, "str": TensorProto.STRING,
-    "c64": TensorProto.COMPLEX64, "c128": TensorProto.COMPLEX128, "i4": TensorProto.INT4,
+    "c64": TensorProto.COMPLEX64, "c128": TensorProto.COMPLEX128, "i4": TensorProto.INT4, "f8": TensorProto.FLOAT8E4M3FN,
 }  # fmt: skip
 # Operators of domain tinyort, and whose attributes they have beside the epilogue's.
 FUSED = {"FusedAttention": ("Attention", 23), "FusedConv": ("Conv", 22), "FusedGemm": ("Gemm", 13), "FusedMatMul": ("MatMul", 13),

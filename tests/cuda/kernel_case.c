@@ -56,7 +56,7 @@ static tort_type type_named(const char *word, size_t length, tort_type letter) {
     } types[] = {{"f32", TORT_FLOAT}, {"f16", TORT_FLOAT16}, {"bf16", TORT_BFLOAT16}, {"f64", TORT_DOUBLE},
                  {"i8", TORT_INT8},   {"i16", TORT_INT16},   {"i32", TORT_INT32},     {"i64", TORT_INT64},
                  {"u8", TORT_UINT8},  {"u16", TORT_UINT16},  {"u32", TORT_UINT32},    {"u64", TORT_UINT64},
-                 {"bool", TORT_BOOL}};
+                 {"bool", TORT_BOOL}, {"i4", TORT_INT4},     {"u4", TORT_UINT4}};
     if (length == 1 && strchr(TYPE_LETTERS, *word)) return letter;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strlen(types[i].word) == length && !memcmp(types[i].word, word, length)) return types[i].type;

@@ -29,6 +29,8 @@ FAULTS = [
      f"= tile[lane][k];\n        {BARRIER}\n", "= tile[lane][k];\n"),
     ("no barrier between keys and what takes their room", "attend_half", "Attention,MultiHeadAttention,GroupQueryAttention",
      "            __syncthreads(); /* the keys have been read: their room is reused for products */\n", ""),
+    ("no barrier before a tile of activations is written again", "matmul_nbits", "MatMulNBits",
+     "        __syncthreads(); /* the previous tile has been read */\n", ""),
     ("no barrier before the first of all warps is looked for", "topk", "TopK",
      f"shared[threadIdx.x / 32] = mine;\n    {BARRIER}\n", "shared[threadIdx.x / 32] = mine;\n"),
     ("a read of one byte beyond the end of a tensor", "cast", "Cast",
