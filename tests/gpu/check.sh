@@ -4,7 +4,7 @@
 #
 #   check.sh [--only OPERATOR,...] [--part I/N] [STEP]...
 #
-# Steps: kernels digits networks memcheck racecheck initcheck synccheck; all of them by default. --only and --part (every Nth case, from
+# Steps: kernels digits networks replays memcheck racecheck initcheck synccheck; all of them by default. --only and --part (every Nth case, from
 # the Ith on) cut the table short, where a command may not run for long; each step says how long it took.
 # A tool counts as passed only where it first finds a mistake that was planted for it, in a program of its own. Where it does not
 # (it refuses the device, say) its words are shown, and it is counted as not run; a step that was asked for by name then fails.
@@ -90,6 +90,16 @@ check_networks() {
     fi
 }
 
+# Recorded runs against plain ones, bit by bit; two threads on a session.
+check_replays() {
+    step "making networks" ./networks --tiny "$work" || return
+    for name in resnet50 bert; do
+        for type in "" .float16; do
+            step "$name$type, recorded and replayed" ours ./replays "$work/$name$type.onnx" cuda
+        done
+    done
+}
+
 # What a tool says of the mistake planted for it.
 words_of() {
     case $1 in
@@ -120,11 +130,12 @@ check_with() {
 describe_machine
 find_sanitizers "$work"
 require_cuda gpu-check
-for name in ${*:-kernels digits networks memcheck racecheck initcheck synccheck}; do
+for name in ${*:-kernels digits networks replays memcheck racecheck initcheck synccheck}; do
     case $name in
     kernels) check_kernels ;;
     digits) check_digits ;;
     networks) check_networks ;;
+    replays) check_replays ;;
     memcheck | racecheck | initcheck | synccheck) check_with "$name" ;;
     *)
         echo "check.sh: no step is called $name"

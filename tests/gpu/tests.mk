@@ -28,9 +28,14 @@ $(BUILD)/tests/gpu/networks: $(OBJ)/tests/gpu/networks.o $(OBJ)/tests/onnx_bytes
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS)
 
+$(BUILD)/tests/gpu/replays: $(OBJ)/tests/gpu/replays.o $(OBJ)/tests/report_of.o $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS)
+
 .PHONY: test-gpu-bench
 ## Run what gpu-bench runs once, tiny, on the simulated device: own and library rows agree, networks equal those on cpu.
-test-gpu-bench: $(BUILD)/tests/gpu/bench $(BUILD)/tests/gpu/networks $(TINYORT) $(CUDASIM_LIBRARY)
+test-gpu-bench: $(BUILD)/tests/gpu/bench $(BUILD)/tests/gpu/networks $(BUILD)/tests/gpu/replays $(TINYORT) $(CUDASIM_LIBRARY)
 	@sh tests/gpu/test.sh $(BUILD)/tests/gpu $(TINYORT) $(VENV)/bin/python
 endif
 
@@ -40,7 +45,7 @@ ifneq ($(CUDA_LIBRARY),)
 gpu_archive = $(if $(filter -lm -lpthread,$(1)),,$(filter /%,$(shell $(CC) -print-file-name=$(1:-l%=lib%.a))))
 GPU_LIBS = $(foreach library,$(CLI_LIBS) $(LIBRARY_LIBS),$(or $(call gpu_archive,$(library)),$(library))) $(CUDA_LIBS)
 GPU_BESIDE = $(patsubst -l%,%,$(filter-out -lm -lpthread,$(filter -l%,$(filter-out $(CUDA_LIBS),$(GPU_LIBS)))))
-GPU_PROGRAMS := $(addprefix $(GPU)/,tinyort kernels bench mistakes networks)
+GPU_PROGRAMS := $(addprefix $(GPU)/,tinyort kernels bench mistakes networks replays)
 GPU_SCRIPTS := check.sh bench.sh machine.sh pytorch.py
 COMPUTE_SANITIZER ?= 1
 GPU_SANITIZER := $(if $(filter-out 0,$(COMPUTE_SANITIZER)),build/cuda-sanitizer/compute-sanitizer.tar.gz)
@@ -49,7 +54,8 @@ GPU_SANITIZER := $(if $(filter-out 0,$(COMPUTE_SANITIZER)),build/cuda-sanitizer/
 $(GPU)/tinyort: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/networks: $(OBJ)/tests/gpu/networks.o $(OBJ)/tests/onnx_bytes.o $(LIBRARY)
-$(GPU)/tinyort $(GPU)/kernels $(GPU)/networks:
+$(GPU)/replays: $(OBJ)/tests/gpu/replays.o $(OBJ)/tests/report_of.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(GPU)/tinyort $(GPU)/kernels $(GPU)/networks $(GPU)/replays:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -Wl,-rpath,'$$ORIGIN' -Wl,--as-needed -s -o $@ $^ $(GPU_LIBS)
