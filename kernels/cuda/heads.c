@@ -1,8 +1,11 @@
-/* heads.c - rows and claims of com.microsoft's MultiHeadAttention, DecoderMaskedMultiHeadAttention and
+/* heads.c - rows and claims of com.microsoft's Attention, MultiHeadAttention, DecoderMaskedMultiHeadAttention and
  * GroupQueryAttention. A first launch lays out what the tiles cannot read in place (biases, rotary embedding, past
- * keys joined with new ones, in the outputs that hold them anyway); the second is the attention of attend.h.
- * ops/microsoft/ decodes params. Kernels: heads.cu, attend_half.cu, attend_float.cu. */
+ * keys joined with new ones, in the outputs that hold them anyway); the second is the attention of attend.h. Before
+ * them, Attention multiplies its input by the packed weights, into scratch.
+ * ops/microsoft/ decodes params. Kernels: heads.cu, matmul.cu, attend_half.cu, attend_float.cu. */
 #include "kernels/cuda/heads.h"
+
+#include "kernels/cuda/matmul.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
@@ -24,10 +27,11 @@ static tort_verdict claim_heads(const tort_target *target, const tort_node_view 
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* Operands to be laid out, and their offsets in scratch, behind the sums of parts. */
+/* Operands to be laid out, and their offsets in scratch, behind the sums of parts, which product and attention use one
+ * after the other. */
 typedef struct heads_rooms {
     bool query, key, value; /* laid out */
-    size_t query_at, key_at, value_at, bytes;
+    size_t projected_at, query_at, key_at, value_at, bytes;
 } heads_rooms;
 
 /* Returns the maximum number of keys of a batch. */
@@ -68,6 +72,35 @@ static bool has_bias(const tort_heads_params *p, int which) {
     return p->bias >= 0 && p->bias_offsets[which] >= 0;
 }
 
+static bool is_projected(const tort_heads_params *p) {
+    return p->query.operand == TORT_HEADS_PROJECTED;
+}
+
+static gpu_matmul projection_of(const tort_heads_params *p) {
+    return (gpu_matmul){.m = p->batch * p->queries,
+                        .n = p->projected_size,
+                        .k = p->input_size,
+                        .batches = 1,
+                        .a_row = p->input_size,
+                        .a_column = 1,
+                        .b_row = p->projected_size,
+                        .b_column = 1,
+                        .c_column = 1, /* the bias */
+                        .alpha = 1.0f,
+                        .beta = 1.0f};
+}
+
+static gpu_tiling tiling_of(const gpu_matmul *product, int32_t multiprocessors, tort_type type) {
+    return tort_cuda_tiling_of(multiprocessors, type != TORT_FLOAT, product->m, product->n, product->k, 1);
+}
+
+static bool reserve_projected(int32_t multiprocessors, tort_type type, const tort_heads_params *p, heads_rooms *r) {
+    const gpu_matmul product = projection_of(p);
+    const size_t sums = tiling_of(&product, multiprocessors, type).scratch;
+    if (r->bytes < sums) r->bytes = sums;
+    return tort_cuda_reserve_heads(&r->bytes, &r->projected_at, p->batch, 1, p->queries, p->projected_size, type);
+}
+
 /* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. */
 static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
@@ -76,7 +109,8 @@ static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_he
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
     r->bytes = tort_cuda_attend_max_scratch(multiprocessors, gpu_attend_type_of(type), &attend);
-    return (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
+    return (!is_projected(p) || reserve_projected(multiprocessors, type, p, r)) &&
+           (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
                                                  p->key_size, type)) &&
            (!r->key || p->present_key >= 0 ||
             tort_cuda_reserve_heads(&r->bytes, &r->key_at, p->batch, p->key_heads, capacity(p), p->key_size, type)) &&
@@ -98,12 +132,19 @@ static tort_status size_heads(const tort_target *target, const tort_node_view *n
 #ifdef CUDA_DEVICE
 static tort_status prepare_heads(tort_prepare *p) {
     const tort_heads_params *params = p->node->params;
-    const cudaError_t code = gpu_load_heads(gpu_attend_type_of(p->node->inputs[0].type));
+    const tort_type type = p->node->inputs[0].type;
+    cudaError_t code = gpu_load_heads(gpu_attend_type_of(type));
+    if (code == cudaSuccess && is_projected(params)) code = gpu_load_matmul(gpu_type_of(type));
     return code == cudaSuccess ? cuda_prepare_attend(p, params->key_size, params->value_size) : cuda_loaded(p, code);
 }
 
 static const void *data_of(const tort_call *call, int64_t input) {
     return input >= 0 ? call->inputs[input].data : NULL;
+}
+
+static const void *rows_of(const tort_call *call, const heads_rooms *rooms, const tort_heads_rows *rows) {
+    const bool projected = rows->operand == TORT_HEADS_PROJECTED;
+    return projected ? (const char *)call->scratch + rooms->projected_at : data_of(call, rows->operand);
 }
 
 /* Returns the number in a host input; `otherwise` if there is none. */
@@ -127,13 +168,21 @@ static tort_status check_longest(const tort_call *call, int64_t past_count, int6
     return TORT_OK;
 }
 
+/* Returns the values in the present output, which may be behind the keys. */
+static void *present_values(const tort_call *call) {
+    const tort_heads_params *p = call->params;
+    const tort_tensor *present = &call->outputs[p->present_value];
+    return (char *)present->data + (size_t)p->present_value_offset * (size_t)cuda_element_bytes(present->type);
+}
+
 static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64_t past_count, int64_t longest) {
     const tort_heads_params *p = call->params;
+    const tort_tensor *present = p->present_key >= 0 ? &call->outputs[p->present_key] : NULL;
     char *scratch = call->scratch;
     gpu_heads h = {.params = *p,
-                   .query = data_of(call, p->query.operand),
-                   .key = data_of(call, p->key.operand),
-                   .value = data_of(call, p->value.operand),
+                   .query = rows_of(call, rooms, &p->query),
+                   .key = rows_of(call, rooms, &p->key),
+                   .value = rows_of(call, rooms, &p->value),
                    .past_key = data_of(call, p->past_key.operand),
                    .past_value = data_of(call, p->past_value.operand),
                    .bias = data_of(call, p->bias),
@@ -148,10 +197,9 @@ static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64
                    .node = call->node,
                    .status = p->lengths >= 0 ? cuda_status_word(call) : NULL};
     if (rooms->query) h.query_room = scratch + rooms->query_at;
-    if (rooms->key) h.key_room = p->present_key >= 0 ? call->outputs[p->present_key].data : scratch + rooms->key_at;
-    if (rooms->value)
-        h.value_room = p->present_value >= 0 ? call->outputs[p->present_value].data : scratch + rooms->value_at;
-    if (p->present_key >= 0) h.room_length = call->outputs[p->present_key].dims[2];
+    if (rooms->key) h.key_room = present ? present->data : scratch + rooms->key_at;
+    if (rooms->value) h.value_room = p->present_value >= 0 ? present_values(call) : scratch + rooms->value_at;
+    if (present) h.room_length = present->dims[present->rank - 2];
     return h;
 }
 
@@ -178,6 +226,21 @@ static gpu_attend attend_laid_out(const tort_call *call, const gpu_heads *h, tor
     return a;
 }
 
+/* Computes queries, keys and values of all heads, side by side for each position. */
+static tort_status project(const tort_call *call, const heads_rooms *rooms) {
+    const cuda_stream *stream = call->stream;
+    const tort_type type = call->inputs[0].type;
+    const gpu_matmul product = projection_of(call->params);
+    const gpu_tiling tiling = tiling_of(&product, stream->device->multiprocessors, type);
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    const gpu_matmul_operands operands = {.a = call->inputs[0].data,
+                                          .b = call->inputs[1].data,
+                                          .c = cuda_input(call, 2),
+                                          .y = (char *)call->scratch + rooms->projected_at};
+    return cuda_launched(call,
+                         gpu_run_matmul(cuda_stream_of(call), gpu_type_of(type), &product, &operands, &tiling, &parts));
+}
+
 static tort_status run_heads(const tort_call *call) {
     const tort_heads_params *p = call->params;
     const cuda_stream *stream = call->stream;
@@ -188,6 +251,7 @@ static tort_status run_heads(const tort_call *call) {
     if (!lay_out_rooms(stream->device->multiprocessors, type, p, &rooms))
         return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = check_longest(call, past_count, longest);
+    if (!status && is_projected(p)) status = project(call, &rooms);
     if (status) return status;
     const gpu_heads heads = heads_of(call, &rooms, past_count, longest);
     const gpu_attend attend = attend_laid_out(call, &heads, type);
@@ -206,6 +270,7 @@ static tort_status run_heads(const tort_call *call) {
     }
 
 const tort_kernel tort_cuda_heads_kernels[] = {
+    ROW("Attention", 1u << 6),
     ROW("MultiHeadAttention", 1u << 8),
     ROW("DecoderMaskedMultiHeadAttention", 1u << 7),
     ROW("GroupQueryAttention", 1u << 6),

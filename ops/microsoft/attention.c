@@ -60,29 +60,35 @@ tort_status tort_infer_microsoft_attention(tort_infer *infer) {
     return TORT_OK;
 }
 
+/* Reads what claims ask for before all shapes are known: the sizes of keys and values, -1 if they are not known yet. */
+static tort_status read_sizes(const tort_resolve *resolve, tort_heads_params *p) {
+    int64_t width, value_width;
+    tort_status status = read_widths(resolve->node, resolve->error, &width, &value_width);
+    if (status) return status;
+    p->query.operand = p->key.operand = p->value.operand = TORT_HEADS_PROJECTED;
+    p->key_size = width < 0 ? -1 : width / p->query_heads;
+    p->value_size = value_width < 0 ? -1 : value_width / p->query_heads;
+    return TORT_OK;
+}
+
 /* Reads the projection, which has Q, K and V of all heads side by side in each position. */
 static tort_status read_projection(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
     const int64_t *dims = node->inputs[INPUT].dims;
-    int64_t width, value_width;
-    tort_status status = read_widths(node, resolve->error, &width, &value_width);
-    if (status) return status;
+    const int64_t width = p->key_size * p->query_heads, value_width = p->value_size * p->query_heads;
     const int64_t all = 2 * width + value_width;
     const int64_t weights[2] = {dims[2], all}, bias[1] = {all};
     p->batch = dims[0];
     p->queries = p->new_keys = dims[1];
     p->input_size = dims[2];
     p->projected_size = all;
-    p->key_size = width / p->query_heads;
-    p->value_size = value_width / p->query_heads;
-    p->query.operand = p->key.operand = p->value.operand = TORT_HEADS_PROJECTED;
     p->query.strides = p->key.strides = p->value.strides = (tort_head_strides){p->queries * all, p->key_size, all};
     p->value.strides.head = p->value_size;
     p->key.offset = width;
     p->value.offset = 2 * width;
     p->output.operand = OUTPUT;
     p->output.strides = (tort_head_strides){p->queries * value_width, p->value_size, value_width};
-    status = tort_heads_expect(resolve, WEIGHTS, "weights", 2, weights);
+    tort_status status = tort_heads_expect(resolve, WEIGHTS, "weights", 2, weights);
     return status ? status : tort_heads_expect(resolve, BIAS, "bias", 1, bias);
 }
 
@@ -125,8 +131,9 @@ tort_status tort_resolve_microsoft_attention(tort_resolve *resolve) {
             resolve->error, TORT_E_UNSUPPORTED,
             "do_rotary 1 is not supported, as it has no caches of cosines and sines; export the model with "
             "GroupQueryAttention, or with RotaryEmbedding before MultiHeadAttention");
-    if (!tort_inputs_known(node)) return TORT_OK;
-    tort_status status = read_projection(resolve, p);
+    tort_status status = read_sizes(resolve, p);
+    if (status || !tort_inputs_known(node)) return status;
+    status = read_projection(resolve, p);
     if (!status) status = read_past(resolve, p);
     if (!status) status = tort_heads_read_mask(resolve, p, MASK, "mask_index");
     if (!status) status = tort_heads_read_score_bias(resolve, p, SCORE_BIAS);

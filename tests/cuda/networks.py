@@ -1,4 +1,4 @@
-"""ResNet-50, MobileNetV2, ViT and BERT on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
+"""ResNet-50, MobileNetV2, ViT and BERT, also as onnxruntime optimizes it, on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
 
 Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FILE writes a BERT so wide that cuBLAS serves it; networks.py --write FOLDER
 writes all in float32. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
@@ -178,7 +178,8 @@ class Graph:
         ports = [helper.make_tensor_value_info(output, helper.np_dtype_to_tensor_dtype(np.dtype(self.dtype)), None)]
         graph = helper.make_graph(self.nodes, "network", self.inputs, ports, self.weights)
         opset, version = (14, 7) if self.old else (20, 10)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=version), path)
+        domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=version), path)
 
 
 # ---- networks: each returns its output
@@ -291,6 +292,32 @@ def bert(g, size=32):
     return g.node("Tanh", g.gemm(g.node("Gather", x, g.small(np.int64(0)), axis=1), size, size))
 
 
+def optimized_bert(g, size=32):
+    """BERT as onnxruntime's optimizer leaves it, in operators of com.microsoft; `old` has the mask itself, else its length."""
+    ids, mask = (g.input(name, TensorProto.INT64, "batch", "sequence") for name in ("input_ids", "attention_mask"))
+    ids, mask = (g.node("Cast", value, to=TensorProto.INT32) for value in (ids, mask))
+
+    def node(op, *inputs, **attributes):
+        return g.node(op, *inputs, domain="com.microsoft", **attributes)
+
+    def norm():
+        return g.weight(size, scale=0.1, mean=1.0), g.weight(size, scale=0.1)
+
+    def product(x, size, out):
+        return g.node("MatMul", x, g.weight(size, out, scale=0.5 * size**-0.5))
+
+    tables = g.weight(50, size, scale=1), g.weight(64, size, scale=1), ""
+    x = node("EmbedLayerNormalization", ids, "", *tables, *norm(), "" if g.old else mask, epsilon=1e-12)
+    g.nodes[-1].output.append("mask_index")
+    for _ in range(12):
+        projection = g.weight(size, 3 * size, scale=0.5 * size**-0.5), g.weight(3 * size, scale=0.1)
+        mixed = node("Attention", x, *projection, mask if g.old else "mask_index", num_heads=4)
+        x = node("SkipLayerNormalization", product(mixed, size, size), x, *norm(), g.weight(size, scale=0.1), epsilon=1e-12)
+        inner = node("BiasGelu" if g.old else "FastGelu", product(x, size, 2 * size), g.weight(2 * size, scale=0.1))
+        x = node("SkipLayerNormalization", product(inner, 2 * size, size), x, *norm(), g.weight(size, scale=0.1), epsilon=1e-12)
+    return g.node("Tanh", g.gemm(g.node("Gather", x, g.small(np.int64(0)), axis=1), size, size))
+
+
 # ---- feeds: two runs each, of different sizes
 
 
@@ -314,6 +341,7 @@ NETWORKS = {
     vit: (1, lambda dtype: pictures(dtype, (1, 3, 32, 32), (3, 3, 32, 32))),
     detector: (9, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 32, 96))),
     bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
+    optimized_bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
 }
 
 
