@@ -110,7 +110,7 @@ template <int STEP> struct key_walk {
         const int64_t valid = valid_keys(a, p.batch);
         const key_span top = span_of(a, valid, query_of(t, p.first)),
                        bottom = span_of(a, valid, query_of(t, p.last - 1));
-        last = min(p.to, bottom.last);
+        last = min(p.to, a.causal_adds ? a.keys : bottom.last);
         first = (int)(max(p.from, top.first) / STEP);
         count = max((int)((last + STEP - 1) / STEP) - first, 0);
         simple = max(first, (int)((bottom.first + STEP - 1) / STEP));
@@ -163,13 +163,17 @@ static __device__ __forceinline__ bool is_marked(const gpu_attend &a, const atte
 
 static __device__ __forceinline__ float score_of(const gpu_attend &a, const attend_row &row, int64_t key,
                                                  float product) {
-    if (key < row.span.first || key >= row.span.last) return -INFINITY;
+    const bool hidden = key < row.span.first || key >= row.span.last;
+    if (hidden && !(a.causal_adds && key < a.keys)) return -INFINITY;
     float score = product * a.scale;
     if (a.softcap > 0) /* tanh(x) = 1 - 2 / (e^2x + 1) */
         score = a.softcap * (1.0f - 2.0f / (exp2f(score / a.softcap * 2.0f * LOG2_E) + 1.0f));
     if (a.keep && (a.keep[row.keep + key * a.keep_strides.column] != 0) != a.keep_where) score = a.fill;
     if (a.mask) score += mask_at(a, row.mask + key * a.mask_strides.column);
-    if (a.marks && is_marked(a, row, key)) score += a.marked;
+    if (hidden)
+        score += -FLT_MAX;
+    else if (a.marks && is_marked(a, row, key))
+        score += a.marked;
     const float power = score * LOG2_E; /* very low floats stay finite: such keys count if there are no others */
     return power == -INFINITY && score != -INFINITY ? -FLT_MAX : power;
 }

@@ -55,6 +55,7 @@ typedef struct gpu_attend {
     const int64_t *valid;
     const int32_t *lengths;
     bool from_end, causal, last_sees_all; /* last_sees_all: the last query ignores `causal` */
+    bool causal_adds; /* a key that `causal` hides gets the lowest float added: it counts if others are as low */
     int64_t left,
         right; /* window around a query's position, but with `lengths`, left is the number of keys; -1: none */
     gpu_attend_empty empty;

@@ -13,14 +13,11 @@
 
 static tort_verdict claim_heads(const tort_target *target, const tort_node_view *node) {
     const tort_heads_params *p = node->params;
-    const bool added = p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0;
     if (p->scores >= 0)
         return tort_no(TORT_NO_ATTR, CURE, "an output shows the scores, which the kernel does not keep");
     if (p->beam_choices >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel knows no beams (cache_indirection)");
     if (p->sink >= 0 || p->smooth) return tort_no(TORT_NO_ATTR, CURE, "the kernel knows no sinks of the softmax");
     if (p->query_norm >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel does not normalize queries and keys");
-    if (p->causal && p->lengths < 0 && added)
-        return tort_no(TORT_NO_ATTR, CURE, "the kernel takes unidirectional=1 without mask and bias");
     const tort_verdict verdict = tort_cuda_claim_attend_type(target, node);
     return verdict.code == TORT_YES ? tort_cuda_claim_attend(p->key_size, p->value_size) : verdict;
 }
@@ -63,6 +60,7 @@ static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
                         .softcap = (float)p->softcap,
                         .causal = p->causal,
                         .last_sees_all = p->lengths < 0,
+                        .causal_adds = p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0),
                         .left = p->left_window,
                         .right = -1,
                         .empty = GPU_ATTEND_EMPTY_IS_NAN};
