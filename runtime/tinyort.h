@@ -371,7 +371,7 @@ typedef struct tort_symbol_size {
 typedef struct tort_session_options {
     size_t struct_size;      /* sizeof(tort_session_options); 0 is TORT_E_USAGE, so that no option is lost silently */
     const char *chain;       /* "cuda:device=1:mem_limit=2G,cpu:threads=2"; NULL: "cpu". Nothing is ever added to it. */
-    const char *target;      /* "cuda:sm_87": plan for that device without opening it; such a session cannot run */
+    const char *target;      /* "cuda:sm_87[:multiprocessors=8]": plan for it, unopened; such a session cannot run */
     const char *disabled;    /* providers switched off, "cuda,..."; the command line passes TINYORT_DISABLE here */
     const char *require;     /* providers that must open, "cuda"; NULL: none */
     bool strict;             /* every node must be on the first provider of the chain ... */

@@ -93,7 +93,7 @@ static bool read_target(const char *text, int32_t *capability, int32_t *multipro
 static tort_status describe(const tort_provider_config *config, const char *text, tort_target *target,
                             tort_error *error) {
     cuda_options options;
-    char message[160], by_ptx[48] = "";
+    char message[160], by_ptx[48] = "", counted[32] = "";
     int32_t capability, multiprocessors;
     if (!tort_cuda_options_parse(config, &options, message, sizeof message))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s", config->provider, message);
@@ -114,7 +114,9 @@ static tort_status describe(const tort_provider_config *config, const char *text
                             .tf32 = options.tf32,
                             .libraries = options.libraries};
     if (image.ptx) snprintf(by_ptx, sizeof by_ptx, ", PTX-%d compiled at the first start", image.code);
-    snprintf(target->description, sizeof target->description, "target sm_%d, not opened%s", (int)capability, by_ptx);
+    if (strchr(text, ':')) snprintf(counted, sizeof counted, ", %d multiprocessors", (int)multiprocessors);
+    snprintf(target->description, sizeof target->description, "target sm_%d%s, not opened%s", (int)capability, counted,
+             by_ptx);
     tort_cuda_describe_tf32(target);
     return TORT_OK;
 }
