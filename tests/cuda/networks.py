@@ -319,6 +319,53 @@ def optimized_bert(g, size=32):
     return g.node("Tanh", g.gemm(g.node("Gather", x, g.small(np.int64(0)), axis=1), size, size))
 
 
+def decoder(g, size=64, heads=4, shared=2, inner=128):
+    """A decoder as onnxruntime's model builder makes it, of two layers; `old` has weights of the type of values, else of 4 bits."""
+    ids, mask = (g.input(name, TensorProto.INT64, "batch", dim) for name, dim in (("input_ids", "sequence"), ("attention_mask", "all")))
+    element, part = helper.np_dtype_to_tensor_dtype(np.dtype(g.dtype)), size // heads
+
+    def node(op, *inputs, **attributes):
+        return g.node(op, *inputs, domain="com.microsoft", **attributes)
+
+    def packed(rows, columns, *shape):
+        bits = g.initializer(g.random.integers(0, 256, shape, dtype=np.uint8))
+        return bits, g.initializer((g.random.random((rows, columns // 32)) * 0.02).astype(g.dtype))
+
+    def product(x, length, out):
+        if g.old:
+            return g.node("MatMul", x, g.weight(length, out, scale=0.5 * length**-0.5))
+        return node("MatMulNBits", x, *packed(out, length, out, length // 32, 16), K=length, N=out, bits=4, block_size=32)
+
+    def gain():
+        return g.weight(size, scale=0.1, mean=1.0)
+
+    def skip_norm(skip, x):
+        normed = node("SkipSimplifiedLayerNormalization", skip, x, gain(), epsilon=1e-5)
+        g.nodes[-1].output.extend(["", "", normed + "_sum"])
+        return normed, normed + "_sum"
+
+    one = g.small(np.array([1], np.int64))
+    lengths = g.node("Cast", g.node("Sub", g.node("ReduceSum", mask, one, keepdims=0), g.small(np.int64(1))), to=TensorProto.INT32)
+    total = g.node("Cast", g.node("Gather", g.node("Shape", mask), g.small(np.int64(1)), axis=0), to=TensorProto.INT32)
+    angles = np.outer(np.arange(64), 10.0 ** -np.linspace(0, 3, part // 2))
+    caches = [g.initializer(table(angles).astype(g.dtype)) for table in (np.cos, np.sin)]
+    if g.old:
+        skip = g.node("Gather", g.weight(50, size, scale=1), ids, axis=0)
+    else:
+        bits, scales = packed(50, size, 50, size // 2)
+        skip = node("GatherBlockQuantized", bits, ids, scales, bits=4, block_size=32, gather_axis=0, quantize_axis=1)
+    x = g.node("SimplifiedLayerNormalization", skip, gain(), axis=-1, epsilon=1e-5)
+    for layer in range(2):
+        parts = [product(x, size, count * part) for count in (heads, shared, shared)]
+        past = [g.input(f"past_{kind}{layer}", element, "batch", shared, "past", part) for kind in ("key", "value")]
+        mixed = node("GroupQueryAttention", *parts, *past, lengths, total, *caches, num_heads=heads, kv_num_heads=shared, do_rotary=1)
+        g.nodes[-1].output.extend([f"present_key{layer}", f"present_value{layer}"])
+        x, skip = skip_norm(skip, product(mixed, size, size))
+        gate = product(x, size, inner)
+        x, skip = skip_norm(skip, product(g.node("Mul", g.node("Mul", gate, g.node("Sigmoid", gate)), product(x, size, inner)), inner, size))
+    return g.node("MatMul", x, g.weight(size, 50))
+
+
 # ---- feeds: two runs each, of different sizes
 
 
@@ -336,6 +383,16 @@ def sentences(*shapes):
     return feeds
 
 
+def tokens(dtype, *shapes):
+    """Runs of a decoder: (sequence, past)."""
+    random, feeds = np.random.default_rng(5), []
+    for length, before in shapes:
+        feed = {"input_ids": random.integers(0, 50, (1, length)), "attention_mask": np.ones((1, length + before), np.int64)}
+        pasts = {f"past_{kind}{layer}": (0.5 * random.standard_normal((1, 2, before, 16))).astype(dtype) for kind in ("key", "value") for layer in range(2)}
+        feeds.append({**feed, **pasts})
+    return feeds
+
+
 NETWORKS = {
     resnet50: (53, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 45, 71))),
     mobilenet_v2: (52, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 41, 67))),
@@ -343,6 +400,7 @@ NETWORKS = {
     detector: (9, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 32, 96))),
     bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
     optimized_bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
+    decoder: (0, lambda dtype: tokens(dtype, (7, 0), (1, 12))),
 }
 
 
