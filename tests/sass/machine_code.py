@@ -103,7 +103,9 @@ def test_resident_warps():
     assert measured(COPY)[0]["warps"] == 64
     assert sass.resident_warps("sm_90", 128, 128, 40000) == 16
     assert sass.resident_warps("sm_80", 32, 8, 0) == 32  # 32 blocks
-    assert sass.resident_warps("sm_75", 32, 8, 0) is None
+    assert sass.resident_warps("sm_75", 32, 8, 0) == 16  # 16 blocks; none of their shared memory is the system's
+    assert sass.resident_warps("sm_75", 256, 64, 65536) == 8
+    assert sass.resident_warps("sm_70", 32, 8, 0) is None
 
 
 def test_budgets_that_hold():
