@@ -182,13 +182,9 @@ typedef struct fitting {
     void *trial_workspace;
 } fitting;
 
-#define SWITCH_OFF "switch cuDNN off by libraries=off"
-
 static tort_status check(const fitting *f, const char *function, cudnnStatus_t code) {
     if (code == CUDNN_STATUS_SUCCESS) return TORT_OK;
-    if (code == CUDNN_STATUS_NOT_SUPPORTED)
-        return tort_fail(f->fit->error, TORT_E_UNSUPPORTED, "%s: %s; " SWITCH_OFF, function,
-                         f->cudnn->cudnnGetErrorString(code));
+    if (code == CUDNN_STATUS_NOT_SUPPORTED) return TORT_E_UNSUPPORTED; /* no failure: the own convolution serves */
     return cuda_cudnn_failed(f->fit->error, f->fit->device, f->fit->stream, function, code);
 }
 
@@ -375,7 +371,6 @@ static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const 
 /* Takes the own convolution, for which scratch suffices too; an image that is too large for it is an error. */
 static tort_status take_own(tort_fit *fit, fitted_conv *conv) {
     size_t scratch;
-    if (fit->error) *fit->error = (tort_error){.node = -1};
     tort_status status = tort_cuda_conv_size(fit->target, fit->node, &scratch, fit->error);
     if (!status) status = cuda_status(fit->error, tort_cuda_conv_load(fit->node), "loading a kernel");
     if (!status) status = tort_cuda_conv_fit(fit);

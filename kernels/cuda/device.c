@@ -174,7 +174,7 @@ static bool opened_well(const cuda_device *device, cudaError_t code, tort_condit
     return false;
 }
 
-/* As much as cuBLAS takes by default, if that is a small share of the memory that may be used. */
+/* Bytes of a workspace: what cuBLAS takes by default, but no more than a small share of the memory that may be used. */
 static size_t workspace_of(int compute_capability, uint64_t memory) {
     enum { ALIGN = 256, SHARE = 32 };
     const uint64_t wanted = (uint64_t)(compute_capability < 90 ? 8 : 32) << 20, share = memory / SHARE;

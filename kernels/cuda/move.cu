@@ -18,11 +18,11 @@ typedef pack<uint32_t, 4> bytes16;
 /* A box whose elements are each stored `repeats` times, `repeat_stride` apart; 1: once. */
 struct repeated_box {
     gpu_box box;
-    size_t count; /* threads' pieces of work: an element, and up to MOST_REPEATS places */
+    size_t count; /* pieces of work of threads: an element, and up to MAX_REPEATS places */
     gpu_divisor divisors[GPU_BOX_RANK];
     int64_t repeats, repeat_stride;
 };
-enum { MOST_REPEATS = 16 }; /* reads are then a sixteenth of writes, and threads still many */
+enum { MAX_REPEATS = 16 }; /* reads are then a sixteenth of writes, and threads still many */
 
 template <class T> static __global__ void copy_box(T *dst, const T *src, const repeated_box r) {
     for (size_t i = grid_first(); i < r.count; i += grid_stride()) {
@@ -35,8 +35,8 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, const r
             from += (int64_t)at * r.box.src_strides[k];
         }
         const T value = load_vector(src + from);
-        const int64_t first = (int64_t)rest * MOST_REPEATS, left = r.repeats - first;
-        for (int64_t k = first; k < first + (left < MOST_REPEATS ? left : MOST_REPEATS); k++)
+        const int64_t first = (int64_t)rest * MAX_REPEATS, left = r.repeats - first;
+        for (int64_t k = first; k < first + (left < MAX_REPEATS ? left : MAX_REPEATS); k++)
             store_vector(dst + to + k * r.repeat_stride, value);
     }
 }
@@ -118,7 +118,7 @@ static repeated_box repeated(const gpu_box *box) {
         r.repeat_stride = box->dst_strides[longest];
         r.box.dims[longest] = 1;
     }
-    r.count = elements(&r.box) * (size_t)((r.repeats + MOST_REPEATS - 1) / MOST_REPEATS);
+    r.count = elements(&r.box) * (size_t)((r.repeats + MAX_REPEATS - 1) / MAX_REPEATS);
     for (int k = 0; k < box->rank; k++) r.divisors[k] = gpu_divisor_of(r.box.dims[k], r.count);
     return r;
 }

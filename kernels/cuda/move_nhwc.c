@@ -34,6 +34,10 @@ static int32_t place_of(int32_t axis, int32_t rank) {
     return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
 }
 
+static void order_axes(int32_t rank, const int64_t *from, int64_t *to) {
+    for (int32_t d = 0; d < rank; d++) to[place_of(d, rank)] = from[d];
+}
+
 /* A call whose images have their dimensions in the order of memory. It lives as long as the original. */
 typedef struct ordered_call {
     tort_call call;
@@ -43,7 +47,7 @@ typedef struct ordered_call {
 static void order_images(int32_t rank, const tort_tensor *from, int32_t count, tort_tensor *to) {
     for (int32_t i = 0; i < count; i++) {
         to[i] = from[i];
-        for (int32_t d = 0; d < rank && from[i].rank == rank; d++) to[i].dims[place_of(d, rank)] = from[i].dims[d];
+        if (from[i].rank == rank) order_axes(rank, from[i].dims, to[i].dims);
     }
 }
 
@@ -67,31 +71,30 @@ static tort_status prepare_pad(tort_prepare *p) {
     return tort_cuda_nhwc_loaded(p, gpu_load_pad(2));
 }
 
-static tort_status run_concat(const tort_call *call) {
-    tort_concat_params params = *(const tort_concat_params *)call->params;
+/* The params of Concat and of Split begin with the parts; what Split's have besides is for absent outputs, which the
+ * claim refuses. */
+static tort_status run_parts(const tort_call *call, tort_status (*move)(const tort_call *call, tort_box_mover move)) {
+    tort_split_params params = {.parts = *(const tort_parts *)call->params};
     ordered_call ordered;
     params.parts.axis = place_of(params.parts.axis, call->inputs[0].rank);
     order_call(call, &params, &ordered);
-    return tort_move_concat(&ordered.call, tort_cuda_move_box);
+    return move(&ordered.call, tort_cuda_move_box);
 }
 
-/* The lists behind the params are for outputs that are absent, which the claim refuses. */
+static tort_status run_concat(const tort_call *call) {
+    return run_parts(call, tort_move_concat);
+}
+
 static tort_status run_split(const tort_call *call) {
-    tort_split_params params = *(const tort_split_params *)call->params;
-    ordered_call ordered;
-    params.parts.axis = place_of(params.parts.axis, call->inputs[0].rank);
-    order_call(call, &params, &ordered);
-    return tort_move_split(&ordered.call, tort_cuda_move_box);
+    return run_parts(call, tort_move_split);
 }
 
 static tort_status run_slice(const tort_call *call) {
     const tort_slice_params *plain = call->params;
     tort_slice_params params = *plain;
     ordered_call ordered;
-    for (int32_t d = 0; d < plain->rank; d++) {
-        params.starts[place_of(d, plain->rank)] = plain->starts[d];
-        params.steps[place_of(d, plain->rank)] = plain->steps[d];
-    }
+    order_axes(plain->rank, plain->starts, params.starts);
+    order_axes(plain->rank, plain->steps, params.steps);
     order_call(call, &params, &ordered);
     return tort_move_slice(&ordered.call, tort_cuda_move_box);
 }
@@ -100,10 +103,8 @@ static tort_status run_pad(const tort_call *call) {
     const tort_pad_params *plain = call->params;
     tort_pad_params params = *plain;
     ordered_call ordered;
-    for (int32_t d = 0; d < plain->rank; d++) {
-        params.before[place_of(d, plain->rank)] = plain->before[d];
-        params.after[place_of(d, plain->rank)] = plain->after[d];
-    }
+    order_axes(plain->rank, plain->before, params.before);
+    order_axes(plain->rank, plain->after, params.after);
     order_call(call, &params, &ordered);
     return tort_cuda_run_pad(&ordered.call);
 }

@@ -21,7 +21,7 @@ static int32_t seen_by(const gpu_tiled_axis *axis, int64_t count) {
     return (int32_t)(seen < (double)axis->in ? seen : (double)axis->in);
 }
 
-/* As many as there are threads for, if possible a number with which whole sectors are written at a time. */
+/* Returns the number of lines that a block has threads for, lowered to where whole sectors are written if it can be. */
 static int64_t lines_of(int64_t columns) {
     const int64_t max = THREADS / columns;
     int64_t lines = max;

@@ -59,13 +59,13 @@ static bool counts_in_ints(const gpu_window *g) {
 
 /* Chooses tiles, unless planes are too small for blocks: those of a few outputs from large windows. */
 static void choose_tiles(gpu_pool *p, int element_bytes) {
-    enum { LEAST_OUTPUTS = 32 };
+    enum { MIN_OUTPUTS = 32 };
     const gpu_window *g = &p->window;
     const gpu_tiled_axis h = {g->in_h, g->out_h, (double)g->stride_h, (double)((g->kernel_h - 1) * g->dilation_h + 1)};
     const gpu_tiled_axis w = {g->in_w, g->out_w, (double)g->stride_w, (double)((g->kernel_w - 1) * g->dilation_w + 1)};
     p->tiled = p->planes * g->out_h * g->out_w > 0 && counts_in_ints(g) &&
                tort_cuda_plane_tiles(&h, &w, element_bytes, &p->tiles) &&
-               p->tiles.rows * p->tiles.columns >= LEAST_OUTPUTS;
+               p->tiles.rows * p->tiles.columns >= MIN_OUTPUTS;
 }
 
 static tort_status run_pool(const tort_call *call) {

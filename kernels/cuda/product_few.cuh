@@ -50,7 +50,8 @@ static __device__ __forceinline__ void stage_rows(typename F::T *stage, const ty
 
 /* ---- sums of a thread over its elements of k ---- */
 
-/* Of FEW_COLUMNS columns; lanes take packs in turn. Columns past the last repeat it: their sums are not stored. */
+/* Adds the products of FEW_COLUMNS columns; lanes take packs in turn. Columns past the last repeat it, and their sums
+ * are not stored. */
 template <class F>
 static __device__ __forceinline__ void add_along_k(float (&sums)[F::M][FEW_COLUMNS], const typename F::T *stage,
                                                    const typename F::T *const (&columns)[FEW_COLUMNS], int64_t k,
@@ -72,7 +73,7 @@ static __device__ __forceinline__ void add_along_k(float (&sums)[F::M][FEW_COLUM
     }
 }
 
-/* Of PACK neighbouring columns; warps take elements of k in turn. */
+/* Adds the products of PACK neighbouring columns; warps take elements of k in turn. */
 template <class F>
 static __device__ __forceinline__ void add_across(float (&sums)[F::M][F::PACK], const typename F::T *stage,
                                                   const typename F::T *columns, int64_t b_row, int count) {

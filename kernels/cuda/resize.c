@@ -91,19 +91,21 @@ static gpu_pair pair_of(const tort_resize_params *params, const tort_resize_axis
     return (gpu_pair){.low = (int32_t)indices[0], .share = reads_both ? (float)weights[1] : 0};
 }
 
-static void fill_pairs(const tort_resize_params *params, const gpu_resize_planes *p, gpu_pair *pairs) {
-    const tort_resize_axis *w = &params->axes[params->rank - 1];
-    for (int64_t i = 0; i < p->out_w; i++) pairs[i] = pair_of(params, w, i);
-    pairs[p->out_w] = (gpu_pair){0}; /* the row of a view that has no other axis */
-    for (int64_t i = 0; i < p->out_h && params->rank > 1; i++) pairs[p->out_w + i] = pair_of(params, w - 1, i);
-}
-
-/* ---- nearest and linear with channels last ----------------------------------------------------------------------- */
-
 static void fill_axis(const tort_resize_params *params, const tort_resize_axis *axis, gpu_pair *pairs) {
     for (int64_t i = 0; i < axis->out; i++)
         pairs[i] = axis->identity ? (gpu_pair){.low = (int32_t)i} : pair_of(params, axis, i);
 }
+
+static void fill_pairs(const tort_resize_params *params, const gpu_resize_planes *p, gpu_pair *pairs) {
+    const tort_resize_axis *w = &params->axes[params->rank - 1];
+    fill_axis(params, w, pairs);
+    if (params->rank > 1)
+        fill_axis(params, w - 1, pairs + p->out_w);
+    else
+        pairs[p->out_w] = (gpu_pair){0}; /* the row of a view that has no other axis */
+}
+
+/* ---- nearest and linear with channels last ----------------------------------------------------------------------- */
 
 static tort_status prepare_images(tort_prepare *p) {
     const tort_resize_params *params = p->node->params;

@@ -81,7 +81,7 @@ static int64_t best_parts(const estimated *e, tile_size size, int64_t *clocks) {
 
 static gpu_tile choose_tile(int64_t m, int64_t n, int64_t products, estimated *e, int64_t *parts) {
     gpu_tile best = GPU_TILE_COUNT;
-    int64_t least = INT64_MAX;
+    int64_t min_clocks = INT64_MAX;
     const bool few = m <= sizes[GPU_TILE_32x128].rows;
     for (gpu_tile tile = few ? GPU_TILE_32x128 : GPU_TILE_128x128; tile < GPU_TILE_COUNT; tile++) {
         const tile_size size = sizes[tile];
@@ -89,7 +89,7 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t products, estimated *e
         if (!few && (tile == GPU_TILE_32x128 || (tile < GPU_TILE_64x64 && too_large(size, m, n)))) continue;
         e->blocks = larger(gpu_pieces(m, size.rows) * gpu_pieces(n, size.columns) * products, 1);
         const int64_t found = best_parts(e, size, &clocks);
-        if (clocks < least) best = tile, least = clocks, *parts = found;
+        if (clocks < min_clocks) best = tile, min_clocks = clocks, *parts = found;
     }
     return best;
 }
@@ -126,11 +126,11 @@ gpu_tiling tort_cuda_few_rows_tiling_of(int32_t multiprocessors, bool half, int3
     tiling.across = tiling.tiles = m > 0 ? gpu_pieces(n, columns) : 0;
     const int64_t products = larger(batches, 1), blocks = larger(tiling.tiles * products, 1);
     const int64_t processors = larger(multiprocessors, 1), bytes = columns * (half ? 2 : 4), sums = rows * columns * 4;
-    int64_t best = 1, least = INT64_MAX;
+    int64_t best = 1, min_clocks = INT64_MAX;
     for (int64_t parts = 1; parts <= MAX_PARTS && parts <= gpu_pieces(k, STEP); parts += 1 + parts / 4) {
         const int64_t reading = gpu_pieces(blocks * parts, processors) * gpu_pieces(k, parts) * bytes / BYTES_A_CLOCK;
         const int64_t joining = parts > 1 ? JOIN_CLOCKS + parts * sums / BYTES_A_CLOCK : 0;
-        if (reading + joining < least) best = parts, least = reading + joining;
+        if (reading + joining < min_clocks) best = parts, min_clocks = reading + joining;
         if (blocks >= processors) break; /* so GPU_ARRIVALS suffices */
     }
     divide(&tiling, k, STEP, best, products);
