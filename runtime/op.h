@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 18u
+#define TORT_PROVIDER_ABI 19u
 
 #ifdef __cplusplus
 extern "C" {

@@ -216,6 +216,12 @@ typedef struct tort_kernel {
     /* Bit i: run may write output 0 in place over input i if both have one shape and one element size: it reads an
      * element before it writes the one at its place, and never after. A plan decides whether it does. */
     uint32_t in_place;
+    /* Caches that a run extends: `count` pairs, of inputs from `input` on and outputs from `output` on. If an
+     * application gives both of a pair one buffer, and they have one shape, run finds one pointer in both, and
+     * leaves there what it does not replace. */
+    struct {
+        int32_t input, output, count;
+    } caches;
     /* Pure: for these concrete shapes. A run, and emit, work downwards where output 0 lies above input 0. NULL: never.
      */
     tort_overlap (*overlap)(const tort_target *target, const tort_node_view *node);

@@ -436,11 +436,11 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 /* Runs the model. `inputs` are in the order of the model's inputs and borrowed for the call; a symbolic dimension must
  * have one size throughout. outputs[i].data NULL: filled with memory of the context, valid until its next run or free,
  * which may be an input of another context, but not of this one (TORT_E_INPUT); not NULL: the caller's buffer of
- * matching type and exact shape (but see tort_context_output_capacity), written directly by a node. If it shares bytes
- * with an input, it is filled by a copy at the end; two outputs that share bytes are TORT_E_INPUT. Data is aligned to
- * its elements, on a device to 16 bytes. Data of a bound input or output is memory of its provider: an input must be
- * complete before the call (wait for your own stream first); outputs are complete when it returns. A pointer into other
- * memory is TORT_E_INPUT if the provider can tell. */
+ * matching type and exact shape (but see tort_context_output_capacity), written directly by a node. A buffer that
+ * shares bytes with an input is filled by a copy at the end, but one that is past and present of a cache is extended in
+ * place. Two outputs that share bytes are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. Data
+ * of a bound input or output is memory of its provider (if it can tell, any other is TORT_E_INPUT): an input must be
+ * complete before the call (wait for your own stream first); outputs are complete when it returns. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 

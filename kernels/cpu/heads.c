@@ -131,18 +131,23 @@ static tort_status run_projected(const tort_call *call) {
     return status ? status : tort_heads_attend(call, &loops, projected, scratch);
 }
 
-#define ROW(op_)                                                                                                       \
+/* past: input of the keys' cache, which the values' follows. */
+#define ROW(op_, past)                                                                                                 \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "heads_blocks", .claim = tort_cpu_claim_any, .size = size_heads, \
-        .run = run_heads                                                                                               \
+        .run = run_heads, .caches = {                                                                                  \
+            past,                                                                                                      \
+            1,                                                                                                         \
+            2                                                                                                          \
+        }                                                                                                              \
     }
 
 const tort_kernel tort_cpu_heads[] = {
     {"com.microsoft", "Attention", "heads_projected", .claim = tort_cpu_claim_float, .size = size_projected,
      .pack.size = pack_size_projected, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_projected,
-     .run = run_projected},
-    ROW("GroupQueryAttention"),
-    ROW("MultiHeadAttention"),
-    ROW("DecoderMaskedMultiHeadAttention"),
+     .run = run_projected, .caches = {4, 1, 1}},
+    ROW("GroupQueryAttention", 3),
+    ROW("MultiHeadAttention", 6),
+    ROW("DecoderMaskedMultiHeadAttention", 5),
     {.op = NULL},
 };

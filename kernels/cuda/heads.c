@@ -198,6 +198,10 @@ static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64
     if (rooms->key) h.key_room = present ? present->data : scratch + rooms->key_at;
     if (rooms->value) h.value_room = p->present_value >= 0 ? present_values(call) : scratch + rooms->value_at;
     if (present) h.room_length = present->dims[present->rank - 2];
+    const bool fits = p->past_length == h.room_length;
+    h.key_stays = fits && h.past_key && h.past_key == h.key_room;
+    h.value_stays =
+        fits && h.past_value && p->present_value >= 0 && h.past_value == call->outputs[p->present_value].data;
     return h;
 }
 
@@ -260,17 +264,21 @@ static tort_status run_heads(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* host: past_sequence_length or total_sequence_length. */
-#define ROW(op_, host)                                                                                                 \
+/* host: past_sequence_length or total_sequence_length; past: the first cache, and the number of caches. */
+#define ROW(op_, host, past, tensors)                                                                                  \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .claim = claim_heads,              \
-        .size = size_heads, .prepare = CUDA_ONLY(prepare_heads), .run = CUDA_ONLY(run_heads)                           \
+        .size = size_heads, .prepare = CUDA_ONLY(prepare_heads), .run = CUDA_ONLY(run_heads), .caches = {              \
+            past,                                                                                                      \
+            1,                                                                                                         \
+            tensors                                                                                                    \
+        }                                                                                                              \
     }
 
 const tort_kernel tort_cuda_heads_kernels[] = {
-    ROW("Attention", 1u << 6),
-    ROW("MultiHeadAttention", 1u << 8),
-    ROW("DecoderMaskedMultiHeadAttention", 1u << 7),
-    ROW("GroupQueryAttention", 1u << 6),
+    ROW("Attention", 1u << 6, 4, 1),
+    ROW("MultiHeadAttention", 1u << 8, 6, 2),
+    ROW("DecoderMaskedMultiHeadAttention", 1u << 7, 5, 2),
+    ROW("GroupQueryAttention", 1u << 6, 3, 2),
     {.op = NULL},
 };

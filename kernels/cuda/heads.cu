@@ -11,18 +11,20 @@ enum { QUERY, KEY, VALUE, WARPS = 4 };
 /* For a batch: the number of keys taken from the past, and the position of the first new one. */
 struct heads_span {
     int64_t past, before;
+    bool valid;
 };
 
-/* Returns the span of a batch. An invalid length is reported, and nothing of the past is read then. */
+/* Returns the span of a batch. An invalid length is reported; then nothing of the past is read, and no cache changes.
+ */
 static __device__ __forceinline__ heads_span span_of(const gpu_heads &h, int64_t batch) {
     const tort_heads_params &p = h.params;
-    if (!h.lengths) return {h.past_count, h.past_count};
+    if (!h.lengths) return {h.past_count, h.past_count, true};
     const int64_t total = (int64_t)h.lengths[batch] + 1, before = h.past_key && !h.first ? total - p.queries : 0,
                   past = p.new_keys == 0 ? total : before;
     if (total >= 1 && total <= h.longest && before >= 0 && past <= p.past_length && total <= past + p.new_keys)
-        return {past, before};
+        return {past, before, true};
     report_fault((gpu_status *)h.status, h.node, GPU_FAULT_RANGE, total - 1, (size_t)batch, h.longest - 1);
-    return {0, 0};
+    return {0, 0, false};
 }
 
 static __device__ __forceinline__ int64_t rotary_row(const gpu_heads &h, int64_t batch, int64_t position,
@@ -80,22 +82,34 @@ static __device__ __forceinline__ void keep_row(const gpu_heads &h, int which, i
     for (int64_t i = threadIdx.x % 32; i < size; i += 32) to[i] = zero ? (T)0.0f : from[i];
 }
 
+/* Positions of a head that are written: all of its room, or the new ones of a buffer that has the past. */
+static __host__ __device__ __forceinline__ int64_t written_length(const gpu_heads &h, const void *room, bool stays) {
+    return !room ? 0 : stays ? h.params.new_keys : h.room_length;
+}
+
 template <class T> static __global__ void lay_out_heads(const gpu_heads h, int64_t query_rows, int64_t rows) {
     const tort_heads_params &p = h.params;
-    const int64_t kinds = (h.key_room != NULL) + (h.value_room != NULL);
+    const int64_t key_length = written_length(h, h.key_room, h.key_stays),
+                  value_length = written_length(h, h.value_room, h.value_stays),
+                  value_first = query_rows + p.batch * p.key_heads * key_length;
     for (int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; i < rows; i += (int64_t)gridDim.x * WARPS) {
-        const bool query = i < query_rows;
-        const int64_t heads = query ? p.query_heads : p.key_heads, length = query ? p.queries : h.room_length;
-        const int64_t at = query ? i : (i - query_rows) / kinds;
-        const int which = query ? QUERY : h.key_room && (i - query_rows) % kinds == 0 ? KEY : VALUE;
-        const int64_t position = at % length, head = at / length % heads, batch = at / length / heads;
+        const int which = i < query_rows ? QUERY : i < value_first ? KEY : VALUE;
+        const int64_t heads = which == QUERY ? p.query_heads : p.key_heads,
+                      length = which == QUERY ? p.queries
+                               : which == KEY ? key_length
+                                              : value_length,
+                      at = which == QUERY ? i : i - (which == KEY ? query_rows : value_first);
+        const int64_t head = at / length % heads, batch = at / length / heads;
+        const heads_span span = span_of(h, batch);
+        const bool stays = which == KEY ? h.key_stays : which == VALUE && h.value_stays;
+        if (stays && !span.valid) continue;
+        const int64_t position = at % length + (stays ? span.past : 0), room = which == QUERY ? length : h.room_length;
         T *to = (T *)(which == QUERY ? h.query_room
                       : which == KEY ? h.key_room
                                      : h.value_room) +
-                at * (which == VALUE ? p.value_size : p.key_size);
-        const heads_span span = span_of(h, batch);
-        const int64_t fresh = query ? position : position - span.past;
-        if (fresh >= 0 && (query || fresh < p.new_keys))
+                ((batch * heads + head) * room + position) * (which == VALUE ? p.value_size : p.key_size);
+        const int64_t fresh = which == QUERY ? position : position - span.past;
+        if (fresh >= 0 && (which == QUERY || fresh < p.new_keys))
             make_row<T>(h, which, batch, head, fresh, span.before, to);
         else
             keep_row<T>(h, which, batch, head, position, fresh >= 0 && (p.zero_rest || !h.past_key), to);
@@ -106,9 +120,10 @@ template <class T> static __global__ void lay_out_heads(const gpu_heads h, int64
 
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_heads *h) {
     const tort_heads_params &p = h->params;
-    const int64_t kinds = (h->key_room != NULL) + (h->value_room != NULL);
-    const int64_t queries = h->query_room ? p.batch * p.query_heads * p.queries : 0;
-    const int64_t rows = queries + kinds * p.batch * p.key_heads * h->room_length;
+    const int64_t queries = h->query_room ? p.batch * p.query_heads * p.queries : 0,
+                  written =
+                      written_length(*h, h->key_room, h->key_stays) + written_length(*h, h->value_room, h->value_stays),
+                  rows = queries + p.batch * p.key_heads * written;
     if (!rows) return cudaSuccess;
     return launch(lay_out_heads<T>, grid_extent((size_t)(rows + WARPS - 1) / WARPS), WARPS * 32, 0, stream, *h, queries,
                   rows);

@@ -15,8 +15,9 @@ typedef struct gpu_heads {
     int64_t past_count, longest; /* keys of the past, keys of the longest batch */
     bool first;                  /* the first run of a sequence, whose past is ignored */
     void *query_room, *key_room, *value_room;
-    int64_t room_length; /* positions per head that the rooms of keys and values have */
-    int32_t node;        /* node that reports an invalid length or position */
+    int64_t room_length;         /* positions per head that the rooms of keys and values have */
+    bool key_stays, value_stays; /* the room is the buffer of the past, which is extended: only new rows are written */
+    int32_t node;                /* node that reports an invalid length or position */
     void *status;
 } gpu_heads;
 

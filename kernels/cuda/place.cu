@@ -24,16 +24,33 @@ template <class T> static __global__ void reversal(const gpu_reversal r, const T
     }
 }
 
+/* Returns the position of the update of a line of the cache; -1: it is invalid, and reported. */
+static __device__ __forceinline__ int64_t first_of(const gpu_cache &c, size_t line) {
+    const int64_t batch = (int64_t)(line / (size_t)c.lines), first = c.first ? c.first[batch] : 0,
+                  max = c.circular ? INT64_MAX : c.length - c.fresh;
+    if (first >= 0 && first <= max) return c.circular ? first % c.length : first;
+    report_fault(c.status, c.node, GPU_FAULT_RANGE, first, (size_t)batch, max);
+    return -1;
+}
+
 template <class T> static __global__ void cache(const gpu_cache c, const T *past, const T *update, T *present) {
     for (size_t i = grid_first(); i < c.count; i += grid_stride()) {
         const size_t inner = i % c.inner, rest = i / c.inner, outer = rest / (size_t)c.length;
-        const int64_t batch = (int64_t)(outer / (size_t)c.lines), at = (int64_t)(rest % (size_t)c.length);
-        const int64_t first = c.first ? c.first[batch] : 0, most = c.circular ? INT64_MAX : c.length - c.fresh;
-        const bool fits = first >= 0 && first <= most;
-        if (!fits) report_fault(c.status, c.node, GPU_FAULT_RANGE, first, (size_t)batch, most);
-        int64_t k = fits ? at - (c.circular ? first % c.length : first) : -1;
-        if (c.circular && k < 0 && fits) k += c.length;
+        const int64_t first = first_of(c, outer);
+        int64_t k = first < 0 ? -1 : (int64_t)(rest % (size_t)c.length) - first;
+        if (c.circular && k < 0 && first >= 0) k += c.length;
         present[i] = k >= 0 && k < c.fresh ? update[(outer * (size_t)c.fresh + (size_t)k) * c.inner + inner] : past[i];
+    }
+}
+
+/* The same where the cache is the past: a thread takes elements of the update. */
+template <class T> static __global__ void extend(const gpu_cache c, size_t count, const T *update, T *present) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const size_t inner = i % c.inner, rest = i / c.inner, outer = rest / (size_t)c.fresh;
+        const int64_t first = first_of(c, outer), at = first + (int64_t)(rest % (size_t)c.fresh);
+        if (first >= 0)
+            present[(outer * (size_t)c.length + (size_t)(at < c.length ? at : at - c.length)) * c.inner + inner] =
+                update[i];
     }
 }
 
@@ -67,13 +84,22 @@ cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache 
     if (!c->count) return cudaSuccess;
     return for_bytes(element_bytes, [=](auto zero) {
         typedef decltype(zero) T;
-        return launch(cache<T>, grid_blocks(c->count), GRID_THREADS, 0, stream, *c, (const T *)past, (const T *)update,
+        const size_t count = c->count / (size_t)c->length * (size_t)c->fresh;
+        if (past != present)
+            return launch(cache<T>, grid_blocks(c->count), GRID_THREADS, 0, stream, *c, (const T *)past,
+                          (const T *)update, (T *)present);
+        if (!count) return cudaSuccess;
+        return launch(extend<T>, grid_blocks(count), GRID_THREADS, 0, stream, *c, count, (const T *)update,
                       (T *)present);
     });
 }
 
 cudaError_t gpu_load_cache(int element_bytes) {
-    return for_bytes(element_bytes, [](auto zero) { return load_kernel(cache<decltype(zero)>); });
+    return for_bytes(element_bytes, [](auto zero) {
+        typedef decltype(zero) T;
+        const cudaError_t code = load_kernel(cache<T>);
+        return code == cudaSuccess ? load_kernel(extend<T>) : code;
+    });
 }
 
 cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *e, void *y) {

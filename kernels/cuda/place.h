@@ -36,7 +36,7 @@ typedef struct gpu_eye {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Elements of 1, 2, 4 or 8 bytes. */
+/* Elements of 1, 2, 4 or 8 bytes. A cache that is the past (present == past) is extended. */
 cudaError_t gpu_run_reversal(gpu_stream stream, int element_bytes, const gpu_reversal *reversal, const void *x,
                              void *y);
 cudaError_t gpu_load_reversal(int element_bytes);

@@ -57,7 +57,8 @@ static tort_status run(const tort_call *call, gpu_scatter *scatter) {
     scatter->slices = (size_t)tort_count(data) / scatter->inner;
     scatter->updates = call->inputs[2].data;
     scatter->last = call->scratch;
-    tort_status status = cuda_copied(call, call->outputs[0].data, data->data, bytes);
+    tort_status status =
+        call->outputs[0].data == data->data ? TORT_OK : cuda_copied(call, call->outputs[0].data, data->data, bytes);
     if (status || !scatter->count) return status;
     if (scatter->reduction == TORT_SCATTER_REPLACE) cuda_count_copy(call); /* the launcher clears `last` by a memset */
     return cuda_launched(call, gpu_run_scatter(stream, &indexing, scatter));
@@ -91,10 +92,10 @@ static tort_status run_scatter_nd(const tort_call *call) {
 
 const tort_kernel tort_cuda_scatter_kernels[] = {
     {"", "Scatter", "scatter_elements", .claim = claim_scatter, .size = size_scatter, .prepare = CUDA_ONLY(prepare),
-     .run = CUDA_ONLY(run_scatter_elements), .variant = ELEMENTS},
+     .run = CUDA_ONLY(run_scatter_elements), .variant = ELEMENTS, .in_place = 1},
     {"", "ScatterElements", "scatter_elements", .claim = claim_scatter, .size = size_scatter,
-     .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_scatter_elements), .variant = ELEMENTS},
+     .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_scatter_elements), .variant = ELEMENTS, .in_place = 1},
     {"", "ScatterND", "scatter_nd", .claim = claim_scatter, .size = size_scatter, .prepare = CUDA_ONLY(prepare),
-     .run = CUDA_ONLY(run_scatter_nd), .variant = TUPLES},
+     .run = CUDA_ONLY(run_scatter_nd), .variant = TUPLES, .in_place = 1},
     {.op = NULL},
 };

@@ -264,7 +264,8 @@ static void load_past(const heads_job *job, int32_t which, int64_t batch, int64_
     }
 }
 
-/* Fills the present output of a head, except the new rows: the past, and the rest behind. */
+/* Fills the present output of a head, except the new rows: the past, and the rest behind. In one buffer with the past
+ * all of that stays. */
 static void keep_past(const heads_job *job, int32_t which, int64_t batch, int64_t head, int64_t count) {
     const tort_heads_params *p = job->p;
     const tort_heads_rows *past = which == KEY ? &p->past_key : &p->past_value;
@@ -273,6 +274,7 @@ static void keep_past(const heads_job *job, int32_t which, int64_t batch, int64_
     const int64_t to = present_at(job, which, batch, head), behind = count + p->new_keys;
     if (past->operand >= 0) {
         const void *data = job->call->inputs[past->operand].data;
+        if (data == out->data) return;
         const int64_t from = past->offset + batch * past->strides.batch + head * past->strides.head;
         if (count > 0) tort_copy_elements(out->type, out->data, to, data, from, count * size);
         if (!p->zero_rest && length > behind)

@@ -246,10 +246,10 @@ static bool is_spent(const sharer *s, int32_t number, int32_t input) {
     return s->plan->slots[top_of(s->plan, slot)].bytes == s->plan->slots[slot].bytes;
 }
 
-static uint32_t allowed_of(const sharer *s, const tort_step *step) {
-    const tort_kernel *kernel = s->lowered->units[step->node].kernel;
-    const uint32_t flags = tort_unit_node(s->lowered, step->node)->op->flags;
-    if (s->lowered->units[step->node].segment) return 0;
+static uint32_t allowed_of(const tort_lowered *lowered, const tort_step *step) {
+    const tort_kernel *kernel = lowered->units[step->node].kernel;
+    const uint32_t flags = tort_unit_node(lowered, step->node)->op->flags;
+    if (lowered->units[step->node].segment) return 0;
     if (!kernel->run) return flags & TORT_OP_IN_PLACE ? UINT32_MAX : 0;
     return kernel->in_place;
 }
@@ -257,7 +257,7 @@ static uint32_t allowed_of(const sharer *s, const tort_step *step) {
 static void try_in_place(sharer *s, int32_t number) {
     tort_step *step = &s->plan->steps[number];
     const uint32_t allowed =
-        is_static(step) && !step->stream && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s, step) : 0;
+        is_static(step) && !step->stream && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s->lowered, step) : 0;
     const int32_t output = allowed ? operand(s, step, step->input_count) : -1;
     if (output < 0 || s->plan->slots[output].home != TORT_HOME_ARENA || s->plan->slots[output].bytes <= 0) return;
     tort_slot *to = &s->plan->slots[output];
@@ -275,6 +275,35 @@ static void try_in_place(sharer *s, int32_t number) {
         step->in_place = over;
         s->shares = true;
     }
+}
+
+/* ---- one buffer of the caller ------------------------------------------------------------------------------------ */
+
+/* Inputs of the step, bit i, whose buffer may be that of output o too. */
+static uint32_t shared_with(const tort_lowered *lowered, const tort_step *step, int32_t o) {
+    const tort_kernel *kernel = lowered->units[step->node].kernel;
+    const int32_t pair = o - kernel->caches.output;
+    if (pair >= 0 && pair < kernel->caches.count) return 1u << (kernel->caches.input + pair);
+    return o == 0 ? allowed_of(lowered, step) : 0;
+}
+
+bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t output) {
+    const tort_plan *plan = &planned->plan;
+    const int32_t from = plan->input_slots[input], to = tort_plan_owner(plan, plan->output_slots[output]);
+    const int32_t last = plan->slots[from].last_step;
+    const tort_step *step = last >= 0 ? &plan->steps[last] : NULL;
+    if (!step || plan->slots[to].first_step != last || !is_static(step) || step->stream) return false;
+    int32_t o = 0;
+    while (o < step->output_count && plan->operands[step->operands + step->input_count + o] != to) o++;
+    const uint32_t shared = o < step->output_count ? shared_with(planned->lowered, step, o) : 0;
+    bool reads = false;
+    for (int32_t i = 0; i < step->input_count; i++) {
+        const int32_t slot = plan->operands[step->operands + i];
+        if (tort_plan_owner(plan, slot) != from) continue;
+        if (i >= 32 || !(shared >> i & 1) || !same_form(&plan->slots[slot], &plan->slots[to])) return false;
+        reads = true;
+    }
+    return reads;
 }
 
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */

@@ -73,6 +73,9 @@ tort_status tort_plan_for(tort_lowered *lowered, const tort_tensor *inputs, tort
 tort_planned *tort_lowered_last_plan(tort_lowered *lowered);
 void tort_leave_plan(tort_planned *planned); /* the caller's own, with upper bounds, is freed; NULL is allowed */
 void tort_lowered_drop_plans(tort_lowered *lowered);
+/* plan_share.c: true if one buffer of the caller may be both that input and that output: the step that writes the
+ * output is the last to read the input, and its kernel allows it. */
+bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t output);
 /* fit.c: calls kernel->fit for the static steps; not for two plans at a time: session->fitting. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
 void tort_unfit_plan(tort_planned *planned);

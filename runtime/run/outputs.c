@@ -2,7 +2,8 @@
  * of the context, and copied or lent from there.
  *
  * Every output owns its bytes in the plan (tort_slot.output), so a buffer replaces exactly one slot. A buffer that
- * overlaps an input must not be written before all have read the input: it is filled at the end. This file must not
+ * overlaps an input must not be written before all have read the input: it is filled at the end, unless the last step
+ * that reads the input is the one that writes the output, and may do both in one buffer (a cache). This file must not
  * know kernels. Read next: run.c. */
 #include <stdint.h>
 #include <stdio.h>
@@ -83,6 +84,15 @@ static tort_status shared_bytes(const tort_frame *frame, int32_t a, int32_t b, t
                      output_name(frame, a), b, output_name(frame, b));
 }
 
+/* True if the input's buffer is that of an output whose step may write it: the range of the output stands for both. */
+static bool is_extended(const tort_frame *frame, const tort_tensor *inputs, int32_t input, const tort_tensor *outputs) {
+    for (int32_t i = 0; i < frame->lowered->graph.output_count; i++)
+        if (inputs[input].data && inputs[input].data == outputs[i].data)
+            return frame->lowered->input_memory[input] == frame->lowered->output_memory[i] &&
+                   tort_plan_extends(frame->planned, input, i);
+    return false;
+}
+
 /* Outputs must not overlap each other; an output that overlaps an input is not written directly. Sweeps over the ranges
  * by begin: a range overlaps an earlier one that ends behind its begin. */
 static tort_status check_buffers(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
@@ -93,7 +103,8 @@ static tort_status check_buffers(tort_frame *frame, const tort_tensor *inputs, c
         add_buffer(frame, &count, &outputs[i], lowered->output_memory[i], i);
     if (!count) return TORT_OK;
     for (int32_t i = 0; i < lowered->graph.input_count; i++)
-        add_buffer(frame, &count, &inputs[i], lowered->input_memory[i], -1 - i);
+        if (!is_extended(frame, inputs, i, outputs))
+            add_buffer(frame, &count, &inputs[i], lowered->input_memory[i], -1 - i);
     qsort(frame->buffers, (size_t)count, sizeof *frame->buffers, compare_buffers);
     const tort_buffer *output = NULL; /* the last output; earlier ones end before it begins */
     uintptr_t input_end = 0;          /* maximum end of the inputs so far */

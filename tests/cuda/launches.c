@@ -2,9 +2,10 @@
  * of the libraries. Small inputs are bound by them, so a node should be one.
  *
  * Usage: launches BERT FOLDER: a model of two inputs (batch, sequence) of int64, and what networks.py --write wrote.
- * Lines are those of kernel_case.h with numbers for letters. Read next: network_calls.c, library_rows.c. */
+ * Lines are those of kernel_case.h with numbers for letters. Read next: network_calls.c, decoding.c, library_rows.c. */
 #include <stdio.h>
 
+#include "tests/cuda/decoding.h"
 #include "tests/cuda/kernel_case.h"
 #include "tests/cuda/network_calls.h"
 #include "tests/cuda/simulator.h"
@@ -164,6 +165,7 @@ int main(int argc, char **argv) {
     }
     control->configure(&settings);
     if (argc == 3) network_calls_check(provider, control, argv[2], &passed, &failed);
+    if (argc == 3) decoding_check(provider, control, argv[2], &passed, &failed);
     printf("cuda-launches: %d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }

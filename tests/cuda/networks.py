@@ -27,7 +27,7 @@ class Graph:
     def __init__(self, old, dtype):
         self.old, self.dtype = old, dtype
         self.random = np.random.default_rng(3)
-        self.nodes, self.weights, self.inputs, self.known = [], [], [], {}
+        self.nodes, self.weights, self.inputs, self.outputs, self.known = [], [], [], [], {}
 
     # ---- values
 
@@ -176,7 +176,8 @@ class Graph:
         return self.gemm(x, channels, 10)
 
     def save(self, path, output):
-        ports = [helper.make_tensor_value_info(output, helper.np_dtype_to_tensor_dtype(np.dtype(self.dtype)), None)]
+        element = helper.np_dtype_to_tensor_dtype(np.dtype(self.dtype))
+        ports = [helper.make_tensor_value_info(name, element, None) for name in (output, *self.outputs)]
         graph = helper.make_graph(self.nodes, "network", self.inputs, ports, self.weights)
         opset, version = (14, 7) if self.old else (20, 10)
         domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
@@ -347,7 +348,7 @@ def decoder(g, size=64, heads=4, shared=2, inner=128):
     one = g.small(np.array([1], np.int64))
     lengths = g.node("Cast", g.node("Sub", g.node("ReduceSum", mask, one, keepdims=0), g.small(np.int64(1))), to=TensorProto.INT32)
     total = g.node("Cast", g.node("Gather", g.node("Shape", mask), g.small(np.int64(1)), axis=0), to=TensorProto.INT32)
-    angles = np.outer(np.arange(64), 10.0 ** -np.linspace(0, 3, part // 2))
+    angles = np.outer(np.arange(128), 10.0 ** -np.linspace(0, 3, part // 2))
     caches = [g.initializer(table(angles).astype(g.dtype)) for table in (np.cos, np.sin)]
     if g.old:
         skip = g.node("Gather", g.weight(50, size, scale=1), ids, axis=0)
@@ -359,7 +360,8 @@ def decoder(g, size=64, heads=4, shared=2, inner=128):
         parts = [product(x, size, count * part) for count in (heads, shared, shared)]
         past = [g.input(f"past_{kind}{layer}", element, "batch", shared, "past", part) for kind in ("key", "value")]
         mixed = node("GroupQueryAttention", *parts, *past, lengths, total, *caches, num_heads=heads, kv_num_heads=shared, do_rotary=1)
-        g.nodes[-1].output.extend([f"present_key{layer}", f"present_value{layer}"])
+        g.outputs.extend([f"present_key{layer}", f"present_value{layer}"])
+        g.nodes[-1].output.extend(g.outputs[-2:])
         x, skip = skip_norm(skip, product(mixed, size, size))
         gate = product(x, size, inner)
         x, skip = skip_norm(skip, product(g.node("Mul", g.node("Mul", gate, g.node("Sigmoid", gate)), product(x, size, inner)), inner, size))
@@ -427,9 +429,12 @@ def main():
         graph.save(sys.argv[2], bert(graph, 160))
         return
     if sys.argv[1] == "--write":
-        for make, old in itertools.product(NETWORKS, (True, False)):
-            graph = Graph(old, np.float32)
-            graph.save(Path(sys.argv[2]) / f"{make.__name__}-{'older' if old else 'newer'}.onnx", make(graph))
+        for make, old, half in itertools.product(NETWORKS, (True, False), (False, True)):
+            if half and make is not decoder:
+                continue
+            graph = Graph(old, np.float16 if half else np.float32)
+            name = f"{make.__name__}-{'older' if old else 'newer'}{'-half' * half}.onnx"
+            graph.save(Path(sys.argv[2]) / name, make(graph))
         return
     passed = failed = 0
     provider = sys.argv[2] if len(sys.argv) > 2 else "cudasim"
