@@ -125,9 +125,9 @@ typedef struct tort_prepare {
 TORT_API tort_status tort_prepare_read(const tort_prepare *prepare, int32_t input, size_t offset, size_t bytes,
                                        void *to, tort_error *error);
 
-/* Arguments and results of fit, which makes data that depends on the shapes of one plan, such as a library's
- * descriptors and its choice of an algorithm. A step whose shapes depend on data is fitted immediately before it runs.
- */
+/* Arguments and results of fit, which makes data that depends on the node's shapes, params and scratch, such as a
+ * library's descriptors and its choice of an algorithm. Plans that agree on these share it. A step whose shapes depend
+ * on data is fitted immediately before it runs. */
 typedef struct tort_fit {
     const tort_node_view *node; /* shapes and params as for size: concrete */
     const tort_target *target;
@@ -234,7 +234,8 @@ typedef struct tort_kernel {
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
 
-    /* Once a session: prepare, which release undoes. Once a plan: fit, which unfit undoes. NULL: nothing to do. */
+    /* Once a session: prepare, which release undoes. Once for some shapes of the node: fit, which unfit undoes. NULL:
+     * nothing to do. */
     tort_status (*prepare)(tort_prepare *prepare);
     void (*release)(void *device, const tort_env *env, void *prepared);
     tort_status (*fit)(tort_fit *fit);
@@ -417,7 +418,7 @@ typedef struct tort_provider {
 
     /* Compiles nodes whose rows allow it (tort_in_segment) together; NULL: none. A kernel as any other, except for its
      * view: node->segment is set, params are those of its nodes. `claim` may refuse; `fit` compiles for the shapes of
-     * one plan, with which the result is kept; `run` runs the result (call->fitted); `unfit` frees it. domain and op
+     * a plan; `run` runs the result (call->fitted); `unfit` frees it. domain and op
      * are ignored; host_inputs is 0: all inputs are in the provider's memory, and plain. */
     const tort_kernel *segments;
     /* Runs nodes by rows that refuse them for their types (NO_TYPE), as float16 by rows for float; NULL: none.

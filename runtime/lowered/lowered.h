@@ -98,6 +98,8 @@ typedef struct tort_segment {
     bool last_pinned; /* the last part was pinned, before its unit became the unit of the whole segment */
 } tort_segment;
 
+typedef struct tort_kept_fit tort_kept_fit; /* plan/fit.c */
+
 /* The session's decisions about the node of the same index. A node that a fusion made takes the index of the last of
  * its nodes, the others become TORT_AT_FUSED and do nothing. The parts of a segment likewise, but plans still infer
  * their shapes. */
@@ -119,6 +121,7 @@ typedef struct tort_unit {
     void *packed;        /* in the session's block, or owned in a device's memory; NULL before pack.c */
     bool mapped;         /* packed points into a mapped saved plan: not owned */
     void *prepared;      /* made by kernel->prepare */
+    tort_kept_fit *fits; /* made by kernel->fit; owned; under session->fitting */
     const int32_t *from; /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;
     const tort_segment *segment; /* the segment that the unit runs or is a part of; NULL */

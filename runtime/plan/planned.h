@@ -34,14 +34,14 @@ struct tort_planned {
     const struct tort_planned *bound; /* plan whose offsets it takes if nothing has grown; NULL */
     tort_plan plan;                   /* operands and ports belong to the outline; literals are owned */
     tort_pass pass;
-    tort_info *infos;      /* by value: concrete shapes */
-    uint8_t *known;        /* TORT_KNOWN_ bits, by value */
-    tort_scalar *scalars;  /* evaluated elements of infos */
-    int64_t *sizes;        /* by expression of session->dims: its number, while evaluating */
-    uint8_t *params;       /* of static steps, plan.params_bytes in all */
-    int64_t *input_dims;   /* TORT_MAX_RANK for each input of the graph: the shapes of this plan */
-    void **fitted;         /* by step: made by kernel->fit; NULL: nothing */
-    void *shapes, *tables; /* blocks that hold the arrays above, see plan.c; owned */
+    tort_info *infos;       /* by value: concrete shapes */
+    uint8_t *known;         /* TORT_KNOWN_ bits, by value */
+    tort_scalar *scalars;   /* evaluated elements of infos */
+    int64_t *sizes;         /* by expression of session->dims: its number, while evaluating */
+    uint8_t *params;        /* of static steps, plan.params_bytes in all */
+    int64_t *input_dims;    /* TORT_MAX_RANK for each input of the graph: the shapes of this plan */
+    tort_kept_fit **fitted; /* by step: of its unit; NULL: nothing */
+    void *shapes, *tables;  /* blocks that hold the arrays above, see plan.c; owned */
     size_t shapes_bytes, tables_bytes, literals_bytes;
     tort_dims dims;
     tort_arena arena;
@@ -76,8 +76,10 @@ void tort_lowered_drop_plans(tort_lowered *lowered);
 /* plan_share.c: true if one buffer of the caller may be both that input and that output: the step that writes the
  * output is the last to read the input, and its kernel allows it. */
 bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t output);
-/* fit.c: calls kernel->fit for the static steps; not for two plans at a time: session->fitting. */
+/* fit.c: finds or makes the fits of the static steps; not for two plans at a time: session->fitting. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
 void tort_unfit_plan(tort_planned *planned);
+void *tort_planned_fitted(const tort_planned *planned, int32_t step); /* for tort_call; NULL: nothing */
+void tort_drop_fits(tort_lowered *lowered);                           /* when no plan is left */
 
 #endif

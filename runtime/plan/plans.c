@@ -181,6 +181,7 @@ void tort_lowered_drop_plans(tort_lowered *lowered) {
     tort_planned_free(lowered->symbolic_plan);
     tort_planned_free(lowered->bound);
     lowered->symbolic_plan = lowered->bound = NULL;
+    tort_drop_fits(lowered);
     while (lowered->outlines) {
         tort_outline *next = lowered->outlines->next;
         tort_outline_free(lowered->session, lowered->outlines);

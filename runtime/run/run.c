@@ -68,7 +68,8 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
                                                : NULL,
                       .packed = unit->packed,
                       .prepared = unit->prepared,
-                      .fitted = step->dynamic ? frame->fitted : planned->fitted[step - planned->plan.steps],
+                      .fitted = step->dynamic ? frame->fitted
+                                              : tort_planned_fitted(planned, (int32_t)(step - planned->plan.steps)),
                       .kernel = unit->kernel,
                       .device = link->device,
                       .stream = frame->context->streams[link->memory],

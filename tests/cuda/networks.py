@@ -320,8 +320,8 @@ def optimized_bert(g, size=32):
     return g.node("Tanh", g.gemm(g.node("Gather", x, g.small(np.int64(0)), axis=1), size, size))
 
 
-def decoder(g, size=64, heads=4, shared=2, inner=128):
-    """A decoder as onnxruntime's model builder makes it, of two layers; `old` has weights of the type of values, else of 4 bits."""
+def decoder(g, size=64, heads=4, shared=2, inner=160):
+    """A decoder as onnxruntime's model builder makes it, of two layers; `old` has weights of the type of values, and biases, else of 4 bits."""
     ids, mask = (g.input(name, TensorProto.INT64, "batch", dim) for name, dim in (("input_ids", "sequence"), ("attention_mask", "all")))
     element, part = helper.np_dtype_to_tensor_dtype(np.dtype(g.dtype)), size // heads
 
@@ -334,7 +334,7 @@ def decoder(g, size=64, heads=4, shared=2, inner=128):
 
     def product(x, length, out):
         if g.old:
-            return g.node("MatMul", x, g.weight(length, out, scale=0.5 * length**-0.5))
+            return g.node("Add", g.node("MatMul", x, g.weight(length, out, scale=0.5 * length**-0.5)), g.weight(out, scale=0.1))
         return node("MatMulNBits", x, *packed(out, length, out, length // 32, 16), K=length, N=out, bits=4, block_size=32)
 
     def gain():

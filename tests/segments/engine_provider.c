@@ -89,8 +89,8 @@ static tort_status size_segment(const tort_target *target, const tort_node_view 
     return TORT_OK;
 }
 
-/* Called once for each list of input shapes: here they are numbers. What is left in fit->fitted is kept with the plan.
- */
+/* Called once for the shapes of the segment's values, which are numbers here. Plans of these shapes share what is left
+ * in fit->fitted. */
 static tort_status compile(tort_fit *fit) {
     const tort_segment_view *s = fit->node->segment;
     const size_t values = (size_t)s->value_count, bytes = sizeof(program) + (size_t)s->node_count * sizeof(instruction);

@@ -149,6 +149,39 @@ Test(dynamic, a_kernel_is_fitted_while_running) {
     check_fits(true);
 }
 
+/* Plans for shapes that differ elsewhere share a fit; one that was used long ago is made again. */
+Test(dynamic, plans_share_what_is_fitted_to_one_shape) {
+    enum { KEPT = 16 };
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    const int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){-1});
+    const int32_t z = build_input(&b, "z", TORT_INT64, 1, (const int64_t[]){-2});
+    build_output(&b, build_node(&b, "Relu", "relu", (const int32_t[]){x, -1}));
+    build_output(&b, build_node(&b, "Neg", "neg", (const int32_t[]){z, -1}));
+    tort_model *model = build_end(&b, &error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    const tort_session_options options = {
+        .struct_size = sizeof options, .chain = "fault:fit=20,cpu", .providers = fault_providers};
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    for (int64_t run = 0; run < 100; run++) {
+        float values[KEPT + 3] = {0};
+        int64_t numbers[60] = {0};
+        /* Two sizes in turns, then 17 others, each with plans of their own; the first size is the 20th fit. */
+        const int64_t size = run < 60 ? 1 + run % 2 : run < 60 + KEPT + 1 ? run - 60 + 3 : 1;
+        const tort_tensor inputs[2] = {{.type = TORT_FLOAT, .rank = 1, .dims = {size}, .data = values},
+                                       {.type = TORT_INT64, .rank = 1, .dims = {1 + run % 60}, .data = numbers}};
+        tort_tensor outputs[2] = {{.data = NULL}, {.data = NULL}};
+        const tort_status status = tort_context_run(context, inputs, 2, outputs, 2, &error);
+        cr_assert_eq(status == TORT_OK, run < 60 + KEPT + 1, "run %lld: %s", (long long)run, error.msg);
+        if (status) break;
+    }
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
 /* ---- scratch of steps whose shapes only the run tells is in the memory of their provider ---- */
 
 enum { MAX_BLOCKS = 64 };
