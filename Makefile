@@ -63,9 +63,10 @@ FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LEVEL = $(OPT:-O3=$(if $(PLAIN),-Os,-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
 SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
-SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan providers saved)
+SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan providers saved session)
 SMALLEST_FILES := $(addprefix ops/,activation attention control_flow deform_conv einsum fourier fused_attention grid_sample \
-    linear_attention refused resize rnn roi sequence unary) $(patsubst %.c,%,$(wildcard ops/fuse_*.c))
+    linear_attention refused resize rnn roi sequence tfidf unary) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
+    $(addprefix runtime/run/,bind observe profile report)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)
 # Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.

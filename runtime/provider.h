@@ -335,6 +335,8 @@ typedef struct tort_segment_view {
 
 /* ---- the provider ------------------------------------------------------------------------------------------------ */
 
+enum { TORT_RECORDINGS = 4 }; /* of a stream */
+
 /* Processors that can access a pointer. */
 enum { TORT_REACH_HOST = 1u << 0, TORT_REACH_DEVICE = 1u << 1 };
 
@@ -404,14 +406,16 @@ typedef struct tort_provider {
     } stream;
 
     /* The runs of some plans consist only of work on the stream, the same each time but for the contents of host
-     * memory: such work is recorded once, and launched as a whole. */
+     * memory: such work is recorded once, and launched as a whole. A stream has TORT_RECORDINGS of them, for an
+     * application that runs some shapes, or some buffers, in turns. */
     struct {
         bool can; /* set also by a provider that can only describe a device */
-        /* begin and end bracket the steps of such a run; `same`: the last run was the same, at the same device
-         * addresses. begin returns true if the work is recorded already: then only steps that copy between host and
-         * device are executed, and end launches the recording. Otherwise all steps are executed, and begin may start
-         * recording them. end returns true if nothing of the work was executed, so that all must be requested again. */
-        bool (*begin)(void *device, void *stream, bool same);
+        /* begin and end bracket the steps of such a run. `which`: the recording that is its own; `same`: the last run
+         * with that number was the same, at the same device addresses. begin returns true if the work is recorded
+         * already: then only steps that copy between host and device are executed, and end launches the recording.
+         * Otherwise all steps are executed, and begin may start recording them. end returns true if nothing of the work
+         * was executed, so that all must be requested again. */
+        bool (*begin)(void *device, void *stream, int32_t which, bool same);
         bool (*end)(void *device, void *stream, tort_status status);
         void (*note)(void *device, char *text, size_t size); /* why it does not record, or "" */
     } recording;

@@ -52,9 +52,9 @@ typedef struct cuda_stream {
     bool status_read;        /* its copy to the host is already submitted */
     uint64_t settled;        /* launches + copies at the last wait: if the sum is the same now, nothing is pending */
     cuda_staging staging;
-    cuda_recording recording;
-    uint32_t *arrivals;  /* on the device, GPU_ARRIVALS zeros: see tiling.h */
-    cublasHandle_t blas; /* NULL: not opened */
+    cuda_recording recordings[TORT_RECORDINGS], *recording; /* recording: of the last run that was offered */
+    uint32_t *arrivals;                                     /* on the device, GPU_ARRIVALS zeros: see tiling.h */
+    cublasHandle_t blas;                                    /* NULL: not opened */
     void *workspace;   /* on the device; NULL without cuBLAS. Without one, cuBLAS would allocate, also in a recording */
     cudnnHandle_t dnn; /* NULL: not opened */
 } cuda_stream;
@@ -82,7 +82,7 @@ uint32_t cuda_reach(void *device, const void *pointer);
 cudaError_t cuda_check_current(const cuda_device *device);
 /* Submits a copy of the status word to the host, without waiting. */
 cudaError_t cuda_read_status(cuda_stream *stream);
-/* Frees the recording of a stream's runs; graph.c. */
+/* Frees all recordings of a stream; graph.c. */
 void cuda_recording_forget(cuda_stream *stream);
 
 /* Turns a CUDA error code into a status: what was asked, CUDA's description; a broken context is TORT_E_DEVICE_LOST.

@@ -2,12 +2,13 @@
  *
  * A launch costs the host some microseconds, so small kernels wait for their launches; a graph is one launch. The
  * first run of a plan is plain: libraries create what they need once. The second is recorded while its steps are
- * made, and every later one replays it as long as the plan and the addresses of its memory stay the same. Host
- * inputs and outputs go through the stream's staging memory, whose addresses and order of copies are the same in
- * each run: so a graph serves any buffers of the caller. The status word is read back within the graph. If something
- * fails while recording, nothing has been executed yet: the steps are made again, plainly, and the device keeps the
- * reason for the report. The cause may be another thread, since a wait for the whole device breaks every recording on
- * it: so recording is tried again, after 1 run, then after 2, 4, 8 and so on.
+ * made, and every later one replays it as long as the plan and the addresses of its memory stay the same; a stream
+ * keeps some graphs, for shapes and buffers that come in turns. Host inputs and outputs go through the stream's staging
+ * memory, whose addresses and order of copies are the same in each run: so a graph serves any buffers of the caller.
+ * The status word is read back within the graph. If something fails while recording, nothing has been executed yet: the
+ * steps are made again, plainly, and the device keeps the reason for the report. The cause may be another thread, since
+ * a wait for the whole device breaks every recording on it: so recording is tried again, after 1 run, then after 2, 4,
+ * 8 and so on.
  * Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/graph.h"
@@ -22,7 +23,7 @@ enum { MAX_FAILURES = 16 }; /* in a row; they bound the number of runs until the
 
 static void refuse(cuda_stream *stream, const char *what, cudaError_t code) {
     cuda_device *device = stream->device;
-    cuda_recording *recording = &stream->recording;
+    cuda_recording *recording = stream->recording;
     recording->pause = (int32_t)2 << recording->failures; /* the first of these runs is this one, made again */
     if (recording->failures < MAX_FAILURES) recording->failures++;
     pthread_mutex_lock(&device->lock);
@@ -55,23 +56,30 @@ static void free_graph(cuda_recording *recording) {
     recording->graph = NULL;
 }
 
-void cuda_recording_forget(cuda_stream *stream) {
-    free_graph(&stream->recording);
-    stream->recording = (cuda_recording){.mode = CUDA_PLAIN};
+static void forget(cuda_recording *recording) {
+    free_graph(recording);
+    *recording = (cuda_recording){.mode = CUDA_PLAIN};
 }
 
-/* True if this run should neither be recorded nor replayed. */
+void cuda_recording_forget(cuda_stream *stream) {
+    for (int32_t i = 0; i < TORT_RECORDINGS; i++) forget(&stream->recordings[i]);
+}
+
+/* True if this run should neither be recorded nor replayed. What was staged before it, such as literals of another
+ * plan, is waited for, so that its own copies find the places in staging memory that they have in the graph. */
 static bool stays_plain(cuda_stream *stream, bool same) {
-    cuda_recording *recording = &stream->recording;
-    if (!stream->device->graphs || !same || recording->why || stream->staging.used) return true;
-    if (!recording->pause) return false;
-    recording->pause--;
-    return true;
+    cuda_recording *recording = stream->recording;
+    if (!stream->device->graphs || !same || recording->why) return true;
+    if (recording->pause) {
+        recording->pause--;
+        return true;
+    }
+    return stream->staging.used && cuda_sync(stream->device, stream, NULL);
 }
 
 /* Starts recording. Thread-local mode: other threads may allocate meanwhile. */
 static void start(cuda_stream *stream) {
-    cuda_recording *recording = &stream->recording;
+    cuda_recording *recording = stream->recording;
     const cudaError_t code = cudaStreamBeginCapture(stream->stream, cudaStreamCaptureModeThreadLocal);
     if (code != cudaSuccess) {
         refuse(stream, "a CUDA graph could not be begun", code);
@@ -83,29 +91,30 @@ static void start(cuda_stream *stream) {
     stream->may_fault = false; /* set again by the recorded steps */
 }
 
-bool cuda_begin(void *device, void *handle, bool same) {
+bool cuda_begin(void *device, void *handle, int32_t which, bool same) {
     cuda_stream *stream = handle;
     (void)device;
-    if (!same) cuda_recording_forget(stream);
+    stream->recording = &stream->recordings[which];
+    if (!same) forget(stream->recording);
     if (stays_plain(stream, same)) return false;
-    if (stream->recording.graph)
-        stream->recording.mode = CUDA_REPLAYS;
+    if (stream->recording->graph)
+        stream->recording->mode = CUDA_REPLAYS;
     else
         start(stream);
-    return stream->recording.mode == CUDA_REPLAYS;
+    return stream->recording->mode == CUDA_REPLAYS;
 }
 
 /* Undoes the counts of a recording that failed: none of it was executed. */
 static void drop(cuda_stream *stream) {
-    stream->launches = stream->recording.launches;
-    stream->copies = stream->recording.copies;
+    stream->launches = stream->recording->launches;
+    stream->copies = stream->recording->copies;
     stream->may_fault = false;
     cuda_staging_deliver(&stream->staging, false);
 }
 
 /* Ends the capture, also if a step has failed. */
 static cudaError_t finish(cuda_stream *stream, bool good, cudaGraph_t *graph) {
-    stream->recording.faults = stream->may_fault;
+    stream->recording->faults = stream->may_fault;
     const cudaError_t code = good && stream->may_fault ? cuda_read_status(stream) : cudaSuccess;
     const cudaError_t ended = cudaStreamEndCapture(stream->stream, graph);
     return code == cudaSuccess ? ended : code;
@@ -119,7 +128,7 @@ static cudaError_t instantiate(cuda_recording *recording, cudaGraph_t graph) {
 
 /* Completes the recording of a run; false if it was dropped. */
 static bool record(cuda_stream *stream, tort_status status) {
-    cuda_recording *recording = &stream->recording;
+    cuda_recording *recording = stream->recording;
     cudaGraph_t graph = NULL;
     cudaError_t code = finish(stream, !status, &graph);
     if (!status && code == cudaSuccess) code = instantiate(recording, graph);
@@ -140,11 +149,11 @@ static bool record(cuda_stream *stream, tort_status status) {
 /* ---- replaying --------------------------------------------------------------------------------------------------- */
 
 static bool launch(cuda_stream *stream) {
-    stream->may_fault = stream->status_read = stream->recording.faults;
-    const cudaError_t code = cudaGraphLaunch(stream->recording.graph, stream->stream);
+    stream->may_fault = stream->status_read = stream->recording->faults;
+    const cudaError_t code = cudaGraphLaunch(stream->recording->graph, stream->stream);
     if (code == cudaSuccess) return true;
     stream->may_fault = stream->status_read = false;
-    free_graph(&stream->recording);
+    free_graph(stream->recording);
     cuda_staging_deliver(&stream->staging, false);
     refuse(stream, "the CUDA graph of the run could not be launched", code);
     return false;
@@ -152,7 +161,7 @@ static bool launch(cuda_stream *stream) {
 
 bool cuda_end(void *device, void *handle, tort_status status) {
     cuda_stream *stream = handle;
-    cuda_recording *recording = &stream->recording;
+    cuda_recording *recording = stream->recording;
     const cuda_recording_mode mode = recording->mode;
     (void)device;
     recording->mode = CUDA_PLAIN;

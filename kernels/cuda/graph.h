@@ -16,7 +16,7 @@ typedef enum cuda_recording_mode {
     CUDA_REPLAYS  /* work is recorded already: copies only write their bytes to the staging memory */
 } cuda_recording_mode;
 
-/* The recording of a stream. */
+/* A recording of a stream. */
 typedef struct cuda_recording {
     cuda_recording_mode mode;
     cudaGraphExec_t graph;     /* NULL: nothing is recorded */
@@ -28,7 +28,7 @@ typedef struct cuda_recording {
 } cuda_recording;
 
 /* Members of the provider's vtable. */
-bool cuda_begin(void *device, void *stream, bool same);
+bool cuda_begin(void *device, void *stream, int32_t which, bool same);
 bool cuda_end(void *device, void *stream, tort_status status);
 void cuda_recording_note(void *device, char *text, size_t size);
 

@@ -52,6 +52,7 @@ tort_status cuda_stream_open(void *opened, void **out, tort_error *error) {
     cuda_stream *stream = tort_alloc_zero(&device->env, 1, sizeof *stream);
     if (!stream) return tort_out_of_memory(error, sizeof *stream);
     stream->device = device;
+    stream->recording = stream->recordings;
     const size_t bytes = sizeof(gpu_status) + GPU_ARRIVALS * sizeof *stream->arrivals;
     void *word = NULL, *host_word = NULL;
     cudaError_t code = cuda_check_current(device);
@@ -100,7 +101,7 @@ static cudaError_t submit_copy(cuda_stream *stream, void *dst, const void *src, 
 
 /* Refuses a copy that would have to be waited for, which a recording cannot do. */
 static cudaError_t refuse_to_record(cuda_stream *stream) {
-    stream->recording.why = "copies between host and device are larger than what is staged for them";
+    stream->recording->why = "copies between host and device are larger than what is staged for them";
     return cudaErrorStreamCaptureUnsupported;
 }
 
@@ -108,8 +109,9 @@ static cudaError_t copy_on_stream(cuda_stream *stream, void *dst, const void *sr
                                   tort_direction direction) {
     void *staged = direction == TORT_TO_DEVICE ? cuda_staging_take(&stream->staging, bytes, NULL) : NULL;
     if (staged) memcpy(staged, src, bytes);
-    if (staged && stream->recording.mode == CUDA_REPLAYS) return cudaSuccess; /* the graph copies from there */
-    if (stream->recording.mode != CUDA_PLAIN && direction != TORT_ON_DEVICE && !staged) return refuse_to_record(stream);
+    if (staged && stream->recording->mode == CUDA_REPLAYS) return cudaSuccess; /* the graph copies from there */
+    if (stream->recording->mode != CUDA_PLAIN && direction != TORT_ON_DEVICE && !staged)
+        return refuse_to_record(stream);
     cudaError_t code = submit_copy(stream, dst, staged ? staged : src, bytes, direction);
     if (code == cudaSuccess && direction != TORT_ON_DEVICE && !staged) code = wait_for(stream);
     return code;
@@ -142,7 +144,7 @@ tort_status cuda_copy_late(void *opened, void *handle, void *dst, const void *sr
     cuda_stream *stream = handle;
     void *staged = cuda_staging_take(&stream->staging, bytes, dst);
     if (!staged) return cuda_copy(opened, stream, dst, src, bytes, TORT_TO_HOST, error);
-    if (stream->recording.mode == CUDA_REPLAYS) return TORT_OK;
+    if (stream->recording->mode == CUDA_REPLAYS) return TORT_OK;
     return cuda_status(error, submit_copy(stream, staged, src, bytes, TORT_TO_HOST), "copying");
 }
 
@@ -154,7 +156,7 @@ void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
     const size_t need = cuda_staging_need(copies, bytes);
     if (need <= stream->staging.bytes || (stream->staging.used && wait_for(stream) != cudaSuccess)) return;
     device->allocations++;
-    cuda_recording_forget(stream); /* its copies are from and to the memory that is freed now */
+    cuda_recording_forget(stream); /* their copies are from and to the memory that is freed now */
     cuda_staging_grow(&stream->staging, need);
 }
 

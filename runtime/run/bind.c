@@ -130,7 +130,7 @@ static tort_status check_pointer(const tort_session *session, const char *role, 
 
 /* A pointer that passed in the last run is not checked again. */
 static tort_status check_port(const tort_session *session, bool output, int32_t port, const void *data,
-                              const void **seen, bool *moved, tort_error *error) {
+                              const void **seen, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(session);
     const int32_t value = output ? lowered->graph.outputs[port] : lowered->graph.inputs[port],
                   memory = output ? lowered->output_memory[port] : lowered->input_memory[port];
@@ -139,18 +139,17 @@ static tort_status check_port(const tort_session *session, bool output, int32_t 
     const tort_status status = check_pointer(session, output ? "output" : "input", value, memory, data, error);
     if (status) return status;
     *seen = data;
-    *moved |= memory != 0;
     return TORT_OK;
 }
 
 tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
-                                const void **seen, bool *moved, tort_error *error) {
+                                const void **seen, tort_error *error) {
     const tort_graph *graph = &tort_main_graph(session)->graph;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < graph->input_count; i++)
-        status = check_port(session, false, i, inputs[i].data, &seen[i], moved, error);
+        status = check_port(session, false, i, inputs[i].data, &seen[i], error);
     for (int32_t i = 0; !status && i < graph->output_count; i++)
-        status = check_port(session, true, i, outputs[i].data, &seen[graph->input_count + i], moved, error);
+        status = check_port(session, true, i, outputs[i].data, &seen[graph->input_count + i], error);
     return status;
 }
 

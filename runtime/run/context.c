@@ -20,6 +20,16 @@ static tort_status open_streams(tort_context *context, tort_error *error) {
     return TORT_OK;
 }
 
+static bool open_offers(tort_context *context) {
+    const size_t ports = tort_frame_ports(tort_main_graph(context->session));
+    bool opened = true;
+    for (int32_t i = 0; i < TORT_RECORDINGS; i++) {
+        context->offers[i].bound = tort_arena_array(&context->arena, ports, sizeof *context->offers[i].bound);
+        opened = opened && context->offers[i].bound;
+    }
+    return opened;
+}
+
 /* Opens what does not depend on a plan. */
 static tort_status open_context(tort_context *context, tort_error *error) {
     const tort_session *session = context->session;
@@ -30,7 +40,8 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     context->entered = -1;
     context->scratch = tort_arena_array(&context->arena, memories, sizeof *context->scratch);
     context->frames = tort_arena_array(&context->arena, (size_t)session->graph_count, sizeof *context->frames);
-    if (!context->text || !context->streams || !context->calls || !context->scratch || !context->frames)
+    if (!context->text || !context->streams || !context->calls || !context->scratch || !context->frames ||
+        (memories > 1 && !open_offers(context)))
         return tort_out_of_memory(error, 0);
     tort_status status = open_streams(context, error);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
@@ -180,7 +191,7 @@ static tort_status check_lent(const tort_context *context, const tort_tensor *in
 static tort_status run_main(tort_context *context, const tort_tensor *inputs, const tort_value *const *values,
                             const tort_tensor *outputs, tort_error *error) {
     tort_session *session = context->session;
-    tort_status status = tort_check_pointers(session, inputs, outputs, context->frames[0].seen, &context->moved, error);
+    tort_status status = tort_check_pointers(session, inputs, outputs, context->frames[0].seen, error);
     if (!status) status = check_lent(context, inputs, error);
     if (status) return status;
     tort_text_clear(context->text);

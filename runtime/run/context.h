@@ -75,6 +75,14 @@ typedef struct tort_frame {
     tort_trip *trip;  /* bodies: state of its calls; NULL for the main graph */
 } tort_frame;
 
+/* A run that was offered for recording: the serial of its plan, the arena on the device, the pointers of bound ports.
+ */
+typedef struct tort_offer {
+    uint64_t serial, turn; /* turn: the count of offers at its last run; 0: none yet */
+    const void *arena;
+    const void **bound; /* by input, then output, of the main graph */
+} tort_offer;
+
 struct tort_context {
     tort_session *session;
     tort_env env; /* the application's, with memory counted in `account`, separately from the session */
@@ -84,10 +92,8 @@ struct tort_context {
     void **streams;     /* by memory: opened by its owner, used by all providers that share the memory */
     tort_device_calls *calls; /* by memory: counts of the last run; during a run the counts before it */
     tort_frame *frames;       /* by graph of the session: 0 is the main graph */
-    bool moved;               /* a bound input or output moved since the last run that was offered for recording */
-    /* The last run offered for recording: its plan's serial, and the arena on the device. */
-    uint64_t offered;
-    const void *offered_arena;
+    tort_offer offers[TORT_RECORDINGS];
+    uint64_t turns;                /* runs offered for recording */
     int32_t entered, entered_from; /* in a run: link whose device is current, -1: none; result of its enter */
     struct tort_text *text;
     size_t *capacities;    /* by output of the main graph: bytes of the caller's buffer, TORT_NO_CAPACITY; owned; NULL:

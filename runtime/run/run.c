@@ -296,15 +296,38 @@ static bool can_record(const tort_frame *frame) {
            !context->session->options.wait_steps && context->session->chain[plan->recorder].provider->recording.begin;
 }
 
-/* True if the last run that was offered had the same plan, arena and bound pointers. */
-static bool is_same(tort_frame *frame, int32_t memory) {
+/* Compares the pointers of bound ports with those of the offer, or writes them there. */
+static bool compare_bound(const tort_frame *frame, const tort_offer *offer, bool write) {
+    const tort_lowered *lowered = frame->lowered;
+    const int32_t inputs = lowered->graph.input_count, ports = inputs + lowered->graph.output_count;
+    bool same = true;
+    for (int32_t i = 0; same && i < ports; i++) {
+        const int32_t memory = i < inputs ? lowered->input_memory[i] : lowered->output_memory[i - inputs];
+        if (write) offer->bound[i] = frame->seen[i];
+        same = !memory || offer->bound[i] == frame->seen[i];
+    }
+    return same;
+}
+
+/* The recording of this run: the one that had the same plan, arena and bound pointers (*same), or the oldest. */
+static int32_t choose_recording(tort_frame *frame, int32_t memory, bool *same) {
     tort_context *context = frame->context;
     const void *arena = frame->arenas[memory].base;
-    const bool same = !context->moved && context->offered == frame->planned->serial && context->offered_arena == arena;
-    context->moved = false;
-    context->offered = frame->planned->serial;
-    context->offered_arena = arena;
-    return same;
+    int32_t which = 0, found = -1;
+    for (int32_t i = 0; found < 0 && i < TORT_RECORDINGS; i++) {
+        const tort_offer *offer = &context->offers[i];
+        if (offer->turn && offer->serial == frame->planned->serial && offer->arena == arena &&
+            compare_bound(frame, offer, false))
+            found = i;
+        else if (offer->turn < context->offers[which].turn)
+            which = i;
+    }
+    *same = found >= 0;
+    if (*same) which = found;
+    tort_offer *offer = &context->offers[which];
+    *offer = (tort_offer){frame->planned->serial, ++context->turns, arena, offer->bound};
+    compare_bound(frame, offer, true);
+    return which;
 }
 
 static tort_status run_recorded(tort_frame *frame, tort_error *error) {
@@ -312,12 +335,12 @@ static tort_status run_recorded(tort_frame *frame, tort_error *error) {
     const int32_t recorder = frame->planned->plan.recorder;
     const tort_link *link = &context->session->chain[recorder];
     void *stream = context->streams[link->memory];
-    const bool same = is_same(frame, link->memory);
+    bool same, again;
+    const int32_t which = choose_recording(frame, link->memory, &same);
     tort_status status;
-    bool again;
     do {
         tort_context_enter(context, recorder);
-        const bool recorded = link->provider->recording.begin(link->device, stream, same);
+        const bool recorded = link->provider->recording.begin(link->device, stream, which, same);
         status = run_steps(frame, recorded, error);
         tort_context_enter(context, recorder);
         again = link->provider->recording.end(link->device, stream, status);

@@ -160,6 +160,52 @@ static bool check_recorded(const tort_provider *provider, const cudasim_control 
     return good;
 }
 
+/* ---- shapes in turns --------------------------------------------------------------------------------------------- */
+
+enum { TURNS = 10, SWITCHED = STEADY + 2 }; /* another plan asks for staging memory: the device is made current */
+
+/* Two lengths of sentences in turns: both are recorded, and values are those of plain runs. */
+static bool check_turns(const tort_provider *provider, const cudasim_control *control, const char *path,
+                        const char *what) {
+    const tort_provider *const providers[] = {provider, NULL};
+    const tort_session_options recorded = {.struct_size = sizeof recorded, .chain = "cudasim", .providers = providers},
+                               plain = {
+                                   .struct_size = sizeof plain, .chain = "cudasim:graph=off", .providers = providers};
+    tort_model *model = NULL;
+    tort_session *sessions[2] = {NULL};
+    tort_context *contexts[2] = {NULL};
+    tort_error error = {.node = -1};
+    bool same = true;
+    int calls = 0;
+    tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
+    for (int i = 0; !status && i < 2; i++) {
+        status = tort_session_create(NULL, model, i ? &plain : &recorded, &sessions[i], &error);
+        if (!status) status = tort_context_create(sessions[i], &contexts[i], &error);
+    }
+    for (int turn = 0; !status && turn < TURNS; turn++) {
+        tort_tensor inputs[MAX_INPUTS], outputs[2] = {{.data = NULL}};
+        const int32_t count = make_inputs(0, inputs);
+        size_t bytes;
+        for (int32_t i = 0; i < count; i++) inputs[i].dims[1] -= turn % 2;
+        const int before = control->calls(NULL);
+        status = tort_context_run(contexts[0], inputs, count, &outputs[0], 1, &error);
+        calls = control->calls(NULL) - before;
+        if (!status) status = tort_context_run(contexts[1], inputs, count, &outputs[1], 1, &error);
+        same = same && !status && tort_tensor_bytes(&outputs[0], &bytes) &&
+               !memcmp(outputs[0].data, outputs[1].data, bytes);
+    }
+    printf("%s on cudasim, two lengths in turns: %d calls of CUDA in a run\n", what, calls);
+    if (status) printf("FAILED: %s: %s\n", what, error.msg);
+    if (!same || calls > SWITCHED)
+        printf("FAILED: %s: expected at most %d, and the bits of plain runs\n", what, SWITCHED);
+    for (int i = 0; i < 2; i++) {
+        tort_context_free(contexts[i]);
+        tort_session_free(sessions[i]);
+    }
+    tort_model_free(model);
+    return !status && same && calls <= SWITCHED;
+}
+
 void network_calls_check(const tort_provider *provider, const cudasim_control *control, const char *folder, int *passed,
                          int *failed) {
     static const char *const forms[] = {"older", "newer"},
@@ -174,5 +220,9 @@ void network_calls_check(const tort_provider *provider, const cudasim_control *c
                               check_recorded(provider, control, path, what, &networks[i], recorded[k % 2]);
             *passed += good;
             *failed += !good;
+            if (k % 2 || networks[i].picture) continue;
+            const bool turns = check_turns(provider, control, path, what);
+            *passed += turns;
+            *failed += !turns;
         }
 }
