@@ -398,6 +398,9 @@ typedef struct tort_provider {
     struct {
         tort_status (*open)(void *device, void **stream, tort_error *error); /* stream of a context; NULL: none */
         void (*close)(void *device, void *stream);
+        /* What is submitted from now on begins when all that a stream of the application holds now has ended. NULL: the
+         * provider knows no such streams. */
+        tort_status (*follow)(void *device, void *stream, void *application, tort_error *error);
         /* Waits for the stream; reports device errors since the last call. NULL: nothing to wait for. */
         tort_status (*sync)(void *device, void *stream, tort_error *error);
         /* Counts the requests to the device for this stream since it was opened; requests without a stream, such as

@@ -404,6 +404,7 @@ typedef struct tort_session_options {
     const tort_symbol_size *max_symbols;
     const tort_input_shape *max_shapes;
     int32_t max_symbol_count, max_shape_count;
+    void *stream; /* of the application, a cudaStream_t: device work of a run begins behind what it holds; NULL: none */
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. After
@@ -435,12 +436,12 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
 /* Runs the model. `inputs` are in the order of the model's inputs and borrowed for the call; a symbolic dimension must
  * have one size throughout. outputs[i].data NULL: filled with memory of the context, valid until its next run or free,
- * which may be an input of another context, but not of this one (TORT_E_INPUT); not NULL: the caller's buffer of
- * matching type and exact shape (but see tort_context_output_capacity), written directly by a node. A buffer that
- * shares bytes with an input is filled by a copy at the end, but one that is past and present of a cache is extended in
- * place. Two outputs that share bytes are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. Data
- * of a bound input or output is memory of its provider (if it can tell, any other is TORT_E_INPUT): an input must be
- * complete before the call (wait for your own stream first); outputs are complete when it returns. */
+ * which may be an input of another context, but not of this one (TORT_E_INPUT); else the caller's buffer of that type
+ * and shape (but see tort_context_output_capacity), written directly by a node. One that shares bytes with an input is
+ * filled by a copy at the end, but a cache's past and present in one are extended in place; outputs that share bytes
+ * are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes; of bound ports it is memory of the
+ * provider (else TORT_E_INPUT, if that can tell), complete before the call or in option `stream`; outputs at its end.
+ */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 

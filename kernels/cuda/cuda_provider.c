@@ -237,6 +237,7 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .recording.note = cuda_recording_note,
     .stream.open = cuda_stream_open,
     .stream.close = cuda_stream_close,
+    .stream.follow = cuda_follow,
     .stream.sync = cuda_sync,
     .stream.calls = cuda_calls,
     .memory.bytes_free = cuda_memory_free,

@@ -44,6 +44,7 @@ typedef struct cuda_device {
 typedef struct cuda_stream {
     cuda_device *device;
     cudaStream_t stream;
+    cudaEvent_t application; /* how far the application's stream was when the last run began; NULL: none was given */
     /* Counts since the stream was opened; launches are kernels, and library calls that launch some. */
     uint64_t launches, copies, waits;
     gpu_status *status;      /* on the device; kernels get it only from cuda_status_word */
@@ -72,6 +73,7 @@ tort_status cuda_copy_late(void *device, void *stream, void *dst, const void *sr
 void cuda_stage(void *device, void *stream, int32_t copies, size_t bytes);
 tort_status cuda_stream_open(void *device, void **stream, tort_error *error);
 void cuda_stream_close(void *device, void *stream);
+tort_status cuda_follow(void *device, void *stream, void *application, tort_error *error);
 void cuda_calls(void *device, void *stream, tort_device_calls *calls);
 tort_status cuda_sync(void *device, void *stream, tort_error *error);
 uint64_t cuda_memory_free(void *device);

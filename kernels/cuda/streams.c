@@ -85,6 +85,7 @@ void cuda_stream_close(void *opened, void *handle) {
     if (stream->status) cudaFree(stream->status);
     if (stream->status_host) cudaFreeHost(stream->status_host);
     cuda_staging_free(&stream->staging);
+    if (stream->application) cudaEventDestroy(stream->application);
     if (stream->stream) cudaStreamDestroy(stream->stream);
     tort_free(&device->env, stream, sizeof *stream);
 }
@@ -202,6 +203,17 @@ tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
     cudaError_t code = cuda_check_current(device);
     if (code == cudaSuccess) code = wait_for_uploads(device);
     return cuda_status(error, code, "waiting for the device");
+}
+
+tort_status cuda_follow(void *opened, void *handle, void *application, tort_error *error) {
+    cuda_device *device = opened;
+    cuda_stream *stream = handle;
+    cudaError_t code = cuda_check_current(device);
+    if (code == cudaSuccess && !stream->application)
+        code = cudaEventCreateWithFlags(&stream->application, cudaEventDisableTiming);
+    if (code == cudaSuccess) code = cudaEventRecord(stream->application, application);
+    if (code == cudaSuccess) code = cudaStreamWaitEvent(stream->stream, stream->application, 0);
+    return cuda_status(error, code, "following the application's stream");
 }
 
 void cuda_calls(void *opened, void *handle, tort_device_calls *calls) {

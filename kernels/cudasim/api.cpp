@@ -173,6 +173,19 @@ void host_free(void *memory) {
     cudaFreeHost(memory);
 }
 
+void *stream_open() {
+    cudaStream_t stream = nullptr;
+    return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? stream : nullptr;
+}
+
+int stream_copy(void *stream, void *to, const void *from, size_t bytes) {
+    return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream);
+}
+
+void stream_close(void *stream) {
+    cudaStreamDestroy((cudaStream_t)stream);
+}
+
 void set_device(int device) {
     thread_state() = ThreadState();
     thread_state().chosen = device;
@@ -223,6 +236,9 @@ const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  failure,
                                  host_alloc,
                                  host_free,
+                                 stream_open,
+                                 stream_copy,
+                                 stream_close,
                                  set_device,
                                  current_device,
                                  last_error,

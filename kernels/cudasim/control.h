@@ -81,6 +81,11 @@ typedef struct cudasim_control {
     /* cudaMallocHost and cudaFreeHost, for tests that are not linked to the API; NULL on failure. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *memory);
+    /* A non-blocking stream of the application on the current device, NULL on failure; a copy to the device in it, 0 if
+     * it was accepted; and its end. */
+    void *(*stream_open)(void);
+    int (*stream_copy)(void *stream, void *to, const void *from, size_t bytes);
+    void (*stream_close)(void *stream);
     /* Set and get the calling thread's current device, as an application would; neither starts CUDA on it. */
     void (*set_device)(int device);
     int (*current_device)(void);
@@ -99,7 +104,7 @@ typedef struct cudasim_control {
     size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 5u
+#define CUDASIM_CONTROL_VERSION 6u
 
 const cudasim_control *tinyort_cudasim(void);
 

@@ -146,6 +146,19 @@ static void locate_late(const tort_session *session, const tort_link *link, tort
     tort_error_at_unit(error, lowered, number - lowered->graph.first);
 }
 
+/* Inputs on a device may still be in the making there, in the application's stream. */
+static tort_status follow_application(const tort_context *context, tort_error *error) {
+    const tort_session *session = context->session;
+    tort_status status = TORT_OK;
+    for (int32_t m = 1; !status && session->options.stream && m < session->memory_count; m++) {
+        const tort_link *link = session->memories[m].owner;
+        if (!link->opened || !link->provider->stream.follow) continue;
+        status = tort_link_follow(link, context->streams[m], session->options.stream, error);
+        if (status) tort_link_failed(link, status, error);
+    }
+    return status;
+}
+
 static tort_status sync_all(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
     tort_status first = TORT_OK;
@@ -198,7 +211,8 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     context->too_small = false;
     tort_profile_begin_calls(context);
     tort_pool_begin_run(session->pool);
-    status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
+    status = follow_application(context, error);
+    if (!status) status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
     tort_pool_end_run(session->pool);
     const tort_status synced = sync_all(context, status ? NULL : error);
     tort_context_enter(context, -1);

@@ -16,6 +16,7 @@ typedef struct bound {
     tort_session *session;
     tort_context *context;
     uint8_t *image, *output; /* on the device, with room before them */
+    void *stream;            /* option of the session */
     tort_error error;
 } bound;
 
@@ -32,7 +33,8 @@ static tort_status open_bound(bound *b, const char *chain) {
                                     .chain = chain,
                                     .providers = providers,
                                     .bindings = bindings,
-                                    .binding_count = 2};
+                                    .binding_count = 2,
+                                    .stream = b->stream};
     void *image = NULL, *output = NULL;
     b->session = NULL;
     b->context = NULL;
@@ -165,8 +167,53 @@ static void check_pinned(bound *b) {
     close_bound(b);
 }
 
+/* The image is still on its way, in a stream of the application, when the run begins: with option `stream` the run
+ * waits for it on the device, without it reads what was there before. Plain, recorded and replayed runs. */
+static void check_application_stream(bound *b, bool given) {
+    cudasim_settings settings = b->t->control->defaults();
+    float found[PROVIDER_MODEL_COUNT];
+    int right = 0;
+    settings.lazy_streams = true;
+    b->t->control->configure(&settings);
+    uint8_t *const late = b->t->control->host_alloc(IMAGE_BYTES);
+    void *const stream = b->t->control->stream_open();
+    b->stream = given ? stream : NULL;
+    tort_status status = open_bound(b, "cudasim");
+    if (late) memcpy(late, b->t->model.image, IMAGE_BYTES);
+    for (int turn = 0; !status && late && turn < 4; turn++) {
+        static const float zeros[IMAGE_BYTES / sizeof(float)];
+        void *made;
+        status = tort_memory_copy(b->context, "cudasim", b->image, zeros, IMAGE_BYTES, TORT_TO_DEVICE, &b->error);
+        if (!status && b->t->control->stream_copy(stream, b->image, late, IMAGE_BYTES)) status = TORT_E_RUN;
+        if (!status) status = run(b, b->image, b->output, &made);
+        if (!status)
+            status = tort_memory_copy(b->context, "cudasim", found, made, OUTPUT_BYTES, TORT_TO_HOST, &b->error);
+        right += !status && tester_is_right(b->t, found);
+    }
+    check(b, !status, "a stream of the application", status ? b->error.msg : "");
+    check(b, given ? right == 4 : right < 4, "a stream of the application",
+          given ? "the run did not wait for it" : "the run waited for a stream that it does not know");
+    b->t->control->stream_close(stream);
+    if (late) b->t->control->host_free(late);
+    close_bound(b);
+    b->stream = NULL;
+}
+
+static void check_stream_without_device(bound *b) {
+    static char stream;
+    tort_session *session = NULL;
+    const tort_session_options options = {.struct_size = sizeof options, .chain = "cpu:threads=1", .stream = &stream};
+    const tort_status status =
+        tort_session_create(&b->t->memory->env, b->t->model.model, &options, &session, &b->error);
+    check(b, status == TORT_E_USAGE && strstr(b->error.msg, "option stream"), "a stream on cpu", b->error.msg);
+    tort_session_free(session);
+}
+
 void provider_test_bindings(tester *t) {
     bound b = {.t = t};
+    check_application_stream(&b, true);
+    check_application_stream(&b, false);
+    check_stream_without_device(&b);
     check_round_trips(&b, false);
     check_round_trips(&b, true);
     check_pinned(&b);

@@ -80,7 +80,7 @@ static void nodes(onnx_bytes *b) {
     onnx_node(b, "Add", "add", "v4 row", "v5");
     onnx_node(b, "LayerNormalization", "layer", "v5 row row", "v6");
     onnx_node(b, "Softmax", "softmax", "v6", "v7");
-    onnx_node(b, "Mul", "mul", "v7 v6", "v8");
+    onnx_node(b, "Mul", "mul", "v7 v5", "v8"); /* not v6, of which the norm took nearly all that depends on the image */
     onnx_node(b, "Slice", "slice", "v8 starts ends axes", "v9");        /* 3 4 2 5 */
     onnx_begin_node(b, GRAPH_NODE, "Concat", "concat", "v9 v9", "v10"); /* 3 8 2 5 */
     onnx_int_attribute(b, "axis", 1);
