@@ -6,6 +6,7 @@
 #define TORT_KERNELS_CUDA_BROADCAST_H
 
 #include "kernels/cuda/claims.h"
+#include "kernels/cuda/divisor.h"
 
 #define GPU_LOOP_OPERANDS 3
 #define GPU_LOOP_RANK 10
@@ -15,27 +16,30 @@ typedef struct gpu_loop {
     size_t count; /* elements of the output */
     int32_t rank;
     int64_t dims[GPU_LOOP_RANK];
+    gpu_divisor divisors[GPU_LOOP_RANK]; /* of all dimensions but the first */
     int64_t strides[GPU_LOOP_OPERANDS][GPU_LOOP_RANK];
 } gpu_loop;
 
 #ifdef __cplusplus
-/* Computes the offsets of the first `operands` operands for element i. Division is done in 32 bits where possible:
- * in 64 it is many times slower. */
+/* Computes the offsets of the first `operands` operands for element i. */
 template <int operands>
 static __device__ __forceinline__ void loop_offsets(const gpu_loop &loop, size_t i, int64_t (&offsets)[operands]) {
-    const bool is_small = loop.count <= UINT32_MAX;
-    size_t rest = i;
+    uint64_t rest = i;
     for (int k = 0; k < operands; k++) offsets[k] = 0;
-    for (int d = loop.rank - 1; d >= 0; d--) {
-        const size_t dim = (size_t)loop.dims[d];
-        const size_t quotient = d == 0 ? 0 : is_small ? (uint32_t)rest / (uint32_t)dim : rest / dim;
-        const int64_t coordinate = (int64_t)(rest - quotient * dim);
-        for (int k = 0; k < operands; k++) offsets[k] += coordinate * loop.strides[k][d];
-        rest = quotient;
+    for (int d = loop.rank - 1; d > 0; d--) {
+        uint64_t coordinate = rest;
+        rest = divide(&coordinate, loop.divisors[d], loop.count);
+        for (int k = 0; k < operands; k++) offsets[k] += (int64_t)coordinate * loop.strides[k][d];
     }
+    for (int k = 0; loop.rank && k < operands; k++) offsets[k] += (int64_t)rest * loop.strides[k][0];
 }
 #else
 #include "ops/broadcast.h"
+
+/* To be called when count and dimensions are known. */
+static inline void gpu_loop_ready(gpu_loop *loop) {
+    for (int32_t d = 1; d < loop->rank; d++) loop->divisors[d] = gpu_divisor_of(loop->dims[d], loop->count);
+}
 
 static inline gpu_loop gpu_loop_of(const tort_loop *from) {
     gpu_loop loop = {.count = (size_t)from->count, .rank = from->rank};
@@ -43,6 +47,7 @@ static inline gpu_loop gpu_loop_of(const tort_loop *from) {
         loop.dims[d] = from->dims[d];
         for (int32_t k = 0; k < from->operands && k < GPU_LOOP_OPERANDS; k++) loop.strides[k][d] = from->strides[k][d];
     }
+    gpu_loop_ready(&loop);
     return loop;
 }
 

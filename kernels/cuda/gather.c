@@ -40,6 +40,7 @@ gpu_elements gpu_elements_of(const tort_tensor *data, const tort_tensor *indices
     elements.size = data->dims[axis];
     elements.step = elements.loop.strides[0][axis];
     elements.loop.strides[0][axis] = 0;
+    gpu_loop_ready(&elements.loop);
     return elements;
 }
 

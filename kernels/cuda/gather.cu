@@ -10,19 +10,24 @@
 
 /* ---- kernels ---- */
 
-/* Gathers slices: data is [outer, size, inner], output is [outer, index_count, inner]. T is an element, or a pack of
- * 16 bytes. */
+/* Sizes of slices: data is [outer, size, inner], output is [outer, indices, inner], with count elements. */
+struct slices {
+    size_t count;
+    int64_t size;
+    gpu_divisor indices, inner;
+};
+
+/* T is an element, or a pack of 16 bytes. */
 template <class T, class I>
-static __global__ void gather(const tort_gather_params g, size_t count, int32_t node, const T *data, const I *indices,
-                              T *output, gpu_status *status) {
-    const bool is_small = count <= UINT32_MAX;
-    for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        size_t inner = i, place = divide(&inner, (size_t)g.inner, is_small);
-        const size_t outer = divide(&place, (size_t)g.index_count, is_small);
+static __global__ void gather(const slices s, int32_t node, const T *data, const I *indices, T *output,
+                              gpu_status *status) {
+    for (size_t i = grid_first(); i < s.count; i += grid_stride()) {
+        uint64_t inner = i, place = divide(&inner, s.inner, s.count);
+        const uint64_t outer = divide(&place, s.indices, s.count);
         int64_t index;
-        if (!read_index(indices, place, g.size, node, status, &index)) continue;
+        if (!read_index(indices, place, s.size, node, status, &index)) continue;
         store_vector(output + i,
-                     load_vector(data + (outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner));
+                     load_vector(data + (outer * (uint64_t)s.size + (uint64_t)index) * s.inner.value + inner));
     }
 }
 
@@ -38,11 +43,12 @@ static __global__ void gather_elements(const gpu_elements e, int32_t node, const
 
 /* Gathers by tuples: data is [batch, indexed axes ..., inner], indices are [batch, tuples, tuple_length]. */
 template <class T>
-static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, int32_t node, const T *data,
+static __global__ void gather_nd(const tort_gather_nd_params g, const slices s, int32_t node, const T *data,
                                  const int64_t *indices, T *output, gpu_status *status) {
-    for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const size_t tuple = i / (size_t)g.inner;
-        int64_t from = (int64_t)(tuple / (size_t)g.tuples) * g.batch_stride + (int64_t)(i % (size_t)g.inner);
+    for (size_t i = grid_first(); i < s.count; i += grid_stride()) {
+        uint64_t inner = i, rest = divide(&inner, s.inner, s.count);
+        const uint64_t tuple = rest, batch = divide(&rest, s.indices, s.count);
+        int64_t from = (int64_t)batch * g.batch_stride + (int64_t)inner;
         bool good = true;
         for (int k = 0; good && k < g.tuple_length; k++) {
             int64_t index;
@@ -63,21 +69,25 @@ static bool takes_packs(const gpu_indexing *call, const tort_gather_params *g) {
     return (uint64_t)g->inner * (uint64_t)call->element_bytes % sizeof(bytes16) == 0 && places % sizeof(bytes16) == 0;
 }
 
-template <class I>
-static cudaError_t run_packs(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
-    const size_t elements = sizeof(bytes16) / (size_t)call->element_bytes;
-    tort_gather_params packs = *g;
-    packs.inner /= (int64_t)elements;
-    return launch(gather<bytes16, I>, grid_blocks(count / elements), GRID_THREADS, 0, stream, packs, count / elements,
-                  call->node, (const bytes16 *)call->data, (const I *)call->indices, (bytes16 *)call->output,
-                  (gpu_status *)call->status);
+static slices slices_of(size_t count, int64_t size, int64_t indices, int64_t inner) {
+    return {count, size, gpu_divisor_of(indices, count), gpu_divisor_of(inner, count)};
 }
+
+template <class T, class I>
+static cudaError_t run_slices(gpu_stream stream, const gpu_indexing *call, const slices &s) {
+    return launch(gather<T, I>, grid_blocks(s.count), GRID_THREADS, 0, stream, s, call->node, (const T *)call->data,
+                  (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
+}
+
 template <class T, class I>
 static cudaError_t run(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
-    if (takes_packs(call, g)) return run_packs<I>(stream, call, g, count);
-    return launch(gather<T, I>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
-                  (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
+    const size_t elements = sizeof(bytes16) / (size_t)call->element_bytes;
+    if (!takes_packs(call, g))
+        return run_slices<T, I>(stream, call, slices_of(count, g->size, g->index_count, g->inner));
+    return run_slices<bytes16, I>(stream, call,
+                                  slices_of(count / elements, g->size, g->index_count, g->inner / (int64_t)elements));
 }
+
 template <class T, class I> static cudaError_t load(gpu_gather_kind kind) {
     switch (kind) {
     case GPU_GATHER: {
@@ -118,9 +128,9 @@ cudaError_t gpu_run_gather_nd(gpu_stream stream, const gpu_indexing *call, const
     if (!count) return cudaSuccess;
     return for_bytes(call->element_bytes, [=](auto zero) {
         typedef decltype(zero) T;
-        return launch(gather_nd<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
-                      (const T *)call->data, (const int64_t *)call->indices, (T *)call->output,
-                      (gpu_status *)call->status);
+        return launch(gather_nd<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g,
+                      slices_of(count, 0, g->tuples, g->inner), call->node, (const T *)call->data,
+                      (const int64_t *)call->indices, (T *)call->output, (gpu_status *)call->status);
     });
 }
 

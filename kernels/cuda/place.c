@@ -44,11 +44,12 @@ static tort_status run_cache(const tort_call *call) {
     const tort_tensor_scatter_params *params = call->params;
     const tort_tensor *past = &call->inputs[0], *update = &call->inputs[1];
     const void *first = cuda_input(call, 2);
-    const gpu_cache cache = {.count = (size_t)tort_count(past),
-                             .inner = (size_t)tort_extent(past->dims, params->axis + 1, past->rank),
-                             .length = past->dims[params->axis],
-                             .fresh = update->dims[params->axis],
-                             .lines = tort_extent(past->dims, 1, params->axis),
+    const size_t count = (size_t)tort_count(past);
+    const gpu_cache cache = {.count = count,
+                             .inner = gpu_divisor_of(tort_extent(past->dims, params->axis + 1, past->rank), count),
+                             .length = gpu_divisor_of(past->dims[params->axis], count),
+                             .fresh = gpu_divisor_of(update->dims[params->axis], count),
+                             .lines = gpu_divisor_of(tort_extent(past->dims, 1, params->axis), count),
                              .circular = params->circular,
                              .node = call->node,
                              .first = first,

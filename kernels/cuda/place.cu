@@ -25,32 +25,36 @@ template <class T> static __global__ void reversal(const gpu_reversal r, const T
 }
 
 /* Returns the position of the update of a line of the cache; -1: it is invalid, and reported. */
-static __device__ __forceinline__ int64_t first_of(const gpu_cache &c, size_t line) {
-    const int64_t batch = (int64_t)(line / (size_t)c.lines), first = c.first ? c.first[batch] : 0,
-                  max = c.circular ? INT64_MAX : c.length - c.fresh;
-    if (first >= 0 && first <= max) return c.circular ? first % c.length : first;
+static __device__ __forceinline__ int64_t first_of(const gpu_cache &c, uint64_t line) {
+    const int64_t batch = (int64_t)divide(&line, c.lines, c.count), first = c.first ? c.first[batch] : 0,
+                  length = (int64_t)c.length.value, max = c.circular ? INT64_MAX : length - (int64_t)c.fresh.value;
+    if (first >= 0 && first <= max) return c.circular ? first % length : first;
     report_fault(c.status, c.node, GPU_FAULT_RANGE, first, (size_t)batch, max);
     return -1;
 }
 
 template <class T> static __global__ void cache(const gpu_cache c, const T *past, const T *update, T *present) {
     for (size_t i = grid_first(); i < c.count; i += grid_stride()) {
-        const size_t inner = i % c.inner, rest = i / c.inner, outer = rest / (size_t)c.length;
+        uint64_t inner = i, at = divide(&inner, c.inner, c.count);
+        const uint64_t outer = divide(&at, c.length, c.count);
         const int64_t first = first_of(c, outer);
-        int64_t k = first < 0 ? -1 : (int64_t)(rest % (size_t)c.length) - first;
-        if (c.circular && k < 0 && first >= 0) k += c.length;
-        present[i] = k >= 0 && k < c.fresh ? update[(outer * (size_t)c.fresh + (size_t)k) * c.inner + inner] : past[i];
+        int64_t k = first < 0 ? -1 : (int64_t)at - first;
+        if (c.circular && k < 0 && first >= 0) k += (int64_t)c.length.value;
+        present[i] = k >= 0 && k < (int64_t)c.fresh.value
+                         ? update[(outer * c.fresh.value + (uint64_t)k) * c.inner.value + inner]
+                         : past[i];
     }
 }
 
 /* The same where the cache is the past: a thread takes elements of the update. */
 template <class T> static __global__ void extend(const gpu_cache c, size_t count, const T *update, T *present) {
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const size_t inner = i % c.inner, rest = i / c.inner, outer = rest / (size_t)c.fresh;
-        const int64_t first = first_of(c, outer), at = first + (int64_t)(rest % (size_t)c.fresh);
-        if (first >= 0)
-            present[(outer * (size_t)c.length + (size_t)(at < c.length ? at : at - c.length)) * c.inner + inner] =
-                update[i];
+        uint64_t inner = i, k = divide(&inner, c.inner, c.count);
+        const uint64_t outer = divide(&k, c.fresh, c.count), length = c.length.value;
+        const int64_t first = first_of(c, outer);
+        if (first < 0) continue;
+        const uint64_t at = (uint64_t)first + k;
+        present[(outer * length + (at < length ? at : at - length)) * c.inner.value + inner] = update[i];
     }
 }
 
@@ -84,7 +88,7 @@ cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache 
     if (!c->count) return cudaSuccess;
     return for_bytes(element_bytes, [=](auto zero) {
         typedef decltype(zero) T;
-        const size_t count = c->count / (size_t)c->length * (size_t)c->fresh;
+        const size_t count = c->count / c->length.value * c->fresh.value;
         if (past != present)
             return launch(cache<T>, grid_blocks(c->count), GRID_THREADS, 0, stream, *c, (const T *)past,
                           (const T *)update, (T *)present);

@@ -3,6 +3,7 @@
 #define TORT_KERNELS_CUDA_PLACE_H
 
 #include "kernels/cuda/claims.h"
+#include "kernels/cuda/divisor.h"
 #include "kernels/cuda/status.h"
 
 /* ReverseSequence: x as [batch, times, inner], or [times, batch, inner]. */
@@ -17,8 +18,8 @@ typedef struct gpu_reversal {
 
 /* TensorScatter: the cache as [outer, length, inner], the update as [outer, fresh, inner]. */
 typedef struct gpu_cache {
-    size_t count, inner;          /* count: elements of the cache */
-    int64_t length, fresh, lines; /* lines: part of outer within one batch item */
+    size_t count;                            /* elements of the cache */
+    gpu_divisor inner, length, fresh, lines; /* lines: part of outer within one batch item */
     bool circular;
     int32_t node;
     const int64_t *first; /* position of each batch item's update; NULL: 0 */

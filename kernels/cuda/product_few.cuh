@@ -13,6 +13,13 @@
 
 #include "kernels/cuda/product.cuh"
 
+/* Blocks of one row that a multiprocessor holds. The compiler needs more registers on sm_120, and spilled some. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+#define ONE_ROW_RESIDENT 3
+#else
+#define ONE_ROW_RESIDENT 4
+#endif
+
 enum { FEW_WARPS = 8, FEW_THREADS = 32 * FEW_WARPS, FEW_COLUMNS = GPU_FEW_COLUMNS_ALONG_K / FEW_WARPS };
 
 /* M rows, the elements of type T. A block of threads makes N columns; STAGE elements of each row of A are in shared
@@ -25,7 +32,7 @@ template <class T_, int M_, bool ALONG_K_> struct few_rows {
         PACK = 16 / sizeof(T),
         N = ALONG_K ? (int)GPU_FEW_COLUMNS_ALONG_K : 32 * PACK,
         STAGE = M > 4 ? 1024 : 2048,
-        RESIDENT = M > 1 ? 2 : 4,  /* blocks per multiprocessor */
+        RESIDENT = M > 1 ? 2 : ONE_ROW_RESIDENT,
         AT_A_TIME = M > 1 ? 1 : 2, /* packs of each column that are loaded before the first is used */
         STAGED_BYTES = M * STAGE * (int)sizeof(T),
         SHARED_BYTES = (int)STAGED_BYTES > FEW_WARPS *N * 4 ? (int)STAGED_BYTES : FEW_WARPS *N * 4

@@ -22,6 +22,8 @@ static gpu_reduce reduce_of(const tort_reduce_params *params) {
     gpu_reduce reduce = {.kept.count = (size_t)params->kept_count, .reduced.count = (size_t)params->reduced_count};
     for (int32_t d = 0; d < params->rank; d++)
         add_dimension(params->reduced[d] ? &reduce.reduced : &reduce.kept, params->dims[d], params->strides[d]);
+    gpu_loop_ready(&reduce.kept);
+    gpu_loop_ready(&reduce.reduced);
     reduce.columns = params->rank > 0 && !params->reduced[params->rank - 1];
     return reduce;
 }
