@@ -102,7 +102,7 @@ def matches(pattern, name):
 
 
 def read_requirement(place, text):
-    parts = re.fullmatch(r"(.+?)\s*(<=|>=|=)\s*(\d+(?:\.\d+)?)", text)
+    parts = re.fullmatch(r"(.+?)\s*(<=|>=|=)\s*(\d+(?:\.\d+)?|inf)", text)
     known = sass.KERNEL_FIGURES + sass.LOOP_FIGURES
     if not parts or parts[1] not in (FACTS if parts[2] == "=" else known):
         sys.exit(f"check-sass: {place}: '{text}' is no FIGURE <= NUMBER, FIGURE >= NUMBER or FACT = NUMBER; figures are "

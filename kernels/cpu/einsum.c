@@ -1,11 +1,5 @@
-/* einsum.c - Einsum of two float operands as matrix products.
- *
- * Labels have roles: in both operands and the output, a label counts products (LOOP); in one operand and the output,
- * rows or columns; in both operands only, the sum (DEPTH). Labels that are contiguous in all tensors are folded to
- * one. Of the labels left in each role one makes the matrix, the others are loops around it.
- * Example: "bhqd,bhkd->bhqk" has loops b, h folded to one, rows q, columns k and depth d.
- * Read next: packed_gemm.h, ops/einsum.c (the meaning). */
-#include "ops/einsum.h"
+/* einsum.c - Einsum of two float operands as matrix products. Read first: ops/einsum_product.h; next: packed_gemm.h. */
+#include "ops/einsum_product.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "runtime/base/memory.h"
@@ -14,120 +8,17 @@
 #define BLOCK_COLUMNS 128 /* ... of every instruction set */
 #define MIN_WORK 256      /* multiplications of one product, below which packing does not pay */
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------- */
-
-typedef enum label_role { LOOP, ROW, COLUMN, DEPTH, ROLES } label_role;
-
-/* A label, or several folded to one: its size and its strides in A, B and the output. */
-typedef struct einsum_axis {
-    int64_t size, a, b, c;
-} einsum_axis;
-
-typedef struct axis_list {
-    int32_t count;
-    einsum_axis axes[TORT_EINSUM_LABELS];
-} axis_list;
-
-typedef struct einsum_plan {
-    einsum_axis row, column, depth; /* of one product */
-    axis_list loops, sums;          /* loops over products, loops over products that are added up */
-    bool swapped;                   /* A is the second operand */
-} einsum_plan;
-
-/* True if the index of `outer` continues where `inner` ends, in all tensors. */
-static bool continues(const einsum_axis *outer, const einsum_axis *inner) {
-    return outer->a == inner->a * inner->size && outer->b == inner->b * inner->size &&
-           outer->c == inner->c * inner->size;
-}
-
-static void fold(axis_list *list) {
-    for (int32_t i = 0; i < list->count; i++)
-        for (int32_t j = 0; j < list->count; j++) {
-            if (i == j || !continues(&list->axes[i], &list->axes[j])) continue;
-            list->axes[j].size *= list->axes[i].size;
-            list->axes[i] = list->axes[--list->count];
-            i = -1;
-            break;
-        }
-}
-
-/* Assigns roles; false if a label is summed up in one operand alone. */
-static bool assign_roles(const tort_einsum_params *p, axis_list *lists) {
-    for (int32_t l = 0; l < p->label_count; l++) {
-        const bool a = p->uses[0] >> l & 1, b = p->uses[1] >> l & 1;
-        const label_role role = p->in_output[l] ? a && b ? LOOP : a ? ROW : COLUMN : DEPTH;
-        if (p->sizes[l] == 1 || (!a && !b)) continue;
-        if (role == DEPTH && !(a && b)) return false;
-        lists[role].axes[lists[role].count++] =
-            (einsum_axis){p->sizes[l], p->operands[0].strides[l], p->operands[1].strides[l], p->output.strides[l]};
-    }
-    for (int32_t role = 0; role < ROLES; role++) fold(&lists[role]);
-    return true;
-}
-
-/* Takes one axis out of a list: one that is contiguous in the output if there is one, else the longest. The others
- * go to `rest`. */
-static einsum_axis take_axis(const axis_list *list, axis_list *rest) {
-    einsum_axis best = {.size = 1};
-    int32_t at = -1;
-    for (int32_t i = 0; i < list->count; i++)
-        if (at < 0 || (best.c != 1 && (list->axes[i].c == 1 || list->axes[i].size > best.size)))
-            best = list->axes[at = i];
-    for (int32_t i = 0; i < list->count; i++)
-        if (i != at) rest->axes[rest->count++] = list->axes[i];
-    return best;
-}
-
-static int64_t product_of(const axis_list *list) {
-    int64_t count = 1;
-    for (int32_t i = 0; i < list->count; i++) count *= list->axes[i].size;
-    return count;
-}
-
-static void swap_axes(axis_list *list) {
-    for (int32_t i = 0; i < list->count; i++) {
-        einsum_axis *axis = &list->axes[i];
-        *axis = (einsum_axis){axis->size, axis->b, axis->a, axis->c};
-    }
-}
-
-/* Makes the plan of a claimed node. */
-static void make_plan(const tort_einsum_params *p, einsum_plan *plan) {
-    axis_list lists[ROLES] = {{0}};
-    *plan = (einsum_plan){0};
-    assign_roles(p, lists);
-    plan->loops = lists[LOOP];
-    plan->row = take_axis(&lists[ROW], &plan->loops);
-    plan->column = take_axis(&lists[COLUMN], &plan->loops);
-    plan->depth = take_axis(&lists[DEPTH], &plan->sums);
-    if (product_of(&plan->sums) == 0) {
-        plan->depth.size = 0;
-        plan->sums.count = 0;
-    }
-    /* Columns should be contiguous in the output; a single column becomes a row. */
-    plan->swapped = plan->column.size == 1 || (plan->row.c == 1 && plan->column.c != 1);
-    if (!plan->swapped) return;
-    const einsum_axis row = plan->row;
-    plan->row = (einsum_axis){plan->column.size, plan->column.b, plan->column.a, plan->column.c};
-    plan->column = (einsum_axis){row.size, row.b, row.a, row.c};
-    plan->depth = (einsum_axis){plan->depth.size, plan->depth.b, plan->depth.a, 0};
-    swap_axes(&plan->loops);
-    swap_axes(&plan->sums);
-}
-
 /* ---- claim and size ---------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_einsum(const tort_target *target, const tort_node_view *node) {
     const tort_einsum_params *p = node->params;
-    einsum_plan plan;
-    axis_list lists[ROLES] = {{0}};
-    if (p->operand_count == 0) return tort_no(TORT_NO_DYNAMIC, "", "the ranks of the operands are not known");
-    if (p->operand_count != 2) return tort_no(TORT_NO_ATTR, "", "is for two operands, there are %d", p->operand_count);
-    if (!assign_roles(p, lists)) return tort_no(TORT_NO_ATTR, "", "is for sums of products, one operand is summed up");
-    if (lists[DEPTH].count == 0) return tort_no(TORT_NO_ATTR, "", "is for sums of products, nothing is summed up");
+    tort_einsum_product plan;
+    const tort_verdict verdict = tort_einsum_claim_product(p);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!tort_einsum_sums(p)) return tort_no(TORT_NO_ATTR, "", "is for sums of products, nothing is summed up");
     if (!tort_shape_known(&node->inputs[0]) || !tort_shape_known(&node->inputs[1]))
         return tort_cpu_claim_float(target, node);
-    make_plan(p, &plan);
+    tort_einsum_product_of(p, &plan);
     if (p->output.count > 0 && (double)plan.row.size * (double)plan.column.size * (double)plan.depth.size < MIN_WORK)
         return tort_no(TORT_NO_SHAPE, "", "is for larger products than these");
     return tort_cpu_claim_float(target, node);
@@ -149,7 +40,7 @@ static tort_status size_einsum(const tort_target *target, const tort_node_view *
 
 typedef struct einsum_job {
     const tort_simd *simd;
-    einsum_plan plan;
+    tort_einsum_product plan;
     const float *a, *b;
     float *c;
     int64_t products; /* product of all loops */
@@ -166,10 +57,10 @@ typedef struct einsum_block {
 } einsum_block;
 
 /* Returns the offsets of index number i over all axes. */
-static einsum_axis offset_of(const axis_list *list, int64_t i) {
-    einsum_axis at = {0};
+static tort_einsum_axis offset_of(const tort_einsum_axes *list, int64_t i) {
+    tort_einsum_axis at = {0};
     for (int32_t d = list->count - 1; d >= 0; d--) {
-        const einsum_axis *axis = &list->axes[d];
+        const tort_einsum_axis *axis = &list->axes[d];
         const int64_t index = i % axis->size;
         i /= axis->size;
         at.a += index * axis->a;
@@ -181,7 +72,7 @@ static einsum_axis offset_of(const axis_list *list, int64_t i) {
 
 /* Multiplies a single row, if its right operand can be read without packing: it is read only once. */
 static bool multiply_row(const einsum_job *job, const einsum_block *block, float *c) {
-    const einsum_plan *plan = &job->plan;
+    const tort_einsum_product *plan = &job->plan;
     if (block->rows > 1 || plan->depth.a != 1 || plan->sums.count > 0) return false;
     if (plan->depth.b == 1)
         job->simd->row_dots(c, block->columns, block->a, plan->depth.size, block->b, plan->column.b, 1);
@@ -192,7 +83,7 @@ static bool multiply_row(const einsum_job *job, const einsum_block *block, float
 
 /* Makes C (rows, columns) with contiguous columns. */
 static void multiply(const einsum_job *job, const einsum_block *block, float *c, int64_t c_stride) {
-    const einsum_plan *plan = &job->plan;
+    const tort_einsum_product *plan = &job->plan;
     if (multiply_row(job, block, c)) return;
     tort_packed_gemm gemm = {.simd = job->simd,
                              .m = block->rows,
@@ -206,9 +97,9 @@ static void multiply(const einsum_job *job, const einsum_block *block, float *c,
                              .b_column_stride = plan->column.b,
                              .c = c,
                              .c_stride = c_stride};
-    const int64_t sums = product_of(&plan->sums);
+    const int64_t sums = tort_einsum_count(&plan->sums);
     for (int64_t i = 0; i < sums; i++) {
-        const einsum_axis at = offset_of(&plan->sums, i);
+        const tort_einsum_axis at = offset_of(&plan->sums, i);
         gemm.a = block->a + at.a;
         gemm.b = block->b + at.b;
         gemm.accumulate = i > 0;
@@ -218,7 +109,7 @@ static void multiply(const einsum_job *job, const einsum_block *block, float *c,
 
 /* Makes blocks in a buffer and scatters them to the output. */
 static void multiply_scattered(const einsum_job *job, const einsum_block *all) {
-    const einsum_plan *plan = &job->plan;
+    const tort_einsum_product *plan = &job->plan;
     float *made = all->buffer + tort_packed_gemm_buffer(job->simd, false, false) / sizeof(float);
     for (int64_t i = 0; i < all->rows; i += BLOCK_ROWS)
         for (int64_t j = 0; j < all->columns; j += BLOCK_COLUMNS) {
@@ -236,8 +127,8 @@ static void multiply_scattered(const einsum_job *job, const einsum_block *all) {
 
 /* Makes rows first..last of product number i. */
 static void make_product(const einsum_job *job, int64_t i, int64_t first, int64_t last, float *buffer) {
-    const einsum_plan *plan = &job->plan;
-    const einsum_axis at = offset_of(&plan->loops, i);
+    const tort_einsum_product *plan = &job->plan;
+    const tort_einsum_axis at = offset_of(&plan->loops, i);
     const einsum_block block = {.a = job->a + at.a + first * plan->row.a,
                                 .b = job->b + at.b,
                                 .c = job->c + at.c + first * plan->row.c,
@@ -272,12 +163,12 @@ static tort_status run_einsum(const tort_call *call) {
     const tort_cpu_device *device = call->device;
     einsum_job job = {.simd = device->simd, .c = call->outputs[0].data, .scratch = call->scratch};
     if (p->output.count == 0) return TORT_OK;
-    make_plan(p, &job.plan);
+    tort_einsum_product_of(p, &job.plan);
     job.a = call->inputs[job.plan.swapped ? 1 : 0].data;
     job.b = call->inputs[job.plan.swapped ? 0 : 1].data;
-    job.products = product_of(&job.plan.loops);
+    job.products = tort_einsum_count(&job.plan.loops);
     const double work = (double)job.products * (double)job.plan.row.size * (double)job.plan.column.size *
-                        (double)job.plan.depth.size * (double)product_of(&job.plan.sums);
+                        (double)job.plan.depth.size * (double)tort_einsum_count(&job.plan.sums);
     const double small = 32 * 1024; /* multiply-adds that are done before another thread would have started */
     job.parts = work < small ? 1 : device->threads;
     tort_cpu_parts(call, job.parts, make_part, &job);

@@ -149,6 +149,7 @@ extern const tort_kernel tort_cuda_cast_kernels[];
 extern const tort_kernel tort_cuda_conv_kernels[];
 extern const tort_kernel tort_cuda_conv_transpose_kernels[];
 extern const tort_kernel tort_cuda_cumulative_kernels[];
+extern const tort_kernel tort_cuda_einsum_kernels[];
 extern const tort_kernel tort_cuda_gather_kernels[];
 extern const tort_kernel tort_cuda_gather_block_kernels[];
 extern const tort_kernel tort_cuda_generate_kernels[];
@@ -184,6 +185,7 @@ static const tort_kernel *const families[] = {
     tort_cuda_conv_kernels,            //
     tort_cuda_conv_transpose_kernels,  //
     tort_cuda_cumulative_kernels,      //
+    tort_cuda_einsum_kernels,          //
     tort_cuda_gather_kernels,          //
     tort_cuda_gather_block_kernels,    //
     tort_cuda_generate_kernels,        //

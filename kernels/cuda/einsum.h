@@ -1,0 +1,42 @@
+/* einsum.h - interface between einsum.c and einsum.cu: Einsum of two operands, laid out in any order. Plain C. */
+#ifndef TORT_KERNELS_CUDA_EINSUM_H
+#define TORT_KERNELS_CUDA_EINSUM_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/divisor.h"
+
+enum { GPU_EINSUM_AXES = 16 };
+
+/* Strides in A, B and the output, in elements. */
+typedef struct gpu_einsum_axis {
+    int64_t size, a, b, c;
+} gpu_einsum_axis;
+
+/* Axes, outermost first, and the divisors of their sizes. */
+typedef struct gpu_einsum_axes {
+    int32_t count;
+    uint64_t total; /* product of the sizes */
+    gpu_divisor divisors[GPU_EINSUM_AXES];
+    int64_t a[GPU_EINSUM_AXES], b[GPU_EINSUM_AXES], c[GPU_EINSUM_AXES];
+} gpu_einsum_axes;
+
+/* The products of ops/einsum_product.h: one for each index of `loops`, the sum of those of all indices of `sums`. */
+typedef struct gpu_einsum {
+    gpu_einsum_axis row, column, depth;
+    gpu_einsum_axes loops, sums;
+    const void *a, *b;
+    void *y;
+} gpu_einsum;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+cudaError_t gpu_run_einsum(gpu_stream stream, gpu_type type, const gpu_einsum *einsum);
+cudaError_t gpu_load_einsum(gpu_type type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
