@@ -168,13 +168,13 @@ TORT_PAIR_LOOP(prelu_uint32, uint32_t, uint32_t, void, ((void)b, a))
 TORT_PAIR_LOOP(prelu_uint64, uint64_t, uint64_t, void, ((void)b, a))
 
 static tort_status run_prelu(const tort_call *call) {
-    static const tort_pair pair = {{[TORT_FLOAT] = prelu_float,
-                                    [TORT_DOUBLE] = prelu_double,
-                                    [TORT_INT32] = prelu_int32,
-                                    [TORT_INT64] = prelu_int64,
-                                    [TORT_UINT32] = prelu_uint32,
-                                    [TORT_UINT64] = prelu_uint64},
-                                   8};
+    static const tort_pair pair = {.loops = {[TORT_FLOAT] = prelu_float,
+                                             [TORT_DOUBLE] = prelu_double,
+                                             [TORT_INT32] = prelu_int32,
+                                             [TORT_INT64] = prelu_int64,
+                                             [TORT_UINT32] = prelu_uint32,
+                                             [TORT_UINT64] = prelu_uint64},
+                                   .work = 8};
     return tort_run_pair(call, &pair);
 }
 
@@ -203,7 +203,7 @@ TORT_PAIR_LOOP(swiglu_float, float, float, tort_swiglu, a *tort_sigmoidf(p->alph
 TORT_PAIR_LOOP(swiglu_double, double, double, tort_swiglu, a / (1 + exp(-p->alpha * a)) * b)
 
 static tort_status run_swiglu(const tort_call *call) {
-    static const tort_pair pair = {{[TORT_FLOAT] = swiglu_float, [TORT_DOUBLE] = swiglu_double}, 40};
+    static const tort_pair pair = {.loops = {[TORT_FLOAT] = swiglu_float, [TORT_DOUBLE] = swiglu_double}, .work = 40};
     return tort_run_pair(call, &pair);
 }
 

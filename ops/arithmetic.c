@@ -8,12 +8,13 @@
 
 /* ---- Add, Sub, Mul ----------------------------------------------------------------------------------------------- */
 
-/* Computes in uint64, where overflow is defined: cut to any narrower type, signed or not, the result has wrapped. */
+/* Computes in uint64, where overflow is defined: cut to any narrower type, signed or not, the result has wrapped. The
+ * bits are the same for both. */
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(add_##type, ctype, ctype, void, (uint64_t)a + (uint64_t)b)                                          \
     TORT_PAIR_LOOP(sub_##type, ctype, ctype, void, (uint64_t)a - (uint64_t)b)                                          \
     TORT_PAIR_LOOP(mul_##type, ctype, ctype, void, (uint64_t)a *(uint64_t)b)
-TORT_FOR_INTEGERS(DEFINE)
+TORT_FOR_UNSIGNED(DEFINE)
 #undef DEFINE
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(add_##type, ctype, ctype, void, a + b)                                                              \
@@ -58,30 +59,29 @@ static tort_status resolve_mod(tort_resolve *resolve) {
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
-#define ADD(enumerator, ctype, type) [enumerator] = add_##type,
-#define SUB(enumerator, ctype, type) [enumerator] = sub_##type,
-#define MUL(enumerator, ctype, type) [enumerator] = mul_##type,
+#define WRAPPING(name) [TORT_FLOAT] = name##_float, [TORT_DOUBLE] = name##_double, TORT_BOTH_SIGNS(name)
 #define DIV(enumerator, ctype, type) [enumerator] = div_##type,
 #define MOD(enumerator, ctype, type) [enumerator] = mod_##type,
 #define REM(enumerator, ctype, type) [enumerator] = rem_##type,
-static const tort_pair mod_pair = {{TORT_FOR_NATIVE(MOD)}, 64};
-static const tort_pair rem_pair = {
-    {TORT_FOR_SIGNED(REM) TORT_FOR_UNSIGNED(MOD) REM(TORT_FLOAT, float, float) REM(TORT_DOUBLE, double, double)}, 64};
+static const tort_pair mod_pair = {.loops = {TORT_FOR_NATIVE(MOD)}, .work = 64};
+static const tort_pair rem_pair = {.loops = {TORT_FOR_SIGNED(REM) TORT_FOR_UNSIGNED(MOD) REM(TORT_FLOAT, float, float)
+                                                 REM(TORT_DOUBLE, double, double)},
+                                   .work = 64};
 
 /* Each operator has functions of its own, so that a build with OPS=FILE links the loops of its operators alone. */
-#define PAIR(name, loops, cost)                                                                                        \
+#define PAIR(name, rows, cost)                                                                                         \
     static tort_status infer_##name(tort_infer *infer) {                                                               \
         tort_status status = tort_infer_binary(infer);                                                                 \
         return status ? status : tort_infer_elements(infer, tort_scalar_##name);                                       \
     }                                                                                                                  \
     static tort_status run_##name(const tort_call *call) {                                                             \
-        static const tort_pair pair = {{TORT_FOR_NATIVE(loops)}, cost};                                                \
+        static const tort_pair pair = {.loops = {rows}, .work = cost};                                                 \
         return tort_run_pair(call, &pair);                                                                             \
     }
-PAIR(add, ADD, 6)
-PAIR(sub, SUB, 6)
-PAIR(mul, MUL, 6)
-PAIR(div, DIV, 16)
+PAIR(add, WRAPPING(add), 6)
+PAIR(sub, WRAPPING(sub), 6)
+PAIR(mul, WRAPPING(mul), 6)
+PAIR(div, TORT_FOR_NATIVE(DIV), 16)
 #undef PAIR
 
 static tort_status run_mod(const tort_call *call) {

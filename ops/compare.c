@@ -52,19 +52,20 @@ static inline bool same_text(tort_string a, tort_string b) {
 TORT_PAIR_LOOP(equal_string, tort_string, bool, void, same_text(a, b))
 TORT_PAIR_LOOP(equal_bool, uint8_t, bool, void, (a != 0) == (b != 0))
 
-#define DEFINE(enumerator, ctype, type)                                                                                \
-    TORT_PAIR_LOOP(equal_##type, ctype, bool, void, a == b)                                                            \
-    TORT_PAIR_LOOP(less_##type, ctype, bool, void, a < b)                                                              \
-    TORT_PAIR_LOOP(less_or_equal_##type, ctype, bool, void, a <= b)                                                    \
-    TORT_PAIR_LOOP(greater_##type, ctype, bool, void, a > b)                                                           \
-    TORT_PAIR_LOOP(greater_or_equal_##type, ctype, bool, void, a >= b)
-TORT_FOR_NATIVE(DEFINE)
+TORT_PAIR_LOOP(equal_float, float, bool, void, a == b)
+TORT_PAIR_LOOP(equal_double, double, bool, void, a == b)
 
-#define EQUAL(enumerator, ctype, type) [enumerator] = equal_##type,
+#define DEFINE(enumerator, ctype, type) TORT_PAIR_LOOP(equal_##type, ctype, bool, void, a == b)
+TORT_FOR_UNSIGNED(DEFINE)
+#undef DEFINE
+#define DEFINE(enumerator, ctype, type)                                                                                \
+    TORT_PAIR_LOOP(less_##type, ctype, bool, void, a < b)                                                              \
+    TORT_PAIR_LOOP(less_or_equal_##type, ctype, bool, void, a <= b)
+TORT_FOR_NATIVE(DEFINE)
+#undef DEFINE
+
 #define LESS(enumerator, ctype, type) [enumerator] = less_##type,
 #define LESS_OR_EQUAL(enumerator, ctype, type) [enumerator] = less_or_equal_##type,
-#define GREATER(enumerator, ctype, type) [enumerator] = greater_##type,
-#define GREATER_OR_EQUAL(enumerator, ctype, type) [enumerator] = greater_or_equal_##type,
 
 /* Values of tort_op.variant. */
 enum { PAIR_EQUAL, PAIR_LESS, PAIR_LESS_OR_EQUAL, PAIR_GREATER, PAIR_GREATER_OR_EQUAL };
@@ -73,11 +74,18 @@ static const struct {
     tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar);
     tort_pair pair;
 } comparisons[] = {
-    [PAIR_EQUAL] = {scalar_equal, {{TORT_FOR_NATIVE(EQUAL)[TORT_BOOL] = equal_bool, [TORT_STRING] = equal_string}, 6}},
-    [PAIR_LESS] = {scalar_less, {{TORT_FOR_NATIVE(LESS)}, 6}},
-    [PAIR_LESS_OR_EQUAL] = {scalar_less_or_equal, {{TORT_FOR_NATIVE(LESS_OR_EQUAL)}, 6}},
-    [PAIR_GREATER] = {scalar_greater, {{TORT_FOR_NATIVE(GREATER)}, 6}},
-    [PAIR_GREATER_OR_EQUAL] = {scalar_greater_or_equal, {{TORT_FOR_NATIVE(GREATER_OR_EQUAL)}, 6}},
+    [PAIR_EQUAL] = {scalar_equal,
+                    {.loops = {[TORT_FLOAT] = equal_float,
+                               [TORT_DOUBLE] = equal_double,
+                               [TORT_BOOL] = equal_bool,
+                               [TORT_STRING] = equal_string,
+                               TORT_BOTH_SIGNS(equal)},
+                     .work = 6}},
+    [PAIR_LESS] = {scalar_less, {.loops = {TORT_FOR_NATIVE(LESS)}, .work = 6}},
+    [PAIR_LESS_OR_EQUAL] = {scalar_less_or_equal, {.loops = {TORT_FOR_NATIVE(LESS_OR_EQUAL)}, .work = 6}},
+    [PAIR_GREATER] = {scalar_greater, {.loops = {TORT_FOR_NATIVE(LESS)}, .work = 6, .exchanged = true}},
+    [PAIR_GREATER_OR_EQUAL] = {scalar_greater_or_equal,
+                               {.loops = {TORT_FOR_NATIVE(LESS_OR_EQUAL)}, .work = 6, .exchanged = true}},
 };
 
 static tort_status infer_pair(tort_infer *infer) {

@@ -175,7 +175,9 @@ static void pair_piece(void *arg, const tort_loop *loop, int64_t first, int64_t 
 
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
     const tort_tensor *out = &call->outputs[0];
-    tort_tensor inputs[2] = {call->inputs[0], tort_aligned_b(call)};
+    tort_tensor inputs[2];
+    inputs[pair->exchanged] = call->inputs[0];
+    inputs[!pair->exchanged] = tort_aligned_b(call);
     tort_loop loop = tort_loop_broadcast(out, inputs, 2);
     bool small = tort_type_is_small_float(inputs[0].type);
     pair_run run = {.loop = pair->loops[small ? TORT_FLOAT : inputs[0].type],

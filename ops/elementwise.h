@@ -47,8 +47,15 @@ typedef void (*tort_pair_loop)(const void *params, int64_t count, const void *a,
 /* Loops of an operator, by type of A; small floats use the loop of float. */
 typedef struct tort_pair {
     tort_pair_loop loops[TORT_TYPE_COUNT];
-    int32_t work; /* rough cost of an element, nanoseconds times 16 */
+    int32_t work;   /* rough cost of an element, nanoseconds times 16 */
+    bool exchanged; /* the loops get B as their a: a > b is b < a */
 } tort_pair;
+
+/* Rows of the table of loops for integers, where the loop of the unsigned type makes the bits of the signed one too. */
+#define TORT_BOTH_SIGNS(name)                                                                                          \
+    [TORT_INT8] = name##_uint8, [TORT_UINT8] = name##_uint8, [TORT_INT16] = name##_uint16,                             \
+    [TORT_UINT16] = name##_uint16, [TORT_INT32] = name##_uint32, [TORT_UINT32] = name##_uint32,                        \
+    [TORT_INT64] = name##_uint64, [TORT_UINT64] = name##_uint64
 
 /* Params of operators with two inputs. Before opset 7, `broadcast` and `axis` align B with A: B is then followed by
  * `trailing` dimensions of 1. Larger params start with this struct, which tort_run_pair reads. */

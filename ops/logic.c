@@ -15,7 +15,7 @@ TORT_PAIR_LOOP(xor_bool, uint8_t, bool, void, (a != 0) != (b != 0))
     TORT_PAIR_LOOP(bitwise_or_##type, ctype, ctype, void, a | b)                                                       \
     TORT_PAIR_LOOP(bitwise_xor_##type, ctype, ctype, void, a ^ b)                                                      \
     TORT_PAIR_LOOP(left_##type, ctype, ctype, void, (uint64_t)b < BITS(ctype) ? (uint64_t)a << (uint64_t)b : 0)
-TORT_FOR_INTEGERS(DEFINE)
+TORT_FOR_UNSIGNED(DEFINE)
 #undef DEFINE
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(right_##type, ctype, ctype, void, a >> ((uint64_t)b < BITS(ctype) ? (int)b : BITS(ctype) - 1))
@@ -26,21 +26,17 @@ TORT_FOR_SIGNED(DEFINE)
 TORT_FOR_UNSIGNED(DEFINE)
 #undef DEFINE
 
-#define BITWISE_AND(enumerator, ctype, type) [enumerator] = bitwise_and_##type,
-#define BITWISE_OR(enumerator, ctype, type) [enumerator] = bitwise_or_##type,
-#define BITWISE_XOR(enumerator, ctype, type) [enumerator] = bitwise_xor_##type,
-#define LEFT(enumerator, ctype, type) [enumerator] = left_##type,
 #define RIGHT(enumerator, ctype, type) [enumerator] = right_##type,
 
 /* Values of tort_op.variant. */
 enum { PAIR_AND, PAIR_OR, PAIR_XOR, PAIR_BITWISE_AND, PAIR_BITWISE_OR, PAIR_BITWISE_XOR };
 
-static const tort_pair pairs[] = {[PAIR_AND] = {{[TORT_BOOL] = and_bool}, 6},
-                                  [PAIR_OR] = {{[TORT_BOOL] = or_bool}, 6},
-                                  [PAIR_XOR] = {{[TORT_BOOL] = xor_bool}, 6},
-                                  [PAIR_BITWISE_AND] = {{TORT_FOR_INTEGERS(BITWISE_AND)}, 6},
-                                  [PAIR_BITWISE_OR] = {{TORT_FOR_INTEGERS(BITWISE_OR)}, 6},
-                                  [PAIR_BITWISE_XOR] = {{TORT_FOR_INTEGERS(BITWISE_XOR)}, 6}};
+static const tort_pair pairs[] = {[PAIR_AND] = {.loops = {[TORT_BOOL] = and_bool}, .work = 6},
+                                  [PAIR_OR] = {.loops = {[TORT_BOOL] = or_bool}, .work = 6},
+                                  [PAIR_XOR] = {.loops = {[TORT_BOOL] = xor_bool}, .work = 6},
+                                  [PAIR_BITWISE_AND] = {.loops = {TORT_BOTH_SIGNS(bitwise_and)}, .work = 6},
+                                  [PAIR_BITWISE_OR] = {.loops = {TORT_BOTH_SIGNS(bitwise_or)}, .work = 6},
+                                  [PAIR_BITWISE_XOR] = {.loops = {TORT_BOTH_SIGNS(bitwise_xor)}, .work = 6}};
 
 static tort_status run_pair(const tort_call *call) {
     return tort_run_pair(call, &pairs[call->op->variant]);
@@ -62,7 +58,8 @@ static tort_status resolve_shift(tort_resolve *resolve) {
 }
 
 static tort_status run_shift(const tort_call *call) {
-    static const tort_pair left = {{TORT_FOR_INTEGERS(LEFT)}, 6}, right = {{TORT_FOR_INTEGERS(RIGHT)}, 6};
+    static const tort_pair left = {.loops = {TORT_BOTH_SIGNS(left)}, .work = 6},
+                           right = {.loops = {TORT_FOR_INTEGERS(RIGHT)}, .work = 6};
     const shift *params = call->params;
     return tort_run_pair(call, params->left ? &left : &right);
 }
