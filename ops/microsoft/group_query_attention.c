@@ -168,7 +168,6 @@ static tort_status read_norms(const tort_resolve *resolve, tort_heads_params *p)
     if (tort_has_input(node, QUERY_NORM) != tort_has_input(node, KEY_NORM))
         return tort_fail(resolve->error, TORT_E_MODEL, "q_norm_weight and k_norm_weight must be given together");
     if (!tort_has_input(node, QUERY_NORM)) return TORT_OK;
-    p->query_norm = QUERY_NORM;
     p->key_norm = KEY_NORM;
     p->norm_epsilon = (double)tort_attr_float(node, "qk_norm_epsilon");
     tort_status status = tort_heads_expect(resolve, QUERY_NORM, "q_norm_weight", 1, wanted);
@@ -177,12 +176,10 @@ static tort_status read_norms(const tort_resolve *resolve, tort_heads_params *p)
 
 /* Reads the bias of the scores, the sinks, and the numbers of keys. */
 static tort_status read_scores(const tort_resolve *resolve, tort_heads_params *p) {
-    const tort_node_view *node = resolve->node;
     const int64_t sinks[1] = {p->query_heads}, lengths[1] = {p->batch};
     p->lengths = LENGTHS;
     p->total = TOTAL;
     p->zero_rest = true;
-    if (tort_has_input(node, SINK)) p->sink = SINK;
     tort_status status = tort_heads_read_score_bias(resolve, p, SCORE_BIAS);
     if (!status) status = tort_heads_expect(resolve, SINK, "head_sink", 1, sinks);
     if (!status) status = tort_heads_expect(resolve, LENGTHS, "seqlens_k", 1, lengths);
@@ -205,6 +202,18 @@ static tort_status read_attributes(const tort_resolve *resolve, tort_heads_param
     return TORT_OK;
 }
 
+/* Reads what claims ask for before all shapes are known: operands, and the size of a head, -1 if it is not known yet. */
+static void read_kind(const tort_node_view *node, tort_heads_params *p) {
+    const tort_info *query = &node->inputs[QUERY], *past = &node->inputs[PAST_KEY];
+    const int64_t heads = p->query_heads + (tort_has_input(node, KEY) ? 0 : 2 * p->key_heads);
+    int64_t size = query->rank == 3 && tort_dim_known(query->dims[2]) ? query->dims[2] / heads : -1;
+    if (size < 0 && tort_has_input(node, PAST_KEY) && past->rank == 4 && tort_dim_known(past->dims[3]))
+        size = past->dims[3];
+    p->key_size = p->value_size = size;
+    if (tort_has_input(node, SINK)) p->sink = SINK;
+    if (tort_has_input(node, QUERY_NORM)) p->query_norm = QUERY_NORM;
+}
+
 static tort_status resolve_group_query(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_heads_params *p = resolve->params;
@@ -212,7 +221,9 @@ static tort_status resolve_group_query(tort_resolve *resolve) {
     tort_status status = read_heads(node, resolve->error, &p->query_heads, &p->key_heads);
     if (!status) status = refuse(resolve);
     if (!status) status = read_attributes(resolve, p);
-    if (status || !tort_inputs_known(node)) return status;
+    if (status) return status;
+    read_kind(node, p);
+    if (!tort_inputs_known(node)) return TORT_OK;
     status = read_rows(resolve, p);
     if (!status) status = read_past(resolve, p);
     if (!status) status = read_rotary(resolve, p);

@@ -228,13 +228,12 @@ static tort_status read_beams(const tort_resolve *resolve, tort_heads_params *p)
     const tort_node_view *node = resolve->node;
     const input_order *order = order_of(node);
     p->beam_width = 1;
-    if (!tort_has_input(node, order->beam_choices) || p->past_key.operand < 0) return TORT_OK;
+    if (p->beam_choices < 0) return TORT_OK;
     const tort_info *choices = &node->inputs[order->beam_choices];
     if (choices->rank != 3 || choices->dims[0] * choices->dims[1] != p->batch || choices->dims[2] < p->past_length)
         return tort_fail(resolve->error, TORT_E_MODEL,
                          "cache_indirection must have shape [batch, beams, keys], with %lld rows of at least %lld",
                          (long long)p->batch, (long long)p->past_length);
-    p->beam_choices = order->beam_choices;
     p->beam_stride = choices->dims[2];
     p->beam_width = choices->dims[1];
     if (order->beams >= 0 && tort_has_input(node, order->beams)) p->beams = order->beams;
@@ -262,6 +261,29 @@ static void read_attributes(const tort_node_view *node, tort_heads_params *p) {
     p->scores_stage = 1;
 }
 
+/* Returns elements / parts; -1: not known yet. */
+static int64_t divided(tort_dim elements, int64_t parts) {
+    return tort_dim_known(elements) ? elements / parts : -1;
+}
+
+/* Reads what claims ask for before all shapes are known: the beams, and the sizes of heads, -1 if they are not known
+ * yet. */
+static void read_kind(const tort_node_view *node, tort_heads_params *p) {
+    const input_order *order = order_of(node);
+    const tort_info *query = &node->inputs[QUERY], *value = &node->inputs[order->value];
+    const bool packed = !tort_has_input(node, order->key);
+    p->key_size = query->rank == 5   ? divided(query->dims[4], 1)
+                  : query->rank == 3 ? divided(query->dims[2], (packed ? 3 : 1) * p->query_heads)
+                                     : -1;
+    p->value_size = p->key_size;
+    if (tort_has_input(node, order->value))
+        p->value_size = value->rank == 4   ? divided(value->dims[3], 1)
+                        : value->rank == 3 ? divided(value->dims[2], p->query_heads)
+                                           : -1;
+    if (tort_has_input(node, order->beam_choices) && tort_has_input(node, order->past_key))
+        p->beam_choices = order->beam_choices;
+}
+
 static tort_status resolve_multi_head(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const input_order *order = order_of(node);
@@ -269,6 +291,7 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
     main_dims main;
     tort_heads_clear(p);
     read_attributes(node, p);
+    if (p->query_heads > 0) read_kind(node, p);
     if (!tort_inputs_known(node)) return TORT_OK;
     tort_status status = read_dims(node, NULL, resolve->error, &main);
     if (status) return status;
