@@ -202,7 +202,8 @@ static tort_status read_attributes(const tort_resolve *resolve, tort_heads_param
     return TORT_OK;
 }
 
-/* Reads what claims ask for before all shapes are known: operands, and the size of a head, -1 if it is not known yet. */
+/* Reads what claims ask for before all shapes are known: operands, and the size of a head, -1 if it is not known yet.
+ */
 static void read_kind(const tort_node_view *node, tort_heads_params *p) {
     const tort_info *query = &node->inputs[QUERY], *past = &node->inputs[PAST_KEY];
     const int64_t heads = p->query_heads + (tort_has_input(node, KEY) ? 0 : 2 * p->key_heads);
