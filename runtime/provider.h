@@ -220,7 +220,7 @@ typedef struct tort_kernel {
      * application gives both of a pair one buffer, and they have one shape, run finds one pointer in both, and
      * leaves there what it does not replace. */
     struct {
-        int32_t input, output, count;
+        int8_t input, output, count;
     } caches;
     /* Pure: for these concrete shapes. A run, and emit, work downwards where output 0 lies above input 0. NULL: never.
      */

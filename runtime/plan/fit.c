@@ -15,7 +15,7 @@
 enum { MAX_FITS = 16 }; /* kept by a unit; a model fed with ever new shapes must not grow without limit */
 
 struct tort_kept_fit {
-    struct tort_kept_fit *next; /* of the unit's list, the latest first; under session->fitting */
+    struct tort_kept_fit *next; /* of the unit's list, the newest first; under session->fitting */
     void *fitted;               /* owned */
     const char *label;
     atomic_int users; /* plans */
@@ -28,50 +28,53 @@ void *tort_planned_fitted(const tort_planned *planned, int32_t step) {
     return kept ? kept->fitted : NULL;
 }
 
-/* All that a fit depends on, in bytes, which are counted, written, or compared with those of a kept one. */
-typedef struct fit_key {
-    uint8_t *to;
-    const uint8_t *kept;
-    size_t bytes, kept_bytes;
-    bool same; /* as kept, so far */
-} fit_key;
-
-static void add(fit_key *key, const void *data, size_t bytes) {
-    if (!bytes) return;
-    if (key->to) memcpy(key->to + key->bytes, data, bytes);
-    key->same = key->same && bytes <= key->kept_bytes - key->bytes && !memcmp(key->kept + key->bytes, data, bytes);
-    key->bytes += bytes;
+static void add(uint8_t *key, size_t *end, const void *data, size_t bytes) {
+    if (bytes) memcpy(key + *end, data, bytes);
+    *end += bytes;
 }
 
-static void add_shapes(fit_key *key, const tort_info *infos, int32_t count) {
+static void add_shapes(uint8_t *key, size_t *end, const tort_info *infos, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
-        add(key, &infos[i].rank, sizeof infos[i].rank);
-        add(key, infos[i].dims, (size_t)(infos[i].rank > 0 ? infos[i].rank : 0) * sizeof *infos[i].dims);
+        add(key, end, &infos[i].rank, sizeof infos[i].rank);
+        add(key, end, infos[i].dims, (size_t)(infos[i].rank > 0 ? infos[i].rank : 0) * sizeof *infos[i].dims);
     }
 }
 
-static void add_all(fit_key *key, const tort_planned *planned, const tort_step *step, const tort_node_view *node) {
+/* Writes all that a fit depends on; returns its bytes. */
+static size_t write_key(const tort_planned *planned, const tort_step *step, const tort_node_view *node) {
     const tort_segment_view *segment = node->segment;
-    add_shapes(key, segment ? segment->values : node->inputs, segment ? segment->value_count : node->input_count);
-    add_shapes(key, node->outputs, segment ? 0 : node->output_count);
-    add(key, &step->scratch_bytes, sizeof step->scratch_bytes);
-    add(key, planned->params + step->params, tort_unit_params_bytes(planned->lowered, step->node));
+    uint8_t *key = planned->fit_key;
+    size_t end = 0;
+    add_shapes(key, &end, segment ? segment->values : node->inputs, segment ? segment->value_count : node->input_count);
+    if (!segment) add_shapes(key, &end, node->outputs, node->output_count);
+    add(key, &end, &step->scratch_bytes, sizeof step->scratch_bytes);
+    add(key, &end, planned->params + step->params, tort_unit_params_bytes(planned->lowered, step->node));
+    return end;
 }
 
-/* Finds the fit for what the step has now, and moves it to the front; NULL: there is none. */
-static tort_kept_fit *find(const tort_planned *planned, const tort_step *step, const tort_node_view *node) {
-    tort_unit *unit = &planned->lowered->units[step->node];
-    for (tort_kept_fit **link = &unit->fits; *link; link = &(*link)->next) {
-        tort_kept_fit *fit = *link;
-        fit_key key = {.kept = fit->key, .kept_bytes = fit->key_bytes, .same = true};
-        add_all(&key, planned, step, node);
-        if (!key.same || key.bytes != fit->key_bytes) continue;
-        *link = fit->next;
-        fit->next = unit->fits;
-        unit->fits = fit;
-        return fit;
+static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
+}
+
+size_t tort_fit_key_bytes(const tort_lowered *lowered, const tort_plan *plan) {
+    size_t max = 0;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        if (!is_fitted(lowered, step)) continue;
+        const tort_segment *segment = lowered->units[step->node].segment;
+        const tort_node *node = tort_unit_node(lowered, step->node);
+        const int32_t shapes = segment ? segment->value_count : node->input_count + node->output_count;
+        const size_t bytes = (size_t)shapes * (sizeof(int32_t) + TORT_MAX_RANK * sizeof(int64_t)) + sizeof(uint64_t) +
+                             tort_unit_params_bytes(lowered, step->node);
+        if (bytes > max) max = bytes;
     }
-    return NULL;
+    return max;
+}
+
+static tort_kept_fit *find(const tort_unit *unit, const uint8_t *key, size_t bytes) {
+    tort_kept_fit *fit = unit->fits;
+    while (fit && (fit->key_bytes != bytes || memcmp(fit->key, key, bytes))) fit = fit->next;
+    return fit;
 }
 
 static void drop(const tort_lowered *lowered, tort_unit *unit, tort_kept_fit *fit) {
@@ -82,93 +85,82 @@ static void drop(const tort_lowered *lowered, tort_unit *unit, tort_kept_fit *fi
     tort_free(&lowered->session->env, fit, sizeof *fit + fit->key_bytes);
 }
 
-/* Drops the oldest fit that no plan has, if there are too many. */
-static void drop_oldest(const tort_lowered *lowered, tort_unit *unit) {
-    tort_kept_fit **oldest = NULL;
-    int32_t count = 0;
-    for (tort_kept_fit **link = &unit->fits; *link; link = &(*link)->next, count++)
-        if (!atomic_load(&(*link)->users)) oldest = link;
-    if (count <= MAX_FITS || !oldest) return;
-    tort_kept_fit *fit = *oldest;
-    *oldest = fit->next;
-    drop(lowered, unit, fit);
+/* Drops all but the newest `kept` fits, as far as no plan has them. */
+static void drop_older(const tort_lowered *lowered, tort_unit *unit, int32_t kept) {
+    for (tort_kept_fit **link = &unit->fits; *link;) {
+        tort_kept_fit *fit = *link;
+        if (kept-- > 0 || atomic_load(&fit->users)) {
+            link = &fit->next;
+            continue;
+        }
+        *link = fit->next;
+        drop(lowered, unit, fit);
+    }
 }
 
 void tort_drop_fits(tort_lowered *lowered) {
     for (int32_t i = 0; lowered->units && i < lowered->graph.node_count; i++)
-        for (tort_unit *unit = &lowered->units[i]; unit->fits;) {
-            tort_kept_fit *next = unit->fits->next;
-            drop(lowered, unit, unit->fits);
-            unit->fits = next;
-        }
+        drop_older(lowered, &lowered->units[i], 0);
 }
 
 /* Takes over what was fitted. NULL: out of memory, and it is still the caller's. */
-static tort_kept_fit *keep(const tort_planned *planned, const tort_step *step, const tort_fit *made) {
-    const tort_lowered *lowered = planned->lowered;
-    tort_unit *unit = &lowered->units[step->node];
-    fit_key key = {.to = NULL};
-    add_all(&key, planned, step, made->node);
-    tort_kept_fit *fit = tort_alloc(&lowered->session->env, sizeof *fit + key.bytes);
+static tort_kept_fit *keep(const tort_planned *planned, tort_unit *unit, const tort_fit *made, size_t bytes) {
+    tort_kept_fit *fit = tort_alloc(made->env, sizeof *fit + bytes);
     if (!fit) return NULL;
     fit->fitted = made->fitted;
     fit->label = made->label;
-    fit->key_bytes = key.bytes;
-    key = (fit_key){.to = fit->key};
-    add_all(&key, planned, step, made->node);
+    fit->key_bytes = bytes;
+    memcpy(fit->key, planned->fit_key, bytes);
     atomic_init(&fit->users, 0);
     fit->next = unit->fits;
     unit->fits = fit;
-    drop_oldest(lowered, unit);
+    drop_older(planned->lowered, unit, MAX_FITS);
     return fit;
 }
 
 /* ---- the steps of a plan ----------------------------------------------------------------------------------------- */
 
 /* Has the kernel make a fit; *made stays NULL if it needs none. */
-static tort_status make(const tort_planned *planned, const tort_step *step, const tort_unit_view *view,
-                        tort_kept_fit **made, tort_error *error) {
+static tort_status make(const tort_planned *planned, const tort_step *step, tort_fit *fit, size_t key_bytes,
+                        tort_kept_fit **made) {
     const tort_lowered *lowered = planned->lowered;
     const tort_link *link = &lowered->session->chain[step->provider];
-    tort_fit fit = {.node = &view->node,
-                    .target = &link->target,
-                    .scratch = (size_t)step->scratch_bytes,
-                    .device = link->device,
-                    .env = &lowered->session->env,
-                    .error = error};
+    tort_unit *unit = &lowered->units[step->node];
     const int32_t before = tort_link_enter(link);
-    const tort_kernel *kernel = lowered->units[step->node].kernel;
-    tort_status status = tort_link_noted(link, kernel->fit(&fit));
-    if (!status && fit.fitted) *made = keep(planned, step, &fit);
-    if (fit.fitted && !*made) kernel->unfit(fit.device, fit.env, fit.fitted);
-    if (!status && fit.fitted && !*made) status = tort_out_of_memory(error, 0);
+    tort_status status = tort_link_noted(link, unit->kernel->fit(fit));
+    if (!status && fit->fitted) *made = keep(planned, unit, fit, key_bytes);
+    if (fit->fitted && !*made) unit->kernel->unfit(fit->device, fit->env, fit->fitted);
+    if (!status && fit->fitted && !*made) status = tort_out_of_memory(fit->error, 0);
     tort_link_leave(link, before);
-    if (fit.label) lowered->units[step->node].label = fit.label;
-    if (status) {
-        tort_error_at_unit(error, lowered, step->node);
-        if (error) error->provider = link->provider->name;
-    }
+    if (status) tort_error_at_unit(fit->error, lowered, step->node);
+    if (status && fit->error) fit->error->provider = link->provider->name;
     return status;
 }
 
 static tort_status fit_step(tort_planned *planned, int32_t index, tort_error *error) {
     const tort_step *step = &planned->plan.steps[index];
+    tort_session *session = planned->lowered->session;
+    const tort_link *link = &session->chain[step->provider];
     tort_unit *unit = &planned->lowered->units[step->node];
-    tort_kept_fit *fit = NULL;
+    tort_kept_fit *kept = NULL;
     tort_unit_view view;
     tort_status status =
         tort_unit_view_open(&view, planned->lowered, &planned->pass, step->node, planned->params + step->params, error);
-    if (!status) fit = find(planned, step, &view.node);
-    if (fit && fit->label) unit->label = fit->label;
-    if (!status && !fit) status = make(planned, step, &view, &fit, error);
+    const size_t bytes = status ? 0 : write_key(planned, step, &view.node);
+    if (!status) kept = find(unit, planned->fit_key, bytes);
+    tort_fit fit = {.node = &view.node,
+                    .target = &link->target,
+                    .scratch = (size_t)step->scratch_bytes,
+                    .device = link->device,
+                    .env = &session->env,
+                    .label = kept ? kept->label : NULL,
+                    .error = error};
+    if (!status && !kept) status = make(planned, step, &fit, bytes, &kept);
+    if (fit.label) unit->label = fit.label;
     tort_unit_view_close(&view, planned->lowered);
-    if (fit) atomic_fetch_add(&fit->users, 1);
-    planned->fitted[index] = fit;
+    if (kept) atomic_fetch_add(&kept->users, 1);
+    planned->fitted[index] = kept;
     return status;
-}
-
-static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
-    return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
 }
 
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {

@@ -58,6 +58,7 @@ static void take_tables(tort_planned *planned, block *b) {
     const size_t memories = (size_t)plan->memory_count;
     planned->params = take(b, (size_t)plan->params_bytes + 1, 1);
     planned->fitted = take(b, (size_t)plan->step_count + 1, sizeof *planned->fitted);
+    planned->fit_key = take(b, tort_fit_key_bytes(planned->lowered, plan) + 1, 1);
     planned->plan.arena_bytes = take(b, memories, sizeof *plan->arena_bytes);
     planned->plan.naive_bytes = take(b, memories, sizeof *plan->naive_bytes);
     planned->plan.streaming = streams_of(planned->lowered->session);

@@ -41,6 +41,7 @@ struct tort_planned {
     uint8_t *params;        /* of static steps, plan.params_bytes in all */
     int64_t *input_dims;    /* TORT_MAX_RANK for each input of the graph: the shapes of this plan */
     tort_kept_fit **fitted; /* by step: of its unit; NULL: nothing */
+    uint8_t *fit_key;       /* what a fit is looked for by, see fit.c */
     void *shapes, *tables;  /* blocks that hold the arrays above, see plan.c; owned */
     size_t shapes_bytes, tables_bytes, literals_bytes;
     tort_dims dims;
@@ -79,7 +80,8 @@ bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t outpu
 /* fit.c: finds or makes the fits of the static steps; not for two plans at a time: session->fitting. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
 void tort_unfit_plan(tort_planned *planned);
-void *tort_planned_fitted(const tort_planned *planned, int32_t step); /* for tort_call; NULL: nothing */
-void tort_drop_fits(tort_lowered *lowered);                           /* when no plan is left */
+size_t tort_fit_key_bytes(const tort_lowered *lowered, const tort_plan *plan); /* room for the keys of all its steps */
+void *tort_planned_fitted(const tort_planned *planned, int32_t step);          /* for tort_call; NULL: nothing */
+void tort_drop_fits(tort_lowered *lowered);                                    /* when no plan is left */
 
 #endif

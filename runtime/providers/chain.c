@@ -250,7 +250,7 @@ static tort_status check_disabled(const tort_session *session, tort_error *error
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), p);
         if (length && !provider_named(session->options.providers, name) && !provider_named(tort_providers, name)) {
-            tort_status status = unknown_provider(name, error);
+            const tort_status status = TORT_WORDED(error, TORT_E_USAGE, unknown_provider(name, error));
             tort_error_prefix(error, "the list of providers to switch off");
             return status;
         }

@@ -79,13 +79,6 @@ void tort_link_stream_close(const tort_link *link, void *stream) {
     tort_link_leave(link, before);
 }
 
-tort_status tort_link_follow(const tort_link *link, void *stream, void *application, tort_error *error) {
-    const int32_t before = tort_link_enter(link);
-    tort_status status = link->provider->stream.follow(link->device, stream, application, error);
-    tort_link_leave(link, before);
-    return tort_link_noted(link, status);
-}
-
 void tort_link_calls(const tort_link *link, void *stream, tort_device_calls *calls) {
     *calls = (tort_device_calls){0};
     if (link->opened && link->provider->stream.calls) link->provider->stream.calls(link->device, stream, calls);

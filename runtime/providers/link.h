@@ -26,7 +26,6 @@ tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *erro
 tort_status tort_link_sync_current(const tort_link *link, void *stream, tort_error *error);
 tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error);
 void tort_link_stream_close(const tort_link *link, void *stream);
-tort_status tort_link_follow(const tort_link *link, void *stream, void *application, tort_error *error);
 void tort_link_calls(const tort_link *link, void *stream, struct tort_device_calls *calls); /* all 0: not counted */
 uint32_t tort_link_reach(const tort_link *link, const void *pointer);
 void *tort_link_alloc(const tort_link *link, size_t bytes); /* NULL: failed, see tort_link_alloc_failed */

@@ -10,24 +10,26 @@
 
 /* ---- create, free ------------------------------------------------------------------------------------------------ */
 
+/* The option `stream`, which no provider would heed, must not get lost silently. */
 static tort_status open_streams(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
+    bool follows = !session->options.stream;
     for (int32_t m = 1; m < session->memory_count; m++) {
         const tort_link *link = session->memories[m].owner;
         tort_status status = tort_link_stream_open(link, &context->streams[m], error);
         if (status) return tort_link_failed(link, status, error);
+        follows = follows || link->provider->stream.follow;
     }
-    return TORT_OK;
+    if (follows) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "option stream: no provider of the chain %s has streams",
+                     session->options.chain);
 }
 
 static bool open_offers(tort_context *context) {
     const size_t ports = tort_frame_ports(tort_main_graph(context->session));
-    bool opened = true;
-    for (int32_t i = 0; i < TORT_RECORDINGS; i++) {
-        context->offers[i].bound = tort_arena_array(&context->arena, ports, sizeof *context->offers[i].bound);
-        opened = opened && context->offers[i].bound;
-    }
-    return opened;
+    const void **bound = tort_arena_array(&context->arena, TORT_RECORDINGS * ports, sizeof *bound);
+    for (int32_t i = 0; bound && i < TORT_RECORDINGS; i++) context->offers[i].bound = bound + (size_t)i * ports;
+    return bound != NULL;
 }
 
 /* Opens what does not depend on a plan. */
@@ -147,14 +149,15 @@ static void locate_late(const tort_session *session, const tort_link *link, tort
 }
 
 /* Inputs on a device may still be in the making there, in the application's stream. */
-static tort_status follow_application(const tort_context *context, tort_error *error) {
+static tort_status follow_application(tort_context *context, tort_error *error) {
     const tort_session *session = context->session;
     tort_status status = TORT_OK;
     for (int32_t m = 1; !status && session->options.stream && m < session->memory_count; m++) {
         const tort_link *link = session->memories[m].owner;
         if (!link->opened || !link->provider->stream.follow) continue;
-        status = tort_link_follow(link, context->streams[m], session->options.stream, error);
-        if (status) tort_link_failed(link, status, error);
+        tort_context_enter(context, (int32_t)(link - session->chain));
+        status = link->provider->stream.follow(link->device, context->streams[m], session->options.stream, error);
+        if (tort_link_noted(link, status)) tort_link_failed(link, status, error);
     }
     return status;
 }

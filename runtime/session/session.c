@@ -104,23 +104,10 @@ static tort_status open_pool(tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
-/* An option that no provider of the chain would heed must not get lost silently. */
-static tort_status check_stream(const tort_session *session, tort_error *error) {
-    bool heeded = !session->options.stream;
-    for (int32_t i = 0; !heeded && i < session->chain_count; i++) {
-        const tort_link *link = &session->chain[i];
-        heeded = link->provider && link->provider->stream.follow && (link->opened || link->described);
-    }
-    if (heeded) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "option stream: no provider of the chain %s that opened has streams",
-                     session->options.chain);
-}
-
 /* The whole planning phase. If placement is refused, or weights do not fit, the session can still be reported. */
 static tort_status plan_session(tort_session *session, tort_decide *decide, bool *reportable, tort_error *error) {
     tort_status status = tort_choose_outputs(session, error);
     if (!status) status = tort_chain_open(session, error);
-    if (!status) status = check_stream(session, error);
     if (!status) status = tort_layouts_open(session, error);
     if (!status) status = tort_fix_inputs(session, error);
     if (!status) status = tort_read_bounds(session, error);

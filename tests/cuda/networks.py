@@ -423,18 +423,24 @@ def conversions(tinyort, path, chain):
     return len(json.loads(done.stdout)["conversions"])
 
 
+def write(folder):
+    """NETWORK-FORM.onnx, and what it is fed: NETWORK-FORM.0.INPUT.npy, and another run's."""
+    for (make, (_, feeds)), old, half in itertools.product(NETWORKS.items(), (True, False), (False, True)):
+        graph = Graph(old, np.float16 if half else np.float32)
+        name = f"{make.__name__}-{'older' if old else 'newer'}{'-half' * half}"
+        graph.save(folder / f"{name}.onnx", make(graph))
+        for i, feed in enumerate(feeds(graph.dtype)):
+            for port, value in feed.items():
+                np.save(folder / f"{name}.{i}.{port}.npy", value)
+
+
 def main():
     if sys.argv[1] == "--bert":
         graph = Graph(False, np.float32)
         graph.save(sys.argv[2], bert(graph, 160))
         return
     if sys.argv[1] == "--write":
-        for make, old, half in itertools.product(NETWORKS, (True, False), (False, True)):
-            if half and make is not decoder:
-                continue
-            graph = Graph(old, np.float16 if half else np.float32)
-            name = f"{make.__name__}-{'older' if old else 'newer'}{'-half' * half}.onnx"
-            graph.save(Path(sys.argv[2]) / name, make(graph))
+        write(Path(sys.argv[2]))
         return
     passed = failed = 0
     provider = sys.argv[2] if len(sys.argv) > 2 else "cudasim"

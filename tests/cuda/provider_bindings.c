@@ -203,9 +203,11 @@ static void check_stream_without_device(bound *b) {
     static char stream;
     tort_session *session = NULL;
     const tort_session_options options = {.struct_size = sizeof options, .chain = "cpu:threads=1", .stream = &stream};
-    const tort_status status =
-        tort_session_create(&b->t->memory->env, b->t->model.model, &options, &session, &b->error);
+    tort_context *context = NULL;
+    tort_status status = tort_session_create(&b->t->memory->env, b->t->model.model, &options, &session, &b->error);
+    if (!status) status = tort_context_create(session, &context, &b->error);
     check(b, status == TORT_E_USAGE && strstr(b->error.msg, "option stream"), "a stream on cpu", b->error.msg);
+    tort_context_free(context);
     tort_session_free(session);
 }
 

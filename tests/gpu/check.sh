@@ -83,11 +83,21 @@ check_networks() {
             done
         done
     done
-    if python3 -c "import onnx, numpy" 2> /dev/null; then
-        step "networks as exporters write them" ours python3 onnx_networks.py ./tinyort cuda
-    else
-        echo "not run: networks as exporters write them (onnx_networks.py wants Python with onnx and numpy)"
-    fi
+    check_exported
+}
+
+# Networks as exporters write them, with two feeds each: MODEL.onnx, MODEL.0.INPUT.npy, MODEL.1.INPUT.npy.
+check_exported() {
+    for model in exported/*.onnx; do
+        for feed in 0 1; do
+            inputs=
+            for file in "${model%.onnx}.$feed".*.npy; do
+                name=${file#"${model%.onnx}.$feed."}
+                inputs="$inputs --input ${name%.npy}=$file"
+            done
+            step "$model, feed $feed, cuda against cpu" same_outputs "$model" $inputs
+        done
+    done
 }
 
 # Recorded runs against plain ones, bit by bit; two threads on a session.
@@ -98,6 +108,7 @@ check_replays() {
             step "$name$type, recorded and replayed" ours ./replays "$work/$name$type.onnx" cuda
         done
     done
+    for model in exported/decoder-*.onnx; do step "tokens of $model, caches in place" ours ./tokens "$model" cuda; done
 }
 
 # What a tool says of the mistake planted for it.

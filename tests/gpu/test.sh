@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the programs of bench.sh on the simulated device, tiny and once; check.sh and bench.sh with stubs in place of everything they
 # run, to see what they count and how they call it; pytorch.py with a PyTorch that fails. Usage: test.sh FOLDER TINYORT PYTHON, where
-# FOLDER has the programs `bench`, `networks` and `replays`. What is timed there means nothing and is not looked at.
+# FOLDER has the programs `bench`, `networks`, `replays` and `tokens`. What is timed there means nothing and is not looked at.
 programs=$1 tinyort=$2 python=$3 passed=0 failed=0 skipped=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -38,6 +38,10 @@ done
 for name in resnet50 bert.float16; do
     LD_LIBRARY_PATH=$(dirname "$tinyort") step "$programs/replays" "$folder/$name.onnx" cudasim
 done
+step "$python" tests/cuda/networks.py --write "$folder"
+for name in older newer older-half newer-half; do
+    LD_LIBRARY_PATH=$(dirname "$tinyort") step "$programs/tokens" "$folder/decoder-$name.onnx" cudasim
+done
 step "$python" tests/gpu/pytorch.py "$folder" --tiny --tinyort "$tinyort" --ep cudasim --pairs 1 --seconds 0.01
 grep -q "gpu-networks: 12 passed, 0 failed" "$folder/log" || step false "12 networks were to be timed"
 
@@ -49,7 +53,9 @@ make_machine() {
     mkdir -p "$machine/site/nvidia/all/lib"
     for name in libcuda.so.1 libcublas.so.13 libcudnn.so.9; do : > "$machine/site/nvidia/all/lib/$name"; done
     cp tests/gpu/check.sh tests/gpu/bench.sh tests/gpu/machine.sh "$machine"
-    for program in tinyort kernels mistakes networks replays bench; do
+    mkdir -p "$machine/exported"
+    for file in decoder-a.onnx decoder-a.0.ids.npy decoder-a.0.mask.npy decoder-a.1.ids.npy; do : > "$machine/exported/$file"; done
+    for program in tinyort kernels mistakes networks replays tokens bench; do
         cat > "$machine/$program" << STUB
 #!/bin/sh
 echo "$program \$* LD_LIBRARY_PATH=\$LD_LIBRARY_PATH" >> "$machine/calls"
@@ -110,13 +116,15 @@ for behaviour in blind content strict; do
     make_machine $behaviour
     make_sanitizer "$machine" $behaviour
     case $behaviour in
-    blind) step run_there "gpu-check: 17 passed, 0 failed, 4 did not run" 0 check.sh ;;
-    content) step run_there "gpu-check: 21 passed, 0 failed, 0 did not run" 0 check.sh ;;
-    strict) step run_there "gpu-check: 17 passed, 4 failed, 0 did not run" 1 check.sh ;;
+    blind) step run_there "gpu-check: 20 passed, 0 failed, 4 did not run" 0 check.sh ;;
+    content) step run_there "gpu-check: 24 passed, 0 failed, 0 did not run" 0 check.sh ;;
+    strict) step run_there "gpu-check: 20 passed, 4 failed, 0 did not run" 1 check.sh ;;
     esac
 done
 step called "compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 ./kernels --brief cuda"
 step called "compute-sanitizer --tool initcheck --error-exitcode 9 ./kernels --brief --own cuda"
+step called "compare exported/decoder-a.onnx --input ids=exported/decoder-a.0.ids.npy --input mask=exported/decoder-a.0.mask.npy --ep cpu --ep cuda"
+step called "tokens exported/decoder-a.onnx cuda"
 
 # What was asked for by name must run.
 make_machine named
@@ -128,7 +136,7 @@ if ls /usr/local/cuda*/bin/compute-sanitizer /opt/cuda/bin/compute-sanitizer > /
 else
     rm "$machine/compute-sanitizer"
     step run_there "gpu-check: 0 passed, 1 failed, 0 did not run" 1 check.sh memcheck
-    step run_there "gpu-check: 17 passed, 0 failed, 4 did not run" 0 check.sh
+    step run_there "gpu-check: 20 passed, 0 failed, 4 did not run" 0 check.sh
 fi
 
 # The one that was carried serves where that of the machine is blind.

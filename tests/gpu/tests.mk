@@ -29,13 +29,15 @@ $(BUILD)/tests/gpu/networks: $(OBJ)/tests/gpu/networks.o $(OBJ)/tests/onnx_bytes
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS)
 
 $(BUILD)/tests/gpu/replays: $(OBJ)/tests/gpu/replays.o $(OBJ)/tests/report_of.o $(LIBRARY)
+$(BUILD)/tests/gpu/tokens: $(OBJ)/tests/gpu/tokens.o $(OBJ)/tests/cuda/speaker.o $(LIBRARY)
+$(BUILD)/tests/gpu/replays $(BUILD)/tests/gpu/tokens:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -lm
 
 .PHONY: test-gpu-bench
 ## Run what gpu-bench runs once, tiny, on the simulated device: own and library rows agree, networks equal those on cpu.
-test-gpu-bench: $(BUILD)/tests/gpu/bench $(BUILD)/tests/gpu/networks $(BUILD)/tests/gpu/replays $(TINYORT) $(CUDASIM_LIBRARY)
+test-gpu-bench: $(BUILD)/tests/gpu/bench $(BUILD)/tests/gpu/networks $(BUILD)/tests/gpu/replays $(BUILD)/tests/gpu/tokens $(TINYORT) $(CUDASIM_LIBRARY)
 	@sh tests/gpu/test.sh $(BUILD)/tests/gpu $(TINYORT) $(VENV)/bin/python
 endif
 
@@ -45,7 +47,7 @@ ifneq ($(CUDA_LIBRARY),)
 gpu_archive = $(if $(filter -lm -lpthread,$(1)),,$(filter /%,$(shell $(CC) -print-file-name=$(1:-l%=lib%.a))))
 GPU_LIBS = $(foreach library,$(CLI_LIBS) $(LIBRARY_LIBS),$(or $(call gpu_archive,$(library)),$(library))) $(CUDA_LIBS)
 GPU_BESIDE = $(patsubst -l%,%,$(filter-out -lm -lpthread,$(filter -l%,$(filter-out $(CUDA_LIBS),$(GPU_LIBS)))))
-GPU_PROGRAMS := $(addprefix $(GPU)/,tinyort kernels bench mistakes networks replays)
+GPU_PROGRAMS := $(addprefix $(GPU)/,tinyort kernels bench mistakes networks replays tokens)
 GPU_SCRIPTS := check.sh bench.sh machine.sh pytorch.py
 COMPUTE_SANITIZER ?= 1
 GPU_SANITIZER := $(if $(filter-out 0,$(COMPUTE_SANITIZER)),build/cuda-sanitizer/compute-sanitizer.tar.gz)
@@ -55,7 +57,8 @@ $(GPU)/tinyort: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_PROVIDERS) $(LIBRARY) $(
 $(GPU)/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/networks: $(OBJ)/tests/gpu/networks.o $(OBJ)/tests/onnx_bytes.o $(LIBRARY)
 $(GPU)/replays: $(OBJ)/tests/gpu/replays.o $(OBJ)/tests/report_of.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
-$(GPU)/tinyort $(GPU)/kernels $(GPU)/networks $(GPU)/replays:
+$(GPU)/tokens: $(OBJ)/tests/gpu/tokens.o $(OBJ)/tests/cuda/speaker.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(GPU)/tinyort $(GPU)/kernels $(GPU)/networks $(GPU)/replays $(GPU)/tokens:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -Wl,-rpath,'$$ORIGIN' -Wl,--as-needed -s -o $@ $^ $(GPU_LIBS)
@@ -76,7 +79,8 @@ build/cuda-sanitizer/compute-sanitizer.tar.gz:
 ## Make build/gpu and build/tinyort-gpu.tar.gz: all that gpu-check and gpu-bench need on a machine with a GPU.
 gpu-bundle: $(GPU_PROGRAMS) $(GPU_SANITIZER)
 	@cp -p $(GPU_SCRIPTS:%=tests/gpu/%) $(GPU)
-	@cp -p tests/cuda/networks.py $(GPU)/onnx_networks.py
+	@rm -rf $(GPU)/exported && mkdir -p $(GPU)/exported
+	@$(VENV)/bin/python tests/cuda/networks.py --write $(GPU)/exported
 	@rm -f $(GPU)/compute-sanitizer.tar.gz
 	$(if $(GPU_SANITIZER),@cp -p $(GPU_SANITIZER) $(GPU))
 	@for library in $(GPU_BESIDE); do \
