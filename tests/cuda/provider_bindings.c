@@ -128,24 +128,30 @@ static void check_wrong_memory(bound *b) {
     close_bound(b);
 }
 
-/* Each call of CUDA fails once: a named error or none, right values without one, and nothing is left behind. */
-static void check_failing_calls(bound *b, int code) {
+/* Each call of CUDA fails once: a named error or none, right values without one, and nothing is left behind. follows: a
+ * stream of the application is given. */
+static void check_failing_calls(bound *b, int code, bool follows) {
     cudasim_settings settings = b->t->control->defaults();
     float found[PROVIDER_MODEL_COUNT];
     char what[80];
     int calls = 1, that_matter = 0, failures = 0;
     for (int n = 0; n <= calls; n++) { /* 0: none fails, to count them */
         b->t->control->configure(&settings);
+        void *const stream = follows ? b->t->control->stream_open() : NULL;
+        const int before = b->t->control->calls(NULL);
+        b->stream = stream;
         if (n) b->t->control->fail_nth(NULL, n, code);
         tort_status status = open_bound(b, "cudasim");
         if (!status) status = round_trip(b, 16, true, found);
-        if (!n) calls = b->t->control->calls(NULL), that_matter = simulator_calls_that_matter(b->t->control);
+        if (!n) calls = b->t->control->calls(NULL) - before, that_matter = simulator_calls_that_matter(b->t->control);
         snprintf(what, sizeof what, "error %d in call %d of %d", code, n, calls);
         failures += status != TORT_OK;
         check(b, status ? n && *b->error.msg : tester_is_right(b->t, found), what,
               status ? b->error.msg : "wrong values");
         b->t->control->fail_nth(NULL, 0, 0);
+        if (stream) b->t->control->stream_close(stream);
         close_bound(b);
+        b->stream = NULL;
     }
     check(b, failures > that_matter / 2, "failing calls", "most went unnoticed");
 }
@@ -220,6 +226,7 @@ void provider_test_bindings(tester *t) {
     check_round_trips(&b, true);
     check_pinned(&b);
     check_wrong_memory(&b);
-    check_failing_calls(&b, cudaErrorUnknown);
-    check_failing_calls(&b, cudaErrorMemoryAllocation);
+    check_failing_calls(&b, cudaErrorUnknown, false);
+    check_failing_calls(&b, cudaErrorMemoryAllocation, false);
+    check_failing_calls(&b, cudaErrorUnknown, true);
 }
