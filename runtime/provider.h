@@ -212,6 +212,9 @@ typedef struct tort_kernel {
     tort_status (*run)(const tort_call *call);                                    /* NULL: the operator's reference */
     int32_t variant;      /* for functions shared by rows, which read call->kernel->variant or node->kernel->variant */
     uint32_t host_inputs; /* inputs whose VALUES run reads in host memory */
+    /* Pure: true if run asks the device for the same work whatever those values are, as it only checks them: then a
+     * recorded run stays valid where they change. NULL: no. */
+    bool (*steady)(const void *params);
     tort_library needs;
     /* Bit i: run may write output 0 in place over input i if both have one shape and one element size: it reads an
      * element before it writes the one at its place, and never after. A plan decides whether it does. */

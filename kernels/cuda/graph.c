@@ -65,8 +65,28 @@ void cuda_recording_forget(cuda_stream *stream) {
     for (int32_t i = 0; i < TORT_RECORDINGS; i++) forget(&stream->recordings[i]);
 }
 
-/* True if this run should neither be recorded nor replayed. What was staged before it, such as literals of another
- * plan, is waited for, so that its own copies find the places in staging memory that they have in the graph. */
+/* The bytes of staging memory that a new graph leaves to copies before it: a power of two, so that copies that grow
+ * from run to run seldom reach the graph's own. */
+static size_t room_before(size_t used) {
+    size_t room = used ? 4096 : 0;
+    while (room < used) room *= 2;
+    return room;
+}
+
+/* Gives the copies of the run the places in staging memory that they have in the graph. What was staged before it, such
+ * as a mask that is longer in each run, stays; if there is too much of it, it is waited for. */
+static bool align_staging(cuda_stream *stream) {
+    cuda_recording *recording = stream->recording;
+    if (recording->graph && stream->staging.used > recording->staged) free_graph(recording);
+    const size_t staged = recording->graph ? recording->staged : room_before(stream->staging.used);
+    recording->staged = staged;
+    if (cuda_staging_skip(&stream->staging, staged)) return true;
+    if (cuda_sync(stream->device, stream, NULL)) return false;
+    if (!recording->graph) recording->staged = 0;
+    return cuda_staging_skip(&stream->staging, recording->staged);
+}
+
+/* True if this run should neither be recorded nor replayed. */
 static bool stays_plain(cuda_stream *stream, bool same) {
     cuda_recording *recording = stream->recording;
     if (!stream->device->graphs || !same || recording->why) return true;
@@ -74,7 +94,7 @@ static bool stays_plain(cuda_stream *stream, bool same) {
         recording->pause--;
         return true;
     }
-    return stream->staging.used && cuda_sync(stream->device, stream, NULL);
+    return !align_staging(stream);
 }
 
 /* Starts recording. Thread-local mode: other threads may allocate meanwhile. */

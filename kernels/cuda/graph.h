@@ -22,6 +22,7 @@ typedef struct cuda_recording {
     cudaGraphExec_t graph;     /* NULL: nothing is recorded */
     int32_t failures;          /* attempts to record in a row that failed */
     int32_t pause;             /* runs to be made plainly before the next attempt */
+    size_t staged;             /* bytes of staging memory that are taken before its own copies */
     bool faults;               /* the graph reads the status word back at its end */
     const char *why;           /* runs like this one cannot be recorded, and why; NULL: they can */
     uint64_t launches, copies; /* in the graph; while recording, the stream's counts at its start */

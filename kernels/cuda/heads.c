@@ -37,6 +37,13 @@ static int64_t capacity(const tort_heads_params *p) {
     return p->past_count >= 0 ? p->past_length : sum;
 }
 
+/* True if the device knows the number of keys (input lengths), and the host's only bounds it: one query a batch, whose
+ * place among the keys follows from the length. Then the work is that of as many keys as there is room for. */
+static bool is_steady(const void *params) {
+    const tort_heads_params *p = params;
+    return p->lengths >= 0 && p->queries == 1 && p->positions < 0 && p->score_bias < 0;
+}
+
 static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
     const int64_t *bias = p->score_bias_strides, *marks = p->mask_strides;
     return (gpu_attend){.batch = p->batch,
@@ -190,7 +197,7 @@ static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64
                    .lengths = data_of(call, p->lengths),
                    .past_count = past_count,
                    .longest = longest,
-                   .first = p->queries == longest,
+                   .first = p->queries == longest && !is_steady(p),
                    .room_length = capacity(p),
                    .node = call->node,
                    .status = p->lengths >= 0 ? cuda_status_word(call) : NULL};
@@ -248,11 +255,12 @@ static tort_status run_heads(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const tort_type type = call->inputs[0].type;
     const int64_t past_count = p->lengths >= 0 ? 0 : number_of(call, p->past_count, p->past_length);
-    const int64_t longest = number_of(call, p->total, past_count + p->new_keys);
+    int64_t longest = number_of(call, p->total, past_count + p->new_keys);
     heads_rooms rooms = {0};
     if (!lay_out_rooms(stream->device->multiprocessors, type, p, &rooms))
         return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = check_longest(call, past_count, longest);
+    if (is_steady(p)) longest = capacity(p);
     if (!status && is_projected(p)) status = project(call, &rooms);
     if (status) return status;
     const gpu_heads heads = heads_of(call, &rooms, past_count, longest);
@@ -267,8 +275,9 @@ static tort_status run_heads(const tort_call *call) {
 /* host: past_sequence_length or total_sequence_length; past: the first cache, and the number of caches. */
 #define ROW(op_, host, past, tensors)                                                                                  \
     {                                                                                                                  \
-        .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .claim = claim_heads,              \
-        .size = size_heads, .prepare = CUDA_ONLY(prepare_heads), .run = CUDA_ONLY(run_heads), .caches = {              \
+        .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .steady = is_steady,               \
+        .claim = claim_heads, .size = size_heads, .prepare = CUDA_ONLY(prepare_heads), .run = CUDA_ONLY(run_heads),    \
+        .caches = {                                                                                                    \
             past,                                                                                                      \
             1,                                                                                                         \
             tensors                                                                                                    \

@@ -8,7 +8,7 @@
  * small part of the time. */
 #define MAX_STAGED ((size_t)64 << 20)
 
-enum { ALIGN = 64 };
+enum { ALIGN = CUDA_STAGING_ALIGN };
 
 /* Header in the first ALIGN bytes of a piece; the data follow. */
 typedef struct piece {
@@ -50,6 +50,12 @@ void *cuda_staging_take(cuda_staging *staging, size_t bytes, void *to) {
     staging->used += ALIGN + aligned(bytes);
     if (staging->used > staging->bytes) staging->used = staging->bytes;
     return at + ALIGN;
+}
+
+bool cuda_staging_skip(cuda_staging *staging, size_t until) {
+    if (staging->used == until) return true;
+    return staging->used < until && until <= staging->bytes &&
+           cuda_staging_take(staging, until - staging->used - ALIGN, NULL) && staging->used == until;
 }
 
 void cuda_staging_deliver(cuda_staging *staging, bool arrived) {

@@ -12,6 +12,8 @@
 
 #include "kernels/cuda/cuda_api.h"
 
+enum { CUDA_STAGING_ALIGN = 64 };
+
 typedef struct cuda_staging {
     uint8_t *base; /* owned; may be NULL */
     size_t bytes, used;
@@ -26,6 +28,9 @@ void cuda_staging_free(cuda_staging *staging);
 /* Returns a piece, or NULL if it does not fit. `to`: host memory that cuda_staging_deliver copies the piece to; NULL
  * for data on their way to the device. */
 void *cuda_staging_take(cuda_staging *staging, size_t bytes, void *to);
+/* Takes an empty piece so that `until` bytes, a multiple of CUDA_STAGING_ALIGN, are taken; false: more are, or there
+ * are not so many. */
+bool cuda_staging_skip(cuda_staging *staging, size_t until);
 /* Releases all pieces after a wait for the stream; delivers them first if they have `arrived` (false: a lost
  * device). */
 void cuda_staging_deliver(cuda_staging *staging, bool arrived);

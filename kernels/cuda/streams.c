@@ -149,12 +149,14 @@ tort_status cuda_copy_late(void *opened, void *handle, void *dst, const void *sr
     return cuda_status(error, submit_copy(stream, staged, src, bytes, TORT_TO_HOST), "copying");
 }
 
+enum { ROOM_BEFORE_GRAPHS = 64 << 10 }; /* bytes of staging memory that graphs may leave unused (graph.c) */
+
 /* Grows the staging memory. A body subgraph may ask while the run around it is going on, with copies pending: so
  * they are waited for. */
 void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
     cuda_device *device = opened;
     cuda_stream *stream = handle;
-    const size_t need = cuda_staging_need(copies, bytes);
+    const size_t need = cuda_staging_need(copies, bytes + (device->graphs ? ROOM_BEFORE_GRAPHS : 0));
     if (need <= stream->staging.bytes || (stream->staging.used && wait_for(stream) != cudaSuccess)) return;
     device->allocations++;
     cuda_recording_forget(stream); /* their copies are from and to the memory that is freed now */

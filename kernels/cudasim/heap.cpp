@@ -3,8 +3,8 @@
  *
  * Host code that dereferences a device pointer therefore faults at once, and so does a kernel that gets a buffer of
  * the other device. Fresh buffers hold poison; they are aligned to 256 bytes and no more, as CUDA promises;
- * addresses are not reused before the arena is used up; under AddressSanitizer everything outside live buffers is
- * poisoned. The arena uses 2 MB pages, because the cost of opening it is proportional to the number of pages. Read
+ * addresses are not reused before half of the arena is used up; under AddressSanitizer everything outside live buffers
+ * is poisoned. The arena uses 2 MB pages, because the cost of opening it is proportional to the number of pages. Read
  * next: race.cpp. */
 #include "kernels/cudasim/sim.h"
 
@@ -64,9 +64,14 @@ bool create(Arena &arena) {
     return true;
 }
 
-/* Prefers fresh addresses, so that a use after free does not find another buffer's data. */
+/* Prefers fresh addresses, so that a use after free does not find another buffer's data. When half of them are used and
+ * nothing is live, they start over: an arena that is used up would be opened as a whole for each kernel. */
 char *take_block(Arena &arena, size_t size, size_t *taken) {
     *taken = size;
+    if (arena.used > arena_bytes / 2 && arena.live.empty() && !arena.open) {
+        arena.used = 0;
+        arena.free_blocks.clear();
+    }
     if (size <= arena_bytes - arena.used) {
         char *block = arena.start + arena.used;
         arena.used += size;

@@ -234,6 +234,7 @@ struct tort_session {
     atomic_uint_least64_t plans_made;
     atomic_bool lost;        /* a device failed for good; set and read by contexts on several threads */
     pthread_mutex_t fitting; /* serializes kernel->fit; taken before `lock` */
+    uint64_t fits_made;      /* under `fitting` */
     pthread_mutex_t lock;    /* guards the lists of plans and outlines; held only for short list operations */
 };
 

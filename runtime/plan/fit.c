@@ -18,6 +18,7 @@ struct tort_kept_fit {
     struct tort_kept_fit *next; /* of the unit's list, the newest first; under session->fitting */
     void *fitted;               /* owned */
     const char *label;
+    uint64_t serial;
     atomic_int users; /* plans */
     size_t key_bytes;
     uint8_t key[];
@@ -26,6 +27,11 @@ struct tort_kept_fit {
 void *tort_planned_fitted(const tort_planned *planned, int32_t step) {
     const tort_kept_fit *kept = planned->fitted[step];
     return kept ? kept->fitted : NULL;
+}
+
+uint64_t tort_fit_serial(const tort_planned *planned, int32_t step) {
+    const tort_kept_fit *kept = planned->fitted[step];
+    return kept ? kept->serial : 0;
 }
 
 static void add(uint8_t *key, size_t *end, const void *data, size_t bytes) {
@@ -109,6 +115,7 @@ static tort_kept_fit *keep(const tort_planned *planned, tort_unit *unit, const t
     if (!fit) return NULL;
     fit->fitted = made->fitted;
     fit->label = made->label;
+    fit->serial = ++planned->lowered->session->fits_made;
     fit->key_bytes = bytes;
     memcpy(fit->key, planned->fit_key, bytes);
     atomic_init(&fit->users, 0);
@@ -163,17 +170,28 @@ static tort_status fit_step(tort_planned *planned, int32_t index, tort_error *er
     return status;
 }
 
+static void release(tort_planned *planned, int32_t index) {
+    if (planned->fitted[index]) atomic_fetch_sub(&planned->fitted[index]->users, 1);
+    planned->fitted[index] = NULL;
+}
+
+/* Of a plan that was filled again only the steps that may have changed are fitted again. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
     const tort_plan *plan = &planned->plan;
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && planned->outline->fits && i < plan->step_count; i++)
-        if (is_fitted(planned->lowered, &plan->steps[i])) status = fit_step(planned, i, error);
+    const bool again = planned->all_fitted && planned->reused;
+    planned->all_fitted = false;
+    for (int32_t i = 0; !status && planned->outline->fits && i < plan->step_count; i++) {
+        if (!is_fitted(planned->lowered, &plan->steps[i])) continue;
+        if (again && (!tort_plan_is_measured(planned, &plan->steps[i]) || tort_plan_step_is_same(planned, i))) continue;
+        release(planned, i);
+        status = fit_step(planned, i, error);
+    }
+    planned->all_fitted = !status;
     return status;
 }
 
 void tort_unfit_plan(tort_planned *planned) {
-    for (int32_t i = 0; planned->fitted && i < planned->plan.step_count; i++) {
-        if (planned->fitted[i]) atomic_fetch_sub(&planned->fitted[i]->users, 1);
-        planned->fitted[i] = NULL;
-    }
+    planned->all_fitted = false;
+    for (int32_t i = 0; planned->fitted && i < planned->plan.step_count; i++) release(planned, i);
 }

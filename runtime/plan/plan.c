@@ -64,6 +64,12 @@ static void take_tables(tort_planned *planned, block *b) {
     planned->plan.streaming = streams_of(planned->lowered->session);
     if (planned->plan.streaming)
         planned->plan.streams = take(b, (size_t)plan->step_count / 2 + 1, sizeof *planned->plan.streams);
+    if (planned->lowered->max && plan->recorder >= 0) {
+        planned->before.steps = take(b, (size_t)plan->step_count + 1, sizeof *planned->before.steps);
+        planned->before.slots = take(b, (size_t)plan->slot_count + 1, sizeof *planned->before.slots);
+        planned->before.params = take(b, (size_t)plan->params_bytes + 1, 1);
+        planned->changed = take(b, (size_t)plan->step_count + 1, sizeof *planned->changed);
+    }
     if (!planned->outline->shared) return;
     planned->plan.slots = take(b, (size_t)plan->slot_count + 1, sizeof *plan->slots);
     planned->plan.steps = take(b, (size_t)plan->step_count + 1, sizeof *plan->steps);
@@ -89,12 +95,14 @@ static tort_status open_tables(tort_planned *planned, tort_error *error) {
     uint8_t *literals = planned->plan.literals;
     planned->reused = planned->reused && planned->sized == planned->outline;
     if (planned->reused) return TORT_OK;
+    tort_unfit_plan(planned);
     planned->sized = NULL;
     planned->plan = *outline;
     planned->plan.literals = literals;
     tort_status status = reserve(planned, take_tables, &planned->tables, &planned->tables_bytes, error);
     if (status) return status;
     planned->sized = planned->outline;
+    planned->before.noted = false;
     memset(planned->params, 0, (size_t)outline->params_bytes + 1);
     memset(planned->fitted, 0, ((size_t)outline->step_count + 1) * sizeof *planned->fitted);
     if (planned->plan.slots == outline->slots) return TORT_OK;
@@ -205,7 +213,6 @@ tort_status tort_planned_open(tort_lowered *lowered, const tort_env *env, tort_p
 /* Resets all that depends on the previous input shapes. */
 static void rewind_plan(tort_planned *planned) {
     const tort_lowered *lowered = planned->lowered;
-    tort_unfit_plan(planned);
     planned->ready = false;
     tort_dims_rewind(&planned->dims);
     tort_arena_rewind(&planned->arena);

@@ -135,7 +135,7 @@ static tort_status measure_segment(tort_planned *planned, tort_step *step, tort_
 
 /* True if params and scratch must be computed. Where the previous fill's are kept, steps whose inputs do not change are
  * skipped, unless strides were written into their params. */
-static bool is_measured(const tort_planned *planned, const tort_step *step) {
+bool tort_plan_is_measured(const tort_planned *planned, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || step->dynamic) return false;
     const bool segment = planned->lowered->units[step->node].segment;
     const bool restrided = planned->lowered->units[step->node].kernel->strides.inputs;
@@ -147,7 +147,7 @@ tort_status tort_plan_sizes(tort_planned *planned, tort_error *error) {
     tort_status status = size_slots(planned, error);
     for (int32_t i = 0; !status && plan->complete && i < plan->step_count; i++) {
         tort_step *step = &plan->steps[i];
-        if (!is_measured(planned, step)) continue;
+        if (!tort_plan_is_measured(planned, step)) continue;
         const bool segment = planned->lowered->units[step->node].segment;
         status = (segment ? measure_segment : measure)(planned, step, error);
     }

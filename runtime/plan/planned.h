@@ -17,6 +17,12 @@ struct tort_outline {
     tort_arena arena;
 };
 
+/* What a step did in the fill before: its fit by serial. */
+typedef struct tort_step_before {
+    tort_step step;
+    uint64_t fit;
+} tort_step_before;
+
 /* A plan and the memory that it is made in. It can be refilled for other input shapes: then it reuses this memory, and
  * allocates only what is missing. */
 struct tort_planned {
@@ -41,8 +47,17 @@ struct tort_planned {
     uint8_t *params;        /* of static steps, plan.params_bytes in all */
     int64_t *input_dims;    /* TORT_MAX_RANK for each input of the graph: the shapes of this plan */
     tort_kept_fit **fitted; /* by step: of its unit; NULL: nothing */
+    bool all_fitted;        /* the steps of these tables have been fitted, maybe to other shapes */
     uint8_t *fit_key;       /* what a fit is looked for by, see fit.c */
-    void *shapes, *tables;  /* blocks that hold the arrays above, see plan.c; owned */
+    /* See plan_changes.c; only with upper bounds, where a provider records. */
+    struct {
+        tort_step_before *steps; /* NULL: not kept */
+        tort_slot *slots;
+        uint8_t *params;
+        bool noted; /* false: there is no fill before */
+    } before;
+    uint64_t *changed;     /* by step: the serial of the fill that changed it last */
+    void *shapes, *tables; /* blocks that hold the arrays above, see plan.c; owned */
     size_t shapes_bytes, tables_bytes, literals_bytes;
     tort_dims dims;
     tort_arena arena;
@@ -77,11 +92,23 @@ void tort_lowered_drop_plans(tort_lowered *lowered);
 /* plan_share.c: true if one buffer of the caller may be both that input and that output: the step that writes the
  * output is the last to read the input, and its kernel allows it. */
 bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t output);
+/* plan_sizes.c: true if the last fill may have changed the step's params, shapes or scratch. */
+bool tort_plan_is_measured(const tort_planned *planned, const tort_step *step);
 /* fit.c: finds or makes the fits of the static steps; not for two plans at a time: session->fitting. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
 void tort_unfit_plan(tort_planned *planned);
 size_t tort_fit_key_bytes(const tort_lowered *lowered, const tort_plan *plan); /* room for the keys of all its steps */
+uint64_t tort_fit_serial(const tort_planned *planned, int32_t step);           /* unique in the session; 0: nothing */
 void *tort_planned_fitted(const tort_planned *planned, int32_t step);          /* for tort_call; NULL: nothing */
 void tort_drop_fits(tort_lowered *lowered);                                    /* when no plan is left */
+
+/* plan_changes.c: true if the step does what it did in the fill whose changes were noted last. */
+bool tort_plan_step_is_same(const tort_planned *planned, int32_t step);
+/* Notes which steps the last fill has changed. */
+void tort_plan_note_changes(tort_planned *planned);
+/* The first step of the rest that the last fill did not change; 0: it changed the last one too. */
+int32_t tort_plan_unchanged_from(const tort_planned *planned);
+/* True if no step from `first` on was changed by a later fill. */
+bool tort_plan_is_unchanged(const tort_planned *planned, int32_t first, uint64_t serial);
 
 #endif

@@ -135,6 +135,7 @@ static tort_status renew(tort_planned *planned, const tort_tensor *inputs, tort_
         status = tort_fit_plan(planned, error);
         pthread_mutex_unlock(&session->fitting);
     }
+    if (!status) tort_plan_note_changes(planned);
     planned->ready = !status;
     return status;
 }

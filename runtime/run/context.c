@@ -38,12 +38,13 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     const size_t memories = (size_t)session->memory_count;
     context->text = tort_text_new(&context->env);
     context->streams = tort_arena_array(&context->arena, memories, sizeof *context->streams);
+    context->staged = tort_arena_array(&context->arena, memories, sizeof *context->staged);
     context->calls = tort_arena_array(&context->arena, memories, sizeof *context->calls);
     context->entered = -1;
     context->scratch = tort_arena_array(&context->arena, memories, sizeof *context->scratch);
     context->frames = tort_arena_array(&context->arena, (size_t)session->graph_count, sizeof *context->frames);
-    if (!context->text || !context->streams || !context->calls || !context->scratch || !context->frames ||
-        (memories > 1 && !open_offers(context)))
+    if (!context->text || !context->streams || !context->staged || !context->calls || !context->scratch ||
+        !context->frames || (memories > 1 && !open_offers(context)))
         return tort_out_of_memory(error, 0);
     tort_status status = open_streams(context, error);
     for (int32_t g = 0; !status && g < session->graph_count; g++)

@@ -75,21 +75,30 @@ typedef struct tort_frame {
     tort_trip *trip;  /* bodies: state of its calls; NULL for the main graph */
 } tort_frame;
 
-/* A run that was offered for recording: the serial of its plan, the arena on the device, the pointers of bound ports.
- */
+/* A run that was offered for recording: its plan with that one's serial, the arena on the device, the pointers of bound
+ * ports. */
 typedef struct tort_offer {
     uint64_t serial, turn; /* turn: the count of offers at its last run; 0: none yet */
+    const tort_planned *planned;
+    int32_t first; /* steps from this one on are recorded; those before differ from fill to fill (plan_changes.c) */
     const void *arena;
     const void **bound; /* by input, then output, of the main graph */
 } tort_offer;
+
+/* Copies between host and device of a run, and their bytes. */
+typedef struct tort_staged {
+    int32_t copies;
+    size_t bytes;
+} tort_staged;
 
 struct tort_context {
     tort_session *session;
     tort_env env; /* the application's, with memory counted in `account`, separately from the session */
     tort_account account;
-    tort_env value_env; /* for values: the application's, not counted, as values may outlive context and session */
-    tort_arena arena;   /* for data that lives as long as the context */
-    void **streams;     /* by memory: opened by its owner, used by all providers that share the memory */
+    tort_env value_env;  /* for values: the application's, not counted, as values may outlive context and session */
+    tort_arena arena;    /* for data that lives as long as the context */
+    void **streams;      /* by memory: opened by its owner, used by all providers that share the memory */
+    tort_staged *staged; /* by memory: the most that was announced to its owner */
     tort_device_calls *calls; /* by memory: counts of the last run; during a run the counts before it */
     tort_frame *frames;       /* by graph of the session: 0 is the main graph */
     tort_offer offers[TORT_RECORDINGS];

@@ -130,21 +130,25 @@ static tort_status size_tables(tort_frame *frame, const tort_table_sizes *need, 
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-/* Tells the provider the copies between host and device in a run, so that it can reserve memory for them. */
+/* Tells the provider the copies between host and device in a run, so that it can reserve memory for them: if they are
+ * more than before. */
 static void stage_copies(const tort_frame *frame, int32_t memory) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
-    int32_t copies = 0;
-    size_t bytes = 0;
+    tort_staged *most = &context->staged[memory], now = {0, 0};
     for (int32_t i = 0; i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
         if (step->kind != TORT_STEP_COPY || step->provider < 0 || step->direction == TORT_ON_DEVICE) continue;
         const tort_slot *slot = &plan->slots[plan->operands[step->operands]];
         if (slot->bytes <= 0 || context->session->chain[step->provider].memory != memory) continue;
-        copies++;
-        bytes += (size_t)slot->bytes;
+        now.copies++;
+        now.bytes += (size_t)slot->bytes;
     }
-    if (copies) tort_link_stage(context->session->memories[memory].owner, context->streams[memory], copies, bytes);
+    if (now.copies <= most->copies && now.bytes <= most->bytes) return;
+    if (now.copies < most->copies) now.copies = most->copies;
+    if (now.bytes < most->bytes) now.bytes = most->bytes;
+    *most = now;
+    tort_link_stage(context->session->memories[memory].owner, context->streams[memory], now.copies, now.bytes);
 }
 
 /* Grows tables and arenas as the plan needs. */

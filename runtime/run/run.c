@@ -256,12 +256,12 @@ static bool is_work(const tort_step *step) {
            (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
 }
 
-/* recorded: the device has the recorded work, so only other steps run. */
-static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error) {
+/* Runs the steps from `first` to before `end`. recorded: the device has their work, so only others run. */
+static tort_status run_steps(tort_frame *frame, int32_t first, int32_t end, bool recorded, tort_error *error) {
     tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < plan->step_count; i++) {
+    for (int32_t i = first; !status && i < end; i++) {
         const tort_step *step = &plan->steps[i];
         const bool kernel = step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT;
         if (recorded && is_work(step)) continue;
@@ -309,23 +309,32 @@ static bool compare_bound(const tort_frame *frame, const tort_offer *offer, bool
     return same;
 }
 
-/* The recording of this run: the one that had the same plan, arena and bound pointers (*same), or the oldest. */
+/* True if the steps of the offer do the same in this run, at the same places. */
+static bool is_same(const tort_frame *frame, const tort_offer *offer, const void *arena) {
+    const tort_planned *planned = frame->planned;
+    return offer->turn && offer->planned == planned && offer->arena == arena &&
+           (offer->serial == planned->serial || tort_plan_is_unchanged(planned, offer->first, offer->serial)) &&
+           compare_bound(frame, offer, false);
+}
+
+/* The recording of this run: the one that does the same (*same), or the oldest, for all that the last fill of the plan
+ * did not change. */
 static int32_t choose_recording(tort_frame *frame, int32_t memory, bool *same) {
     tort_context *context = frame->context;
     const void *arena = frame->arenas[memory].base;
-    int32_t which = 0, found = -1;
-    for (int32_t i = 0; found < 0 && i < TORT_RECORDINGS; i++) {
-        const tort_offer *offer = &context->offers[i];
-        if (offer->turn && offer->serial == frame->planned->serial && offer->arena == arena &&
-            compare_bound(frame, offer, false))
-            found = i;
-        else if (offer->turn < context->offers[which].turn)
-            which = i;
+    int32_t which = 0;
+    *same = false;
+    for (int32_t i = 0; !*same && i < TORT_RECORDINGS; i++) {
+        *same = is_same(frame, &context->offers[i], arena);
+        if (*same || context->offers[i].turn < context->offers[which].turn) which = i;
     }
-    *same = found >= 0;
-    if (*same) which = found;
     tort_offer *offer = &context->offers[which];
-    *offer = (tort_offer){frame->planned->serial, ++context->turns, arena, offer->bound};
+    offer->turn = ++context->turns;
+    if (*same) return which;
+    offer->planned = frame->planned;
+    offer->serial = frame->planned->serial;
+    offer->first = tort_plan_unchanged_from(frame->planned);
+    offer->arena = arena;
     compare_bound(frame, offer, true);
     return which;
 }
@@ -336,17 +345,22 @@ static tort_status run_recorded(tort_frame *frame, tort_error *error) {
     const tort_link *link = &context->session->chain[recorder];
     void *stream = context->streams[link->memory];
     bool same, again;
-    const int32_t which = choose_recording(frame, link->memory, &same);
-    tort_status status;
+    const int32_t which = choose_recording(frame, link->memory, &same), first = context->offers[which].first;
+    tort_status status = run_steps(frame, 0, first, false, error);
+    if (status) return status;
     do {
         tort_context_enter(context, recorder);
         const bool recorded = link->provider->recording.begin(link->device, stream, which, same);
-        status = run_steps(frame, recorded, error);
+        status = run_steps(frame, first, frame->planned->plan.step_count, recorded, error);
         tort_context_enter(context, recorder);
         again = link->provider->recording.end(link->device, stream, status);
         if (again && error) *error = (tort_error){.node = -1};
     } while (again);
     return status;
+}
+
+static tort_status run_all(tort_frame *frame, tort_error *error) {
+    return run_steps(frame, 0, frame->planned->plan.step_count, false, error);
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -389,7 +403,7 @@ tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const t
     frame->input_values = input_values;
     bind(frame, inputs);
     status = tort_outputs_bind(frame, inputs, outputs, error);
-    if (!status) status = can_record(frame) ? run_recorded(frame, error) : run_steps(frame, false, error);
+    if (!status) status = can_record(frame) ? run_recorded(frame, error) : run_all(frame, error);
     if (!status) status = tort_outputs_fill(frame, outputs, false, error);
     const bool body = frame != frame->context->frames;
     return !status && body ? tort_outputs_fill(frame, outputs, true, error) : status;

@@ -12,7 +12,7 @@
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"
 
-enum { ROWS = 2, MAX_ROWS = 2000, COLUMNS = 3, COUNT = ROWS * COLUMNS, STEADY = 4 };
+enum { ROWS = 2, MAX_ROWS = 20000, COLUMNS = 3, COUNT = ROWS * COLUMNS, STEADY = 4 };
 
 /* y = picked rows of -(x + x), by ids. These are compared with a number that each plan has as a literal on the device,
  * the number of rows and 100, which changes none. */
