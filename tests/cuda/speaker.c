@@ -80,7 +80,7 @@ tort_status speaker_say(speaker *s, int64_t number, tort_error *error) {
         outputs[FIRST_PRESENT + i] = cache_tensor(s, to[i], present);
     }
     s->ids[0] = number * 17 % SPEAKER_WORDS;
-    s->mask[number] = 1;
+    for (int64_t i = 0; i < SPEAKER_ROOM; i++) s->mask[i] = i <= number;
     return tort_context_run(s->context, inputs, INPUTS, outputs, OUTPUTS, error);
 }
 

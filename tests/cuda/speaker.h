@@ -25,7 +25,8 @@ typedef struct speaker {
  * speaker_close, even after a failure. */
 tort_status speaker_open(speaker *s, const tort_model *model, const tort_session_options *options, tort_error *error);
 void speaker_close(speaker *s);
-/* Runs the token of this number, from 0 on: a word that follows from the number alone. */
+/* Runs the token of this number, from 0 on: a word that follows from the number alone. On a device it may be one that
+ * was said before. */
 tort_status speaker_say(speaker *s, int64_t number, tort_error *error);
 /* The largest difference of two logits. */
 double speaker_difference(const speaker *a, const speaker *b);
