@@ -154,10 +154,13 @@ static gpu_conv_offset offset_of(const tort_sliding *window, int64_t channel, in
     return offset;
 }
 
-static void fill_table(const tort_sliding *window, int64_t channels, int64_t length, gpu_conv_offset *table) {
-    const int64_t positions = length / channels, count = gpu_conv_offset_count(length);
-    for (int64_t i = 0; i < length; i++) table[i] = offset_of(window, i / positions, i % positions);
-    for (int64_t i = length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
+static void fill_table(const tort_node_view *node, void *entries) {
+    const tort_conv_params *params = node->params;
+    const gpu_conv_product p = product_of(params);
+    const int64_t positions = p.length / p.channels, count = gpu_conv_offset_count(p.length);
+    gpu_conv_offset *table = entries;
+    for (int64_t i = 0; i < p.length; i++) table[i] = offset_of(&params->window, i / positions, i % positions);
+    for (int64_t i = p.length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
 }
 
 /* True if the windows are the pixels, one by one. */
@@ -167,22 +170,11 @@ static bool is_pointwise(const tort_sliding *window) {
     return true;
 }
 
-static tort_status fit_table(tort_fit *fit) {
-    const tort_conv_params *params = fit->node->params;
-    const gpu_conv_product p = product_of(params);
-    const size_t bytes = (size_t)gpu_conv_offset_count(p.length) * sizeof *p.offsets;
-    if (!bytes) return TORT_OK;
-    gpu_conv_offset *offsets = tort_alloc(fit->env, bytes);
-    if (!offsets) return tort_out_of_memory(fit->error, bytes);
-    fill_table(&params->window, p.channels, p.length, offsets);
-    const tort_status status = cuda_table_fit(fit, offsets, bytes);
-    tort_free(fit->env, offsets, bytes);
-    return status;
-}
-
 tort_status tort_cuda_conv_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
-    return is_pointwise(&params->window) ? TORT_OK : fit_table(fit);
+    if (is_pointwise(&params->window)) return TORT_OK;
+    const size_t count = (size_t)gpu_conv_offset_count(product_of(params).length);
+    return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_table);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */

@@ -174,17 +174,18 @@ static bool is_pointwise(const gpu_nhwc_conv *p) {
     return all;
 }
 
+static void fill_table(const tort_node_view *node, void *entries) {
+    const gpu_nhwc_conv p = product_of(node->params);
+    gpu_nhwc_offset *offsets = entries;
+    for (int64_t k = 0; k + GPU_NHWC_PIECE <= p.length; k += GPU_NHWC_PIECE)
+        offsets[k / GPU_NHWC_PIECE] = offset_of(&p, k);
+}
+
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {
     const gpu_nhwc_conv p = product_of(fit->node->params);
-    const size_t pieces = (size_t)p.length / GPU_NHWC_PIECE;
-    const size_t count = (size_t)gpu_conv_offset_count(p.length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
     if (is_pointwise(&p) || !p.rows) return TORT_OK;
-    gpu_nhwc_offset *offsets = tort_alloc_zero(fit->env, count, sizeof *offsets);
-    if (!offsets) return tort_out_of_memory(fit->error, count * sizeof *offsets);
-    for (size_t i = 0; i < pieces; i++) offsets[i] = offset_of(&p, (int64_t)i * GPU_NHWC_PIECE);
-    const tort_status status = cuda_table_fit(fit, offsets, count * sizeof *offsets);
-    tort_free(fit->env, offsets, count * sizeof *offsets);
-    return status;
+    const size_t count = (size_t)gpu_conv_offset_count(p.length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
+    return cuda_table_fit(fit, count * sizeof(gpu_nhwc_offset), fill_table);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */

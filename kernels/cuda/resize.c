@@ -57,7 +57,6 @@ static tort_verdict claim_images(const tort_target *target, const tort_node_view
 
 #ifdef CUDA_DEVICE
 #include "kernels/cuda/table.h"
-#include "runtime/base/memory.h"
 
 /* ---- nearest and linear in planes -------------------------------------------------------------------------------- */
 
@@ -96,13 +95,13 @@ static void fill_axis(const tort_resize_params *params, const tort_resize_axis *
         pairs[i] = axis->identity ? (gpu_pair){.low = (int32_t)i} : pair_of(params, axis, i);
 }
 
-static void fill_pairs(const tort_resize_params *params, const gpu_resize_planes *p, gpu_pair *pairs) {
+/* The row of a view that has no other axis is pair 0, of zeros. */
+static void fill_pairs(const tort_node_view *node, void *entries) {
+    const tort_resize_params *params = node->params;
     const tort_resize_axis *w = &params->axes[params->rank - 1];
+    gpu_pair *pairs = entries;
     fill_axis(params, w, pairs);
-    if (params->rank > 1)
-        fill_axis(params, w - 1, pairs + p->out_w);
-    else
-        pairs[p->out_w] = (gpu_pair){0}; /* the row of a view that has no other axis */
+    if (params->rank > 1) fill_axis(params, w - 1, pairs + w->out);
 }
 
 /* ---- nearest and linear with channels last ----------------------------------------------------------------------- */
@@ -110,6 +109,15 @@ static void fill_pairs(const tort_resize_params *params, const gpu_resize_planes
 static tort_status prepare_images(tort_prepare *p) {
     const tort_resize_params *params = p->node->params;
     return tort_cuda_nhwc_loaded(p, gpu_load_resize_images(params->mode == TORT_RESIZE_LINEAR));
+}
+
+static void fill_images(const tort_node_view *node, void *entries) {
+    const tort_resize_params *params = node->params;
+    tort_resize_axis h, w;
+    if (!image_axes(params, node->inputs[0].dims, &h, &w)) return; /* fit_images has refused those */
+    gpu_pair *pairs = entries;
+    fill_axis(params, &w, pairs);
+    fill_axis(params, &h, pairs + w.out);
 }
 
 static tort_status fit_images(tort_fit *fit) {
@@ -120,14 +128,7 @@ static tort_status fit_images(tort_fit *fit) {
     if (!is_small(&h, &w, fit->node->inputs[0].dims[1]))
         return tort_fail(fit->error, TORT_E_UNSUPPORTED, "a line has more than %d elements; pin the node to cpu",
                          GPU_LINE);
-    const size_t bytes = (size_t)(w.out + h.out) * sizeof(gpu_pair);
-    gpu_pair *pairs = tort_alloc(fit->env, bytes);
-    if (!pairs) return tort_out_of_memory(fit->error, bytes);
-    fill_axis(params, &w, pairs);
-    fill_axis(params, &h, pairs + w.out);
-    const tort_status status = cuda_table_fit(fit, pairs, bytes);
-    tort_free(fit->env, pairs, bytes);
-    return status;
+    return cuda_table_fit(fit, (size_t)(w.out + h.out) * sizeof(gpu_pair), fill_images);
 }
 
 static tort_status run_images(const tort_call *call) {
@@ -154,7 +155,10 @@ static int64_t table_entries(const tort_resize_params *params, int32_t axis) {
     return total;
 }
 
-static void fill_tables(const tort_resize_params *params, int64_t *indices, double *weights) {
+static void fill_tables(const tort_node_view *node, void *entries) {
+    const tort_resize_params *params = node->params;
+    int64_t *indices = entries;
+    double *weights = (double *)(void *)(indices + table_entries(params, params->rank));
     for (int32_t d = 0; d < params->rank; d++) {
         const tort_resize_axis *axis = &params->axes[d];
         for (int64_t out = 0; out < axis->out && !axis->identity; out++) {
@@ -195,21 +199,11 @@ static tort_status prepare_resize(tort_prepare *p) {
 
 static tort_status fit_resize(tort_fit *fit) {
     const tort_resize_params *params = fit->node->params;
-    const size_t entries = (size_t)table_entries(params, params->rank);
     gpu_resize_planes p;
-    const bool in_planes = planes_of(params, fit->node->inputs[0].type, &p);
-    const size_t bytes = in_planes ? ((size_t)p.out_w + (size_t)p.out_h) * sizeof(gpu_pair)
-                                   : entries * (sizeof(int64_t) + sizeof(double));
-    if (!bytes) return TORT_OK;
-    void *table = tort_alloc(fit->env, bytes);
-    if (!table) return tort_out_of_memory(fit->error, bytes);
-    if (in_planes)
-        fill_pairs(params, &p, table);
-    else
-        fill_tables(params, table, (double *)(void *)((int64_t *)table + entries));
-    const tort_status status = cuda_table_fit(fit, table, bytes);
-    tort_free(fit->env, table, bytes);
-    return status;
+    if (planes_of(params, fit->node->inputs[0].type, &p))
+        return cuda_table_fit(fit, ((size_t)p.out_w + (size_t)p.out_h) * sizeof(gpu_pair), fill_pairs);
+    const size_t entries = (size_t)table_entries(params, params->rank);
+    return cuda_table_fit(fit, entries * (sizeof(int64_t) + sizeof(double)), fill_tables);
 }
 
 static tort_status run_resize(const tort_call *call) {

@@ -16,7 +16,8 @@ static tort_status no_memory(const tort_fit *fit, size_t bytes) {
     return status ? status : tort_fail(fit->error, TORT_E_MEMORY, "no %zu bytes on the device for a table", bytes);
 }
 
-tort_status cuda_table_fit(tort_fit *fit, const void *entries, size_t bytes) {
+/* Copies the entries to the device. */
+static tort_status load(tort_fit *fit, const void *entries, size_t bytes) {
     cuda_table *table = tort_alloc_zero(fit->env, 1, sizeof *table);
     if (!table) return tort_out_of_memory(fit->error, sizeof *table);
     table->bytes = bytes;
@@ -29,6 +30,16 @@ tort_status cuda_table_fit(tort_fit *fit, const void *entries, size_t bytes) {
         cuda_table_unfit(fit->device, fit->env, table);
     else
         fit->fitted = table;
+    return status;
+}
+
+tort_status cuda_table_fit(tort_fit *fit, size_t bytes, void (*fill)(const tort_node_view *node, void *entries)) {
+    if (!bytes) return TORT_OK;
+    void *entries = tort_alloc_zero(fit->env, bytes, 1);
+    if (!entries) return tort_out_of_memory(fit->error, bytes);
+    fill(fit->node, entries);
+    const tort_status status = load(fit, entries, bytes);
+    tort_free(fit->env, entries, bytes);
     return status;
 }
 #else

@@ -10,8 +10,9 @@ typedef struct cuda_table {
     size_t bytes;
 } cuda_table;
 
-/* Copies the entries to the device; fit->fitted becomes a cuda_table, which cuda_table_unfit frees. */
-tort_status cuda_table_fit(tort_fit *fit, const void *entries, size_t bytes);
+/* Makes a table of so many bytes, which `fill` writes for the node in host memory; it gets them as zeros. fit->fitted
+ * becomes a cuda_table, which cuda_table_unfit frees; NULL for no bytes. */
+tort_status cuda_table_fit(tort_fit *fit, size_t bytes, void (*fill)(const tort_node_view *node, void *entries));
 void cuda_table_unfit(void *device, const tort_env *env, void *fitted);
 
 #endif
