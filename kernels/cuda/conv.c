@@ -170,11 +170,14 @@ static bool is_pointwise(const tort_sliding *window) {
     return true;
 }
 
+static tort_status fit_table(tort_fit *fit) {
+    const size_t count = (size_t)gpu_conv_offset_count(product_of(fit->node->params).length);
+    return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_table);
+}
+
 tort_status tort_cuda_conv_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
-    if (is_pointwise(&params->window)) return TORT_OK;
-    const size_t count = (size_t)gpu_conv_offset_count(product_of(params).length);
-    return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_table);
+    return is_pointwise(&params->window) ? TORT_OK : fit_table(fit);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
