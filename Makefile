@@ -149,20 +149,19 @@ SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 # CUDA_ARCHS is what machine code is made for. A build for one architecture has its machine code alone, and takes half as long.
 # A build for several has PTX too, which the driver compiles for any newer device, in every kind of code that gpu.h tells apart
 # by architecture: 80 has all of it, for devices that come after this list and for those that a shorter list leaves out; 75 is
-# for a Turing that a shorter list leaves out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that plans and claims know what
+# for a Turing, in a list that leaves it out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that plans and claims know what
 # a device will run; without CUDA it is the list that a build with CUDA would have.
 
 CUDA ?=
 CUDA_ALL_ARCHS := 75 80 86 87 89 90 100 110 120
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
-CUDA_ALL_PTX := 75 80
-CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(CUDA_ALL_PTX))
+CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS)),,75) 80)
 empty :=
 comma := ,
 space := $(empty) $(empty)
 # $(1) architectures of machine code, $(2) of PTX.
 cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\"
-cuda_all_images = $(call cuda_images,$(CUDA_ALL_ARCHS),$(CUDA_ALL_PTX))
+cuda_all_images = $(call cuda_images,$(CUDA_ALL_ARCHS),80)
 NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
 NVCC_NEEDED := 13
 

@@ -10,7 +10,7 @@
 /* ---- the choice ---- */
 
 static void check_choice(tester *t) {
-    static const char all[] = "sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100 sm_110 sm_120 PTX-75 PTX-80";
+    static const char all[] = "sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100 sm_110 sm_120 PTX-80";
     static const struct {
         const char *images;
         int32_t capability;
