@@ -101,8 +101,9 @@ static __device__ __forceinline__ bool find_term(const gpu_norm &norm, int k, si
     if (!term.ids) return true;
     const size_t place = *row;
     const int32_t id = term.ids[place];
-    *row = (size_t)id;
-    if (id >= 0 && id < term.table_rows) return true;
+    const bool good = id >= 0 && id < term.table_rows;
+    *row = good ? (size_t)id : 0; /* no pointer outside of the table is formed */
+    if (good) return true;
     if (threadIdx.x == 0)
         report_fault((gpu_status *)norm.status, norm.node, GPU_FAULT_RANGE, id, place, term.table_rows - 1);
     return false;
