@@ -393,7 +393,7 @@ $(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(VALUE_FILE_OBJECTS
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(CRITERION) $(LIBRARY_LIBS) $(CUDA_LIBS)
 
-include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
+include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk runtime/*/rules.mk))
 
 # With BUILD_ONLY what a runner needs is made, and its own commands do nothing.
 ifneq ($(BUILD_ONLY),)

@@ -13,7 +13,7 @@ cd "$1"
 sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
-rooms='base graph lowered providers plan passes saved run streams session compile cli'
+rooms='base graph lowered providers plan passes saved run streams session compile cli python'
 
 # A line for each call of a room that comes later: "runtime/plan/plan.o: calls tort_fold of runtime/passes/fold.o".
 climbs() {

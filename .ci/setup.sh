@@ -10,7 +10,7 @@
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
-PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema"
+PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
@@ -49,6 +49,7 @@ needed() {
         echo "sanitizers:clang++ libclang-rt-dev"
         echo "tool:llvm-cov llvm"
         echo "python:ensurepip python3-venv"
+        echo "python-headers: python3-dev"
         ;;
     cuda)
         echo "program:g++ g++"
@@ -103,6 +104,7 @@ is_there() {
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
     file:*) has_file "${1#*:}" ;;
+    python-headers:*) [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     esac
 }

@@ -1,0 +1,98 @@
+"""tinyort runs ONNX models, and tells where every node runs, and why.
+
+    import tinyort
+
+    session = tinyort.InferenceSession("model.onnx", providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
+    outputs = session.run(None, {"x": array})
+    print(session.placement())
+
+Classes and functions have onnxruntime's names and arguments; what tinyort has beyond that: session.placement(),
+session.assert_on(), session.memory(), session.profile(), session.save_plan() and load_plan(), plan(), providers(),
+compare(), op. `python -m tinyort.as_onnxruntime SCRIPT` runs a program that imports onnxruntime, unchanged.
+"""
+
+from . import _core, errors, values
+from .chain import get_all_providers, get_available_providers, get_device
+from .errors import Error
+from .options import (
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    ModelMetadata,
+    NodeArg,
+    RunOptions,
+    SessionOptions,
+)
+from .placement import Placement, plan, providers
+from .session import InferenceSession, load_plan
+from .values import OrtValue
+
+_core.connect(errors.make, values.tensor, values.array)
+
+__version__ = _core.version()[0]
+
+_LATER = {  # imported when first used, so that `import tinyort` stays quick
+    "IOBinding": "binding",
+    "SessionIOBinding": "binding",
+    "compare": "comparing",
+    "op": "operators",
+    "Profile": "profile",
+}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'tinyort' has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def preload_dlls(cuda=True, cudnn=True, msvc=True, directory=None):
+    """Nothing to do: the provider cuda finds NVIDIA's libraries itself."""
+
+
+def disable_telemetry_events():
+    """Nothing to do: tinyort has no telemetry."""
+
+
+def enable_telemetry_events():
+    """Nothing to do: tinyort has no telemetry."""
+
+
+def set_default_logger_severity(severity):
+    """Nothing to do: tinyort has no log; what a program must know is an exception, or in session.placement()."""
+
+
+def set_default_logger_verbosity(verbosity):
+    """Nothing to do, as set_default_logger_severity."""
+
+
+def set_seed(seed):
+    """Accepted: random operators have the seed that the model gives them."""
+
+
+def get_version_string():
+    """The version of the library."""
+    return __version__
+
+
+def get_build_info():
+    """The version, and the providers of this build."""
+    return f"tinyort {__version__}, providers: {', '.join(info['name'] for info in _core.providers())}"
+
+
+def has_collective_ops():
+    """False."""
+    return False
+
+
+__all__ = [
+    "Error", "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
+    "NodeArg", "OrtValue", "Placement", "Profile", "RunOptions", "SessionIOBinding", "SessionOptions", "compare",
+    "disable_telemetry_events", "enable_telemetry_events", "errors", "get_all_providers", "get_available_providers",
+    "get_build_info", "get_device", "get_version_string", "has_collective_ops", "load_plan", "op", "plan",
+    "preload_dlls", "providers", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
+]  # fmt: skip

@@ -1,0 +1,299 @@
+"""InferenceSession: a model on a chain of providers, with onnxruntime's methods and tinyort's own."""
+
+import os
+
+from . import _core
+from .errors import EPFail, Fail, InvalidArgument, NotImplemented
+from .options import SPIN, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
+from .placement import Placement
+from .chain import OURS, THEIRS, Chain, say_once
+from .values import OrtValue, numpy_or_none
+
+_made = []  # functions to be told of each new session (as_onnxruntime)
+
+
+def open_core(model, **options):
+    """The extension's session of a path, os.PathLike, bytes, anything with a buffer, or a file that is open."""
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    elif hasattr(model, "read"):
+        model = model.read()
+    is_path = isinstance(model, (str, os.PathLike))
+    if not is_path:
+        try:
+            memoryview(model)
+        except TypeError:
+            raise TypeError(f"Unable to load from type '{type(model)}': expected a path, bytes or an open file") from None
+    return _core.open(os.fspath(model) if is_path else model, is_path, **options)
+
+
+class InferenceSession:
+    """A model that was planned for a chain of providers.
+
+        session = tinyort.InferenceSession("model.onnx", providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
+        outputs = session.run(None, {"x": array})
+        print(session.placement())
+
+    path_or_bytes     a path, os.PathLike, bytes, a file that is open, or an onnx.ModelProto
+    providers         names, or (name, options); onnxruntime's names or tinyort's. No provider is ever added
+    fallback          "raise": if no provider of the list opens here, an exception says why and how to change that;
+                      "report": the session then runs on the CPU, and says so
+    chain             in place of providers, as the command line has it: "cuda:device=1,cpu:threads=2"
+    pins, symbols, max_symbols, shapes, max_shapes, bindings, strict, allow, require, dynamic_limit, trip_limit,
+    allow_links, map_external, assume_opset: as on the command line (`tinyort run --help`)
+    """
+
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, *, fallback="raise",
+                 chain=None, enable_fallback=None, disabled_optimizers=None, read_config_from_model=None, **options):
+        if fallback not in ("raise", "report"):
+            raise InvalidArgument(f"fallback: expected 'raise' or 'report', found {fallback!r}")
+        self._options = sess_options or SessionOptions()
+        self._model, self._fallback, self._extra = path_or_bytes, fallback, options
+        if hasattr(path_or_bytes, "read"):
+            self._model = path_or_bytes.read()
+        self._ignored = {} if disabled_optimizers is None else {"disabled_optimizers": disabled_optimizers}
+        self._steps = [] if self._options.enable_profiling else None
+        self._open(providers, provider_options, chain)
+        for tell in _made:
+            tell(self)
+
+    # ---- opening ---------------------------------------------------------------------------------------------------
+
+    def _session_options(self):
+        options = self._options
+        if options._refused:
+            raise NotImplemented(f"{options._refused[0]}: tinyort takes weights from the model's file alone; save the "
+                                 "model with them")
+        unfolded = options.graph_optimization_level == GraphOptimizationLevel.ORT_DISABLE_ALL
+        symbols = {**options._sizes, **self._extra.get("symbols", {})}
+        unfolded = unfolded or self._extra.get("unfolded", False)
+        return {**self._extra, "symbols": symbols, "unfolded": unfolded, "stream": self._chain.stream}
+
+    def _open(self, providers, provider_options, chain=None):
+        options = self._options
+        spin = "1" if options._entries.get(SPIN) == "0" else None
+        if providers is None and chain is None:
+            providers = options._providers or None
+        if chain is not None:
+            self._chain = Chain([], None, 0, None)
+            self._chain.text, self._chain.names = chain, [part.split(":")[0] for part in chain.split(",")]
+            self._chain.asked = [(name, {}) for name in self._chain.names]
+        else:
+            self._chain = Chain(providers or [], provider_options, options.intra_op_num_threads, spin)
+        self._notes = [f"{name} is no provider of tinyort" for name in self._chain.absent]
+        if not self._chain.text:
+            self._none_opens(self._notes[0])
+        try:
+            self._core = open_core(self._model, chain=self._chain.text, **self._session_options())
+        except EPFail:
+            down = [p for p in _core.probe(chain=self._chain.text) if p["status"] == "down"]
+            if "cpu" in self._chain.names or not down:
+                raise
+            self._none_opens("; ".join(f"{p['name']} did not open: {p['code']}, {p['message']}; {p['cure']}" for p in down))
+            self._core = open_core(self._model, chain=self._chain.text, **self._session_options())
+        self._run = self._core.run
+        self._say()
+
+    def _none_opens(self, why):
+        """No provider of the list can run anything."""
+        if self._fallback == "raise":
+            raise EPFail(f'{why}; or add "CPUExecutionProvider" to the list, or say fallback="report"', "TORT_E_PLACEMENT")
+        text = self._chain.text
+        self._chain.text, self._chain.names = f"{text},cpu" if text else "cpu", [*self._chain.names, "cpu"]
+        self._notes.append('on the CPU by fallback="report"')
+
+    def _say(self):
+        """One line on stderr, once, if a provider that was asked for does not run."""
+        report = self._core.report()
+        self._down = [p for p in report["providers"] if p["status"] == "down"]
+        ready = [p["name"] for p in report["providers"] if p["status"] == "ready"]
+        for provider in self._down:
+            cure = f"; {provider['cure']}" if provider["cure"] else ""
+            say_once(f"{provider['name']} did not open: {provider['code']}, {provider['message']}; running on "
+                     f"{', '.join(ready)}{cure}")
+        for name in self._chain.absent:
+            say_once(f"{name} is no provider of tinyort; running on {', '.join(ready)}")
+
+    # ---- running ---------------------------------------------------------------------------------------------------
+
+    def run(self, output_names, input_feed, run_options=None):
+        """Runs the model: a list of results in the order of output_names, or of all outputs for None.
+
+        input_feed has arrays, lists or OrtValues by input. Arrays that are contiguous are read where they are. Threads
+        may call this at the same time: each run has memory of its own.
+        """
+        if self._steps is not None:
+            return self._run_profiled(output_names, input_feed)
+        if run_options is None:
+            return self._run(output_names, input_feed)
+        if run_options._terminate:
+            raise Fail("run: terminate is set in run_options", "TORT_E_CANCELLED")
+        run_options._running = self._core
+        return self._run(output_names, input_feed, run_options)
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        """run, of OrtValues and with OrtValues as results."""
+        names = output_names or self._core_names()
+        outputs = self._core.run_bound({k: v._value for k, v in input_dict_ort_values.items()}, dict.fromkeys(names))
+        return [OrtValue(outputs[name]) for name in names]
+
+    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+        """run in a thread of its own, which then calls callback(results, user_data, error text)."""
+        import threading
+
+        def work():
+            try:
+                results, message = self.run(output_names, input_feed, run_options), ""
+            except Exception as error:  # noqa: BLE001 - the callback is told
+                results, message = None, str(error)
+            callback(results, user_data, message)
+
+        threading.Thread(target=work, name="tinyort.run_async").start()
+
+    def io_binding(self):
+        """An IOBinding of this session."""
+        from .binding import IOBinding
+
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        """Runs the model on bound inputs and outputs."""
+        iobinding._run()
+
+    def _bind(self, bindings):
+        """Plans the session again if other inputs or outputs are to be in a device's memory."""
+        if bindings != self._extra.get("bindings", []):
+            self._extra = {**self._extra, "bindings": bindings}
+            self._core = open_core(self._model, chain=self._chain.text, **self._session_options())
+            self._run = self._core.run
+
+    def create_ortvalue_from_shape_and_type(self, shape, element_type, device_type="cpu", device_id=0):
+        """A tensor in host memory, or in that of a device of this session."""
+        from .values import _onnx_type, provider_of_device
+
+        provider = provider_of_device(device_type)
+        if provider is None:
+            return OrtValue.ortvalue_from_shape_and_type(shape, element_type)
+        return OrtValue(self._core.memory(tuple(shape), _onnx_type(element_type), provider))
+
+    def _core_names(self):
+        return [name for name, *_ in self._core.outputs()]
+
+    # ---- the model -------------------------------------------------------------------------------------------------
+
+    def get_inputs(self):
+        """Inputs that a run needs, as a list of NodeArg."""
+        return [NodeArg(*port) for port in self._core.inputs()]
+
+    def get_outputs(self):
+        """Outputs, as a list of NodeArg."""
+        return [NodeArg(*port) for port in self._core.outputs()]
+
+    def get_overridable_initializers(self):
+        """Empty: initializers that are inputs too are constants here."""
+        return []
+
+    def get_modelmeta(self):
+        """What the file says of itself."""
+        from . import metadata
+
+        return ModelMetadata({**self._core.metadata(), **metadata.read(self._model)})
+
+    # ---- providers -------------------------------------------------------------------------------------------------
+
+    def get_providers(self):
+        """Names of the chain's providers that opened, as onnxruntime has them."""
+        down = {provider["name"] for provider in self._down}
+        return [THEIRS.get(name, name) for name in self._chain.names if name not in down]
+
+    def get_provider_options(self):
+        """{name: options} of get_providers(), as they were given."""
+        given = {OURS.get(name, name): options for name, options in self._chain.asked}
+        return {name: given.get(OURS.get(name, name), {}) for name in self.get_providers()}
+
+    def set_providers(self, providers=None, provider_options=None):
+        """Plans the model again, for other providers."""
+        self._open(providers, provider_options)
+
+    def disable_fallback(self):
+        """The default here."""
+        self._fallback = "raise"
+
+    def enable_fallback(self):
+        """As fallback="report", for set_providers."""
+        self._fallback = "report"
+
+    def get_session_options(self):
+        """The options that the session was made with."""
+        return self._options
+
+    def ignored_options(self):
+        """{name: value} of options that were set and have no meaning here."""
+        return {**self._options.ignored(), **self._chain.ignored, **self._ignored}
+
+    # ---- profiling -------------------------------------------------------------------------------------------------
+
+    def _run_profiled(self, output_names, input_feed):
+        results, steps = self._core.profile(output_names, input_feed, False)
+        self._steps.append(steps)
+        return results
+
+    def end_profiling(self):
+        """Writes what enable_profiling recorded as a Chrome trace, and returns the file's name."""
+        from .profile import write_trace
+
+        if self._steps is None:
+            return ""
+        path = write_trace(self._options.profile_file_prefix, self._steps, self._core.report()["nodes"])
+        self._steps = None
+        return path
+
+    def get_profiling_start_time_ns(self):
+        """Time of the first profiled step, of a monotonic clock; 0 before it."""
+        return self._steps[0][0]["begin"] if self._steps and self._steps[0] else 0
+
+    # ---- tinyort's own ---------------------------------------------------------------------------------------------
+
+    def placement(self):
+        """Where every node runs, and why: see Placement."""
+        return Placement(self._core.report(), self._notes)
+
+    def assert_on(self, provider, allow=()):
+        """For tests: raises AssertionError with the reasons unless `provider` runs every node but those of the
+        operators in `allow`."""
+        self.placement().assert_on(OURS.get(provider, provider), allow)
+
+    def memory(self):
+        """Bytes: {"host": {"weights", "arena", "total", ...}, provider: {"weights", "peak", "naive"}}."""
+        report = self._core.report()
+        return {"host": report["host_memory"], **report["memory"]}
+
+    def profile(self, input_feed, runs=10):
+        """Times of the nodes over some runs: see Profile."""
+        from .profile import Profile
+
+        numpy_or_none()
+        return Profile(self._core, input_feed, runs)
+
+    def save_plan(self, path):
+        """Writes the plan, for tinyort.load_plan: a process that loads it neither reads nor plans the model."""
+        self._core.save(path)
+
+    def __repr__(self):
+        return f"<InferenceSession: {self.placement().line()}>"
+
+
+def load_plan(path, map=False):  # noqa: A002 - the option's name
+    """A session of a plan that save_plan or `tinyort plan --save` wrote. With `map`, weights are used where they are
+    in the file, so that processes share them; the file must not change then."""
+    session = InferenceSession.__new__(InferenceSession)
+    session._options, session._ignored, session._steps, session._notes = SessionOptions(), {}, None, []
+    session._model, session._fallback, session._extra = path, "raise", {}
+    session._core = _core.load_plan(path, map)
+    session._run = session._core.run
+    report = session._core.report()
+    session._chain = Chain([], None, 0, None)
+    session._chain.names = report["chain"]
+    session._chain.asked = [(name, {}) for name in report["chain"]]
+    session._down = [p for p in report["providers"] if p["status"] == "down"]
+    return session

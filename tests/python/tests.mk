@@ -1,0 +1,10 @@
+# The package for Python, held against onnxruntime itself in one process.
+TESTS += test-python
+
+PYTEST := PYTHONPATH=$(abspath $(BUILD)/python) TINYORT=$(abspath $(TINYORT)) TINYORT_CUDASIM=$(abspath $(CUDASIM_LIBRARY)) \
+    $(VENV)/bin/python -m pytest -q -p no:cacheprovider
+
+.PHONY: test-python
+## Test the package for Python: each member of onnxruntime's interface beside onnxruntime, placement, threads, memory.
+test-python: python $(TINYORT) $(CUDASIM_LIBRARY)
+	@$(PYTEST) -p tests.python.sum tests/python
