@@ -1,10 +1,15 @@
 # The package for Python, held against onnxruntime itself in one process.
 TESTS += test-python
 
-PYTEST := PYTHONPATH=$(abspath $(BUILD)/python) TINYORT=$(abspath $(TINYORT)) TINYORT_CUDASIM=$(abspath $(CUDASIM_LIBRARY)) \
+PYTEST := LD_LIBRARY_PATH=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD)/python) TINYORT=$(abspath $(TINYORT)) TINYORT_CUDASIM=$(abspath $(CUDASIM_LIBRARY)) \
     $(VENV)/bin/python -m pytest -q -p no:cacheprovider
 
 .PHONY: test-python
 ## Test the package for Python: each member of onnxruntime's interface beside onnxruntime, placement, threads, memory.
 test-python: python $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(PYTEST) -p tests.python.sum tests/python
+
+.PHONY: bench-python
+## Measure what Python adds to a run, beside onnxruntime.
+bench-python: python $(TINYORT)
+	@PYTHONPATH=$(abspath $(BUILD)/python) $(VENV)/bin/python tests/python/bench.py $(TINYORT)

@@ -30,16 +30,9 @@ class ExecutionOrder(enum.IntEnum):
 
 def _as(kind):
     def check(name, value):
-        if kind is int and isinstance(value, bool) or not isinstance(value, kind):
-            raise TypeError(f"{name}: expected {kind.__name__}, found {value!r}")
-        return value
-
-    return check
-
-
-def _enum(kind):
-    def check(name, value):
-        if not isinstance(value, kind):
+        if value is None and kind is bool:
+            return False
+        if not isinstance(value, kind) or kind is int and isinstance(value, bool):
             raise TypeError(f"{name}: expected {kind.__name__}, found {value!r}")
         return value
 
@@ -50,9 +43,9 @@ def _enum(kind):
 _ATTRIBUTES = {
     "intra_op_num_threads": (0, _as(int), True),
     "inter_op_num_threads": (0, _as(int), False),
-    "graph_optimization_level": (GraphOptimizationLevel.ORT_ENABLE_ALL, _enum(GraphOptimizationLevel), True),
-    "execution_mode": (ExecutionMode.ORT_SEQUENTIAL, _enum(ExecutionMode), False),
-    "execution_order": (ExecutionOrder.DEFAULT, _enum(ExecutionOrder), False),
+    "graph_optimization_level": (GraphOptimizationLevel.ORT_ENABLE_ALL, _as(GraphOptimizationLevel), True),
+    "execution_mode": (ExecutionMode.ORT_SEQUENTIAL, _as(ExecutionMode), False),
+    "execution_order": (ExecutionOrder.DEFAULT, _as(ExecutionOrder), False),
     "enable_cpu_mem_arena": (True, _as(bool), False),
     "enable_mem_pattern": (True, _as(bool), False),
     "enable_mem_reuse": (True, _as(bool), False),

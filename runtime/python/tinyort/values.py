@@ -185,7 +185,7 @@ def _onnx_type(dtype):
     if isinstance(dtype, int):
         return dtype
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    if name in ("object", "object_", "str", "str_"):
+    if getattr(dtype, "kind", "") in ("O", "U", "S") or name in ("object", "object_", "str", "str_"):
         return STRING
     number = TYPE_OF_DTYPE.get(name.rstrip("_")) or TYPE_NUMBERS.get(name)
     if number is None:
