@@ -30,3 +30,33 @@ $(PYTHON_PACKAGE)/.files: $(PYTHON_FILES)
 .PHONY: python
 ## Build the package for Python in build/python: PYTHONPATH=build/python python3 -c 'import tinyort'.
 python: $(PYTHON_EXTENSION) $(PYTHON_PACKAGE)/.files
+
+# ---- the wheel --------------------------------------------------------------------------------------------------------
+# Its extension is linked so that older systems can load it (old_glibc.c), and exports nothing but its entry. auditwheel puts
+# protobuf-c beside it and names the oldest system that it fits.
+
+WHEEL_STAGE := $(BUILD)/wheel/stage
+WHEEL_VENV := $(BUILD)/wheel/venv
+WHEEL_EXTENSION := $(WHEEL_STAGE)/tinyort/$(notdir $(PYTHON_EXTENSION))
+
+$(OBJ)/runtime/python/exports: runtime/python/rules.mk
+	@mkdir -p $(@D)
+	@echo '{ global: PyInit__core; local: *; };' > $@
+
+$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(LIBRARY_OBJECTS) $(OBJ)/runtime/python/old_glibc.o $(OBJ)/runtime/python/exports
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,--version-script=$(OBJ)/runtime/python/exports -o $@ \
+	    $(filter %.o,$^) -lprotobuf-c -lm -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+
+.PHONY: wheel
+## Build the wheel that `pip install` takes in build/wheel: CPython 3.9 and later, and old systems.
+wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES)
+	@.ci/setup.sh wheel=$(WHEEL_VENV)
+	@rm -rf $(BUILD)/wheel/*.whl $(BUILD)/wheel/plain $(WHEEL_STAGE)/build $(WHEEL_STAGE)/*.egg-info
+	@cd runtime/python && cp -r pyproject.toml setup.py README.md $(abspath $(WHEEL_STAGE))
+	@cd runtime/python/tinyort && cp --parents $(PYTHON_FILES:runtime/python/tinyort/%=%) $(abspath $(WHEEL_STAGE)/tinyort)
+	@echo $(VERSION) > $(WHEEL_STAGE)/VERSION
+	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel/plain $(WHEEL_STAGE)
+	$(Q)PATH=$(abspath $(WHEEL_VENV))/bin:$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(BUILD)/wheel $(BUILD)/wheel/plain/*.whl 2> $(BUILD)/wheel/audit.log || { cat $(BUILD)/wheel/audit.log; exit 1; }
+	@ls -l $(BUILD)/wheel/*.whl | awk '{ print "wheel:", $$NF, $$5, "bytes" }'

@@ -1,0 +1,8 @@
+# The wheel where its users install it: in an environment of this Python, and on other systems, older and newer.
+THOROUGH_TESTS += test-python-wheel
+
+.PHONY: test-python-wheel
+## Install the wheel for Python in fresh roots of Debian 11 (Python 3.9) and 13 (3.13), without numpy and compiler, and run a model.
+test-python-wheel: wheel
+	@.ci/setup.sh systems
+	@tests/python_wheel/test.sh $(BUILD)/wheel/tinyort-*.whl $(BUILD)/wheel/roots $(WHEEL_VENV)
