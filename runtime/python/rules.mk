@@ -32,7 +32,7 @@ $(PYTHON_PACKAGE)/.files: $(PYTHON_FILES)
 python: $(PYTHON_EXTENSION) $(PYTHON_PACKAGE)/.files
 
 # ---- the wheel --------------------------------------------------------------------------------------------------------
-# Its extension is linked so that older systems can load it (old_glibc.c), and exports nothing but its entry. auditwheel puts
+# Its extension is linked so that older systems can load it (wheel/old_glibc.c), and exports nothing but its entry. auditwheel puts
 # protobuf-c beside it and names the oldest system that it fits.
 
 WHEEL_STAGE := $(BUILD)/wheel/stage
@@ -43,7 +43,7 @@ $(OBJ)/runtime/python/exports: runtime/python/rules.mk
 	@mkdir -p $(@D)
 	@echo '{ global: PyInit__core; local: *; };' > $@
 
-$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(LIBRARY_OBJECTS) $(OBJ)/runtime/python/old_glibc.o $(OBJ)/runtime/python/exports
+$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(LIBRARY_OBJECTS) $(OBJ)/runtime/python/wheel/old_glibc.o $(OBJ)/runtime/python/exports
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,--version-script=$(OBJ)/runtime/python/exports -o $@ \
@@ -54,7 +54,7 @@ $(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(LIBRARY_OBJECTS) $(OBJ)/runtime/python/o
 wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES)
 	@.ci/setup.sh wheel=$(WHEEL_VENV)
 	@rm -rf $(BUILD)/wheel/*.whl $(BUILD)/wheel/plain $(WHEEL_STAGE)/build $(WHEEL_STAGE)/*.egg-info
-	@cd runtime/python && cp -r pyproject.toml setup.py README.md $(abspath $(WHEEL_STAGE))
+	@cp runtime/python/wheel/pyproject.toml runtime/python/wheel/setup.py runtime/python/README.md LICENSE $(WHEEL_STAGE)
 	@cd runtime/python/tinyort && cp --parents $(PYTHON_FILES:runtime/python/tinyort/%=%) $(abspath $(WHEEL_STAGE)/tinyort)
 	@echo $(VERSION) > $(WHEEL_STAGE)/VERSION
 	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel/plain $(WHEEL_STAGE)
