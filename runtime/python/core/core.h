@@ -110,6 +110,14 @@ void core_input_close(core_input *input);
 /* The type of a buffer's elements: native byte order and one code of struct; UNDEFINED: none of ours. */
 tort_type core_type_of_format(const char *format, Py_ssize_t itemsize);
 
+/* ---- operators of Python ----------------------------------------------------------------------------------------- */
+
+struct tort_op;
+/* _core.operators(list): a capsule with tables of rows. */
+PyObject *core_py_operators(PyObject *module, PyObject *arguments);
+/* The tables of such a capsule, as tort_load_options has them; NULL: an exception is set. */
+const struct tort_op *const *core_operators_of(PyObject *capsule);
+
 /* ---- sessions ---------------------------------------------------------------------------------------------------- */
 
 extern PyType_Spec core_session_spec;

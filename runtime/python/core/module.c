@@ -95,6 +95,7 @@ static PyMethodDef methods[] = {
     {"open", (PyCFunction)(void (*)(void))core_py_open, METH_VARARGS | METH_KEYWORDS, "A session of a model."},
     {"load_plan", (PyCFunction)(void (*)(void))core_py_load_plan, METH_VARARGS | METH_KEYWORDS,
      "A session of a saved plan."},
+    {"operators", core_py_operators, METH_VARARGS, "Operators whose functions are Python's, for `open`."},
     {"providers", core_py_providers, METH_NOARGS, "The providers of this build, as dicts."},
     {"probe", (PyCFunction)(void (*)(void))core_py_probe, METH_VARARGS | METH_KEYWORDS,
      "What opens here, as `tinyort providers --json` tells."},

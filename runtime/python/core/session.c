@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/python/core/session.h"
+#include "runtime/op.h"
 #include "runtime/tinyort_plan.h"
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
@@ -112,6 +113,10 @@ static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
     o->session.max_symbols = sizes_of(o->max_symbols, &o->session.max_symbol_count);
     o->session.shapes = shapes_of(o->shapes, &o->session.shape_count);
     o->session.max_shapes = shapes_of(o->max_shapes, &o->session.max_shape_count);
+    if (o->operators && o->operators != Py_None) {
+        o->load.operators = core_operators_of(o->operators);
+        o->load.operator_abi = TORT_PROVIDER_ABI;
+    }
     int32_t open_count;
     o->load.open_inputs = texts_of(o->open_inputs, &open_count);
     return !PyErr_Occurred();
@@ -208,6 +213,8 @@ static bool open_model(core_session *self, const opening *o) {
     if (status && !(o->session.plan_only && status == TORT_E_PLACEMENT && self->session))
         return core_fail(core_state_of(self->module), &error) != NULL;
     self->model = self->loaded;
+    Py_XINCREF(o->operators);
+    self->operators = o->operators;
     return read_ports(self, &o->session);
 }
 

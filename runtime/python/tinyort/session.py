@@ -1,6 +1,7 @@
 """InferenceSession: a model on a chain of providers, with onnxruntime's methods and tinyort's own."""
 
 import os
+import sys
 
 from . import _core
 from .errors import EPFail, Fail, InvalidArgument, NotImplemented
@@ -24,6 +25,9 @@ def open_core(model, **options):
             memoryview(model)
         except TypeError:
             raise TypeError(f"Unable to load from type '{type(model)}': expected a path, bytes or an open file") from None
+    operators = sys.modules.get("tinyort.operators")
+    if operators and operators.registered():
+        options.setdefault("operators", operators.registered())
     return _core.open(os.fspath(model) if is_path else model, is_path, **options)
 
 
