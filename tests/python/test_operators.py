@@ -14,7 +14,6 @@ def clean():
     yield
     tinyort.operators._registered.clear()
     tinyort.operators._registered.update(before)
-    tinyort.operators._capsule = None
 
 
 def model(op, inputs=(("x", 1, ["n", 3]),), outputs=(("y", 1, None),), after=(), **attributes):
@@ -162,3 +161,23 @@ def test_threads():
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda i: session.run(None, {"x": i * X})[0], range(100)))
     assert all(np.array_equal(result, 2 * i * X) for i, result in enumerate(results))
+
+
+def test_versions_of_a_domain():
+    """A row holds until the next one of its operator."""
+    tinyort.op("com.example::Old", shape=lambda x: x)(lambda x: x + 1)
+    tinyort.op("com.example::Old", shape=lambda x: x, version=3)(lambda x: x + 3)
+    for version, added in ((1, 1), (2, 1), (3, 3), (9, 3)):
+        built = models.build([models.value("x", 1, [1])], [models.value("y", 1, [1])],
+                             [models.node("Old", "x", "y", domain="com.example")],
+                             opsets=(("", 18), ("com.example", version)))  # fmt: skip
+        assert tinyort.InferenceSession(built).run(None, {"x": np.zeros(1, np.float32)})[0] == added
+
+
+def test_operators_of_libraries():
+    """RegexFullMatch, which the extension goes without, where its library is installed."""
+    built = models.build([models.value("x", 8, ["n"])], [models.value("y", 9, ["n"])],
+                         [models.node("RegexFullMatch", "x", "y", pattern="a+b?")], opsets=(("", 20),))  # fmt: skip
+    session = tinyort.InferenceSession(built)
+    assert session.run(None, {"x": ["aab", "abc", ""]})[0].tolist() == [True, False, False]
+    assert session.placement().nodes[0]["provider"] == "cpu"

@@ -7,9 +7,16 @@ PYTEST := LD_LIBRARY_PATH=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD)/pyth
 .PHONY: test-python
 ## Test the package for Python: each member of onnxruntime's interface beside onnxruntime, placement, threads, memory.
 test-python: python $(TINYORT) $(CUDASIM_LIBRARY)
-	@$(PYTEST) -p tests.python.sum tests/python
+	@$(PYTEST) -p tests.python.sum -p tinyort.pytest_plugin tests/python
 
 .PHONY: bench-python
 ## Measure what Python adds to a run, beside onnxruntime.
 bench-python: python $(TINYORT)
 	@PYTHONPATH=$(abspath $(BUILD)/python) $(VENV)/bin/python tests/python/bench.py $(TINYORT)
+
+TESTS += test-python-backend
+
+.PHONY: test-python-backend
+## Run ONNX's backend cases by onnx's own runner over tinyort.backend; they must end as on the command line.
+test-python-backend: python
+	@PYTHONPATH=$(abspath $(BUILD)/python) $(VENV)/bin/python tests/python/backend_cases.py tests/node/expected.txt

@@ -323,15 +323,15 @@ static bool read_lists(entry *it, PyObject *attributes, PyObject *outputs) {
     return true;
 }
 
-/* An operator of (domain, name, version, number of inputs, inputs, outputs, types, attributes as ONNX's row, [(name,
- * kind)], [(input, type)], call, shapes, known); NULL: an exception is set. */
+/* An operator of (domain, name, since, until, number of inputs, inputs, outputs, types, attributes as ONNX's row,
+ * [(name, kind)], [(input, type)], call, shapes, known); NULL: an exception is set. */
 static entry *entry_of(PyObject *module, PyObject *tuple) {
     entry *it = calloc(1, sizeof *it);
     PyObject *attributes, *outputs;
-    int version, inputs, known;
+    int since, until, inputs, known;
     if (!it) return (void *)PyErr_NoMemory();
     tort_op *row = &it->rows[0];
-    if (!PyArg_ParseTuple(tuple, "ssiissssO!O!OOp", &row->domain, &row->name, &version, &inputs, &row->inputs,
+    if (!PyArg_ParseTuple(tuple, "ssiiissssO!O!OOp", &row->domain, &row->name, &since, &until, &inputs, &row->inputs,
                           &row->outputs, &row->types, &row->attributes, &PyList_Type, &attributes, &PyList_Type,
                           &outputs, &it->call, &it->shapes, &known)) {
         free(it);
@@ -344,7 +344,8 @@ static entry *entry_of(PyObject *module, PyObject *tuple) {
     it->module = module;
     it->strings = tuple;
     it->known = known;
-    row->since = row->until = (int16_t)version;
+    row->since = (int16_t)since;
+    row->until = (int16_t)until;
     row->flags = TORT_OP_LISTS;
     row->shape_inputs = known || inputs <= 0 ? 0 : UINT32_MAX >> (inputs > 32 ? 0 : 32 - inputs);
     row->params_size = sizeof(python_params);

@@ -18,7 +18,8 @@ typedef struct core_run {
     tort_tensor *input_tensors, *output_tensors;
     tort_value **input_values, **outputs; /* outputs: references, NULL if not wanted */
     bool *wanted;
-    PyObject *token; /* names the run for cancel; NULL: none */
+    PyObject *token;       /* names the run for cancel; NULL: none */
+    struct seen *observed; /* takes what nodes write; NULL: nobody looks */
     tort_error error;
     char storage[FEW * (sizeof(core_input) + 2 * sizeof(tort_tensor) + 2 * sizeof(tort_value *) + sizeof(bool))];
     void *allocated;
@@ -33,6 +34,7 @@ static bool run_open(core_run *run, core_session *session) {
     run->session = session;
     run->allocated = NULL;
     run->token = NULL;
+    run->observed = NULL;
     run->error = (tort_error){.node = -1};
     char *at = run->storage;
     if (bytes > sizeof run->storage) at = run->allocated = malloc(bytes);
@@ -163,14 +165,42 @@ static void take_step(void *ud, const tort_profile_step *step) {
     all->list[all->count++] = *step;
 }
 
+/* Values as the observer sees them, each a copy. */
+typedef struct seen {
+    struct {
+        int32_t node;
+        char *name;
+        tort_value *value;
+    } * list;
+    size_t count, capacity;
+    bool failed;
+} seen;
+
+static void see(void *ud, int32_t node, const char *name, const tort_tensor *tensor) {
+    seen *all = ud;
+    if (all->count == all->capacity) {
+        const size_t capacity = 2 * all->capacity + 64;
+        void *list = realloc(all->list, capacity * sizeof *all->list);
+        all->failed = all->failed || !list;
+        if (!list) return;
+        all->list = list;
+        all->capacity = capacity;
+    }
+    all->list[all->count].node = node;
+    all->list[all->count].name = strdup(name);
+    all->list[all->count++].value = tort_value_tensor(NULL, tensor);
+}
+
 /* Runs without the interpreter's lock. `profile`: takes the steps, `work` with FLOPs and bytes; NULL: no profile. */
 static bool run_now(core_run *run, steps *profile, bool work) {
     core_session *session = run->session;
     tort_status status;
     Py_BEGIN_ALLOW_THREADS tort_context *context = core_context_take(session, run->token, &run->error);
     if (context && profile) tort_context_profile(context, work, take_step, profile);
+    if (context && run->observed) tort_context_observe(context, see, run->observed);
     status = !context ? run->error.code : session->values ? run_values(run, context) : run_tensors(run, context);
     if (context && profile) tort_context_profile(context, false, NULL, NULL);
+    if (context && run->observed) tort_context_observe(context, NULL, NULL);
     if (context) core_context_give(session, context);
     Py_END_ALLOW_THREADS return !status || core_fail(core_state_of(session->module), &run->error);
 }
@@ -356,6 +386,40 @@ PyObject *core_session_copy(PyObject *object, PyObject *arguments) {
     if (context) core_context_give(self, context);
     Py_END_ALLOW_THREADS if (status) return core_fail(state, &error);
     Py_RETURN_NONE;
+}
+
+/* ---- values between the nodes ------------------------------------------------------------------------------------ */
+
+static PyObject *seen_list(core_session *self, seen *all) {
+    PyObject *list = PyList_New((Py_ssize_t)all->count);
+    for (size_t i = 0; list && i < all->count; i++) {
+        const char *name = all->list[i].name;
+        PyObject *value = core_value_new(self->module, tort_value_retain(all->list[i].value));
+        PyObject *text = value && name ? PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace") : NULL;
+        PyObject *item = text ? Py_BuildValue("iNN", (int)all->list[i].node, text, value) : NULL;
+        if (!item || PyList_SetItem(list, (Py_ssize_t)i, item)) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* observe(feed): (node, name of the value, Value) of everything that the nodes of a run write. */
+PyObject *core_session_observe(PyObject *object, PyObject *arguments) {
+    core_session *self = (core_session *)object;
+    PyObject *feed, *list = NULL;
+    Py_ssize_t count = 0;
+    core_run run;
+    seen all = {0};
+    if (!PyArg_ParseTuple(arguments, "O!", &PyDict_Type, &feed) || !run_open(&run, self)) return NULL;
+    run.observed = &all;
+    if (choose_outputs(&run, Py_None, &count) && open_inputs(&run, feed) && run_now(&run, NULL, false))
+        list = all.failed ? PyErr_NoMemory() : seen_list(self, &all);
+    run_close(&run);
+    for (size_t i = 0; i < all.count; i++) {
+        free(all.list[i].name);
+        tort_value_release(all.list[i].value);
+    }
+    free(all.list);
+    return list;
 }
 
 /* ---- profile ----------------------------------------------------------------------------------------------------- */

@@ -420,6 +420,7 @@ static PyMethodDef session_methods[] = {
     {"cancel", session_cancel, METH_VARARGS, "cancel(token): ends runs that were given this token."},
     {"save", session_save, METH_VARARGS, "save(path): writes a plan."},
     {"profile", core_session_profile, METH_VARARGS, "profile(feed, work): (results, steps)."},
+    {"observe", core_session_observe, METH_VARARGS, "observe(feed): (node, value, Value) of all that nodes write."},
     {"memory", core_session_memory, METH_VARARGS, "memory(shape, type, provider): a value in a provider's memory."},
     {"copy", core_session_copy, METH_VARARGS, "copy(to, from): between memories."},
     {NULL, NULL, 0, NULL},

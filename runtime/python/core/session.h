@@ -41,6 +41,7 @@ void core_context_give(core_session *self, const tort_context *context);
 PyObject *core_session_run(PyObject *object, PyObject *arguments);
 PyObject *core_session_run_bound(PyObject *object, PyObject *arguments);
 PyObject *core_session_profile(PyObject *object, PyObject *arguments);
+PyObject *core_session_observe(PyObject *object, PyObject *arguments);
 PyObject *core_session_memory(PyObject *object, PyObject *arguments);
 PyObject *core_session_copy(PyObject *object, PyObject *arguments);
 

@@ -7,7 +7,7 @@ from .errors import InvalidArgument
 from .values import TYPE_NUMBERS
 
 _registered = {}  # (domain, name, version): what _core.operators takes
-_capsule = None
+NEWEST = 2**15 - 1  # the last version of a domain that a row can be for
 KINDS = ("int", "float", "string", "ints", "floats", "strings")
 
 
@@ -104,30 +104,40 @@ def op(name, inputs="X:T", outputs="Y:T", types="T=float", attributes="", shape=
     attributes  "axis:int=1 mode:string=nearest pads:ints alpha:float!" ('!' required); keyword arguments of the function
     shape       a function from the inputs' shapes to the output's, or to a list of them; None: shapes depend on data, and
                 are known when the function has run
-    version     of the domain
+    version     of the domain from which on it holds; a later one replaces it
 
     The function takes arrays and returns one, or a list of them. Its nodes are on cpu, with this name in the report.
     """
     domain, separator, short = name.rpartition("::")
     if not separator or not domain or not short:
         raise InvalidArgument(f"op: {name!r}: expected 'domain::Name'")
-    declared = [word.split("=")[0].rstrip("!").split(":") for word in attributes.split()]
-    wrong = [":".join(word) for word in declared if len(word) != 2 or word[1] not in KINDS]
-    if wrong:
-        raise InvalidArgument(f"op {name}: attribute {wrong[0]!r}: expected NAME:KIND, of {', '.join(KINDS)}")
 
     def register(function):
-        global _capsule
-        operator = Operator(function, shape, len(_ports(outputs)))
-        _registered[domain, short, version] = (
-            domain, short, version, len(_ports(inputs)), inputs, outputs, types, attributes, [tuple(word) for word in declared],
-            _output_types(inputs, outputs, types), operator.call, operator.shapes, shape is not None)
-        _capsule = _core.operators(list(_registered.values()))
+        _registered[domain, short, version] = _row(domain, short, inputs, outputs, types, attributes, version, function, shape)
         return function
 
     return register
 
 
-def registered():
-    """The capsule of all operators, for _core.open; None: there are none."""
-    return _capsule
+def _row(domain, name, inputs, outputs, types, attributes, version, function, shape):
+    """What _core.operators takes of an operator."""
+    declared = [tuple(word.split("=")[0].rstrip("!").split(":")) for word in attributes.split()]
+    wrong = [":".join(word) for word in declared if len(word) != 2 or word[1] not in KINDS]
+    if wrong:
+        raise InvalidArgument(f"op {name}: attribute {wrong[0]!r}: expected NAME:KIND, of {', '.join(KINDS)}")
+    operator = Operator(function, shape, len(_ports(outputs)))
+    return (domain, name, version, len(_ports(inputs)), inputs, outputs, types, attributes, declared,
+            _output_types(inputs, outputs, types), operator.call, operator.shapes, shape is not None)
+
+
+def _closed(rows):
+    """Rows with the last version that each is for: up to the next row of the operator."""
+    for row in rows:
+        later = [other[2] for other in rows if other[:2] == row[:2] and other[2] > row[2]]
+        yield (*row[:3], min(later, default=NEWEST + 1) - 1, *row[3:])
+
+
+def capsule(extra=()):
+    """The registered operators and some more, for _core.open; None: there are none."""
+    rows = [*_registered.values(), *extra]
+    return _core.operators(list(_closed(rows))) if rows else None

@@ -4,7 +4,7 @@ import os
 import sys
 
 from . import _core
-from .errors import EPFail, Fail, InvalidArgument, NotImplemented
+from .errors import EPFail, Fail, InvalidArgument, NotImplemented, UnknownOperator
 from .options import SPIN, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
 from .placement import Placement
 from .chain import OURS, THEIRS, Chain, say_once
@@ -25,10 +25,19 @@ def open_core(model, **options):
             memoryview(model)
         except TypeError:
             raise TypeError(f"Unable to load from type '{type(model)}': expected a path, bytes or an open file") from None
-    operators = sys.modules.get("tinyort.operators")
-    if operators and operators.registered():
-        options.setdefault("operators", operators.registered())
-    return _core.open(os.fspath(model) if is_path else model, is_path, **options)
+    source = os.fspath(model) if is_path else model
+    own = sys.modules.get("tinyort.operators")
+    try:
+        return _core.open(source, is_path, operators=own.capsule() if own else None, **options)
+    except UnknownOperator as error:
+        if "libtinyort_extra" not in str(error):
+            raise
+        from . import extra, operators
+
+        more = extra.rows(str(error))
+        if not more:
+            raise
+        return _core.open(source, is_path, operators=operators.capsule(more), **options)
 
 
 class InferenceSession:

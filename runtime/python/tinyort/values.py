@@ -34,8 +34,10 @@ EXTENDED = {
     "float8e4m3fnuz": "float8_e4m3fnuz",
     "float8e5m2": "float8_e5m2",
     "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
 }
-TYPE_OF_DTYPE = {dtype: TYPE_NUMBERS[name] for names in (NUMPY, EXTENDED) for name, dtype in names.items()}
+PACKED = {"int4": "int4", "uint4": "uint4", "float4e2m1": "float4_e2m1fn", "int2": "int2", "uint2": "uint2"}
+TYPE_OF_DTYPE = {dtype: TYPE_NUMBERS[name] for names in (NUMPY, EXTENDED, PACKED) for name, dtype in names.items()}
 # Codes of the module array, for numbers without numpy.
 ARRAY_CODES = dict(float="f", double="d", uint8="B", int8="b", uint16="H", int16="h", int32="i", int64="q", uint32="I",
                    uint64="Q", bool="B")
@@ -66,7 +68,30 @@ def _extended_dtype(type_name):
         return None
     import numpy
 
-    return numpy.dtype(getattr(ml_dtypes, EXTENDED[type_name]))
+    return numpy.dtype(getattr(ml_dtypes, {**EXTENDED, **PACKED}[type_name]))
+
+
+def _bits(type_name):
+    return int(type_name.split("e")[0][-1])
+
+
+def _pack(array, type_name):
+    """Bytes of elements below 8 bits, the first in the lowest bits; ml_dtypes has one in each byte."""
+    numpy = numpy_or_none()
+    bits = _bits(type_name)
+    flat = numpy.ascontiguousarray(array).view(numpy.uint8).ravel() & (1 << bits) - 1
+    rows = numpy.zeros((-(-flat.size * bits // 8), 8 // bits), numpy.uint8)
+    rows.ravel()[: flat.size] = flat
+    return numpy.bitwise_or.reduce(rows << numpy.arange(0, 8, bits, dtype=numpy.uint8), 1)
+
+
+def _unpack(value, type_name):
+    """The array of ml_dtypes for such bytes."""
+    numpy = numpy_or_none()
+    bits = _bits(type_name)
+    rows = numpy.asarray(value)[:, None] >> numpy.arange(0, 8, bits, dtype=numpy.uint8) & (1 << bits) - 1
+    flat = rows.astype(numpy.uint8).ravel()[: numpy.prod(value.shape, dtype=int)]
+    return flat.view(_extended_dtype(type_name)).reshape(value.shape)
 
 
 # ---- from Python to the library --------------------------------------------------------------------------------------
@@ -114,6 +139,8 @@ def _contiguous(numpy, array, type_number):
     if not array.flags.aligned:
         array = array.copy()
     extended = TYPE_OF_DTYPE.get(array.dtype.name)
+    if array.dtype.name in PACKED.values():
+        return _core.from_buffer(_pack(array, TYPE_NAMES[extended]), extended, array.shape)
     if array.dtype.name in EXTENDED.values():
         return _core.from_buffer(array.view(f"uint{8 * array.dtype.itemsize}"), extended)
     if type_number == BFLOAT16 and array.dtype == numpy.uint16:
@@ -171,10 +198,10 @@ def array(value):
         return result if value.shape else numpy.array(value.strings()[0], object)
     if type_name in NUMPY:
         return numpy.ndarray(value.shape, numpy.dtype(NUMPY[type_name]), value)
-    dtype = _extended_dtype(type_name) if type_name in EXTENDED else None
-    if dtype is not None:
-        return numpy.asarray(value).view(dtype)
-    return numpy.asarray(value)
+    dtype = _extended_dtype(type_name) if type_name in {**EXTENDED, **PACKED} else None
+    if dtype is None:
+        return numpy.asarray(value)
+    return _unpack(value, type_name) if type_name in PACKED else numpy.asarray(value).view(dtype)
 
 
 # ---- OrtValue --------------------------------------------------------------------------------------------------------
