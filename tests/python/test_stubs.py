@@ -1,0 +1,50 @@
+"""The type stubs say what is there: the same names, and the same parameters."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+import tinyort
+
+STUBS = ast.parse((Path(tinyort.__file__).parent / "__init__.pyi").read_text())
+FUNCTIONS = [node for node in STUBS.body if isinstance(node, ast.FunctionDef)]
+CLASSES = [node for node in STUBS.body if isinstance(node, ast.ClassDef)]
+
+
+def parameters(arguments):
+    named = [*arguments.posonlyargs, *arguments.args, *([arguments.vararg] if arguments.vararg else []),
+             *arguments.kwonlyargs, *([arguments.kwarg] if arguments.kwarg else [])]  # fmt: skip
+    return [a.arg for a in named if a.arg not in ("self", "cls")]
+
+
+def names_of(function):
+    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+
+
+@pytest.mark.parametrize("stub", FUNCTIONS, ids=lambda f: f.name)
+def test_functions(stub):
+    assert parameters(stub.args) == names_of(getattr(tinyort, stub.name))
+    assert getattr(tinyort, stub.name).__doc__
+
+
+@pytest.mark.parametrize("stub", CLASSES, ids=lambda c: c.name)
+def test_classes(stub):
+    kind = getattr(tinyort, stub.name)
+    assert kind.__doc__
+    declared = set()
+    for member in stub.body:
+        if isinstance(member, ast.FunctionDef):
+            declared.add(member.name)
+            assert parameters(member.args) == names_of(inspect.getattr_static(kind, member.name).__func__
+                                                       if isinstance(inspect.getattr_static(kind, member.name),
+                                                                     (staticmethod, classmethod))
+                                                       else getattr(kind, member.name)), member.name  # fmt: skip
+            assert member.name.startswith("__") or getattr(kind, member.name).__doc__, member.name
+    public = {name for name, value in vars(kind).items() if callable(value) and not name.startswith("_")}
+    assert public <= declared | {"ortvalue_from_numpy", "from_dlpack"} or issubclass(kind, int), public - declared
+
+
+def test_names():
+    declared = {node.name for node in STUBS.body if hasattr(node, "name")} | {"SessionIOBinding", "Error", "errors"}
+    assert set(tinyort.__all__) == declared
