@@ -181,3 +181,14 @@ def test_operators_of_libraries():
     session = tinyort.InferenceSession(built)
     assert session.run(None, {"x": ["aab", "abc", ""]})[0].tolist() == [True, False, False]
     assert session.placement().nodes[0]["provider"] == "cpu"
+
+
+def test_an_operator_that_runs_a_model():
+    inner = tinyort.InferenceSession(models.two())
+
+    @tinyort.op("com.example::Inner", shape=lambda x: x)
+    def run_inner(x):
+        return inner.run(["y"], {"x": x, "k": 1})[0]
+
+    session = tinyort.InferenceSession(model("Inner"))
+    assert np.array_equal(session.run(None, {"x": -X})[0], 0 * X) and np.array_equal(session.run(None, {"x": X})[0], X)

@@ -57,6 +57,20 @@ PyObject *core_fail(const core_state *state, const tort_error *error);
 PyObject *core_raise(const core_state *state, tort_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ---- the interpreter's lock -------------------------------------------------------------------------------------- */
+
+/* A stretch of work without the lock, within which operators of Python take it back in the same thread: for the state
+ * of the thread in its own interpreter, where PyGILState_Ensure knows the main one alone. */
+typedef struct core_stretch {
+    void *outer;
+} core_stretch;
+
+core_stretch core_let_go(void);
+void core_take_back(core_stretch stretch);
+/* In a function that the library calls within a stretch: around what needs Python. */
+void core_enter(void);
+void core_leave(void);
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* A tensor in host memory or on a device, or a sequence, map or optional, as Python sees it: tinyort._core.Value. */

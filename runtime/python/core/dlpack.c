@@ -28,8 +28,13 @@ typedef struct handed_out {
     int64_t shape[TORT_MAX_RANK];
 } handed_out;
 
-/* May be called from any thread, without the interpreter's lock. */
-static void hand_back(dlpack_managed *managed) {
+/* These may be called from any thread, without the interpreter's lock. */
+static void hand_back_value(dlpack_managed *managed) {
+    tort_value_release(managed->context);
+    free(managed);
+}
+
+static void hand_back_object(dlpack_managed *managed) {
     PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF((PyObject *)managed->context);
     PyGILState_Release(state);
@@ -64,11 +69,16 @@ PyObject *core_value_dlpack(PyObject *object, PyObject *none) {
     tensor->dtype.bits = types[at].bits;
     tensor->dtype.lanes = 1;
     tensor->shape = out->shape;
-    out->managed.context = object;
-    out->managed.deleter = hand_back;
-    Py_INCREF(object);
+    if (self->value) {
+        out->managed.context = tort_value_retain(self->value);
+        out->managed.deleter = hand_back_value;
+    } else {
+        Py_INCREF(object);
+        out->managed.context = object;
+        out->managed.deleter = hand_back_object;
+    }
     PyObject *capsule = PyCapsule_New(&out->managed, "dltensor", drop_capsule);
-    if (!capsule) hand_back(&out->managed);
+    if (!capsule) out->managed.deleter(&out->managed);
     return capsule;
 }
 

@@ -35,6 +35,30 @@ PyObject *core_raise(const core_state *state, tort_status code, const char *form
     return core_fail(state, &error);
 }
 
+/* ---- the interpreter's lock -------------------------------------------------------------------------------------- */
+
+/* The state of this thread, while it is without the lock. */
+static _Thread_local PyThreadState *without_lock;
+
+core_stretch core_let_go(void) {
+    const core_stretch stretch = {.outer = without_lock}; /* an operator may run another model */
+    without_lock = PyEval_SaveThread();
+    return stretch;
+}
+
+void core_take_back(core_stretch stretch) {
+    PyEval_RestoreThread(without_lock);
+    without_lock = stretch.outer;
+}
+
+void core_enter(void) {
+    PyEval_RestoreThread(without_lock);
+}
+
+void core_leave(void) {
+    without_lock = PyEval_SaveThread();
+}
+
 /* ---- functions of the module ------------------------------------------------------------------------------------- */
 
 static PyObject *py_connect(PyObject *module, PyObject *arguments) {

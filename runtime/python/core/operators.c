@@ -217,10 +217,10 @@ static tort_status infer(tort_infer *infer) {
         infer->outputs[o].type =
             same >= 0 && same < infer->node->input_count ? infer->node->inputs[same].type : it->types[o];
     }
-    PyGILState_STATE state = PyGILState_Ensure();
+    core_enter();
     tort_status status = TORT_OK;
     if (!infer_outputs(it, infer)) status = fail_of_python(TORT_E_MODEL, infer->node->op, infer->error);
-    PyGILState_Release(state);
+    core_leave();
     return status;
 }
 
@@ -275,10 +275,10 @@ static bool run_in_python(const entry *it, const tort_call *call) {
 
 static tort_status reference(const tort_call *call) {
     const entry *it = (const entry *)(const void *)call->op;
-    PyGILState_STATE state = PyGILState_Ensure();
+    core_enter();
     tort_status status = TORT_OK;
     if (!run_in_python(it, call)) status = fail_of_python(TORT_E_RUN, call->op, call->error);
-    PyGILState_Release(state);
+    core_leave();
     return status;
 }
 

@@ -180,8 +180,10 @@ PyObject *core_py_probe(PyObject *module, PyObject *arguments, PyObject *keyword
     tort_error error = {.node = -1};
     tort_status status;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zz", names, &options.chain, &options.disabled)) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = tort_probe_providers(NULL, &options, &probe, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    const core_stretch stretch = core_let_go();
+    status = tort_probe_providers(NULL, &options, &probe, &error);
+    core_take_back(stretch);
+    if (status) {
         tort_probe_free(probe);
         return core_fail(core_state_of(module), &error);
     }

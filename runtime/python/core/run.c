@@ -195,14 +195,16 @@ static void see(void *ud, int32_t node, const char *name, const tort_tensor *ten
 static bool run_now(core_run *run, steps *profile, bool work) {
     core_session *session = run->session;
     tort_status status;
-    Py_BEGIN_ALLOW_THREADS tort_context *context = core_context_take(session, run->token, &run->error);
+    const core_stretch stretch = core_let_go();
+    tort_context *context = core_context_take(session, run->token, &run->error);
     if (context && profile) tort_context_profile(context, work, take_step, profile);
     if (context && run->observed) tort_context_observe(context, see, run->observed);
     status = !context ? run->error.code : session->values ? run_values(run, context) : run_tensors(run, context);
     if (context && profile) tort_context_profile(context, false, NULL, NULL);
     if (context && run->observed) tort_context_observe(context, NULL, NULL);
     if (context) core_context_give(session, context);
-    Py_END_ALLOW_THREADS return !status || core_fail(core_state_of(session->module), &run->error);
+    core_take_back(stretch);
+    return !status || core_fail(core_state_of(session->module), &run->error);
 }
 
 static PyObject *result_of(const core_run *run, Py_ssize_t at) {
@@ -380,11 +382,13 @@ PyObject *core_session_copy(PyObject *object, PyObject *arguments) {
     tort_context *context = core_context_take(self, NULL, &error);
     tort_status status = context ? TORT_OK : error.code;
     const tort_direction direction = !from->provider ? TORT_TO_DEVICE : !to->provider ? TORT_TO_HOST : TORT_ON_DEVICE;
-    Py_BEGIN_ALLOW_THREADS if (context) status =
-        tort_memory_copy(context, to->provider ? to->provider : from->provider, to->tensor.data, from->tensor.data,
-                         bytes, direction, &error);
+    const core_stretch stretch = core_let_go();
+    if (context)
+        status = tort_memory_copy(context, to->provider ? to->provider : from->provider, to->tensor.data,
+                                  from->tensor.data, bytes, direction, &error);
     if (context) core_context_give(self, context);
-    Py_END_ALLOW_THREADS if (status) return core_fail(state, &error);
+    core_take_back(stretch);
+    if (status) return core_fail(state, &error);
     Py_RETURN_NONE;
 }
 

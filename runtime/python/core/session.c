@@ -194,10 +194,12 @@ static bool keep_bytes(core_session *self, PyObject *source, const void **bytes,
 static tort_status load_model(core_session *self, const opening *o, const char *path, const void *bytes, size_t size,
                               tort_error *error) {
     tort_status status;
-    Py_BEGIN_ALLOW_THREADS status = path ? tort_model_load(NULL, path, &o->load, &self->loaded, error)
-                                         : tort_model_load_buffer(NULL, bytes, size, &o->load, &self->loaded, error);
+    const core_stretch stretch = core_let_go();
+    status = path ? tort_model_load(NULL, path, &o->load, &self->loaded, error)
+                  : tort_model_load_buffer(NULL, bytes, size, &o->load, &self->loaded, error);
     if (!status) status = tort_session_create(NULL, self->loaded, &o->session, &self->session, error);
-    Py_END_ALLOW_THREADS return status;
+    core_take_back(stretch);
+    return status;
 }
 
 static bool open_model(core_session *self, const opening *o) {
@@ -242,9 +244,10 @@ PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *key
     core_session *self = new_session(module);
     tort_status status = TORT_OK;
     if (self) {
-        Py_BEGIN_ALLOW_THREADS status =
-            tort_session_load(NULL, PyBytes_AsString(path), &options, &self->session, &error);
-        Py_END_ALLOW_THREADS if (!status) self->model = tort_session_model(self->session);
+        const core_stretch stretch = core_let_go();
+        status = tort_session_load(NULL, PyBytes_AsString(path), &options, &self->session, &error);
+        core_take_back(stretch);
+        if (!status) self->model = tort_session_model(self->session);
         if (status || !read_ports(self, NULL)) Py_CLEAR(self);
     }
     Py_DECREF(path);
@@ -254,11 +257,12 @@ PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *key
 static void session_dealloc(PyObject *object) {
     core_session *self = (core_session *)object;
     PyTypeObject *type = Py_TYPE(object);
-    Py_BEGIN_ALLOW_THREADS for (int32_t i = 0; i < self->context_count; i++)
-        tort_context_free(self->contexts[i].context);
+    const core_stretch stretch = core_let_go();
+    for (int32_t i = 0; i < self->context_count; i++) tort_context_free(self->contexts[i].context);
     tort_session_free(self->session);
     tort_model_free(self->loaded);
-    Py_END_ALLOW_THREADS pthread_mutex_destroy(&self->lock);
+    core_take_back(stretch);
+    pthread_mutex_destroy(&self->lock);
     free(self->contexts);
     free(self->inputs);
     free(self->outputs);
@@ -404,8 +408,10 @@ static PyObject *session_save(PyObject *object, PyObject *arguments) {
     tort_status status;
     if (!PyArg_ParseTuple(arguments, "O&", PyUnicode_FSConverter, &path)) return NULL;
     const char *name = PyBytes_AsString(path);
-    Py_BEGIN_ALLOW_THREADS status = tort_session_save(self->session, name, &error);
-    Py_END_ALLOW_THREADS Py_DECREF(path);
+    const core_stretch stretch = core_let_go();
+    status = tort_session_save(self->session, name, &error);
+    core_take_back(stretch);
+    Py_DECREF(path);
     if (status) return core_fail(core_state_of(self->module), &error);
     Py_RETURN_NONE;
 }
