@@ -9,6 +9,17 @@ PYTEST := LD_LIBRARY_PATH=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD)/pyth
 test-python: python $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(PYTEST) -p tests.python.sum -p tinyort.pytest_plugin tests/python
 
+THOROUGH_TESTS += test-python-asan
+
+# Python itself is not compiled with the sanitizers, so they are loaded before it, and told nothing of what it never frees.
+.PHONY: test-python-asan
+## The tests of the package for Python under the address and undefined-behaviour sanitizers, but for those of growth.
+test-python-asan: $(TINYORT)
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CUDA=0 SANITIZE=address,undefined OPT='-O1 -g' python
+	@LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	    PYTHONMALLOC=malloc PYTHONPATH=$(abspath $(BUILD)/asan/python) TINYORT=$(abspath $(TINYORT)) $(VENV)/bin/python -m pytest -q \
+	    -p no:cacheprovider -p tests.python.sum -p tinyort.pytest_plugin -k 'not leak and not plugin' tests/python
+
 .PHONY: bench-python
 ## Measure what Python adds to a run, beside onnxruntime.
 bench-python: python $(TINYORT)
