@@ -134,7 +134,8 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
         return;
     }
     snprintf(condition->message, sizeof condition->message, "this tinyort was built without CUDA");
-    snprintf(condition->cure, sizeof condition->cure, "build it with make CUDA=1 (fetches nvcc if there is none)");
+    snprintf(condition->cure, sizeof condition->cure,
+             "build it with make CUDA=1 (fetches nvcc if there is none); for Python: pip install tinyort-cuda");
 }
 #endif
 

@@ -10,13 +10,31 @@ extern const tort_provider tort_provider_cpu;
 extern const tort_provider tort_provider_firmware __attribute__((weak, visibility("hidden")));
 
 #ifndef TORT_CPU_PLAIN
-/* With a CUDA compiler the file is compiled twice, with and without TORT_CUDA: see the Makefile. */
+/* With a CUDA compiler the file is compiled twice, with and without TORT_CUDA; once more for the package for Python,
+ * whose provider `cuda` is in a package of its own. See the Makefile. */
 #ifdef TORT_CUDA
 extern const tort_provider tort_provider_cuda;
 #define CUDA_PROVIDER tort_provider_cuda
 #else
 extern const tort_provider tort_provider_cuda_not_built;
 #define CUDA_PROVIDER tort_provider_cuda_not_built
+#endif
+
+#ifdef TORT_CUDA_PLUGIN
+/* Where the package is not installed, the one that can only plan says what to do. */
+static const tort_provider *load_cuda(tort_condition *condition) {
+    const tort_provider *loaded = tort_plugin_load("libtinyort-cuda.so", condition);
+    return loaded ? loaded : &tort_provider_cuda_not_built;
+}
+
+static const tort_provider cuda_plugin = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "cuda",
+    .summary = "NVIDIA GPUs: the package tinyort-cuda",
+    .load = load_cuda,
+};
+#undef CUDA_PROVIDER
+#define CUDA_PROVIDER cuda_plugin
 #endif
 
 static const tort_provider *load_cudasim(tort_condition *condition) {

@@ -10,17 +10,27 @@ PYTHON_FILES := $(wildcard runtime/python/tinyort/*.py runtime/python/tinyort/*/
 PYTHON_HERE := $(BUILD)/python_here.mk
 
 # PYTHON_INCLUDE, and the name of the extension; asked once for each PYTHON.
-ifneq ($(filter python wheel test-python% bench-python% run-tests test check test-all %.so,$(or $(MAKECMDGOALS),none)),)
+ifneq ($(filter python% wheel% test-python% bench-python% run-tests test check test-all %.so,$(or $(MAKECMDGOALS),none)),)
 PYTHON_CONFIG := $(shell $(PYTHON) -c "import sysconfig as s; free = s.get_config_var('Py_GIL_DISABLED'); \
     print(s.get_path('include'), s.get_config_var('EXT_SUFFIX') if free else '.abi3.so', '' if free else '-DPy_LIMITED_API=0x03090000')")
 endif
 PYTHON_EXTENSION := $(PYTHON_PACKAGE)/_core$(or $(word 2,$(PYTHON_CONFIG)),.abi3.so)
 $(OBJ)/runtime/python/%.o: private TORT_CPPFLAGS += -isystem $(word 1,$(PYTHON_CONFIG)) $(word 3,$(PYTHON_CONFIG))
 
-$(PYTHON_EXTENSION): $(PYTHON_OBJECTS) $(LIBRARY_OBJECTS)
+# The provider cuda is in a package of its own, tinyort_cuda, beside this one.
+PYTHON_PROVIDERS := $(OBJ)/python_providers.o
+PYTHON_LIBRARY := $(filter-out $(OBJ)/runtime/providers/providers.o,$(LIBRARY_OBJECTS)) $(PYTHON_PROVIDERS)
+PYTHON_RPATH := -Wl,-rpath,'$$ORIGIN/../tinyort_cuda'
+$(PYTHON_PROVIDERS): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES) -DTORT_CUDA_PLUGIN
+$(PYTHON_PROVIDERS): runtime/providers/providers.c $(OBJ)/flags | $(BUILD)/prerequisites
+	@mkdir -p $(@D)
+	@echo "  CC    $< (for Python)"
+	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
+
+$(PYTHON_EXTENSION): $(PYTHON_OBJECTS) $(PYTHON_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK_SHARED) -o $@ $^ $(LIBRARY_LIBS) -ldl
+	$(Q)$(LINK_SHARED) $(PYTHON_RPATH) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 $(PYTHON_PACKAGE)/.files: $(PYTHON_FILES)
 	@mkdir -p $(@D)
@@ -30,6 +40,22 @@ $(PYTHON_PACKAGE)/.files: $(PYTHON_FILES)
 .PHONY: python
 ## Build the package for Python in build/python: PYTHONPATH=build/python python3 -c 'import tinyort'.
 python: $(PYTHON_EXTENSION) $(PYTHON_PACKAGE)/.files
+
+ifneq ($(NVCC),)
+# NVIDIA's packages of PyPI have their libraries in folders beside this one, which is how it finds them without a setting.
+PYTHON_CUDA := $(BUILD)/python/tinyort_cuda/libtinyort-cuda.so
+NVIDIA_RPATH := -Wl,-rpath,'$$ORIGIN/../nvidia/cu13/lib:$$ORIGIN/../nvidia/cudnn/lib:$$ORIGIN/../nvidia/cublas/lib'
+$(PYTHON_CUDA): $(OBJ)/with_cuda/runtime/python/cuda/plugin.o $(LIBRARY) $(CUDA_LIBRARY) kernels/cudasim/exports.map
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,-z,defs $(NVIDIA_RPATH) -Wl,--version-script=kernels/cudasim/exports.map -o $@ \
+	    $< $(CUDA_LIBRARY) $(LIBRARY) $(LIBRARY_LIBS) $(CUDA_LIBS)
+	@cp runtime/python/cuda/__init__.py $(@D)
+
+.PHONY: python-cuda
+## Build the package tinyort_cuda beside tinyort in build/python: the provider cuda, for CUDA_ARCHS.
+python-cuda: python $(PYTHON_CUDA)
+endif
 
 # ---- the wheel --------------------------------------------------------------------------------------------------------
 # Its extension is linked so that older systems can load it (wheel/old_glibc.c), and exports nothing but its entry. auditwheel puts
@@ -43,10 +69,10 @@ $(OBJ)/runtime/python/exports: runtime/python/rules.mk
 	@mkdir -p $(@D)
 	@echo '{ global: PyInit__core; local: *; };' > $@
 
-$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(LIBRARY_OBJECTS) $(OBJ)/runtime/python/wheel/old_glibc.o $(OBJ)/runtime/python/exports
+$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(PYTHON_LIBRARY) $(OBJ)/runtime/python/wheel/old_glibc.o $(OBJ)/runtime/python/exports
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,--version-script=$(OBJ)/runtime/python/exports -o $@ \
+	$(Q)$(LINK) -shared -s -Wl,--gc-sections $(PYTHON_RPATH) -Wl,--version-script=$(OBJ)/runtime/python/exports -o $@ \
 	    $(filter %.o,$^) -lprotobuf-c -lm -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
 
 .PHONY: wheel
