@@ -48,6 +48,8 @@ def test_path(same, tmp_path):
     path.write_bytes(models.two())
     same(lambda o: o.InferenceSession(str(path)).get_providers())
     same(lambda o: o.InferenceSession(pathlib.Path(path)).get_providers())
+    for source in (str(path), path, models.two()):
+        same(lambda o: o.InferenceSession(source)._model_path)
 
 
 @pytest.mark.parametrize("source", [b"\x00\x01", "/nowhere/model.onnx", 3, None, [1, 2]])

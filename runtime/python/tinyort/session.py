@@ -194,6 +194,11 @@ class InferenceSession:
 
     # ---- the model -------------------------------------------------------------------------------------------------
 
+    @property
+    def _model_path(self):
+        """The path of the model, None for one in memory: onnxruntime's private name, which optimum reads."""
+        return os.fspath(self._model) if isinstance(self._model, (str, os.PathLike)) else None
+
     def get_inputs(self):
         """Inputs that a run needs, as a list of NodeArg."""
         return [NodeArg(*port) for port in self._core.inputs()]
