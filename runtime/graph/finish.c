@@ -241,6 +241,16 @@ tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t i
     return status;
 }
 
+static tort_status keep_declared(tort_model *model, tort_error *error) {
+    const tort_graph *graph = &model->graphs[0];
+    const size_t count = (size_t)graph->output_count;
+    tort_info *declared = tort_arena_array(&model->arena, count, sizeof *declared);
+    if (!declared) return tort_out_of_memory(error, count * sizeof *declared);
+    for (size_t i = 0; i < count; i++) declared[i] = graph->values[graph->outputs[i]].info;
+    model->declared_outputs = declared;
+    return TORT_OK;
+}
+
 static tort_status infer_graph(tort_model *model, tort_graph *graph, tort_error *error) {
     size_t bytes = (size_t)graph->value_count * sizeof(tort_info);
     tort_info *infos = tort_alloc(&model->env, bytes + 1);
@@ -283,5 +293,6 @@ tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *e
         for (int32_t i = 0; !status && i < graph->node_count; i++)
             status = tort_model_bind_node(model, graph, i, assume_opset, error);
     }
+    if (!status) status = keep_declared(model, error);
     return status ? status : infer_graph(model, &model->graphs[0], error);
 }

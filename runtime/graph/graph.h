@@ -182,6 +182,7 @@ struct tort_model {
     int32_t metadata_count;
     tort_graph *graphs; /* graphs[0] is the main graph */
     int32_t graph_count, graph_capacity;
+    const tort_info *declared_outputs; /* of the main graph, as the file has them; inference uses only their ranks */
     tort_weight *weights;
     int32_t weight_count, weight_capacity;
     struct tort_weight_store *store; /* weights.c: resident weights, hold counts, locks */

@@ -149,21 +149,31 @@ int32_t tort_graph_add_node(tort_model *model, int32_t graph_index, const tort_n
 
 /* ---- queries of the application ---------------------------------------------------------------------------------- */
 
-static tort_port port_of(const tort_model *model, int32_t value_index) {
+/* The size of a dimension, or -1 and its name. */
+static void name_dim(const tort_model *model, tort_dim dim, int64_t *size, const char **name) {
+    const bool known = tort_dim_known(dim);
+    const tort_dim_expr *expr = known ? NULL : tort_dim_expression(&model->dims, dim);
+    *size = known ? dim : -1;
+    if (known)
+        *name = "";
+    else if (expr->op == TORT_DIM_SYMBOL && expr->name)
+        *name = expr->name;
+}
+
+/* `declared` tells of dimensions that inference leaves open; NULL: nothing is declared. */
+static tort_port port_of(const tort_model *model, int32_t value_index, const tort_info *declared) {
     const tort_graph_value *value = &model->graphs[0].values[value_index];
     tort_port port = {.struct_size = sizeof port,
                       .name = value->name,
                       .type = value->info.type,
                       .rank = value->info.rank,
                       .value_type = tort_info_type(&value->info)};
+    if (declared && declared->rank != port.rank) declared = NULL;
     for (int32_t i = 0; i < TORT_MAX_RANK; i++) {
         port.dim_names[i] = "";
         if (i >= port.rank) continue;
-        tort_dim dim = value->info.dims[i];
-        port.dims[i] = tort_dim_known(dim) ? dim : -1;
-        if (tort_dim_known(dim)) continue;
-        const tort_dim_expr *expr = tort_dim_expression(&model->dims, dim);
-        if (expr->op == TORT_DIM_SYMBOL && expr->name) port.dim_names[i] = expr->name;
+        name_dim(model, value->info.dims[i], &port.dims[i], &port.dim_names[i]);
+        if (port.dims[i] < 0 && declared) name_dim(model, declared->dims[i], &port.dims[i], &port.dim_names[i]);
     }
     return port;
 }
@@ -176,12 +186,12 @@ static tort_port no_port(void) {
 
 /* Fills only as much as the caller's struct_size, which may be that of an older tinyort.h. */
 static tort_status fill_port(const tort_model *model, const char *what, const int32_t *values, int32_t count,
-                             int32_t index, tort_port *out, tort_error *error) {
+                             const tort_info *declared, int32_t index, tort_port *out, tort_error *error) {
     const size_t size = out->struct_size;
     const bool known = index >= 0 && index < count;
     tort_status status = tort_check_struct_size(size, "tort_port", error);
     if (status) return status;
-    tort_port port = known ? port_of(model, values[index]) : no_port();
+    tort_port port = known ? port_of(model, values[index], declared ? &declared[index] : NULL) : no_port();
     port.struct_size = size;
     memcpy(out, &port, size < sizeof port ? size : sizeof port);
     if (known) return TORT_OK;
@@ -197,11 +207,12 @@ int32_t tort_model_output_count(const tort_model *model) {
 }
 
 tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
-    return fill_port(model, "input", model->graphs[0].inputs, model->graphs[0].input_count, index, port, error);
+    return fill_port(model, "input", model->graphs[0].inputs, model->graphs[0].input_count, NULL, index, port, error);
 }
 
 tort_status tort_model_output(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
-    return fill_port(model, "output", model->graphs[0].outputs, model->graphs[0].output_count, index, port, error);
+    return fill_port(model, "output", model->graphs[0].outputs, model->graphs[0].output_count, model->declared_outputs,
+                     index, port, error);
 }
 
 static int32_t port_named(const tort_model *model, const int32_t *values, int32_t count, const char *name) {

@@ -35,6 +35,15 @@ def two():
     )
 
 
+def declared():
+    """Outputs of shapes that the file declares and no inference finds: a sum of names, a name, a number."""
+    return build(
+        [value("x", T.FLOAT, ["n", 3]), value("p", T.FLOAT, ["past", 3]), value("s", T.INT64, [2])],
+        [value("y", T.FLOAT, ["n + past", 3]), value("z", T.INT64, [2, "found"]), value("w", T.FLOAT, ["rows", 6])],
+        [node("Concat", "x p", "y", axis=0), node("NonZero", "x", "z"), node("Reshape", "x s", "w")],
+    )
+
+
 def product(rows=64, inner=64, columns=64):
     """y = x @ w, w constant."""
     w = np.arange(inner * columns, dtype=np.float32).reshape(inner, columns) % 7 - 3

@@ -10,7 +10,7 @@ import pytest
 import tinyort
 
 
-@pytest.mark.parametrize("make", [models.two, models.sequence, models.maps, models.reshape, models.from_map])
+@pytest.mark.parametrize("make", [models.two, models.declared, models.sequence, models.maps, models.reshape, models.from_map])
 def test_ports(same, make):
     same(lambda o: [(p.name, p.type, p.shape) for p in o.InferenceSession(make()).get_inputs()])
     same(lambda o: [(p.name, p.type, p.shape) for p in o.InferenceSession(make()).get_outputs()])
