@@ -161,7 +161,9 @@ static inline int32_t tort_step_end(const tort_plan *plan, int32_t step) {
 }
 
 /* Assigns offsets to blocks, see memplan.c, and returns the bytes needed. Blocks may share bytes if their lifetimes are
- * disjoint; sizes are rounded up to `align`, a power of two. UINT64_MAX: overflow, or out of memory. */
+ * disjoint; sizes are rounded up to `align`, a power of two. UINT64_MAX: overflow, or out of memory. hint: what the
+ * last search among like blocks found, 0 before the first; if that still serves, the search is left out. NULL: search.
+ */
 typedef struct tort_block {
     uint64_t bytes, offset; /* offset: the result */
     int32_t first, last;
@@ -169,7 +171,7 @@ typedef struct tort_block {
     int64_t below, rise;
 } tort_block;
 
-uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align);
+uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align, uint32_t *hint);
 
 /* Checks all that run.c trusts: operands, shapes, bounds, and that no two live blocks overlap. */
 tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error);

@@ -22,7 +22,9 @@ static bool fits(const tort_planned *planned, const tort_tensor *inputs) {
     return true;
 }
 
-#define MAX_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow without limit */
+#define MAX_PLANS                                                                                                      \
+    32 /* kept of one graph, for as many sizes of a batch; a model fed with ever new shapes must not grow without      \
+          limit */
 
 /* Removes the least recently used plan that no context holds, if the cache is full. NULL: it is
  * not full, or all are held. */

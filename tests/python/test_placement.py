@@ -112,8 +112,10 @@ def test_upper_bounds_and_shapes():
 
 
 def test_options_of_the_command_line():
-    with pytest.raises(tinyort.errors.EPFail):
-        tinyort.InferenceSession(DIGITS, chain="cuda,cpu", require="cuda")
+    for require in ("cuda", ["cuda"], ["CUDAExecutionProvider"]):
+        with pytest.raises(tinyort.errors.EPFail):
+            tinyort.InferenceSession(DIGITS, chain="cuda,cpu", require=require)
+    tinyort.InferenceSession(DIGITS, strict=True, allow=["Gather", "Conv"], require=["cpu"])
     with pytest.raises(tinyort.errors.InvalidArgument, match="nothing"):
         tinyort.InferenceSession(DIGITS, pins=["nothing=cpu"])
     with pytest.raises(TypeError):

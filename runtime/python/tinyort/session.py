@@ -25,6 +25,9 @@ def open_core(model, **options):
             memoryview(model)
         except TypeError:
             raise TypeError(f"Unable to load from type '{type(model)}': expected a path, bytes or an open file") from None
+    for name in ("require", "allow"):  # a list, or the text that the command line takes
+        if isinstance(options.get(name), (list, tuple)):
+            options[name] = ",".join(OURS.get(word, word) for word in options[name])
     source = os.fspath(model) if is_path else model
     own = sys.modules.get("tinyort.operators")
     try:
