@@ -7,6 +7,7 @@
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
 #   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
+#   setup.sh serve=DIR          one with Ray, for tinyort.serve (900 MB)
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
@@ -27,6 +28,7 @@ piper-tts==1.8.0
 fastembed==0.9.1
 optimum-onnx==0.1.0
 sentence-transformers==5.1.2"
+SERVE_PACKAGES="ray[serve,data]==2.60.0 numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 pytest==9.2.0"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
@@ -97,7 +99,7 @@ needed() {
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     systems) echo "program:debootstrap debootstrap" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -162,7 +164,7 @@ from importlib.metadata import PackageNotFoundError, version
 for requirement in sys.argv[2:]:
     name, _, wanted = requirement.partition("==")
     try:
-        found = version(name)
+        found = version(name.partition("[")[0])
     except PackageNotFoundError:
         sys.exit(1)
     if wanted and found != wanted:
@@ -236,6 +238,7 @@ for argument in "$@"; do
     venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
     wheel=*) make_venv "${argument#wheel=}" $WHEEL_PACKAGES ;;
     clients=*) make_clients "${argument#clients=}" ;;
+    serve=*) make_venv "${argument#serve=}" $SERVE_PACKAGES ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
     disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
