@@ -100,13 +100,22 @@ def metrics():
     return found
 
 
+def settled():
+    """metrics() when all that was recorded has arrived."""
+    found = None
+    while found != (found := metrics()):
+        time.sleep(2)
+    return found
+
+
 def test_metrics(handle, plain):
-    until(lambda: ("tinyort_latency_seconds_count",) in metrics())
-    before = metrics()["tinyort_latency_seconds_count",]
+    until(lambda: metrics().get(("tinyort_nodes", "cpu")) == 14)
+    before = settled()
     for _ in range(10):
         handle.run.remote({"image": images(1)}).result()
-    until(lambda: metrics()["tinyort_latency_seconds_count",] == before + 10)
-    found = metrics()
+    until(lambda: metrics() != before)
+    found = settled()
+    assert found["tinyort_latency_seconds_count",] == before["tinyort_latency_seconds_count",] + 10
     assert found["tinyort_nodes", "cpu"] == 2 * len(plain.placement().on("cpu")) == 14
     assert found["tinyort_fallbacks",] == 0
     assert found["tinyort_memory_bytes", "host", "session"] > 0

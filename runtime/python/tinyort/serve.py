@@ -31,7 +31,8 @@ import numpy
 import pydantic
 from ray import serve
 from ray.exceptions import RayActorError
-from ray.serve import exceptions, metrics
+from ray.serve import metrics
+from ray.serve.exceptions import DeploymentUnavailableError
 
 import tinyort
 
@@ -41,6 +42,7 @@ from .errors import EPFail, Error, InvalidArgument
 from .values import NUMPY
 
 ATTEMPTS = 3  # a request that brings replicas down itself must end
+PATIENCE = 5  # seconds that a request waits before the reason is looked for
 SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 api = fastapi.FastAPI(title="tinyort")
 
@@ -198,10 +200,15 @@ class Model:
         return str(self.session.placement())
 
 
+class NotReady(Exception):
+    """No replica of the model runs; the message has the reason."""
+
+
 def _failure(error):
     """What HTTP says of an exception."""
     cause = getattr(error, "cause", error)
-    return fastapi.HTTPException(400 if isinstance(cause, InvalidArgument) else 500, str(cause))
+    status = 503 if isinstance(cause, NotReady) else 400 if isinstance(cause, (InvalidArgument, ValueError)) else 500
+    return fastapi.HTTPException(status, str(cause))
 
 
 @serve.ingress(api)
@@ -211,14 +218,28 @@ class Ingress:
     def __init__(self, model):
         self._model = model
 
-    async def run(self, feed):
-        """Outputs by name, for arrays or lists by name."""
+    async def _insist(self, feed):
         for left in reversed(range(ATTEMPTS)):
             try:
                 return await self._model.run.remote(feed)
             except RayActorError:  # the replica died; a model has no effect but its results, so another may run it
                 if not left:
                     raise
+
+    async def run(self, feed):
+        """Outputs by name, for arrays or lists by name."""
+        answer = asyncio.ensure_future(self._insist(feed))
+        try:
+            while not answer.done():  # Serve lets a request wait for a replica for ever
+                await asyncio.wait([answer], timeout=PATIENCE)
+                if not answer.done():
+                    await self._check_ready()
+            return answer.result()
+        except DeploymentUnavailableError:
+            await self._check_ready()
+            raise
+        finally:
+            answer.cancel()
 
     @api.post("/run")
     async def _post(self, request: fastapi.Request):
@@ -230,30 +251,28 @@ class Ingress:
             raise fastapi.HTTPException(400, f'expected JSON as {{"input": [[1, 2, 3]]}}: {error}') from None
         try:
             results = await self.run(feed)
-        except exceptions.DeploymentUnavailableError:
-            raise fastapi.HTTPException(503, await self._why_down()) from None
         except Exception as error:  # noqa: BLE001 - the client is told
             raise _failure(error) from None
         return fastapi.Response(json.dumps(results, default=lambda value: value.tolist()), media_type="application/json")
 
-    async def _why_down(self):
-        """Why no replica of the model runs; None: one does."""
+    async def _check_ready(self):
+        """Raises NotReady if no replica of the model runs."""
         application = serve.get_replica_context().app_name
         status = (await asyncio.to_thread(serve.status)).applications[application].deployments[Model.__name__]
-        if status.replica_states.get("RUNNING"):
-            return None
-        return (status.message.strip() or "no replica runs yet").splitlines()[-1]
+        if not status.replica_states.get("RUNNING"):
+            raise NotReady((status.message.strip() or "no replica runs yet").splitlines()[-1])
 
     @api.get("/ready")
     async def _ready(self):
-        reason = await self._why_down()
-        return fastapi.responses.PlainTextResponse(reason or "ready", 503 if reason else 200)
+        try:
+            await self._check_ready()
+        except NotReady as error:
+            raise _failure(error) from None
+        return fastapi.responses.PlainTextResponse("ready")
 
     @api.get("/placement")
     async def _placement(self):
-        reason = await self._why_down()
-        if reason:
-            raise fastapi.HTTPException(503, reason)
+        await self._ready()
         return fastapi.responses.PlainTextResponse(await self._model.placement.remote())
 
 
