@@ -39,7 +39,8 @@ def test_import_is_without_ray():
 def test_requests_of_one_kind_run_together():
     session = Counted(model("Softmax", ["n", "m"], ["n", "m"]))
     assert serve.can_batch(session)
-    feeds = [{"x": np.random.rand(rows, columns).astype("f4")} for rows, columns in [(1, 3), (2, 5), (4, 3), (0, 3), (1, 5)]]
+    shapes = [(1, 3), (2, 5), (4, 3), (0, 3), (1, 5)]
+    feeds = [{"x": np.random.rand(*shape).astype("f4")} for shape in shapes]
     answers = serve.run_batch(session, feeds)
     assert session.runs == 2
     for feed, answer in zip(feeds, answers):
@@ -48,8 +49,8 @@ def test_requests_of_one_kind_run_together():
 
 def test_a_wrong_request_fails_alone():
     session = Counted(model("Relu", ["n", 3], ["n", 3]))
-    good, rank, name, dtype = np.ones((1, 3), "f4"), np.ones((1, 3, 1), "f4"), np.ones((1, 3), "f4"), np.ones((1, 3), "f8")
-    answers = serve.run_batch(session, [{"x": good}, {"x": rank}, {"q": name}, {}, {"x": dtype}, {"x": good}])
+    good, rank, dtype = np.ones((1, 3), "f4"), np.ones((1, 3, 1), "f4"), np.ones((1, 3), "f8")
+    answers = serve.run_batch(session, [{"x": good}, {"x": rank}, {"q": good}, {}, {"x": dtype}, {"x": good}])
     assert [isinstance(answer, dict) for answer in answers] == [True, False, False, False, False, True]
 
 

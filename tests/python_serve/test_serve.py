@@ -32,10 +32,10 @@ def body(image):
 
 def mapping(plans):
     """{pid: the plans that it maps} of all processes that map a file of the folder: the replicas."""
-    found = {}
+    found, line = {}, re.compile(rf"^\S+ r--. \S+ \S+ (\d+) +({re.escape(str(plans))}/\S+)$", re.MULTILINE)
     for maps in Path("/proc").glob("[0-9]*/maps"):
         try:
-            files = re.findall(rf"^\S+ r--. \S+ \S+ (\d+) +({re.escape(str(plans))}/\S+)$", maps.read_text(), re.MULTILINE)
+            files = line.findall(maps.read_text())
         except OSError:  # it has ended, or is another user's
             continue
         if files:
@@ -61,8 +61,9 @@ def test_answers_are_those_of_a_session(handle, http, plain):
 def test_errors_name_the_input(handle, http):
     with pytest.raises(tinyort.errors.InvalidArgument, match='"image" has rank 2'):
         handle.run.remote({"image": np.ones((8, 8), np.float32)}).result()
-    for wrong, why in [(b"{", "expected JSON"), (b"[1]", "expected JSON"), (b'{"image": [[1], 2]}', "image"), (b"{}", "image"),
-                       (b'{"image": [[1]]}', "has rank 2"), (b'{"picture": [[1]]}', "picture")]:
+    for wrong, why in [(b"{", "expected JSON"), (b"[1]", "expected JSON"), (b"{}", "image"),
+                       (b'{"image": [[1], 2]}', "image"), (b'{"image": [[1]]}', "has rank 2"),
+                       (b'{"picture": [[1]]}', "picture")]:
         status, text = http("/digits/run", wrong)
         assert status == 400 and why in json.loads(text)["detail"], text
 

@@ -9,9 +9,10 @@ serve-setup: python
 	@.ci/setup.sh serve=$(SERVE_VENV)
 
 .PHONY: test-python-serve
-## Test tinyort.serve by Ray Serve: answers, batches, shared plan, metrics, readiness, a replica killed under load; and Ray Data.
+## Test tinyort.serve by Ray: answers, batches, the shared plan, metrics, readiness, a replica killed under load; Ray Data.
 test-python-serve: serve-setup
-	@$(SERVE_ENVIRONMENT) $(SERVE_VENV)/bin/python -m pytest -q -W ignore -p no:cacheprovider --durations 5 -p tests.python.sum tests/python_serve
+	@$(SERVE_ENVIRONMENT) $(SERVE_VENV)/bin/python -m pytest -q -W ignore -p no:cacheprovider -p tests.python.sum \
+	    tests/python_serve
 
 .PHONY: bench-python-serve
 ## Measure requests a second of two replicas under 32 clients, beside the same deployment of onnxruntime.

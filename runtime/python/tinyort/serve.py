@@ -1,4 +1,4 @@
-"""An ONNX model as an application of Ray Serve (pip install "ray[serve]"):
+"""An ONNX model as an application of Ray Serve (pip install "tinyort[serve]"):
 
     from ray import serve
     import tinyort.serve
@@ -7,7 +7,7 @@
     outputs = handle.run.remote({"x": array}).result()  # arrays by name of the output
 
     serve run tinyort.serve:build model=model.onnx replicas=2
-    curl -d '{"x": [[1, 2, 3]]}' localhost:8000/run  # lists by name of the input; answers with lists by name of the output
+    curl -d '{"x": [[1, 2, 3]]}' localhost:8000/run  # lists by input name; the answer has lists by output name
     curl localhost:8000/ready                        # 200, or 503 with the reason
     curl localhost:8000/placement                    # where every node runs, and why
 
@@ -47,7 +47,7 @@ SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5
 api = fastapi.FastAPI(title="tinyort")
 
 
-# ---- the plan that replicas share --------------------------------------------------------------------------------------
+# ---- the plan that replicas share ------------------------------------------------------------------------------------
 
 
 def _own_folder():
@@ -83,7 +83,7 @@ def shared_session(model, chain, plans=None, **options):
             return tinyort.load_plan(path, map=True)
 
 
-# ---- batches -----------------------------------------------------------------------------------------------------------
+# ---- batches ---------------------------------------------------------------------------------------------------------
 
 
 def can_batch(session):
@@ -118,7 +118,7 @@ def _run_together(session, feeds):
 
 
 def run_batch(session, feeds):
-    """A result or an exception for each request; those that fit run together, and no request fails for another's sake."""
+    """A result or an exception for each request. Those of one kind run together; none fails for another's sake."""
     kinds, answers = {}, [None] * len(feeds)
     for at, feed in enumerate(feeds):
         kinds.setdefault(_kind(feed) or at, []).append(at)
@@ -132,7 +132,7 @@ def run_batch(session, feeds):
     return answers
 
 
-# ---- the deployments ---------------------------------------------------------------------------------------------------
+# ---- the deployments -------------------------------------------------------------------------------------------------
 
 
 class Model:
@@ -143,8 +143,8 @@ class Model:
         self.session = self.open(model, chain, require=require, plans=plans, **options)
         self._dtypes = {port.name: NUMPY.get(port.type[len("tensor("):-1]) for port in self.session.get_inputs()}
         self._latency = metrics.Histogram("tinyort_latency_seconds", "Time of a request in its replica", SECONDS)
-        batched = serve.batch(max_batch_size=max_batch_size if can_batch(self.session) else 1, batch_wait_timeout_s=batch_wait_s)
-        self._batched = batched(self._run_batch)
+        most = max_batch_size if can_batch(self.session) else 1
+        self._batched = serve.batch(max_batch_size=most, batch_wait_timeout_s=batch_wait_s)(self._run_batch)
 
     def open(self, model, chain, **options):
         """The session."""
@@ -183,7 +183,7 @@ class Model:
         self.tell()
 
     def tell(self):
-        """Sets the gauges; at each check of health, as Ray forgets a gauge that is not set for some time."""
+        """Sets the gauges: at each check of health, as memory grows with the batches that were run."""
         placement = self.session.placement()
         nodes = metrics.Gauge("tinyort_nodes", "Nodes that a provider runs", ("provider",))
         for provider in placement.providers:
@@ -253,7 +253,8 @@ class Ingress:
             results = await self.run(feed)
         except Exception as error:  # noqa: BLE001 - the client is told
             raise _failure(error) from None
-        return fastapi.Response(json.dumps(results, default=lambda value: value.tolist()), media_type="application/json")
+        text = json.dumps(results, default=lambda value: value.tolist())
+        return fastapi.Response(text, media_type="application/json")
 
     async def _check_ready(self):
         """Raises NotReady if no replica of the model runs."""
@@ -276,7 +277,7 @@ class Ingress:
         return fastapi.responses.PlainTextResponse(await self._model.placement.remote())
 
 
-# ---- the application ---------------------------------------------------------------------------------------------------
+# ---- the application -------------------------------------------------------------------------------------------------
 
 
 @pydantic.validate_call
@@ -286,8 +287,8 @@ def app(model: Union[str, bytes], providers: Union[str, list] = "cpu:threads=1",
     """A Serve application of a model.
 
     model           a path that each machine has, or bytes
-    providers       a chain as the command line has it, or a list as InferenceSession has it. A replica has one thread, if
-                    nothing else is said: more replicas and larger batches use the other processors
+    providers       a chain as the command line has it, or a list as InferenceSession has it. The default has one thread
+                    a replica: more replicas use the other processors
     replicas        how many processes run the model
     max_batch_size  most requests in one run, if inputs and outputs have the same symbolic first dimension
     batch_wait_s    how long a batch waits for more requests. 0: what came during a run is the next batch
