@@ -14,7 +14,8 @@
 The application has two deployments. Replicas of `Model` run the model; those of one machine map one saved plan, so that
 they share its weights. `Ingress` speaks HTTP and sends a request again if the replica that has accepted it dies: Serve
 itself retries only what no replica has accepted, as it cannot know that running a model twice does no harm. (What an
-ingress replica was doing when it died itself is the client's to repeat.)
+ingress replica was doing when it died itself is the client's to repeat.) Options of each deployment, such as the number
+of ingress replicas, can be set by these names in a Serve config, with app's arguments as `args`.
 """
 
 import asyncio
