@@ -3,7 +3,7 @@
     from ray import serve
     import tinyort.serve
 
-    handle = serve.run(tinyort.serve.app("model.onnx", providers="cuda,cpu", replicas=2, require="cuda"))
+    handle = serve.run(tinyort.serve.app("model.onnx", providers="cuda,cpu", require="cuda", actor={"num_gpus": 1}))
     outputs = handle.run.remote({"x": array}).result()  # arrays by name of the output
 
     serve run tinyort.serve:build model=model.onnx replicas=2
