@@ -151,7 +151,7 @@ Test(dynamic, a_kernel_is_fitted_while_running) {
 
 /* Plans for shapes that differ elsewhere share a fit; one that was used long ago is made again. */
 Test(dynamic, plans_share_what_is_fitted_to_one_shape) {
-    enum { KEPT = 16 };
+    enum { KEPT = 32 };
     model_builder b = build_begin(NULL);
     tort_error error;
     const int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){-1});
@@ -162,13 +162,13 @@ Test(dynamic, plans_share_what_is_fitted_to_one_shape) {
     tort_session *session = NULL;
     tort_context *context = NULL;
     const tort_session_options options = {
-        .struct_size = sizeof options, .chain = "fault:fit=20,cpu", .providers = fault_providers};
+        .struct_size = sizeof options, .chain = "fault:fit=36,cpu", .providers = fault_providers};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     for (int64_t run = 0; run < 100; run++) {
         float values[KEPT + 3] = {0};
         int64_t numbers[60] = {0};
-        /* Two sizes in turns, then 17 others, each with plans of their own; the first size is the 20th fit. */
+        /* Two sizes in turns, then 33 others, each with plans of their own; the first size is the 36th fit. */
         const int64_t size = run < 60 ? 1 + run % 2 : run < 60 + KEPT + 1 ? run - 60 + 3 : 1;
         const tort_tensor inputs[2] = {{.type = TORT_FLOAT, .rank = 1, .dims = {size}, .data = values},
                                        {.type = TORT_INT64, .rank = 1, .dims = {1 + run % 60}, .data = numbers}};

@@ -12,7 +12,7 @@
 #include "tests/report_of.h"
 #include "runtime/plan/planned.h"
 
-enum { TOKENS = 500, MAX_PLANS = 16 };
+enum { TOKENS = 500, MAX_PLANS = 32 };
 
 static const decoder_form small = {.layers = 2, .heads = 2, .width = 16, .words = 24, .max = TOKENS};
 
