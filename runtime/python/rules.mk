@@ -41,48 +41,68 @@ $(PYTHON_PACKAGE)/.files: $(PYTHON_FILES)
 ## Build the package for Python in build/python: PYTHONPATH=build/python python3 -c 'import tinyort'.
 python: $(PYTHON_EXTENSION) $(PYTHON_PACKAGE)/.files
 
-ifneq ($(NVCC),)
-# NVIDIA's packages of PyPI have their libraries in folders beside this one, which is how it finds them without a setting.
-PYTHON_CUDA := $(BUILD)/python/tinyort_cuda/libtinyort-cuda.so
-NVIDIA_RPATH := -Wl,-rpath,'$$ORIGIN/../nvidia/cu13/lib:$$ORIGIN/../nvidia/cudnn/lib:$$ORIGIN/../nvidia/cublas/lib'
-$(PYTHON_CUDA): $(OBJ)/with_cuda/runtime/python/cuda/plugin.o $(LIBRARY) $(CUDA_LIBRARY) kernels/cudasim/exports.map
-	@mkdir -p $(@D)
-	@echo "  LINK  $@"
-	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,-z,defs $(NVIDIA_RPATH) -Wl,--version-script=kernels/cudasim/exports.map -o $@ \
-	    $< $(CUDA_LIBRARY) $(LIBRARY) $(LIBRARY_LIBS) $(CUDA_LIBS)
-	@cp runtime/python/cuda/__init__.py $(@D)
-
-.PHONY: python-cuda
-## Build the package tinyort_cuda beside tinyort in build/python: the provider cuda, for CUDA_ARCHS.
-python-cuda: python $(PYTHON_CUDA)
-endif
-
-# ---- the wheel --------------------------------------------------------------------------------------------------------
-# Its extension is linked so that older systems can load it (wheel/old_glibc.c), and exports nothing but its entry. auditwheel puts
-# protobuf-c beside it and names the oldest system that it fits.
+# ---- wheels -----------------------------------------------------------------------------------------------------------
+# What is in them is linked so that older systems can load it (wheel/old_glibc.c), and exports nothing but its entry. auditwheel
+# puts protobuf-c beside it and names the oldest system that it fits.
 
 WHEEL_STAGE := $(BUILD)/wheel/stage
 WHEEL_VENV := $(BUILD)/wheel/venv
 WHEEL_EXTENSION := $(WHEEL_STAGE)/tinyort/$(notdir $(PYTHON_EXTENSION))
+OLD_GLIBC_OBJECT := $(OBJ)/runtime/python/wheel/old_glibc.o
+OLD_GLIBC_LIBS := -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+
+$(WHEEL_VENV)/.made:
+	@.ci/setup.sh wheel=$(WHEEL_VENV)
+	@touch $@
+
+# $(1) the folder that is packed, $(2) that of the wheel.
+define pack_wheel
+	@rm -rf $(2)/*.whl $(2)/plain $(1)/build $(1)/*.egg-info
+	@cp LICENSE $(1) && echo $(VERSION) > $(1)/VERSION
+	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(2)/plain $(1)
+	$(Q)PATH=$(abspath $(WHEEL_VENV))/bin:$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(2) $(2)/plain/*.whl 2> $(2)/audit.log || { cat $(2)/audit.log; exit 1; }
+	@ls -l $(2)/*.whl | awk '{ print "wheel:", $$NF, $$5, "bytes" }'
+endef
 
 $(OBJ)/runtime/python/exports: runtime/python/rules.mk
 	@mkdir -p $(@D)
 	@echo '{ global: PyInit__core; local: *; };' > $@
 
-$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(PYTHON_LIBRARY) $(OBJ)/runtime/python/wheel/old_glibc.o $(OBJ)/runtime/python/exports
+$(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(PYTHON_LIBRARY) $(OLD_GLIBC_OBJECT) $(OBJ)/runtime/python/exports
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -s -Wl,--gc-sections $(PYTHON_RPATH) -Wl,--version-script=$(OBJ)/runtime/python/exports -o $@ \
-	    $(filter %.o,$^) -lprotobuf-c -lm -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+	    $(filter %.o,$^) -lprotobuf-c -lm $(OLD_GLIBC_LIBS)
 
 .PHONY: wheel
 ## Build the wheel that `pip install` takes in build/wheel: CPython 3.9 and later, and old systems.
-wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES)
-	@.ci/setup.sh wheel=$(WHEEL_VENV)
-	@rm -rf $(BUILD)/wheel/*.whl $(BUILD)/wheel/plain $(WHEEL_STAGE)/build $(WHEEL_STAGE)/*.egg-info
-	@cp runtime/python/wheel/pyproject.toml runtime/python/wheel/setup.py runtime/python/README.md LICENSE $(WHEEL_STAGE)
+wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES) $(WHEEL_VENV)/.made
+	@cp runtime/python/wheel/pyproject.toml runtime/python/wheel/setup.py runtime/python/README.md $(WHEEL_STAGE)
 	@cd runtime/python/tinyort && cp --parents $(PYTHON_FILES:runtime/python/tinyort/%=%) $(abspath $(WHEEL_STAGE)/tinyort)
-	@echo $(VERSION) > $(WHEEL_STAGE)/VERSION
-	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel/plain $(WHEEL_STAGE)
-	$(Q)PATH=$(abspath $(WHEEL_VENV))/bin:$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(BUILD)/wheel $(BUILD)/wheel/plain/*.whl 2> $(BUILD)/wheel/audit.log || { cat $(BUILD)/wheel/audit.log; exit 1; }
-	@ls -l $(BUILD)/wheel/*.whl | awk '{ print "wheel:", $$NF, $$5, "bytes" }'
+	$(call pack_wheel,$(WHEEL_STAGE),$(BUILD)/wheel)
+
+# ---- the package tinyort_cuda -----------------------------------------------------------------------------------------
+
+ifneq ($(NVCC),)
+CUDA_STAGE := $(BUILD)/wheel_cuda/stage
+# NVIDIA's packages of PyPI have their libraries in folders beside this one, which is how it finds them without a setting.
+NVIDIA_RPATH := -Wl,-rpath,'$$ORIGIN/../nvidia/cu13/lib:$$ORIGIN/../nvidia/cudnn/lib:$$ORIGIN/../nvidia/cublas/lib'
+
+$(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so: $(OBJ)/with_cuda/runtime/python/cuda/plugin.o $(CUDA_LIBRARY) $(LIBRARY) $(OLD_GLIBC_OBJECT) \
+    kernels/cudasim/exports.map
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,-z,defs $(NVIDIA_RPATH) -Wl,--version-script=kernels/cudasim/exports.map -o $@ \
+	    $< $(OLD_GLIBC_OBJECT) $(CUDA_LIBRARY) $(LIBRARY) -Wl,--as-needed -lprotobuf-c -lm $(OLD_GLIBC_LIBS) -l:librt.so.1
+	@cp runtime/python/cuda/__init__.py $(@D)
+
+.PHONY: python-cuda wheel-cuda
+## Build the package tinyort_cuda beside tinyort in build/python: the provider cuda, for CUDA_ARCHS.
+python-cuda: python $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so
+	@cp -r $(CUDA_STAGE)/tinyort_cuda $(BUILD)/python
+## Build its wheel in build/wheel_cuda.
+wheel-cuda: $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so $(WHEEL_VENV)/.made
+	@cp runtime/python/cuda/pyproject.toml runtime/python/cuda/setup.py runtime/python/cuda/README.md $(CUDA_STAGE)
+	@echo 'tinyort==$(VERSION)' > $(CUDA_STAGE)/DEPENDENCIES
+	$(call pack_wheel,$(CUDA_STAGE),$(BUILD)/wheel_cuda)
+endif

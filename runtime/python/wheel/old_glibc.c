@@ -1,96 +1,92 @@
-/* old_glibc.c - lets the wheel run on systems whose C library is older than the one that it was linked with.
+/* old_glibc.c - lets wheels run on systems whose C library is older than the one that they were linked with.
  *
- * A program asks for the newest version of each function of glibc that the linker saw, and does not start where there
- * is an older one only. Here the functions whose newest version is later than 2.28 are defined once more, hidden in the
- * wheel's library, and call the first version that this architecture has. The two stats were inline then, around
- * functions that glibc still has. Linked into wheels alone; `make wheel` lets auditwheel say how old a system may be.
- */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
+ * A library asks for the newest version of each function of glibc that the linker saw, and does not load where there is
+ * an older one only; 2.34, which moved the threads into libc, has a new version of all of theirs. Here functions whose
+ * newest version is later than 2.28 are defined once more, hidden in the wheel's library, as a jump to the first
+ * version that this architecture has. Each has a section of its own, so that what is not used is left out. Linked into
+ * wheels alone; `make wheel` lets auditwheel say how old a system may be. */
 #include <sys/stat.h>
 
 #ifdef __x86_64__
+#define JUMP(name) "jmp *old_" name "@GOTPCREL(%rip)\n"
 #define FIRST "GLIBC_2.2.5"
-#define AFFINITY "GLIBC_2.3.4"
-#define AT "GLIBC_2.4"
+#define LATER(version) version
 #define STAT_VERSION 1
 #else /* aarch64 */
+#define JUMP(name) "adrp x16, :got:old_" name "\nldr x16, [x16, :got_lo12:old_" name "]\nbr x16\n"
 #define FIRST "GLIBC_2.17"
-#define AFFINITY FIRST
-#define AT FIRST
+#define LATER(version) FIRST
 #define STAT_VERSION 0
 #endif
 
-#define HIDDEN __attribute__((visibility("hidden")))
-/* `old_NAME` is glibc's NAME of this version. */
-#define OLD(name, version) __asm__(".symver old_" #name "," #name "@" version)
-
-OLD(dlopen, FIRST);
-OLD(dlclose, FIRST);
-OLD(dlsym, FIRST);
-OLD(dlerror, FIRST);
-void *old_dlopen(const char *file, int mode);
-int old_dlclose(void *library);
-void *old_dlsym(void *library, const char *name);
-char *old_dlerror(void);
-HIDDEN void *dlopen(const char *file, int mode) {
-    return old_dlopen(file, mode);
-}
-HIDDEN int dlclose(void *library) {
-    return old_dlclose(library);
-}
-HIDDEN void *dlsym(void *library, const char *name) {
-    return old_dlsym(library, name);
-}
-HIDDEN char *dlerror(void) {
-    return old_dlerror();
-}
+#define OLD(name, version)                                                                                             \
+    __asm__(".symver old_" #name ", " #name "@" version "\n"                                                           \
+            ".section .text.old_" #name ", \"ax\", @progbits\n"                                                        \
+            ".globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name                                  \
+            ":\n" JUMP(#name) ".size " #name ", . - " #name "\n.text\n")
 
 OLD(exp, FIRST);
 OLD(log, FIRST);
 OLD(pow, FIRST);
-double old_exp(double x);
-double old_log(double x);
-double old_pow(double x, double y);
-HIDDEN double exp(double x) {
-    return old_exp(x);
-}
-HIDDEN double log(double x) {
-    return old_log(x);
-}
-HIDDEN double pow(double x, double y) {
-    return old_pow(x, y);
-}
 
+OLD(dlclose, FIRST);
+OLD(dlerror, FIRST);
+OLD(dlmopen, LATER("GLIBC_2.3.4"));
+OLD(dlopen, FIRST);
+OLD(dlsym, FIRST);
+OLD(dlvsym, FIRST);
+
+OLD(pthread_condattr_setpshared, FIRST);
 OLD(pthread_create, FIRST);
+OLD(pthread_detach, FIRST);
+OLD(pthread_getaffinity_np, LATER("GLIBC_2.3.4"));
+OLD(pthread_getspecific, FIRST);
 OLD(pthread_join, FIRST);
-OLD(pthread_getaffinity_np, AFFINITY);
-OLD(pthread_setaffinity_np, AFFINITY);
-int old_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *arg);
-int old_pthread_join(pthread_t thread, void **result);
-int old_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set);
-int old_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set);
-HIDDEN int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *arg) {
-    return old_pthread_create(thread, attributes, start, arg);
-}
-HIDDEN int pthread_join(pthread_t thread, void **result) {
-    return old_pthread_join(thread, result);
-}
-HIDDEN int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set) {
-    return old_pthread_getaffinity_np(thread, size, set);
-}
-HIDDEN int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set) {
-    return old_pthread_setaffinity_np(thread, size, set);
-}
+OLD(pthread_key_create, FIRST);
+OLD(pthread_key_delete, FIRST);
+OLD(pthread_kill, FIRST);
+OLD(pthread_mutex_trylock, FIRST);
+OLD(pthread_mutexattr_destroy, FIRST);
+OLD(pthread_mutexattr_init, FIRST);
+OLD(pthread_mutexattr_setpshared, FIRST);
+OLD(pthread_mutexattr_settype, FIRST);
+OLD(pthread_once, FIRST);
+OLD(pthread_rwlock_destroy, FIRST);
+OLD(pthread_rwlock_init, FIRST);
+OLD(pthread_rwlock_rdlock, FIRST);
+OLD(pthread_rwlock_timedrdlock, FIRST);
+OLD(pthread_rwlock_timedwrlock, FIRST);
+OLD(pthread_rwlock_tryrdlock, FIRST);
+OLD(pthread_rwlock_trywrlock, FIRST);
+OLD(pthread_rwlock_unlock, FIRST);
+OLD(pthread_rwlock_wrlock, FIRST);
+OLD(pthread_rwlockattr_destroy, FIRST);
+OLD(pthread_rwlockattr_init, FIRST);
+OLD(pthread_rwlockattr_setpshared, FIRST);
+OLD(pthread_setaffinity_np, LATER("GLIBC_2.3.4"));
+OLD(pthread_setspecific, FIRST);
+OLD(pthread_spin_destroy, FIRST);
+OLD(pthread_spin_init, FIRST);
+OLD(pthread_spin_lock, FIRST);
+OLD(pthread_spin_trylock, FIRST);
+OLD(pthread_spin_unlock, FIRST);
 
-OLD(__fxstat, FIRST);
-OLD(__fxstatat, AT);
-int old___fxstat(int version, int file, struct stat *status);
-int old___fxstatat(int version, int folder, const char *path, struct stat *status, int flags);
-HIDDEN int fstat(int file, struct stat *status) {
-    return old___fxstat(STAT_VERSION, file, status);
+OLD(sem_destroy, FIRST);
+OLD(sem_init, FIRST);
+OLD(sem_post, FIRST);
+OLD(sem_timedwait, FIRST);
+OLD(sem_trywait, FIRST);
+OLD(sem_wait, FIRST);
+OLD(shm_open, FIRST);
+OLD(shm_unlink, FIRST);
+
+/* The stats were inline then, around functions that glibc still has. */
+int __fxstat(int version, int file, struct stat *status);
+int __fxstatat(int version, int folder, const char *path, struct stat *status, int flags);
+__attribute__((visibility("hidden"))) int fstat(int file, struct stat *status) {
+    return __fxstat(STAT_VERSION, file, status);
 }
-HIDDEN int fstatat(int folder, const char *restrict path, struct stat *restrict status, int flags) {
-    return old___fxstatat(STAT_VERSION, folder, path, status, flags);
+__attribute__((visibility("hidden"))) int fstatat(int folder, const char *restrict path, struct stat *restrict status,
+                                                  int flags) {
+    return __fxstatat(STAT_VERSION, folder, path, status, flags);
 }
