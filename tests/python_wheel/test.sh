@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs a wheel with pip in fresh roots, which have neither numpy nor a compiler, and runs smoke.py there.
-# Usage: test.sh WHEEL FOLDER VENV. The roots need debootstrap and root; without them they are skipped, which is said.
+# Usage: test.sh WHEEL FOLDER VENV [WHEEL_OF_CUDA]. The roots need debootstrap and root; without them they are skipped, which is said.
 set -u
 wheel=$1 roots=$2 venv=$3
 here=$(dirname "$0")
@@ -33,10 +33,19 @@ fresh_root() { # fresh_root SUITE MIRROR
         PYTHONPATH=/opt/tinyort python3 /tmp/smoke.py /tmp/digits.onnx'
 }
 
+with_cuda() { # its shared object is what the provider is then: without a GPU it says that there is no driver
+    "$roots/venv/bin/pip" install -q --no-index "$cuda" && "$roots/venv/bin/python" -c '
+import tinyort
+(cuda,) = [p for p in tinyort.providers() if p["name"] == "cuda"]
+assert cuda["code"] != "NOT_BUILT" and cuda["built_for"], cuda'
+}
+
+cuda=${4:-}
 mkdir -p "$roots"
 check "the wheel is smaller than 3 MB" small
 check "auditwheel takes it for glibc 2.28 and older" portable
 check "a fresh environment" fresh_venv
+[ -z "$cuda" ] || check "the provider cuda in its own package" with_cuda
 mirror=$(apt-cache policy libc6 2>/dev/null | awk '/http.*\/debian / { print $2; exit }')
 for suite in bullseye trixie; do
     if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null && [ -n "$mirror" ]; then

@@ -3,6 +3,6 @@ THOROUGH_TESTS += test-python-wheel
 
 .PHONY: test-python-wheel
 ## Install the wheel for Python in fresh roots of Debian 11 (Python 3.9) and 13 (3.13), without numpy and compiler, and run a model.
-test-python-wheel: wheel
+test-python-wheel: wheel $(if $(NVCC),wheel-cuda)
 	@.ci/setup.sh systems
-	@tests/python_wheel/test.sh $(BUILD)/wheel/tinyort-*.whl $(BUILD)/wheel/roots $(WHEEL_VENV)
+	@tests/python_wheel/test.sh $(BUILD)/wheel/tinyort-*.whl $(BUILD)/wheel/roots $(WHEEL_VENV) $(if $(NVCC),$(BUILD)/wheel_cuda/tinyort_cuda-*.whl)
