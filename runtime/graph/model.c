@@ -149,53 +149,47 @@ int32_t tort_graph_add_node(tort_model *model, int32_t graph_index, const tort_n
 
 /* ---- queries of the application ---------------------------------------------------------------------------------- */
 
-/* The size of a dimension, or -1 and its name. */
+/* The size of a dimension, or -1 and its name, if it has one. */
 static void name_dim(const tort_model *model, tort_dim dim, int64_t *size, const char **name) {
-    const bool known = tort_dim_known(dim);
-    const tort_dim_expr *expr = known ? NULL : tort_dim_expression(&model->dims, dim);
-    *size = known ? dim : -1;
-    if (known)
-        *name = "";
-    else if (expr->op == TORT_DIM_SYMBOL && expr->name)
-        *name = expr->name;
+    *size = dim;
+    if (tort_dim_known(dim)) return;
+    const tort_dim_expr *expr = tort_dim_expression(&model->dims, dim);
+    *size = -1;
+    if (expr->op == TORT_DIM_SYMBOL && expr->name) *name = expr->name;
 }
 
-/* `declared` tells of dimensions that inference leaves open; NULL: nothing is declared. */
-static tort_port port_of(const tort_model *model, int32_t value_index, const tort_info *declared) {
+/* Describes a value; `declared`, the same as the file has it, tells of dimensions that inference leaves open. NULL: it
+ * has nothing more. */
+static void describe(const tort_model *model, int32_t value_index, const tort_info *declared, tort_port *port) {
     const tort_graph_value *value = &model->graphs[0].values[value_index];
-    tort_port port = {.struct_size = sizeof port,
-                      .name = value->name,
-                      .type = value->info.type,
-                      .rank = value->info.rank,
-                      .value_type = tort_info_type(&value->info)};
-    if (declared && declared->rank != port.rank) declared = NULL;
-    for (int32_t i = 0; i < TORT_MAX_RANK; i++) {
-        port.dim_names[i] = "";
-        if (i >= port.rank) continue;
-        name_dim(model, value->info.dims[i], &port.dims[i], &port.dim_names[i]);
-        if (port.dims[i] < 0 && declared) name_dim(model, declared->dims[i], &port.dims[i], &port.dim_names[i]);
+    port->name = value->name;
+    port->type = value->info.type;
+    port->rank = value->info.rank;
+    port->value_type = tort_info_type(&value->info);
+    if (declared && declared->rank != port->rank) declared = NULL;
+    for (int32_t i = 0; i < port->rank; i++) {
+        name_dim(model, value->info.dims[i], &port->dims[i], &port->dim_names[i]);
+        if (port->dims[i] < 0 && declared) name_dim(model, declared->dims[i], &port->dims[i], &port->dim_names[i]);
     }
-    return port;
-}
-
-static tort_port no_port(void) {
-    tort_port none = {.name = "", .rank = -1};
-    for (int32_t i = 0; i < TORT_MAX_RANK; i++) none.dim_names[i] = "";
-    return none;
 }
 
 /* Fills only as much as the caller's struct_size, which may be that of an older tinyort.h. */
-static tort_status fill_port(const tort_model *model, const char *what, const int32_t *values, int32_t count,
-                             const tort_info *declared, int32_t index, tort_port *out, tort_error *error) {
+static tort_status fill_port(const tort_model *model, bool output, int32_t index, tort_port *out, tort_error *error) {
+    const tort_graph *graph = &model->graphs[0];
+    const int32_t count = output ? graph->output_count : graph->input_count;
     const size_t size = out->struct_size;
     const bool known = index >= 0 && index < count;
     tort_status status = tort_check_struct_size(size, "tort_port", error);
     if (status) return status;
-    tort_port port = known ? port_of(model, values[index], declared ? &declared[index] : NULL) : no_port();
-    port.struct_size = size;
+    tort_port port = {.struct_size = size, .name = "", .rank = -1, .value_type = tort_tensor_type(TORT_UNDEFINED)};
+    for (int32_t i = 0; i < TORT_MAX_RANK; i++) port.dim_names[i] = "";
+    const tort_info *declared = output ? model->declared_outputs : NULL;
+    if (known)
+        describe(model, (output ? graph->outputs : graph->inputs)[index], declared ? &declared[index] : NULL, &port);
     memcpy(out, &port, size < sizeof port ? size : sizeof port);
     if (known) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "there is no %s %d: the model has %d", what, index, count);
+    return tort_fail(error, TORT_E_USAGE, "there is no %s %d: the model has %d", output ? "output" : "input", index,
+                     count);
 }
 
 int32_t tort_model_input_count(const tort_model *model) {
@@ -207,12 +201,11 @@ int32_t tort_model_output_count(const tort_model *model) {
 }
 
 tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
-    return fill_port(model, "input", model->graphs[0].inputs, model->graphs[0].input_count, NULL, index, port, error);
+    return fill_port(model, false, index, port, error);
 }
 
 tort_status tort_model_output(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
-    return fill_port(model, "output", model->graphs[0].outputs, model->graphs[0].output_count, model->declared_outputs,
-                     index, port, error);
+    return fill_port(model, true, index, port, error);
 }
 
 static int32_t port_named(const tort_model *model, const int32_t *values, int32_t count, const char *name) {

@@ -64,8 +64,6 @@ typedef struct tort_link {
 typedef struct tort_memory {
     tort_link *owner; /* of host memory: the provider whose mem_limit holds; NULL: no provider of the chain */
     char space[TORT_SPACE_NAME];
-    atomic_uint hints[2]; /* how the last search for the main graph's offsets went, of blocks that share nothing, and of
-                             those that share (tort_memory_plan) */
 } tort_memory;
 
 /* A layout of a provider of the chain. Slots and units refer to it by its index in session->layouts. */

@@ -23,12 +23,11 @@ typedef struct planner {
     int32_t *rank;     /* position of each block in by_first */
     int32_t *latest;   /* max tree over by_first: the last step of placed blocks below a node; -1: none */
     int32_t leaves;
-    int32_t *begun, *ended; /* Fenwick trees: placed blocks by first step, and by last step; see count_to */
     const tort_env *env;
     int32_t steps, placed; /* placed: how many blocks of by_key have an offset */
     tort_timeline top;     /* highest end per step; opened for crowded blocks */
     bool has_top, failed;  /* failed: out of memory */
-    int32_t met[MAX_MET];
+    int32_t met[MAX_MET + 1];
     int32_t met_count;
 } planner;
 
@@ -97,26 +96,10 @@ static int32_t begun_by(const planner *p, int32_t last) {
     return low;
 }
 
-/* A Fenwick tree (binary indexed tree) of counts: entry i sums the i & -i steps that end with step i - 1. */
-static void count_step(int32_t *counts, int32_t steps, int32_t step) {
-    for (int32_t i = step + 1; i <= steps; i += i & -i) counts[i]++;
-}
-
-static int32_t count_to(const int32_t *counts, int32_t step) {
-    int32_t count = 0;
-    for (int32_t i = step + 1; i > 0; i -= i & -i) count += counts[i];
-    return count;
-}
-
-/* The number of placed blocks whose lifetime meets the block's: begun by its last step,
- * minus ended before its first. */
-static int32_t count_met(const planner *p, const tort_block *block) {
-    return count_to(p->begun, block->last) - count_to(p->ended, block->first - 1);
-}
-
-/* Collects the placed blocks among by_first[0..begun) that end no earlier than step `first`. */
+/* Collects the placed blocks among by_first[0..begun) that end no earlier than step `first`, and stops where they are
+ * more than MAX_MET. */
 static void collect(planner *p, int32_t node, int32_t begin, int32_t end, int32_t begun, int32_t first) {
-    if (begin >= begun || p->latest[node] < first) return;
+    if (begin >= begun || p->latest[node] < first || p->met_count > MAX_MET) return;
     if (end - begin == 1) {
         p->met[p->met_count++] = p->by_first[begin];
         return;
@@ -130,8 +113,6 @@ static void mark_placed(planner *p, int32_t index) {
     const tort_block *block = &p->blocks[index];
     for (int32_t node = p->leaves + p->rank[index]; node; node /= 2)
         if (p->latest[node] < block->last) p->latest[node] = block->last;
-    count_step(p->begun, p->steps, block->first);
-    count_step(p->ended, p->steps, block->last);
     if (p->has_top) tort_timeline_raise(&p->top, block->first, block->last, end_of(block));
 }
 
@@ -172,8 +153,8 @@ static obstacle obstacle_of(const planner *p, const tort_block *block, const tor
 
 static uint64_t best_gap(planner *p, const tort_block *block) {
     p->met_count = 0;
-    if (count_met(p, block) > MAX_MET) return top_of(p, block);
     collect(p, 1, 0, p->leaves, begun_by(p, block->last), block->first);
+    if (p->met_count > MAX_MET) return top_of(p, block);
     obstacle obstacles[MAX_MET];
     int32_t count = 0;
     for (int32_t i = 0; i < p->met_count; i++) {
@@ -225,7 +206,6 @@ static uint64_t plan(planner *p) {
     if (p->has_top) tort_timeline_close(&p->top, p->env);
     p->has_top = false;
     for (int32_t i = 0; i < 2 * p->leaves; i++) p->latest[i] = -1;
-    memset(p->begun, 0, 2 * ((size_t)p->steps + 1) * sizeof *p->begun); /* `ended` lies behind it */
     return place_all(p);
 }
 
@@ -270,38 +250,22 @@ static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(con
     return best;
 }
 
-static uint64_t (*const orders[])(const tort_block *) = {largest_first, longest_first, max_first};
-enum { ORDERS = sizeof orders / sizeof *orders };
-
-/* What a search has found: the order, the round in which it was best, and by how many thousandths it missed the lower
- * bound. In one word, which plans that are made side by side exchange. */
-static uint32_t packed_hint(int32_t order, int32_t round, uint64_t total, uint64_t min) {
-    const uint64_t missed = min ? (total - min) / (min / 1024 + 1) : 0;
-    return 1u << 31 | (uint32_t)order << 24 | (uint32_t)round << 16 | (uint32_t)(missed < 0xffff ? missed : 0xffff);
-}
-
-/* Places blocks as an earlier search did; UINT64_MAX: that misses the lower bound by 2 % more than it did then. */
-static uint64_t try_hint(planner *p, sorted_block *scratch, uint64_t min, uint32_t hint) {
-    const uint32_t order = hint >> 24 & 0x7f, round = hint >> 16 & 0xff, missed = hint & 0xffff;
-    if (!hint || order >= ORDERS || round > ROUNDS || p->count > MAX_REORDERED) return UINT64_MAX;
-    const uint64_t enough = min + (min / 1024 + 1) * (missed + 20);
-    int32_t reached;
-    uint64_t total = try_order(p, scratch, orders[order], enough, (int32_t)round, &reached);
-    return total <= enough ? total : UINT64_MAX;
-}
-
-/* Places blocks by the first order that reaches the lower bound, else by the best of all orders tried. */
+/* Places blocks by the first order that reaches the lower bound, else by the best of all orders tried. A plan that is
+ * not the first begins with the order that was best before, and may take a sixteenth more: it is made while a run
+ * waits. */
 static uint64_t plan_best(planner *p, sorted_block *scratch, uint64_t min, uint32_t *hint) {
+    static uint64_t (*const orders[])(const tort_block *) = {largest_first, longest_first, max_first};
+    enum { ORDERS = sizeof orders / sizeof *orders };
     const int32_t rounds = p->count <= MAX_REORDERED ? ROUNDS : 0;
-    uint64_t best = hint ? try_hint(p, scratch, min, *hint) : UINT64_MAX;
-    if (best != UINT64_MAX || p->failed) return best;
-    int32_t best_order = 0, best_round = 0, round = 0;
-    for (int32_t i = 0; i < ORDERS && best > min && !p->failed; i++) {
-        const uint64_t total = try_order(p, scratch, orders[i], min, rounds, &round);
-        if (total < best) best = total, best_order = i, best_round = round;
+    const uint64_t enough = *hint ? min + min / 16 : min;
+    uint64_t best = UINT64_MAX;
+    uint32_t order = *hint ? *hint - 1 : 0;
+    int32_t best_round = 0, round = 0;
+    for (int32_t i = 0; i < ORDERS && best > enough && !p->failed; i++, order++) {
+        const uint64_t total = try_order(p, scratch, orders[order % ORDERS], enough, rounds, &round);
+        if (total < best) best = total, *hint = 1 + order % ORDERS, best_round = round;
     }
-    if (hint) *hint = packed_hint(best_order, best_round, best, min);
-    if (best > min && !p->failed) best = try_order(p, scratch, orders[best_order], best, best_round, &round);
+    if (best > enough && !p->failed) best = try_order(p, scratch, orders[*hint - 1], best, best_round, &round);
     return p->failed ? UINT64_MAX : best;
 }
 
@@ -310,7 +274,7 @@ uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count
     while (p.leaves < count) p.leaves *= 2;
     if (!round_sizes(&p, align, &p.steps)) return UINT64_MAX;
     const size_t n = (size_t)count + 1, tree = 2 * (size_t)p.leaves, steps = (size_t)p.steps + 1;
-    int32_t *indices = tort_alloc(env, (3 * n + tree + 2 * steps) * sizeof *indices);
+    int32_t *indices = tort_alloc(env, (3 * n + tree) * sizeof *indices);
     sorted_block *scratch = tort_alloc(env, n * sizeof *scratch);
     uint64_t *sums = tort_alloc(env, steps * sizeof *sums), total = UINT64_MAX;
     if (indices && scratch && sums) {
@@ -318,14 +282,12 @@ uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count
         p.by_first = p.by_key + n;
         p.rank = p.by_first + n;
         p.latest = p.rank + n;
-        p.begun = p.latest + tree;
-        p.ended = p.begun + steps;
         sort_blocks(&p, scratch, by_first, p.by_first);
         for (int32_t i = 0; i < count; i++) p.rank[p.by_first[i]] = i;
         total = plan_best(&p, scratch, min_of(&p, sums), hint);
         if (p.has_top) tort_timeline_close(&p.top, env);
     }
-    tort_free(env, indices, (3 * n + tree + 2 * steps) * sizeof *indices);
+    tort_free(env, indices, (3 * n + tree) * sizeof *indices);
     tort_free(env, scratch, n * sizeof *scratch);
     tort_free(env, sums, steps * sizeof *sums);
     return total;

@@ -162,8 +162,7 @@ static inline int32_t tort_step_end(const tort_plan *plan, int32_t step) {
 
 /* Assigns offsets to blocks, see memplan.c, and returns the bytes needed. Blocks may share bytes if their lifetimes are
  * disjoint; sizes are rounded up to `align`, a power of two. UINT64_MAX: overflow, or out of memory. hint: what the
- * last search among like blocks found, 0 before the first; if that still serves, the search is left out. NULL: search.
- */
+ * search among like blocks has found before, 0: nothing; then less is searched, for a little more memory. */
 typedef struct tort_block {
     uint64_t bytes, offset; /* offset: the result */
     int32_t first, last;

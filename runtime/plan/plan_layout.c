@@ -31,8 +31,7 @@ typedef struct layout {
     tort_block *blocks; /* of slots, then of scratch, each in ascending order */
     int32_t *block_of;  /* by slot, then by step: of its scratch */
     int32_t count;
-    bool shared;
-    tort_memory *hints; /* of the session, by memory; NULL: such a plan is made once */
+    uint32_t before, orders; /* as tort_outline.orders: of an earlier plan, and of this one */
 } layout;
 
 static void collect_slots(layout *l) {
@@ -136,9 +135,10 @@ static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
     collect_parts(l);
     collect_overlaps(l);
     collect_scratch(l);
-    uint32_t hint = l->hints ? atomic_load(&l->hints[l->memory].hints[l->shared]) : 0;
-    const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align, l->hints ? &hint : NULL);
-    if (l->hints) atomic_store(&l->hints[l->memory].hints[l->shared], hint);
+    const int at = 2 * l->memory & 31;
+    uint32_t order = l->before >> at & 3;
+    const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align, &order);
+    l->orders |= order << at;
     if (total == UINT64_MAX)
         return tort_fail(error, TORT_E_MEMORY, "the plan does not fit an address space, or memory ran out");
     l->plan->arena_bytes[l->memory] = total;
@@ -216,22 +216,19 @@ bool tort_plan_take_places(tort_planned *planned) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* shared: blocks share bytes as tort_plan_share found, else none do. */
-static tort_status lay_out_all(tort_planned *planned, bool shared, tort_error *error) {
-    tort_session *session = planned->lowered->session;
-    const bool again = planned->plan.complete && planned->lowered == tort_main_graph(session) && !planned->lowered->max;
+static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
     const tort_env *env = planned->env;
     tort_plan *plan = &planned->plan;
     const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
     layout l = {.plan = plan,
-                .shared = shared,
-                .hints = again ? session->memories : NULL,
+                .before = atomic_load(&planned->outline->orders),
                 .blocks = tort_alloc(env, room * sizeof *l.blocks),
                 .block_of = tort_alloc(env, room * sizeof *l.block_of)};
     tort_status status = l.blocks && l.block_of ? TORT_OK : tort_out_of_memory(error, room * sizeof *l.blocks);
     for (; !status && l.memory < plan->memory_count; l.memory++) status = lay_out(env, &l, error);
     tort_free(env, l.blocks, room * sizeof *l.blocks);
     tort_free(env, l.block_of, room * sizeof *l.block_of);
+    planned->orders = l.orders;
     return status;
 }
 
@@ -252,7 +249,7 @@ static tort_status share_from(tort_planned *planned, uint64_t unshared, tort_err
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
         status = tort_plan_share(planned, attempts[i], &shares, error);
-        if (!status && (shares || i || planned->plan.stream_count)) status = lay_out_all(planned, true, error);
+        if (!status && (shares || i || planned->plan.stream_count)) status = lay_out_all(planned, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }
     return status;
@@ -280,10 +277,11 @@ static tort_status share(tort_planned *planned, tort_error *error) {
 
 /* Bounded graphs share nothing, as sharing depends on sizes: offsets of the bounds could not be taken over. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
-    tort_status status = lay_out_all(planned, false, error);
+    tort_status status = lay_out_all(planned, error);
     const bool shares = planned->plan.complete && !planned->lowered->max;
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);
     for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
+    atomic_store(&planned->outline->orders, planned->orders);
     return status;
 }

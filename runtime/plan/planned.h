@@ -6,12 +6,13 @@
 #include "runtime/plan/plan.h"
 
 /* The part of a plan that does not depend on sizes, see plan_steps.c. Plans with equal `known` share
- * it; immutable once shared. */
+ * it; immutable once shared, but for `orders`. */
 struct tort_outline {
     struct tort_outline *next;
-    bool shared;    /* owned by the list of its graph; else by its only plan, which uses its slots and steps directly */
-    bool fits;      /* a kernel of a static step has a fit function */
-    tort_plan plan; /* without shapes, sizes and offsets */
+    bool shared; /* owned by the list of its graph; else by its only plan, which uses its slots and steps directly */
+    bool fits;   /* a kernel of a static step has a fit function */
+    atomic_uint orders;   /* two bits a memory: what its last plan found of the order of offsets (tort_memory_plan) */
+    tort_plan plan;       /* without shapes, sizes and offsets */
     const uint8_t *known; /* TORT_KNOWN_ bits, by value */
     int32_t slot_capacity, step_capacity, operand_capacity;
     tort_arena arena;
@@ -34,7 +35,8 @@ struct tort_planned {
     uint64_t serial;      /* unique in the session, new at each fill: detects changes */
     bool follows_session; /* input shapes agree with the session's infos, and shape rules were called only where
                              necessary */
-    bool reused; /* the previous contents are still valid for values and steps that no open dimension reaches */
+    bool reused;     /* the previous contents are still valid for values and steps that no open dimension reaches */
+    uint32_t orders; /* as those of the outline */
     tort_outline *outline;
     const tort_outline *sized;        /* the outline that the tables below were laid out for; NULL: none */
     const struct tort_planned *bound; /* plan whose offsets it takes if nothing has grown; NULL */

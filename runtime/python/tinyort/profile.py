@@ -33,13 +33,14 @@ class Profile:
                 "share": ms / self.total if self.total else 0.0, "gflops": rate[0], "gbytes": rate[1]}
 
     def __str__(self):
-        lines = [f"{'ms':>9}  {'share':>6}  {'GFLOP/s':>8}  {'GB/s':>6}  node"]
+        unit, scale = ("ms", 1.0) if self.total >= 1 else ("us", 1e3)
+        lines = [f"{unit:>9}  {'share':>6}  {'GFLOP/s':>8}  {'GB/s':>6}  node"]
         for row in self.rows:
             flops = f"{row['gflops']:.1f}" if row["gflops"] else ""
             rate = f"{row['gbytes']:.1f}" if row["gbytes"] else ""
-            lines.append(f"{row['ms']:9.4f}  {100 * row['share']:4.1f} %  {flops:>8}  {rate:>6}  {row['node']} "
+            lines.append(f"{scale * row['ms']:9.3f}  {100 * row['share']:4.1f} %  {flops:>8}  {rate:>6}  {row['node']} "
                          f"({row['op']}, {row['provider']} {row['kernel']})")
-        return "\n".join([*lines, f"{self.total:9.4f}  a run"])
+        return "\n".join([*lines, f"{scale * self.total:9.3f}  a run"])
 
 
 def write_trace(prefix, runs, nodes):
