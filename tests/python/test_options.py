@@ -62,6 +62,14 @@ def test_functions(same, name):
     same(lambda o: getattr(o, name)())
 
 
+def test_provider_libraries():
+    assert tinyort.get_ep_devices() == []
+    with pytest.raises(tinyort.errors.NotImplemented, match="its own are"):
+        tinyort.register_execution_provider_library("mine", "libmine.so")
+    with pytest.raises(tinyort.errors.NotImplemented):
+        tinyort.unregister_execution_provider_library("mine")
+
+
 def test_logger(same):
     same(lambda o: o.set_default_logger_severity(2))
     same(lambda o: o.set_default_logger_verbosity(0))

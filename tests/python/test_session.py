@@ -114,6 +114,21 @@ def test_set_providers(same):
     same(question)
 
 
+@pytest.mark.parametrize("arguments", [
+    {}, {"providers": ["CPUExecutionProvider"]}, {"providers": ["CPUExecutionProvider"], "provider_options": [{}]},
+])  # fmt: skip
+def test_provider_options(same, arguments):
+    same(lambda o: o.InferenceSession(models.two(), **arguments).get_provider_options())
+
+
+def test_fallback_switches(same):
+    def question(o):
+        session = o.InferenceSession(models.two())
+        return session.disable_fallback(), session.enable_fallback(), session.get_providers()
+
+    same(question)
+
+
 def test_our_names():
     session = tinyort.InferenceSession(models.two(), providers=[("cpu", {"threads": 1})])
     assert session.get_providers() == ["CPUExecutionProvider"]

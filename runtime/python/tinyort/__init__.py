@@ -84,6 +84,22 @@ def get_build_info():
     return f"tinyort {__version__}, providers: {', '.join(info['name'] for info in _core.providers())}"
 
 
+def get_ep_devices():
+    """Empty: providers are named in a chain, and providers() tells what opens."""
+    return []
+
+
+def register_execution_provider_library(registration_name, library_path):
+    """Refused: such libraries are onnxruntime's own."""
+    raise errors.NotImplemented(f"{library_path}: tinyort loads no provider libraries of onnxruntime; its own are "
+                                f"{', '.join(info['name'] for info in _core.providers())}")
+
+
+def unregister_execution_provider_library(registration_name):
+    """Refused, as nothing can be registered."""
+    raise errors.NotImplemented(f"{registration_name}: nothing is registered")
+
+
 def has_collective_ops():
     """False."""
     return False
@@ -93,6 +109,7 @@ __all__ = [
     "Error", "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
     "NodeArg", "OrtValue", "Placement", "Profile", "RunOptions", "SessionIOBinding", "SessionOptions", "compare",
     "disable_telemetry_events", "enable_telemetry_events", "errors", "get_all_providers", "get_available_providers",
-    "get_build_info", "get_device", "get_version_string", "has_collective_ops", "load_plan", "op", "plan",
-    "preload_dlls", "providers", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
+    "get_build_info", "get_device", "get_ep_devices", "get_version_string", "has_collective_ops", "load_plan", "op", "plan",
+    "preload_dlls", "providers", "register_execution_provider_library", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
+    "unregister_execution_provider_library",
 ]  # fmt: skip
