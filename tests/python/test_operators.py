@@ -192,3 +192,9 @@ def test_an_operator_that_runs_a_model():
 
     session = tinyort.InferenceSession(model("Inner"))
     assert np.array_equal(session.run(None, {"x": -X})[0], 0 * X) and np.array_equal(session.run(None, {"x": X})[0], X)
+
+
+def test_a_saved_plan(tmp_path):
+    tinyort.op("com.example::Plus", shape=lambda x: x)(lambda x: x + 1)
+    tinyort.InferenceSession(model("Plus")).save_plan(tmp_path / "saved.plan")
+    assert np.array_equal(tinyort.load_plan(tmp_path / "saved.plan").run(None, {"x": X})[0], X + 1)

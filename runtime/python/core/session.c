@@ -232,21 +232,25 @@ PyObject *core_py_open(PyObject *module, PyObject *arguments, PyObject *keywords
 }
 
 PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"path", "map", "disabled", NULL};
+    static char *names[] = {"path", "map", "disabled", "operators", NULL};
     tort_plan_options options = {.struct_size = sizeof options};
-    PyObject *path;
+    PyObject *path, *operators = Py_None;
     int map = 0;
     tort_error error = {.node = -1};
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|pz", names, PyUnicode_FSConverter, &path, &map,
-                                     &options.disabled))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|pzO", names, PyUnicode_FSConverter, &path, &map,
+                                     &options.disabled, &operators))
         return NULL;
     options.map = map;
+    options.operators = operators == Py_None ? NULL : core_operators_of(operators);
+    options.operator_abi = TORT_PROVIDER_ABI;
     core_session *self = new_session(module);
     tort_status status = TORT_OK;
     if (self) {
         const core_stretch stretch = core_let_go();
         status = tort_session_load(NULL, PyBytes_AsString(path), &options, &self->session, &error);
         core_take_back(stretch);
+        Py_INCREF(operators);
+        self->operators = operators;
         if (!status) self->model = tort_session_model(self->session);
         if (status || !read_ports(self, NULL)) Py_CLEAR(self);
     }

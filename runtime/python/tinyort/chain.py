@@ -113,6 +113,14 @@ class Chain:
             parts.append(self._part(name, options, known[name], threads, spin))
         self.text = ",".join(parts)
 
+    @classmethod
+    def written(cls, text):
+        """A chain as the command line has it."""
+        chain = cls([], None, 0, None)
+        chain.text, chain.names = text, [part.split(":")[0] for part in text.split(",")]
+        chain.asked = [(name, {}) for name in chain.names]
+        return chain
+
     def _part(self, name, options, keys, threads, spin):
         heeded = {}
         for key, value in options.items():

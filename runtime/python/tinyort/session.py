@@ -4,10 +4,10 @@ import os
 import sys
 
 from . import _core
+from .chain import OURS, THEIRS, Chain, say_once
 from .errors import EPFail, Fail, InvalidArgument, NotImplemented, UnknownOperator
 from .options import SPIN, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
 from .placement import Placement
-from .chain import OURS, THEIRS, Chain, say_once
 from .values import OrtValue, numpy_or_none
 
 _made = []  # functions to be told of each new session (as_onnxruntime)
@@ -91,9 +91,7 @@ class InferenceSession:
         if providers is None and chain is None:
             providers = options._providers or None
         if chain is not None:
-            self._chain = Chain([], None, 0, None)
-            self._chain.text, self._chain.names = chain, [part.split(":")[0] for part in chain.split(",")]
-            self._chain.asked = [(name, {}) for name in self._chain.names]
+            self._chain = Chain.written(chain)
         else:
             self._chain = Chain(providers or [], provider_options, options.intra_op_num_threads, spin)
         self._notes = [f"{name} is no provider of tinyort" for name in self._chain.absent]
@@ -310,11 +308,10 @@ def load_plan(path, map=False):  # noqa: A002 - the option's name
     session = InferenceSession.__new__(InferenceSession)
     session._options, session._ignored, session._steps, session._notes = SessionOptions(), {}, None, []
     session._model, session._fallback, session._extra = path, "raise", {}
-    session._core = _core.load_plan(path, map)
+    own = sys.modules.get("tinyort.operators")
+    session._core = _core.load_plan(path, map, operators=own.capsule() if own else None)
     session._run = session._core.run
     report = session._core.report()
-    session._chain = Chain([], None, 0, None)
-    session._chain.names = report["chain"]
-    session._chain.asked = [(name, {}) for name in report["chain"]]
+    session._chain = Chain.written(",".join(report["chain"]))
     session._down = [p for p in report["providers"] if p["status"] == "down"]
     return session
