@@ -46,7 +46,7 @@ python: $(PYTHON_EXTENSION) $(PYTHON_PACKAGE)/.files
 # puts protobuf-c beside it and names the oldest system that it fits.
 
 WHEEL_STAGE := $(BUILD)/wheel/stage
-WHEEL_VENV := $(BUILD)/wheel/venv
+WHEEL_VENV ?= $(BUILD)/wheel/venv
 WHEEL_EXTENSION := $(WHEEL_STAGE)/tinyort/$(notdir $(PYTHON_EXTENSION))
 OLD_GLIBC_OBJECT := $(OBJ)/runtime/python/wheel/old_glibc.o
 OLD_GLIBC_LIBS := -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
@@ -60,7 +60,7 @@ define pack_wheel
 	@rm -rf $(2)/*.whl $(2)/plain $(1)/build $(1)/*.egg-info
 	@cp LICENSE $(1) && echo $(VERSION) > $(1)/VERSION
 	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(2)/plain $(1)
-	$(Q)PATH=$(abspath $(WHEEL_VENV))/bin:$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(2) $(2)/plain/*.whl 2> $(2)/audit.log || { cat $(2)/audit.log; exit 1; }
+	$(Q)PATH=$(abspath $(WHEEL_VENV)/bin):$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(2) $(2)/plain/*.whl 2> $(2)/audit.log || { cat $(2)/audit.log; exit 1; }
 	@ls -l $(2)/*.whl | awk '{ print "wheel:", $$NF, $$5, "bytes" }'
 endef
 
@@ -80,6 +80,12 @@ wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES) $(WHEEL_VENV)/.made
 	@cp runtime/python/wheel/pyproject.toml runtime/python/wheel/setup.py runtime/python/README.md $(WHEEL_STAGE)
 	@cd runtime/python/tinyort && cp --parents $(PYTHON_FILES:runtime/python/tinyort/%=%) $(abspath $(WHEEL_STAGE)/tinyort)
 	$(call pack_wheel,$(WHEEL_STAGE),$(BUILD)/wheel)
+
+.PHONY: wheel-aarch64
+## Cross-compile the wheel for aarch64, in build/aarch64/wheel.
+wheel-aarch64: $(WHEEL_VENV)/.made
+	@.ci/setup.sh aarch64
+	@_PYTHON_HOST_PLATFORM=linux-aarch64 $(AARCH64_MAKE) WHEEL_VENV=$(abspath $(WHEEL_VENV)) wheel
 
 # ---- the package tinyort_cuda -----------------------------------------------------------------------------------------
 

@@ -6,3 +6,11 @@ THOROUGH_TESTS += test-python-wheel
 test-python-wheel: wheel $(if $(NVCC),wheel-cuda)
 	@.ci/setup.sh systems
 	@tests/python_wheel/test.sh $(BUILD)/wheel/tinyort-*.whl $(BUILD)/wheel/roots $(WHEEL_VENV) $(if $(NVCC),$(BUILD)/wheel_cuda/tinyort_cuda-*.whl)
+
+THOROUGH_TESTS += test-python-wheel-aarch64
+
+.PHONY: test-python-wheel-aarch64
+## Run a model with the wheel for aarch64, by Debian 13's Python of that architecture under qemu-aarch64.
+test-python-wheel-aarch64: wheel-aarch64
+	@.ci/setup.sh systems
+	@tests/python_wheel/aarch64.sh $(AARCH64)/wheel/tinyort-*.whl $(BUILD)/wheel/roots/aarch64
