@@ -413,7 +413,7 @@ typedef struct tort_session_options {
 TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *model,
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
-TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
+TORT_API void tort_session_free(tort_session *session); /* NULL is allowed; a forked child may, and run on one thread */
 
 /* Size of a block (tort_env_in_block) in which such a session and so many contexts fit exactly: makes and frees them in
  * memory of env, which takes as long, and up to three times as much memory. Weights that kernels read directly from the

@@ -35,6 +35,7 @@ struct tort_pool {
     int32_t worker_capacity, worker_count;
     int64_t spin;         /* microseconds of busy waiting between runs */
     atomic_int processor; /* of the caller when it offered its last job */
+    pid_t process;        /* that has the workers: after a fork the child has none, and calls work without */
     bool looks;           /* false if there are more threads than processors: busy waiting would slow others down */
     atomic_flag busy;
     atomic_int runs;     /* that are under way */
@@ -200,6 +201,7 @@ tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) 
     *pool = (tort_pool){.env = *env,
                         .worker_capacity = threads - 1,
                         .spin = spin < 0 ? BETWEEN_RUNS : spin,
+                        .process = getpid(),
                         .looks = threads <= tort_processors(),
                         .busy = ATOMIC_FLAG_INIT,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -216,8 +218,9 @@ tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) 
     return pool;
 }
 
-void tort_pool_destroy(tort_pool *pool) {
-    if (!pool) return;
+/* A forked child must not call this: it would wait for workers that it does not have, also inside pthread_cond_destroy.
+ */
+static void end_workers(tort_pool *pool) {
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->stop, true);
     pthread_cond_broadcast(&pool->wake);
@@ -226,6 +229,11 @@ void tort_pool_destroy(tort_pool *pool) {
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
+}
+
+void tort_pool_destroy(tort_pool *pool) {
+    if (!pool) return;
+    if (getpid() == pool->process) end_workers(pool);
     free_pool(pool);
 }
 
@@ -235,8 +243,12 @@ int32_t tort_pool_threads(const tort_pool *pool) {
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
+/* In a forked child the pool is busy for ever, so that calls do all work themselves: `lock` may be held by a worker
+ * that is not there. */
 void tort_pool_begin_run(tort_pool *pool) {
-    if (pool) atomic_fetch_add(&pool->runs, 1);
+    if (!pool) return;
+    if (getpid() != pool->process) atomic_flag_test_and_set(&pool->busy);
+    atomic_fetch_add(&pool->runs, 1);
 }
 
 void tort_pool_end_run(tort_pool *pool) {

@@ -149,3 +149,27 @@ except ValueError:
         interpreters.destroy(new)
     session = tinyort.InferenceSession(models.two())
     assert session.run(["z"], {"x": np.ones((1, 3), np.float32), "k": np.array(1)})[0] == 1
+
+
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_child():
+    """A child runs its parent's session, without its threads, and frees it; as servers do that load before they fork."""
+    import signal
+
+    session = tinyort.InferenceSession(models.product(256, 256, 256), chain="cpu:threads=4")
+    x = np.ones((256, 256), np.float32)
+    expected = session.run(None, {"x": x})[0]
+    time.sleep(0.05)  # the workers sleep
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        status = 1
+        try:
+            if np.array_equal(session.run(None, {"x": x})[0], expected):
+                del session
+                again = tinyort.InferenceSession(models.product(256, 256, 256), chain="cpu:threads=4")
+                status = 0 if np.array_equal(again.run(None, {"x": x})[0], expected) else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert np.array_equal(session.run(None, {"x": x})[0], expected)

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/threads.h"
@@ -43,6 +44,31 @@ Test(threads, every_item_is_done_once_whatever_the_counts) {
         tort_pool_destroy(pool);
     }
     tort_pool_destroy(NULL);
+}
+
+/* Workers that sleep, and that look for work, at the time of the fork. */
+Test(threads, a_forked_child_works_without_workers_and_frees_the_pool) {
+    tort_env env = tort_env_complete(NULL);
+    for (int round = 0; round < 50; round++) {
+        tort_pool *pool = tort_pool_create(&env, 4, -1);
+        marks m = {0};
+        tort_pool_parallel_for(pool, COUNT, 10, mark, &m);
+        if (round % 2) usleep(20000);
+        const pid_t child = fork();
+        if (!child) {
+            marks inner = {0};
+            alarm(20);
+            tort_pool_begin_run(pool);
+            tort_pool_parallel_for(pool, COUNT, 10, mark, &inner);
+            tort_pool_end_run(pool);
+            tort_pool_destroy(pool);
+            _exit(inner.seen[0] == 1 && inner.seen[COUNT - 1] == 1 ? 0 : 1);
+        }
+        int status = -1;
+        cr_expect_eq(waitpid(child, &status, 0), child);
+        cr_expect_eq(status, 0, "round %d", round);
+        tort_pool_destroy(pool);
+    }
 }
 
 static void mark_nested(void *arg, int64_t begin, int64_t end) {
