@@ -221,20 +221,15 @@ tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) 
 /* A forked child must not call this: it would wait for workers that it does not have, also inside pthread_cond_destroy.
  */
 static void end_workers(tort_pool *pool) {
-    pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->stop, true);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
+    wake_workers(pool, pool->worker_count);
     for (int32_t i = 0; i < pool->worker_count; i++) pthread_join(pool->workers[i], NULL);
-    pthread_cond_destroy(&pool->done);
-    pthread_cond_destroy(&pool->wake);
-    pthread_mutex_destroy(&pool->lock);
 }
 
 void tort_pool_destroy(tort_pool *pool) {
     if (!pool) return;
     if (getpid() == pool->process) end_workers(pool);
-    free_pool(pool);
+    free_pool(pool); /* lock, wake and done were initialized statically, and hold nothing that must be destroyed */
 }
 
 int32_t tort_pool_threads(const tort_pool *pool) {

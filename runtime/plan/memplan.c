@@ -259,11 +259,12 @@ static uint64_t plan_best(planner *p, sorted_block *scratch, uint64_t min, uint3
     const int32_t rounds = p->count <= MAX_REORDERED ? ROUNDS : 0;
     const uint64_t enough = *hint ? min + min / 16 : min;
     uint64_t best = UINT64_MAX;
-    uint32_t order = *hint ? *hint - 1 : 0;
+    uint32_t order = *hint ? *hint : 1;
     int32_t best_round = 0, round = 0;
-    for (int32_t i = 0; i < ORDERS && best > enough && !p->failed; i++, order++) {
-        const uint64_t total = try_order(p, scratch, orders[order % ORDERS], enough, rounds, &round);
-        if (total < best) best = total, *hint = 1 + order % ORDERS, best_round = round;
+    for (int32_t i = 0; i < ORDERS && best > enough && !p->failed; i++) {
+        const uint64_t total = try_order(p, scratch, orders[order - 1], enough, rounds, &round);
+        if (total < best) best = total, *hint = order, best_round = round;
+        order = order == ORDERS ? 1 : order + 1;
     }
     if (best > enough && !p->failed) best = try_order(p, scratch, orders[*hint - 1], best, best_round, &round);
     return p->failed ? UINT64_MAX : best;

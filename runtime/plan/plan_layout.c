@@ -221,7 +221,7 @@ static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
     layout l = {.plan = plan,
-                .before = atomic_load(&planned->outline->orders),
+                .before = atomic_load_explicit(&planned->outline->orders, memory_order_relaxed),
                 .blocks = tort_alloc(env, room * sizeof *l.blocks),
                 .block_of = tort_alloc(env, room * sizeof *l.block_of)};
     tort_status status = l.blocks && l.block_of ? TORT_OK : tort_out_of_memory(error, room * sizeof *l.blocks);
@@ -282,6 +282,6 @@ tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);
     for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
-    atomic_store(&planned->outline->orders, planned->orders);
+    atomic_store_explicit(&planned->outline->orders, planned->orders, memory_order_relaxed);
     return status;
 }

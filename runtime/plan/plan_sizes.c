@@ -42,12 +42,20 @@ static bool place_literal(tort_plan *plan, tort_slot *slot) {
     return true;
 }
 
+/* All dimensions have sizes, so what a node computes of them and has none is a sum or product beyond 64 bits. */
+static tort_status refuse_arithmetic(const tort_planned *planned, const tort_slot *slot, tort_error *error) {
+    const tort_graph *graph = &planned->lowered->graph;
+    const tort_graph_value *value = &graph->values[slot->value];
+    tort_status status =
+        tort_fail(error, TORT_E_INPUT, "for these input shapes the sizes in \"%s\" do not fit 64 bits", value->name);
+    tort_error_at_unit(error, planned->lowered, value->producer);
+    return status;
+}
+
 static tort_status write_literal(const tort_planned *planned, const tort_slot *slot, tort_error *error) {
     const tort_info *info = &planned->infos[slot->value];
     const int64_t wanted = (int64_t)info->element_count * tort_type_bits(info->type) / 8;
-    if (!tort_elements_known(info) || slot->bytes != wanted)
-        return tort_fail(error, TORT_E_INTERNAL, "shape arithmetic \"%s\" did not come to numbers",
-                         planned->lowered->graph.values[slot->value].name);
+    if (!tort_elements_known(info) || slot->bytes != wanted) return refuse_arithmetic(planned, slot, error);
     tort_write_elements(info, planned->plan.literals + slot->offset);
     return TORT_OK;
 }

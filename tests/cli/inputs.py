@@ -122,3 +122,12 @@ def test_pictures(suite, folder):
     write_png(folder / "p.png", flat)
     found = picture_tensor(suite, folder, nchw, "--resize", "5x13", "--scale", "1")
     suite.check(found.shape == (1, 3, 13, 5) and (found == 77).all(), "an even colour stays what it is")
+
+
+def test_sizes_beyond_64_bits(suite, folder):
+    """What a file asks for is never a bug of ours: the error is the input's, at its node."""
+    huge = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2**62, 2])
+    nodes = [helper.make_node("Size", ["x"], ["s"]), helper.make_node("Add", ["s", "s"], ["y"], name="twice")]
+    save_model(folder / "m.onnx", nodes, [huge], [helper.make_tensor_value_info("y", TensorProto.INT64, [])])
+    suite.expect(3, ['node 1 "twice" (Add-14)', "do not fit 64 bits"], "plan", folder / "m.onnx")
+    suite.expect(3, "do not fit 64 bits", "plan", folder / "m.onnx", "--json")
