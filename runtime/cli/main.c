@@ -84,6 +84,9 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     tort_error error = {0};
     int result = CLI_OK;
     cli_json_start();
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--json"))
+            cli_memory_json(command->name); /* before options are read, which takes memory */
     if (cli_options_read(command, argc, argv, &options, &error))
         result = cli_end_plain(&options, &error, NULL);
     else if (options.help)

@@ -6,19 +6,44 @@
 #include "runtime/cli/cli.h"
 #include "runtime/base/memory.h"
 
+/* The command whose document goes to stdout; NULL: none. */
+static const char *json_command;
+
+void cli_memory_json(const char *command) {
+    json_command = command;
+}
+
+/* Memory has run out, so nothing here allocates: cli_print and cJSON would. */
+static void end_without_memory(size_t bytes) {
+    char text[100] = "out of memory";
+    if (bytes) snprintf(text, sizeof text, "out of memory: %zu bytes were needed", bytes);
+    if (json_command)
+        printf("{\"schema\":1,\"command\":\"%s\",\"error\":{\"code\":\"TORT_E_MEMORY\",\"exit\":%d,\"message\":\"%s\","
+               "\"node\":null,\"provider\":null,\"cure\":\"give the process more memory\"}}\n",
+               json_command, CLI_REFUSED, text);
+    fflush(stdout);
+    fprintf(stderr, "tinyort: %s\n", text);
+    exit(CLI_REFUSED);
+}
+
+static void *check(void *ptr, size_t bytes) {
+    if (!ptr) end_without_memory(bytes);
+    return ptr;
+}
+
 void *cli_check_memory(void *ptr) {
-    if (ptr) return ptr;
-    fputs("tinyort: out of memory\n", stderr); /* cli_print would allocate */
-    exit(CLI_INTERNAL);
+    return check(ptr, 0);
 }
 
 void *cli_alloc(size_t count, size_t size) {
-    return cli_check_memory(calloc(count ? count : 1, size ? size : 1));
+    size_t bytes;
+    return check(calloc(count ? count : 1, size ? size : 1), tort_mul_size(count, size, &bytes) ? bytes : SIZE_MAX);
 }
 
 void *cli_realloc(void *ptr, size_t count, size_t size) {
     size_t bytes;
-    return cli_check_memory(tort_mul_size(count, size, &bytes) ? realloc(ptr, bytes ? bytes : 1) : NULL);
+    if (!tort_mul_size(count, size, &bytes)) end_without_memory(SIZE_MAX);
+    return check(realloc(ptr, bytes ? bytes : 1), bytes);
 }
 
 char *cli_copy_text(const char *text, size_t length) {

@@ -1,5 +1,9 @@
 """Runs: what is printed, what is written."""
 
+import json
+import resource
+import subprocess
+
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
@@ -18,3 +22,31 @@ def test_run(suite, folder):
     saved = np.load(folder / "npy" / "output_0.npy")
     again = numpy_helper.to_array(TensorProto.FromString((folder / "pb" / "output_0.pb").read_bytes()))
     suite.check(saved.shape == (1, 10) and saved.argmax() == 7 and np.array_equal(saved, again), "saved outputs")
+
+
+def test_too_little_memory(suite, folder):
+    """Whatever the process may take, the program works or is refused with exit status 4: never a bug, never a signal."""
+    commands = (["run", DIGITS, "--input", SEVEN], ["plan", DIGITS, "--json"], ["inspect", DIGITS], ["ops"], ["bench", DIGITS, "--repeat", "1"])
+
+    def ending(kilobytes, command):
+        limit = [kilobytes * 1024] * 2
+        done = subprocess.run([suite.tinyort, *map(str, command)], capture_output=True, text=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))  # fmt: skip
+        return done.returncode, done
+
+    def works(kilobytes):
+        return ending(kilobytes, ["ops"])[0] != 127  # else the loader finds no room for the libraries
+
+    low, high = 1000, 4_000_000
+    while high - low > 10:
+        middle = (low + high) // 2
+        low, high = (low, middle) if works(middle) else (middle, high)
+    refused = 0
+    for command in commands:
+        for more in range(0, 3000, 60):
+            status, done = ending(high + more, command)
+            suite.check(status in (0, 4), f"{command} in {high + more} kB: {status} {done.stderr[-200:]}")
+            refused += status == 4
+            if status == 4 and "--json" in command and done.stdout:
+                suite.check(json.loads(done.stdout)["error"]["code"] == "TORT_E_MEMORY", done.stdout)
+    suite.check(refused > 10, f"some had too little: {refused}")
