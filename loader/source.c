@@ -245,6 +245,16 @@ static tort_status read_model(const tort_source *source, uint64_t offset, uint64
                      (unsigned long long)length, (unsigned long long)offset);
 }
 
+static bool same_time(struct timespec a, struct timespec b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* The same file with the same contents, as far as its times tell: ctime moves with every write, whatever sets mtime. */
+static bool is_unchanged(const struct stat *now, const struct stat *then) {
+    return now->st_dev == then->st_dev && now->st_ino == then->st_ino && now->st_size == then->st_size &&
+           same_time(now->st_mtim, then->st_mtim) && same_time(now->st_ctim, then->st_ctim);
+}
+
 static tort_status read_external(const tort_source *source, const external_file *file, uint64_t offset, uint64_t length,
                                  void *dst, tort_error *error) {
     if (!is_file(source)) {
@@ -257,10 +267,10 @@ static tort_status read_external(const tort_source *source, const external_file 
     struct stat facts;
     tort_status status = open_external(source, file->location, &fd, &facts, error);
     if (status) return status;
-    if (facts.st_dev != file->facts.st_dev || facts.st_ino != file->facts.st_ino)
-        status =
-            tort_fail(error, TORT_E_IO, "external data \"%s\" was replaced since the model was loaded: load it again",
-                      file->location);
+    if (!is_unchanged(&facts, &file->facts))
+        status = tort_fail(error, TORT_E_IO,
+                           "external data \"%s\" was replaced or written since the model was loaded: load it again",
+                           file->location);
     else
         status = read_fully(fd, file->location, offset, length, dst, error);
     close(fd);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/loading.h"
@@ -419,6 +420,26 @@ Test(loader_external, a_file_that_is_exchanged_is_noticed, .init = make_folder, 
     write_file("w.bin", numbers, 4);
     cr_assert_eq(tort_weight_acquire(model, 0, &data, &error), TORT_E_IO);
     tort_model_free(model);
+}
+
+Test(loader_external, a_file_that_is_written_in_place_is_noticed, .init = make_folder, .fini = remove_folder) {
+    const float others[sizeof numbers / sizeof(float)] = {0};
+    for (int round = 0; round < 2; round++) {
+        tort_model *model = NULL;
+        tort_error error = {0};
+        const void *data;
+        struct stat before;
+        write_file("w.bin", numbers, sizeof numbers);
+        cr_assert_eq(load_external("w.bin", NULL, NULL, NULL, &model, &error), TORT_OK, "%s", error.msg);
+        cr_assert_eq(stat(in_folder("w.bin"), &before), 0);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* longer than a tick of the file system's clock */
+        write_file("w.bin", others, sizeof others);
+        const struct timespec times[] = {before.st_atim, before.st_mtim}; /* the second time the writer hides it */
+        if (round) cr_assert_eq(utimensat(AT_FDCWD, in_folder("w.bin"), times, 0), 0);
+        cr_assert_eq(tort_weight_acquire(model, 0, &data, &error), TORT_E_IO);
+        cr_assert(strstr(error.msg, "written since"), "%s", error.msg);
+        tort_model_free(model);
+    }
 }
 
 /* A file is read through a window, a buffer is not: both must give the same model. */
