@@ -114,5 +114,13 @@ def test_memory_of_a_device():
     np.testing.assert_allclose(binding.copy_outputs_to_cpu()[0], expected, rtol=1e-5)
     with pytest.raises(RuntimeError, match="copy_outputs_to_cpu"):
         y.numpy()
+    binding.bind_input("x", "cudasim", 0, np.float32, [64, 64], x.data_ptr())
+    assert binding._inputs["x"].provider == "cudasim"
+    session.run_with_iobinding(binding)
+    np.testing.assert_allclose(binding.copy_outputs_to_cpu()[0], expected, rtol=1e-5)
+    with pytest.raises(tinyort.errors.InvalidArgument, match='no provider "npu"'):
+        binding.bind_input("x", "npu", 0, np.float32, [64, 64], x.data_ptr())
+    with pytest.raises(ValueError, match="at most 8 dimensions"):
+        session.create_ortvalue_from_shape_and_type([1] * 9, np.float32, "cudasim")
     del session, binding, x
     assert y.shape() == [64, 64]

@@ -24,13 +24,11 @@ typedef struct bufferinfo {
     Py_ssize_t *shape, *strides, *suboffsets;
     void *internal;
 } Py_buffer;
-#define PyBUF_WRITABLE 0x0001
 #define PyBUF_FORMAT 0x0004
 #define PyBUF_ND 0x0008
 #define PyBUF_STRIDES (0x0010 | PyBUF_ND)
 #define PyBUF_C_CONTIGUOUS (0x0020 | PyBUF_STRIDES)
 #define Py_bf_getbuffer 1
-#define Py_bf_releasebuffer 2
 PyAPI_FUNC(int) PyObject_GetBuffer(PyObject *object, Py_buffer *view, int flags);
 PyAPI_FUNC(int) PyObject_CheckBuffer(PyObject *object);
 PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
@@ -93,9 +91,14 @@ PyObject *core_value_borrow(PyObject *module, const tort_tensor *tensor, PyObjec
 /* The object as a value of ours; NULL: it is something else. No exception. */
 core_value *core_value_of(const core_state *state, PyObject *object);
 
-/* What a run returns for `value`, whose reference it takes over: an array of numpy where numpy is, else a Value; a list
- * of a sequence, a dict of a map, None of an empty optional. */
+/* The result of a run for `value`, whose reference it takes over: an array of numpy where numpy is, else a Value; a
+ * list of a sequence, a dict of a map, None of an empty optional. */
 PyObject *core_result(PyObject *module, const tort_value *value);
+
+/* Reads a tuple of sizes into rank and dims; false: an exception is set. */
+bool core_shape_of(PyObject *tuple, tort_tensor *tensor);
+/* The library's own text for a provider's name, which lives as long as the library; NULL: there is none. */
+const char *core_provider_named(const char *name);
 
 /* _core's functions on values. */
 PyObject *core_py_from_buffer(PyObject *module, PyObject *arguments);
@@ -138,8 +141,8 @@ extern PyType_Spec core_session_spec;
 
 PyObject *core_py_open(PyObject *module, PyObject *arguments, PyObject *keywords);
 PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *keywords);
-/* A report as the dict that `tinyort plan --json` prints. */
-PyObject *core_report(tort_session *session, const core_state *state);
+/* A report as the dict that `tinyort plan --json` prints; of its providers alone, which is quick, without `whole`. */
+PyObject *core_report(tort_session *session, const core_state *state, bool whole);
 PyObject *core_py_providers(PyObject *module, PyObject *arguments);
 PyObject *core_py_probe(PyObject *module, PyObject *arguments, PyObject *keywords);
 

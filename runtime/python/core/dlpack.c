@@ -41,7 +41,7 @@ static void hand_back_object(dlpack_managed *managed) {
     free(managed);
 }
 
-/* Of a capsule that nobody took: one that was taken has another name. */
+/* The destructor of a capsule; one that somebody took has another name, and is theirs. */
 static void drop_capsule(PyObject *capsule) {
     if (!PyCapsule_IsValid(capsule, "dltensor")) return;
     dlpack_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");

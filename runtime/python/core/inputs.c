@@ -42,7 +42,7 @@ static void keep(core_input *input, PyObject *owner) {
     input->owner = owner;
 }
 
-static bool shape_of(PyObject *tuple, tort_tensor *tensor) {
+bool core_shape_of(PyObject *tuple, tort_tensor *tensor) {
     const Py_ssize_t rank = PyTuple_Size(tuple);
     if (rank < 0 || rank > TORT_MAX_RANK) {
         if (rank >= 0) PyErr_SetString(PyExc_ValueError, "a tensor has at most 8 dimensions");
@@ -60,7 +60,7 @@ static bool shape_of(PyObject *tuple, tort_tensor *tensor) {
 static bool open_strings(PyObject *owner, core_input *input) {
     PyObject *list = PyTuple_GetItem(owner, 1);
     const Py_ssize_t count = list ? PyList_Size(list) : -1;
-    if (count < 0 || !shape_of(PyTuple_GetItem(owner, 0), &input->tensor)) return false;
+    if (count < 0 || !core_shape_of(PyTuple_GetItem(owner, 0), &input->tensor)) return false;
     keep(input, owner);
     input->strings = calloc(count ? (size_t)count : 1, sizeof *input->strings);
     if (!input->strings) return PyErr_NoMemory() != NULL;
@@ -103,12 +103,8 @@ static bool open_tensor(PyObject *module, PyObject *object, const tort_port *por
         keep(input, object);
         return true;
     }
-    if (port->type != TORT_STRING && open_buffer(object, input)) {
-        if (input->tensor.type == port->type) return true;
-        /* Types of the same bits that Python has no code for. */
-        if (port->type != TORT_BFLOAT16 || input->tensor.type != TORT_UINT16) return true;
-    }
-    return input->view.obj || open_converted(module, object, port, input);
+    if (port->type != TORT_STRING && open_buffer(object, input)) return true;
+    return open_converted(module, object, port, input);
 }
 
 /* ---- sequences, optionals, maps ---------------------------------------------------------------------------------- */
@@ -237,7 +233,7 @@ PyObject *core_py_from_buffer(PyObject *module, PyObject *arguments) {
     size_t bytes = 0, held = (size_t)input.view.len;
     bool fits = true;
     if (type) input.tensor.type = (tort_type)type;
-    if (shape) fits = shape_of(shape, &input.tensor);
+    if (shape) fits = core_shape_of(shape, &input.tensor);
     if (fits && (!tort_tensor_bytes(&input.tensor, &bytes) || bytes != held)) {
         PyErr_Format(PyExc_ValueError, "the buffer has %zu bytes, a tensor of this type and shape %zu", held, bytes);
         fits = false;
@@ -255,7 +251,8 @@ PyObject *core_py_from_shape(PyObject *module, PyObject *arguments) {
     int type;
     tort_tensor tensor = {0};
     size_t bytes;
-    if (!PyArg_ParseTuple(arguments, "O!i", &PyTuple_Type, &shape, &type) || !shape_of(shape, &tensor)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "O!i", &PyTuple_Type, &shape, &type) || !core_shape_of(shape, &tensor))
+        return NULL;
     tensor.type = (tort_type)type;
     if (type <= 0 || type >= TORT_TYPE_COUNT || !tort_tensor_bytes(&tensor, &bytes)) {
         PyErr_SetString(PyExc_ValueError, "no tensor has such a type and shape");
@@ -266,20 +263,23 @@ PyObject *core_py_from_shape(PyObject *module, PyObject *arguments) {
     return core_value_new(module, value);
 }
 
-/* from_pointer(address, shape, type, provider, device_index, owner): memory of somebody else. */
+/* from_pointer(address, shape, type, provider, device_index): memory that the caller keeps. */
 PyObject *core_py_from_pointer(PyObject *module, PyObject *arguments) {
     unsigned long long address;
-    PyObject *shape, *owner;
+    PyObject *shape;
     int type, index;
     const char *provider;
     tort_tensor tensor = {0};
-    if (!PyArg_ParseTuple(arguments, "KO!iziO", &address, &PyTuple_Type, &shape, &type, &provider, &index, &owner) ||
-        !shape_of(shape, &tensor))
+    if (!PyArg_ParseTuple(arguments, "KO!izi", &address, &PyTuple_Type, &shape, &type, &provider, &index) ||
+        !core_shape_of(shape, &tensor))
         return NULL;
     tensor.type = (tort_type)type;
     tensor.data = (void *)(uintptr_t)address;
-    PyObject *value = core_value_borrow(module, &tensor, owner);
-    if (value && provider) ((core_value *)value)->provider = "cuda";
+    const char *known = provider ? core_provider_named(provider) : NULL;
+    if (provider && !known)
+        return core_raise(core_state_of(module), TORT_E_USAGE, "there is no provider \"%s\"", provider);
+    PyObject *value = core_value_borrow(module, &tensor, NULL);
+    if (value) ((core_value *)value)->provider = known;
     if (value) ((core_value *)value)->device_index = index;
     return value;
 }

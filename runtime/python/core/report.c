@@ -128,16 +128,27 @@ static PyObject *chain_list(const tort_report *report) {
     return made;
 }
 
-PyObject *core_report(tort_session *session, const core_state *state) {
+static PyObject *chain_dict(const tort_report *report) {
+    return Py_BuildValue("{s:N,s:N}", "chain", chain_list(report), "providers",
+                         list_of((const void *const *)report->providers, report->provider_count, provider_dict));
+}
+
+static PyObject *whole_dict(const tort_report *report) {
+    PyObject *made = chain_dict(report);
+    PyObject *rest = Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "summary", summary_dict(report), "nodes",
+                                   list_of((const void *const *)report->nodes, report->node_count, node_dict), "copies",
+                                   list_of((const void *const *)report->copies, report->copy_count, copy_dict),
+                                   "memory", memory_dict(report), "host_memory", host_memory_dict(report->memory));
+    if (made && (!rest || PyDict_Update(made, rest))) Py_CLEAR(made);
+    Py_XDECREF(rest);
+    return made;
+}
+
+PyObject *core_report(tort_session *session, const core_state *state, bool whole) {
     tort_report *report = NULL;
     tort_error error = {.node = -1};
     if (tort_session_report(session, &report, &error)) return core_fail(state, &error);
-    PyObject *made = Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "chain", chain_list(report), "providers",
-        list_of((const void *const *)report->providers, report->provider_count, provider_dict), "summary",
-        summary_dict(report), "nodes", list_of((const void *const *)report->nodes, report->node_count, node_dict),
-        "copies", list_of((const void *const *)report->copies, report->copy_count, copy_dict), "memory",
-        memory_dict(report), "host_memory", host_memory_dict(report->memory));
+    PyObject *made = whole ? whole_dict(report) : chain_dict(report);
     tort_report_free(report);
     return made;
 }

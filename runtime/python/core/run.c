@@ -60,7 +60,7 @@ static void run_close(core_run *run) {
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-/* What is wrong with a feed that does not have each input once. */
+/* Raises the reason why a feed does not have each input once. */
 static bool refuse_feed(const core_session *self, PyObject *feed) {
     PyObject *key, *item, *missing = PyList_New(0);
     Py_ssize_t at = 0;
@@ -308,7 +308,7 @@ PyObject *core_session_run_bound(PyObject *object, PyObject *arguments) {
 
 /* ---- memory of providers ----------------------------------------------------------------------------------------- */
 
-/* What frees a provider's memory when the last value in it goes. */
+/* Memory of a provider, freed when the last value in it goes. */
 typedef struct loan {
     core_session *session;
     const char *provider;
@@ -323,8 +323,7 @@ static void end_loan(PyObject *capsule) {
     free(it);
 }
 
-/* The library's own text for a provider's name; NULL: there is none. */
-static const char *provider_named(const char *name) {
+const char *core_provider_named(const char *name) {
     for (int32_t i = 0; i < tort_provider_count(); i++) {
         tort_provider_info info = {.struct_size = sizeof info};
         if (!tort_provider_at(i, &info, NULL) && !strcmp(info.name, name)) return info.name;
@@ -342,13 +341,11 @@ PyObject *core_session_memory(PyObject *object, PyObject *arguments) {
     tort_tensor tensor = {0};
     tort_error error = {.node = -1};
     if (!PyArg_ParseTuple(arguments, "O!is", &PyTuple_Type, &shape, &type, &provider)) return NULL;
-    const Py_ssize_t rank = PyTuple_Size(shape);
+    if (!core_shape_of(shape, &tensor)) return NULL;
     tensor.type = (tort_type)type;
-    tensor.rank = rank > TORT_MAX_RANK ? TORT_MAX_RANK : (int32_t)rank;
-    for (int32_t i = 0; i < tensor.rank; i++) tensor.dims[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
-    loan *it = PyErr_Occurred() ? NULL : calloc(1, sizeof *it);
-    if (!it) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    it->provider = provider_named(provider);
+    loan *it = calloc(1, sizeof *it);
+    if (!it) return PyErr_NoMemory();
+    it->provider = core_provider_named(provider);
     if (!it->provider || !tort_tensor_bytes(&tensor, &it->bytes)) {
         free(it);
         return core_raise(state, TORT_E_USAGE, "no tensor of this type and shape in memory of \"%s\"", provider);

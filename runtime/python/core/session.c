@@ -402,7 +402,13 @@ static PyObject *session_metadata(PyObject *object, PyObject *none) {
 static PyObject *session_report(PyObject *object, PyObject *none) {
     const core_session *self = (core_session *)object;
     (void)none;
-    return core_report(self->session, core_state_of(self->module));
+    return core_report(self->session, core_state_of(self->module), true);
+}
+
+static PyObject *session_chain(PyObject *object, PyObject *none) {
+    const core_session *self = (core_session *)object;
+    (void)none;
+    return core_report(self->session, core_state_of(self->module), false);
 }
 
 static PyObject *session_save(PyObject *object, PyObject *arguments) {
@@ -428,6 +434,7 @@ static PyMethodDef session_methods[] = {
     {"metadata", session_metadata, METH_NOARGS, "What the file says of itself."},
     {"report", session_report, METH_NOARGS, "Where every node runs, and why: a dict as of `tinyort plan --json`."},
     {"cancel", session_cancel, METH_VARARGS, "cancel(token): ends runs that were given this token."},
+    {"chain", session_chain, METH_NOARGS, "The part of report that is about providers, without a dict for each node."},
     {"save", session_save, METH_VARARGS, "save(path): writes a plan."},
     {"profile", core_session_profile, METH_VARARGS, "profile(feed, work): (results, steps)."},
     {"observe", core_session_observe, METH_VARARGS, "observe(feed): (node, value, Value) of all that nodes write."},

@@ -144,13 +144,12 @@ static PyObject *string_of(tort_string text) {
 }
 
 /* The only element of a tensor, as a number or string of Python. */
-static PyObject *scalar_of(const core_state *state, PyObject *module, const tort_value *value) {
+static PyObject *scalar_of(PyObject *module, const tort_value *value) {
     const tort_tensor *tensor = tort_value_view(value);
     if (tensor && tensor->rank == 0 && tensor->type == TORT_FLOAT) return PyFloat_FromDouble(*(float *)tensor->data);
     if (tensor && tensor->rank == 0 && tensor->type == TORT_DOUBLE) return PyFloat_FromDouble(*(double *)tensor->data);
     if (tensor && tensor->rank == 0 && tensor->type == TORT_INT64) return PyLong_FromLongLong(*(int64_t *)tensor->data);
     if (tensor && tensor->rank == 0 && tensor->type == TORT_STRING) return string_of(*(tort_string *)tensor->data);
-    (void)state;
     return core_result(module, tort_value_retain(value));
 }
 
@@ -160,10 +159,9 @@ static PyObject *key_of(const tort_tensor *keys, int32_t i) {
 }
 
 static PyObject *dict_of(PyObject *module, const tort_value *map) {
-    const core_state *state = core_state_of(module);
     PyObject *dict = PyDict_New();
     for (int32_t i = 0; dict && i < tort_value_count(map); i++) {
-        PyObject *key = key_of(tort_value_keys(map), i), *item = scalar_of(state, module, tort_value_at(map, i));
+        PyObject *key = key_of(tort_value_keys(map), i), *item = scalar_of(module, tort_value_at(map, i));
         if (!key || !item || PyDict_SetItem(dict, key, item)) Py_CLEAR(dict);
         Py_XDECREF(key);
         Py_XDECREF(item);
@@ -232,16 +230,6 @@ static PyObject *value_strings(PyObject *object, PyObject *none) {
     return list;
 }
 
-static PyObject *value_at(PyObject *object, PyObject *arguments) {
-    const core_value *self = (core_value *)object;
-    int index;
-    if (!PyArg_ParseTuple(arguments, "i", &index)) return NULL;
-    const tort_value *element = self->value ? tort_value_at(self->value, index) : NULL;
-    if (element) return core_value_new(self->module, tort_value_retain(element));
-    PyErr_SetString(PyExc_IndexError, "no such element");
-    return NULL;
-}
-
 static PyObject *get_shape(PyObject *object, void *unused) {
     (void)unused;
     return shape_tuple(&((core_value *)object)->tensor);
@@ -287,7 +275,6 @@ static PyObject *get_provider(PyObject *object, void *unused) {
 static PyMethodDef value_methods[] = {
     {"result", value_result, METH_NOARGS, "What a run returns of this value: an array, a list, a dict, None."},
     {"strings", value_strings, METH_NOARGS, "The strings of a tensor, in a row."},
-    {"at", value_at, METH_VARARGS, "An element of a sequence, map or optional."},
     {"dlpack", core_value_dlpack, METH_NOARGS, "A DLPack capsule over the tensor's memory."},
     {NULL, NULL, 0, NULL},
 };

@@ -31,8 +31,7 @@ class IOBinding:
         """Binds memory at an address, which must stay there."""
         self._check(name, self._input_names)
         provider = provider_of_device(device_type)
-        self._inputs[name] = _core.from_pointer(buffer_ptr, tuple(shape), _onnx_type(element_type), provider, device_id,
-                                                None)
+        self._inputs[name] = _core.from_pointer(buffer_ptr, tuple(shape), _onnx_type(element_type), provider, device_id)
 
     def bind_ortvalue_input(self, name, ortvalue):
         """Binds a value."""
@@ -46,8 +45,7 @@ class IOBinding:
         if buffer_ptr is None:
             self._outputs[name] = None
             return
-        self._outputs[name] = _core.from_pointer(buffer_ptr, tuple(shape), _onnx_type(element_type), provider, device_id,
-                                                 None)
+        self._outputs[name] = _core.from_pointer(buffer_ptr, tuple(shape), _onnx_type(element_type), provider, device_id)
 
     def bind_ortvalue_output(self, name, ortvalue):
         """Binds a value, whose memory each run writes."""

@@ -118,7 +118,7 @@ class InferenceSession:
 
     def _say(self):
         """One line on stderr, once, if a provider that was asked for does not run."""
-        report = self._core.report()
+        report = self._core.chain()
         self._down = [p for p in report["providers"] if p["status"] == "down"]
         ready = [p["name"] for p in report["providers"] if p["status"] == "ready"]
         for provider in self._down:
@@ -147,7 +147,7 @@ class InferenceSession:
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
         """run, of OrtValues and with OrtValues as results."""
-        names = output_names or self._core_names()
+        names = output_names or [name for name, *_ in self._core.outputs()]
         outputs = self._core.run_bound({k: v._value for k, v in input_dict_ort_values.items()}, dict.fromkeys(names))
         return [OrtValue(outputs[name]) for name in names]
 
@@ -189,9 +189,6 @@ class InferenceSession:
         if provider is None:
             return OrtValue.ortvalue_from_shape_and_type(shape, element_type)
         return OrtValue(self._core.memory(tuple(shape), _onnx_type(element_type), provider))
-
-    def _core_names(self):
-        return [name for name, *_ in self._core.outputs()]
 
     # ---- the model -------------------------------------------------------------------------------------------------
 
@@ -311,7 +308,7 @@ def load_plan(path, map=False):  # noqa: A002 - the option's name
     own = sys.modules.get("tinyort.operators")
     session._core = _core.load_plan(path, map, operators=own.capsule() if own else None)
     session._run = session._core.run
-    report = session._core.report()
+    report = session._core.chain()
     session._chain = Chain.written(",".join(report["chain"]))
     session._down = [p for p in report["providers"] if p["status"] == "down"]
     return session

@@ -338,8 +338,3 @@ class OrtValue:
 
     def __repr__(self):
         return f"OrtValue({self.data_type()}, shape={self.shape()}, device={self.device_name()})"
-
-
-def wrap(value):
-    """An OrtValue over a value of the extension."""
-    return OrtValue(value)
