@@ -56,6 +56,7 @@ PLAIN := $(filter plain,$(CPU))
 
 # The library stays small (tests/library_size): of -O3 the inner loops of kernels/cpu/simd have all, what works once a session, or has
 # its loops elsewhere, has -Os, and the rest has -O2 with vectors.
+# A plain build has no fast loops to lose: there what works once a session has -Oz, where the compiler knows it.
 # C throws nothing, so what unwinds a stack is left to the debugging information.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
@@ -67,6 +68,7 @@ SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph 
 SMALLEST_FILES := $(addprefix ops/,activation attention control_flow deform_conv einsum fourier fused_attention grid_sample \
     linear_attention refused resize rnn roi sequence tfidf unary) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
     $(addprefix runtime/run/,bind observe profile report)
+SMALLEST_LEVEL = $(if $(shell $(CC) -Oz -fsyntax-only -x c /dev/null 2>&1),-Os,-Oz)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)
 # Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.
@@ -403,7 +405,7 @@ endif
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(SMALLEST_FILES) $(CPU_DEFINES) $(OPS_DEFINES)
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(if $(PLAIN),$(SMALLEST_LEVEL)) $(SMALLEST_FILES) $(CPU_DEFINES) $(OPS_DEFINES)
 $(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
@@ -491,6 +493,8 @@ $(SIMD_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o) $(SIMD_DOT_SETS:%=$(OBJ)/ker
 ifeq ($(PLAIN),)
 $(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os) $(SECTIONS)
 $(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) $(SECTIONS) # through which every byte of a model goes but its weights
+else
+$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST) runtime/base runtime/run): private LEVEL = $(OPT:-O3=$(SMALLEST_LEVEL)) $(SECTIONS)
 endif
 # With OPS=FILE the rows of other operators leave the preprocessed sources. Warnings are for the sources as they are.
 ifneq ($(OPS_FILE),)

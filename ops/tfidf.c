@@ -4,6 +4,7 @@
  * + 1. The pool becomes a hash table in scratch memory; the n-grams of the rows are looked up in it. Source: ONNX
  * operator TfIdfVectorizer-9. */
 #include "ops/shapes.h"
+#include "runtime/base/hash.h"
 
 #include <string.h>
 
@@ -185,17 +186,10 @@ static bool same_token(const tokens *a, int64_t i, const tokens *b, int64_t j) {
     return x.length == y.length && (!x.length || !memcmp(x.data, y.data, x.length));
 }
 
-static uint64_t mix(uint64_t hash, uint64_t part) {
-    hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 29;
-}
-
-static uint64_t hash_token(const tokens *t, int64_t i) {
+static uint64_t hash_token(const uint64_t *key, const tokens *t, int64_t i) {
     if (t->type != TORT_STRING) return (uint64_t)number_at(t, i);
     const tort_string text = text_at(t, i);
-    uint64_t hash = text.length;
-    for (size_t k = 0; k < text.length; k++) hash = mix(hash, (unsigned char)text.data[k]);
-    return hash;
+    return tort_hash(key, text.data, text.length);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -204,6 +198,7 @@ typedef struct vectorizer {
     const tfidf_params *params;
     tokens input, pool;
     gram *grams;
+    const uint64_t *hash_key;
     uint64_t *hashes; /* of the tokens of the input */
     int32_t *slots;   /* of the table: an n-gram, or -1 */
     float *output;
@@ -214,7 +209,7 @@ typedef struct vectorizer {
 static int32_t *find_slot(const vectorizer *v, uint64_t hash, const tokens *t, int64_t first, int64_t distance,
                           int64_t length) {
     const uint64_t mask = (uint64_t)v->params->slots - 1;
-    for (uint64_t at = mix(hash, (uint64_t)length) & mask;; at = (at + 1) & mask) {
+    for (uint64_t at = tort_hash_word(v->hash_key, hash ^ (uint64_t)length) & mask;; at = (at + 1) & mask) {
         const int32_t found = v->slots[at];
         if (found < 0) return &v->slots[at];
         const gram *g = &v->grams[found];
@@ -228,7 +223,8 @@ static void add_gram(const vectorizer *v, int32_t number, int64_t start, int64_t
     const int64_t *indexes = tort_list_at(v->params, v->params->indexes);
     const float *weights = tort_list_at(v->params, v->params->weights);
     uint64_t hash = 0;
-    for (int64_t i = 0; i < length; i++) hash = mix(hash, hash_token(&v->pool, start + i));
+    for (int64_t i = 0; i < length; i++)
+        hash = tort_hash_word(v->hash_key, hash ^ hash_token(v->hash_key, &v->pool, start + i));
     int32_t *slot = find_slot(v, hash, &v->pool, start, 1, length);
     const float weight = number < v->params->weights.count ? weights[number] : 1;
     v->grams[number] = (gram){start, length, indexes[number], *slot, weight};
@@ -262,7 +258,7 @@ static void look_from(const vectorizer *v, int64_t first, int64_t left, int64_t 
                       float *row) {
     uint64_t hash = 0;
     for (int64_t length = 1; length <= v->params->longest && (length - 1) * distance < left; length++) {
-        hash = mix(hash, v->hashes[first + (length - 1) * distance]);
+        hash = tort_hash_word(v->hash_key, hash ^ v->hashes[first + (length - 1) * distance]);
         if (length < shortest) continue;
         int64_t g = *find_slot(v, hash, &v->input, first, distance, length);
         for (; g >= 0; g = v->grams[g].next) found(v, &v->grams[g], row);
@@ -287,7 +283,8 @@ static void vectorize_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; r++) {
         float *row = v->output + r * params->columns;
         memset(row, 0, (size_t)params->columns * sizeof *row);
-        for (int64_t i = r * params->width; i < (r + 1) * params->width; i++) v->hashes[i] = hash_token(&v->input, i);
+        for (int64_t i = r * params->width; i < (r + 1) * params->width; i++)
+            v->hashes[i] = hash_token(v->hash_key, &v->input, i);
         look_row(v, r * params->width, row);
     }
 }
@@ -300,6 +297,7 @@ static tort_status tfidf_reference(const tort_call *call) {
     vectorizer v = {.params = params,
                     .input = {.type = input->type, .data = input->data},
                     .pool = {.type = texts ? TORT_STRING : TORT_INT64, .params = texts ? params : NULL},
+                    .hash_key = call->env->hash_key,
                     .grams = (gram *)(void *)(scratch + params->grams_at),
                     .hashes = (uint64_t *)(void *)(scratch + params->hashes_at),
                     .slots = (int32_t *)(void *)(scratch + params->slots_at),

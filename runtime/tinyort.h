@@ -159,12 +159,13 @@ typedef struct tort_env {
     void (*parallel_for)(void *ud, int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end),
                          void *arg);
     void *parallel_ud;
+    uint64_t hash_key[2]; /* keys the hash tables, so that no file can make them slow; 0: random bits of the system */
 } tort_env;
 
-/* Makes env allocate from this block of `bytes` bytes, which must be aligned to 16: a model, a session or a context
- * then lives in memory that the caller has set aside. If the block is full, functions fail with TORT_E_MEMORY. The
- * caller sets env->struct_size; a block serves several environments of one kind, from several threads. The caller may
- * reuse the block when everything made in it has been freed. */
+/* Makes env allocate from this block of `bytes` bytes, aligned to 16: a model, a session or a context then lives in
+ * memory that the caller has set aside, and may reuse when everything made in it has been freed. If the block is full,
+ * functions fail with TORT_E_MEMORY. The caller sets env->struct_size; several environments and threads may share it.
+ */
 TORT_API tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error);
 /* Peak use of env's block in bytes: a block of this size serves the same calls again; a smaller one is too small. 0 if
  * env is in no block. */

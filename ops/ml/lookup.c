@@ -2,6 +2,7 @@
 #include "ops/ml/lookup.h"
 
 #include "ops/numeric.h"
+#include "runtime/base/hash.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,17 +36,6 @@ static uint64_t code_of(tort_type type, const void *data, int64_t i) {
     return code;
 }
 
-static uint64_t hash_code(uint64_t code) {
-    code *= 0x9E3779B97F4A7C15u;
-    return code ^ code >> 32;
-}
-
-static uint64_t hash_text(tort_string text) {
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < text.length; i++) hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001B3u;
-    return hash ^ hash >> 32;
-}
-
 static bool same_text(tort_string a, tort_string b) {
     return a.length == b.length && (a.length == 0 || !memcmp(a.data, b.data, a.length));
 }
@@ -55,23 +45,24 @@ static bool same_text(tort_string a, tort_string b) {
 /* The slot of a key, or the free slot for it. */
 static uint64_t slot_of_code(const tort_lookup *lookup, uint64_t code) {
     const void *keys = tort_list_at(lookup->params, lookup->keys);
-    uint64_t slot = hash_code(code) & lookup->mask;
+    uint64_t slot = tort_hash_word(lookup->hash_key, code) & lookup->mask;
     while (lookup->slots[slot] >= 0 && code_of(lookup->type, keys, lookup->slots[slot]) != code)
         slot = (slot + 1) & lookup->mask;
     return slot;
 }
 
 static uint64_t slot_of_text(const tort_lookup *lookup, tort_string text) {
-    uint64_t slot = hash_text(text) & lookup->mask;
+    uint64_t slot = tort_hash(lookup->hash_key, text.data, text.length) & lookup->mask;
     while (lookup->slots[slot] >= 0 &&
            !same_text(tort_list_string(lookup->params, lookup->keys, lookup->slots[slot]), text))
         slot = (slot + 1) & lookup->mask;
     return slot;
 }
 
-tort_lookup tort_lookup_build(const void *params, tort_list keys, tort_type type, bool first, void *scratch) {
+tort_lookup tort_lookup_build(const tort_call *call, tort_list keys, tort_type type, bool first, void *scratch) {
     const uint64_t slots = slot_count(keys.count);
-    tort_lookup lookup = {params, keys, type, scratch, slots - 1};
+    const void *params = call->params;
+    tort_lookup lookup = {call->env->hash_key, params, keys, type, scratch, slots - 1};
     for (uint64_t i = 0; i < slots; i++) lookup.slots[i] = -1;
     for (int64_t i = 0; i < keys.count; i++) {
         const uint64_t slot = type == TORT_STRING ? slot_of_text(&lookup, tort_list_string(params, keys, i))

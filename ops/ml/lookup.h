@@ -5,6 +5,7 @@
 #include "runtime/op.h"
 
 typedef struct tort_lookup {
+    const uint64_t *hash_key;
     const void *params;
     tort_list keys;
     tort_type type; /* of the keys: string, an integer or a float */
@@ -16,8 +17,8 @@ enum { TORT_MAX_KEYS = 1 << 30 };
 
 /* Bytes of scratch for so many keys, at most TORT_MAX_KEYS. */
 size_t tort_lookup_bytes(int64_t count);
-/* Builds the table. Of equal keys, `first` selects the first one, otherwise the last. */
-tort_lookup tort_lookup_build(const void *params, tort_list keys, tort_type type, bool first, void *scratch);
+/* Builds the table of keys in the call's params. Of equal keys, `first` selects the first one, otherwise the last. */
+tort_lookup tort_lookup_build(const tort_call *call, tort_list keys, tort_type type, bool first, void *scratch);
 /* The index of a key; -1 if it is missing. Numbers are compared by value; NaN equals NaN. */
 int64_t tort_lookup_text(const tort_lookup *lookup, tort_string text);
 int64_t tort_lookup_integer(const tort_lookup *lookup, int64_t number);

@@ -238,7 +238,7 @@ static tort_status mapping_reference(const tort_call *call) {
     const mapping_params *params = call->params;
     mapping_job job = {.call = call};
     if (params->kind != INDEX_TO_VALUES)
-        job.lookup = tort_lookup_build(params, params->keys, params->key_type, params->first, call->scratch);
+        job.lookup = tort_lookup_build(call, params->keys, params->key_type, params->first, call->scratch);
     if (params->value_type == TORT_STRING) return map_to_strings(&job);
     tort_parallel(call, tort_count(&call->inputs[0]), 20, map_to_numbers, &job);
     return TORT_OK;

@@ -77,7 +77,7 @@ static tort_status vectorizer_reference(const tort_call *call) {
     const tort_value *map = tort_call_value(call, 0);
     const int64_t count = params->vocabulary.count;
     const size_t size = (size_t)tort_type_bits(params->type) / 8;
-    const tort_lookup lookup = tort_lookup_build(params, params->vocabulary, params->key_type, false, call->scratch);
+    const tort_lookup lookup = tort_lookup_build(call, params->vocabulary, params->key_type, false, call->scratch);
     tort_value *row;
     tort_status status = give_row(call, params->type, count, &row);
     if (status) return status;

@@ -60,7 +60,7 @@ static tort_status encoder_reference(const tort_call *call) {
     const encoder_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
     const int64_t count = tort_count(x), width = params->categories.count;
-    const tort_lookup lookup = tort_lookup_build(params, params->categories, params->type, false, call->scratch);
+    const tort_lookup lookup = tort_lookup_build(call, params->categories, params->type, false, call->scratch);
     float *y = call->outputs[0].data;
     for (int64_t i = 0; i < count; i++, y += width) {
         const int64_t category = category_of(&lookup, x, i);

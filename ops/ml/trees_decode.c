@@ -4,6 +4,7 @@
  * The first listed node of a tree is its root. Votes for branching nodes are ignored: old converters write them.
  * Nothing in the lists is trusted. Read next: trees_lists.c. */
 #include "ops/ml/trees_lists.h"
+#include "runtime/base/hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,9 +36,9 @@ typedef struct node_map {
 /* The slot of the node, or the free slot for it. */
 static int32_t *find_slot(const node_map *map, int64_t tree, int64_t id) {
     const tree_attributes *a = map->of;
-    uint64_t hash = (uint64_t)tree * 0x9e3779b97f4a7c15u + (map->whole_trees ? 0 : (uint64_t)id);
-    hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
-    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
+    const uint64_t *key = a->resolve->node->model->env.hash_key, of_tree = tort_hash_word(key, (uint64_t)tree);
+    const uint64_t hash = map->whole_trees ? of_tree : tort_hash_word(key, of_tree ^ (uint64_t)id);
+    for (size_t at = (size_t)hash;; at++) {
         int32_t *slot = &map->slots[at & (map->capacity - 1)];
         if (*slot < 0 || (a->trees[*slot] == tree && (map->whole_trees || a->ids[*slot] == id))) return slot;
     }

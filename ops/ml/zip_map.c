@@ -48,7 +48,7 @@ static int64_t choose_columns(const tort_call *call, int64_t *columns, tort_stri
     const zip_params *params = call->params;
     const tort_labels *labels = &params->labels;
     const int64_t *numbers = tort_list_at(params, labels->list);
-    const tort_lookup lookup = tort_lookup_build(params, labels->list, labels->type, false, table);
+    const tort_lookup lookup = tort_lookup_build(call, labels->list, labels->type, false, table);
     int64_t kept = 0;
     for (int64_t i = 0; i < labels->list.count; i++) {
         const bool strings = labels->type == TORT_STRING;

@@ -1,9 +1,9 @@
-/* names.c - the hash table: open addressing with linear probing, at most three quarters full.
- *
- * The hash is seeded with an address, so that no model can be made whose names all collide. */
+/* names.c - the hash table: open addressing with linear probing, at most three quarters full. */
 #include "runtime/base/names.h"
 
 #include <string.h>
+
+#include "runtime/base/hash.h"
 
 typedef struct tort_name_slot {
     const char *name; /* NULL: empty */
@@ -12,7 +12,7 @@ typedef struct tort_name_slot {
 } tort_name_slot;
 
 void tort_names_init(tort_names *names, const tort_env *env) {
-    *names = (tort_names){.env = env, .seed = (uintptr_t)names};
+    *names = (tort_names){.env = env};
 }
 
 void tort_names_free(tort_names *names) {
@@ -20,12 +20,8 @@ void tort_names_free(tort_names *names) {
     tort_names_init(names, names->env);
 }
 
-/* FNV-1a, then mixed, so that all bits of the hash affect the low bits, which choose the slot. */
 static uint32_t hash_of(const tort_names *names, const char *name) {
-    uint64_t hash = 14695981039346656037u ^ names->seed;
-    for (const unsigned char *at = (const unsigned char *)name; *at; at++) hash = (hash ^ *at) * 1099511628211u;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(hash >> 32);
+    return (uint32_t)tort_hash(names->env->hash_key, name, strlen(name));
 }
 
 static tort_name_slot *slot_of(const tort_names *names, const char *name, uint32_t hash) {

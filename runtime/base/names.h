@@ -5,9 +5,8 @@
 #include "runtime/base/memory.h"
 
 typedef struct tort_names {
-    const tort_env *env; /* borrowed */
+    const tort_env *env; /* borrowed; its key is that of the hash */
     struct tort_name_slot *slots;
-    uint64_t seed;           /* of the hash */
     int32_t count, capacity; /* capacity is 0 or a power of two */
 } tort_names;
 

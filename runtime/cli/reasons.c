@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/hash.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/reasons.h"
 
@@ -126,26 +127,22 @@ static const char *behind_number(const char *text) {
     return text;
 }
 
-static uint64_t add_to_hash(uint64_t hash, const char *text) {
-    for (const char *p = text ? text : "-";; p++) {
-        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-        if (!*p) return hash;
-    }
+static uint64_t add_to_hash(const uint64_t *key, uint64_t hash, const char *text) {
+    return tort_hash_word(key, hash ^ (text ? tort_hash(key, text, strlen(text)) : 0));
 }
 
-static uint64_t add_to_hash_without_numbers(uint64_t hash, const char *text) {
+static uint64_t add_to_hash_without_numbers(const uint64_t *key, uint64_t hash, const char *text) {
     for (; *text; text++)
-        if (!is_digit(*text)) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+        if (!is_digit(*text)) hash = tort_hash_word(key, hash ^ (unsigned char)*text);
     return hash;
 }
 
-static uint64_t hash_of(const tort_report_node *node) {
-    uint64_t hash =
-        add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
+static uint64_t hash_of(const uint64_t *key, const tort_report_node *node) {
+    uint64_t hash = add_to_hash(key, add_to_hash(key, add_to_hash(key, 0, node->domain), node->op), node->provider);
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = node->verdicts[i];
-        hash = add_to_hash(add_to_hash(hash, verdict->provider), verdict->kernel);
-        hash = add_to_hash_without_numbers(hash, verdict->message);
+        hash = add_to_hash(key, add_to_hash(key, hash, verdict->provider), verdict->kernel);
+        hash = add_to_hash_without_numbers(key, hash, verdict->message);
     }
     return hash;
 }
@@ -201,18 +198,25 @@ static int by_rank(const void *a, const void *b) {
     return x->examples[0]->index - y->examples[0]->index;
 }
 
-/* Finds or adds the group of a node. table: open-addressing hash table of indices into reasons->list, with at least
- * twice as many slots as there are nodes. */
-static cli_reason *reason_of(cli_reasons *reasons, int32_t *table, size_t mask, const tort_report_node *node) {
-    size_t at = (size_t)hash_of(node) & mask;
+/* Open addressing: indices into the list of reasons, -1: free; at least twice as many slots as there are nodes. */
+typedef struct reason_table {
+    tort_env env; /* for its key */
+    int32_t *slots;
+    size_t mask;
+} reason_table;
+
+/* Finds or adds the group of a node. */
+static cli_reason *reason_of(cli_reasons *reasons, const reason_table *table, const tort_report_node *node) {
+    size_t at = (size_t)hash_of(table->env.hash_key, node) & table->mask;
     bool varies = false;
-    while (table[at] >= 0 && !alike(reasons->list[table[at]].examples[0], node, &varies)) {
-        at = (at + 1) & mask;
+    while (table->slots[at] >= 0 && !alike(reasons->list[table->slots[at]].examples[0], node, &varies)) {
+        at = (at + 1) & table->mask;
         varies = false;
     }
-    if (table[at] < 0) table[at] = reasons->count++;
-    reasons->list[table[at]].varies |= varies;
-    return &reasons->list[table[at]];
+    if (table->slots[at] < 0) table->slots[at] = reasons->count++;
+    cli_reason *reason = &reasons->list[table->slots[at]];
+    reason->varies |= varies;
+    return reason;
 }
 
 cli_reasons cli_reasons_of(const tort_report *report, cli_detail detail) {
@@ -220,17 +224,18 @@ cli_reasons cli_reasons_of(const tort_report *report, cli_detail detail) {
     int32_t *behind = cli_behind(report);
     size_t size = 2;
     while (size < 2 * (size_t)report->node_count) size *= 2;
-    int32_t *table = cli_alloc(size, sizeof *table);
-    memset(table, -1, size * sizeof *table);
+    reason_table table = {.slots = cli_alloc(size, sizeof *table.slots), .mask = size - 1};
+    memset(table.slots, -1, size * sizeof *table.slots);
+    tort_env_choose_key(&table.env);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
         if (!cli_has_reason(node, detail)) continue;
-        cli_reason *reason = reason_of(&reasons, table, size - 1, node);
+        cli_reason *reason = reason_of(&reasons, &table, node);
         if (reason->nodes < CLI_EXAMPLES) reason->examples[reason->nodes] = node;
         reason->nodes++;
         reason->behind += behind[i];
     }
-    free(table);
+    free(table.slots);
     free(behind);
     qsort(reasons.list, (size_t)reasons.count, sizeof *reasons.list, by_rank);
     return reasons;

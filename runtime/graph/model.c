@@ -4,10 +4,12 @@
  * lives in the model's arena. Read next: weights.c, finish.c. */
 #include <string.h>
 
+#include "runtime/base/hash.h"
 #include "runtime/graph/weights.h"
 
 tort_model *tort_model_new(const tort_env *env) {
     tort_env complete = tort_env_complete(env);
+    tort_env_choose_key(&complete);
     tort_model *model = tort_alloc_zero(&complete, 1, sizeof *model);
     if (!model) return NULL;
     model->env = tort_account_open(&model->account, &complete, sizeof *model);

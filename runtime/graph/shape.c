@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/hash.h"
 #include "runtime/graph/shape.h"
 
 #define LARGEST_EXPRESSION 64 /* leaves; a larger expression becomes a fresh unknown */
@@ -24,7 +25,7 @@
 /* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena) {
-    *dims = (tort_dims){.arena = arena, .env = env, .seed = (uintptr_t)dims};
+    *dims = (tort_dims){.arena = arena, .env = env};
 }
 
 void tort_dims_free(tort_dims *dims) {
@@ -57,11 +58,11 @@ const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d) {
 }
 
 static uint64_t hash_expression(const tort_dims *dims, const tort_dim_expr *e) {
-    uint64_t hash = 14695981039346656037u ^ dims->seed;
+    const uint64_t *key = dims->env->hash_key;
     const uint64_t words[] = {(uint64_t)e->op, (uint64_t)e->value, (uint64_t)e->a, (uint64_t)e->b};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = (hash ^ words[i]) * 1099511628211u;
-    for (const char *c = e->name; c && *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32;
+    uint64_t hash = e->name ? tort_hash(key, e->name, strlen(e->name)) : 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = tort_hash_word(key, hash ^ words[i]);
+    return hash;
 }
 
 static bool same_expression(const tort_dim_expr *x, const tort_dim_expr *y) {

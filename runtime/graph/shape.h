@@ -48,8 +48,7 @@ typedef struct tort_dims {
     int32_t first, count, capacity;
     int32_t *buckets; /* hash table: index into exprs + 1; 0: empty */
     int32_t bucket_count;
-    uint64_t seed; /* of the hash: an address, so that no model can be made whose expressions all collide */
-    bool failed;   /* out of memory */
+    bool failed; /* out of memory */
 } tort_dims;
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);

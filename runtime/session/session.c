@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/hash.h"
 #include "runtime/graph/text.h"
 #include "runtime/lowered/bodies.h"
 #include "runtime/lowered/constants.h"
@@ -136,6 +137,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
                               tort_decide *decide, struct tort_saved *saved, tort_session **out, bool *reportable,
                               tort_error *error) {
     tort_env complete = tort_env_complete(env);
+    tort_env_choose_key(&complete);
     tort_session *session = tort_alloc_zero(&complete, 1, sizeof *session);
     if (!session) return tort_out_of_memory(error, sizeof *session);
     session->env = tort_account_open(&session->account, &complete, sizeof *session);

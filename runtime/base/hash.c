@@ -1,0 +1,35 @@
+/* hash.c - universal hashing by multiplication (Carter and Wegman, "Universal Classes of Hash Functions", 1979): the
+ * key is the factor, and the halves of the product of 128 bits are joined, so that high bits of a word reach low ones.
+ * Another part of the key hides the words' differences. */
+#define _DEFAULT_SOURCE /* getrandom */
+#include "runtime/base/hash.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+/* Without random bits of the system (a kernel before Linux 3.17) the key is an address, which the file does not know
+ * either where addresses are randomized. */
+void tort_env_choose_key(tort_env *env) {
+    uint64_t *key = env->hash_key;
+    if (key[0] || key[1]) return;
+    if (getrandom(key, sizeof env->hash_key, GRND_NONBLOCK) != (ssize_t)sizeof env->hash_key) key[0] = (uintptr_t)env;
+    key[1] |= 1; /* chosen, even if all bits were 0 */
+}
+
+uint64_t tort_hash_word(const uint64_t key[2], uint64_t word) {
+    const uint64_t a = word ^ key[0], b = key[1] | 1; /* an odd factor loses nothing */
+    const uint64_t a_low = a & UINT32_MAX, b_low = b & UINT32_MAX, a_high = a >> 32, b_high = b >> 32;
+    const uint64_t one = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (one & UINT32_MAX);
+    return a * b ^ (a_high * b_high + (one >> 32) + (other >> 32));
+}
+
+uint64_t tort_hash(const uint64_t key[2], const void *data, size_t length) {
+    const char *bytes = data;
+    uint64_t hash = length;
+    for (size_t at = 0; at < length; at += sizeof hash) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + at, length - at < sizeof word ? length - at : sizeof word);
+        hash = tort_hash_word(key, hash ^ word);
+    }
+    return hash;
+}

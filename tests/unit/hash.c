@@ -1,0 +1,103 @@
+/* Tests of runtime/base/hash.c: names and numbers collide no more than by chance under a key that whoever chose them
+ * does not know. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ml/lookup.h"
+#include "runtime/base/hash.h"
+
+Test(hash, environments_get_different_keys_unless_the_application_chose_one) {
+    tort_env one = {0}, other = {0}, chosen = {.hash_key = {0, 5}};
+    tort_env_choose_key(&one);
+    tort_env_choose_key(&other);
+    tort_env_choose_key(&chosen);
+    cr_expect(memcmp(one.hash_key, other.hash_key, sizeof one.hash_key));
+    cr_expect(chosen.hash_key[0] == 0 && chosen.hash_key[1] == 5);
+}
+
+enum { SLOTS = 1 << 16, WORDS = 1 << 14 };
+
+/* The largest number of hashes that share one slot. */
+static int32_t in_one_slot(const uint64_t *hashes, int32_t count) {
+    static int32_t slots[SLOTS];
+    int32_t max = 0;
+    memset(slots, 0, sizeof slots);
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t there = ++slots[hashes[i] % SLOTS];
+        max = there > max ? there : max;
+    }
+    return max;
+}
+
+Test(hash, words_that_collide_under_one_key_are_spread_by_another) {
+    const uint64_t known[2] = {0x243F6A8885A308D3u, 0x13198A2E03707345u};
+    tort_env secret = {0};
+    tort_env_choose_key(&secret);
+    static uint64_t hashes[WORDS];
+    int32_t count = 0;
+    for (uint64_t word = 0; count < WORDS / 4; word++)
+        if (tort_hash_word(known, word) % SLOTS == 7) hashes[count++] = tort_hash_word(secret.hash_key, word);
+    cr_expect_lt(in_one_slot(hashes, count), 16);
+    for (int32_t shift = 0; shift <= 48; shift += 8) {
+        for (int32_t i = 0; i < WORDS; i++) hashes[i] = tort_hash_word(secret.hash_key, (uint64_t)i << shift);
+        cr_expect_lt(in_one_slot(hashes, WORDS), 64, "multiples of 2^%d", (int)shift);
+    }
+}
+
+Test(hash, texts_that_collide_under_one_key_are_spread_by_another) {
+    const uint64_t known[2] = {0x243F6A8885A308D3u, 0x13198A2E03707345u};
+    tort_env secret = {0};
+    tort_env_choose_key(&secret);
+    static uint64_t hashes[WORDS];
+    int32_t count = 0;
+    char text[24] = "name_0000000000";
+    for (uint64_t number = 0; count < WORDS / 16; number++) {
+        snprintf(text + 5, sizeof text - 5, "%llu", (unsigned long long)number);
+        if (tort_hash(known, text, strlen(text)) % SLOTS == 7)
+            hashes[count++] = tort_hash(secret.hash_key, text, strlen(text));
+    }
+    cr_expect_lt(in_one_slot(hashes, count), 16);
+}
+
+Test(hash, a_text_that_is_the_beginning_of_another_has_another_hash) {
+    const uint64_t key[2] = {0x243F6A8885A308D3u, 0x13198A2E03707345u};
+    const char zeros[24] = {0};
+    static uint64_t hashes[24];
+    for (size_t i = 0; i < 24; i++) {
+        hashes[i] = tort_hash(key, zeros, i);
+        for (size_t k = 0; k < i; k++) cr_expect_neq(hashes[i], hashes[k], "%zu and %zu zeros", i, k);
+    }
+}
+
+/* The steps that all keys together are away from the slot where their probes begin. */
+static uint64_t displacement(const tort_lookup *lookup, const int64_t *keys) {
+    uint64_t sum = 0;
+    for (uint64_t at = 0; at <= lookup->mask; at++) {
+        if (lookup->slots[at] < 0) continue;
+        const uint64_t home = tort_hash_word(lookup->hash_key, (uint64_t)keys[lookup->slots[at]]) & lookup->mask;
+        sum += (at - home) & lookup->mask;
+    }
+    return sum;
+}
+
+/* Multiples of 2^48 had one slot under a multiplication by any constant, which made each look-up a search. */
+Test(hash, lists_of_chosen_integers_are_looked_up_in_few_steps) {
+    enum { KEYS = 20000 };
+    int64_t *keys = malloc(KEYS * sizeof *keys);
+    int32_t *scratch = malloc(tort_lookup_bytes(KEYS));
+    cr_assert(keys && scratch);
+    tort_env env = {0};
+    tort_env_choose_key(&env);
+    for (int64_t shift = 0; shift <= 48; shift += 16) {
+        for (int64_t i = 0; i < KEYS; i++) keys[i] = (int64_t)((uint64_t)i << shift);
+        const tort_call call = {.params = keys, .env = &env};
+        const tort_lookup lookup =
+            tort_lookup_build(&call, (tort_list){.offset = 0, .count = KEYS}, TORT_INT64, true, scratch);
+        for (int64_t i = 0; i < KEYS; i++) cr_assert_eq(tort_lookup_integer(&lookup, keys[i]), i);
+        cr_expect_lt(displacement(&lookup, keys), 16 * KEYS, "multiples of 2^%d", (int)shift);
+    }
+    free(keys);
+    free(scratch);
+}
