@@ -103,7 +103,7 @@ FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/compile/*.c runtime/
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
-VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
+VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \

@@ -101,6 +101,7 @@ static void set_source(tort_model *model, tort_source *source) {
     model->source_ud = source;
     model->source_read = tort_source_read;
     model->source_view = tort_source_view;
+    model->source_reads = tort_source_reads;
     model->source_close = tort_source_close;
     model->source_is_ours = tort_source_is_ours(source);
 }

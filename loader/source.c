@@ -284,6 +284,19 @@ tort_status tort_source_read(void *opened, int32_t file, uint64_t offset, uint64
     return read_external(source, &source->externals[file - 1], offset, length, dst, error);
 }
 
+static bool is_identity(const struct stat *facts, uint64_t device, uint64_t inode) {
+    return facts->st_dev == device && facts->st_ino == inode;
+}
+
+bool tort_source_reads(const void *opened, uint64_t device, uint64_t inode) {
+    const tort_source *source = opened;
+    struct stat facts;
+    if (!is_file(source)) return false;
+    for (int32_t i = 0; i < source->external_count; i++)
+        if (is_identity(&source->externals[i].facts, device, inode)) return true;
+    return fstat(source->fd, &facts) == 0 && is_identity(&facts, device, inode);
+}
+
 const void *tort_source_view(void *opened, int32_t file, uint64_t offset, uint64_t length) {
     const tort_source *source = opened;
     const char *base = file == 0 ? source->buffer : source->externals[file - 1].mapping;

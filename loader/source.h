@@ -40,5 +40,7 @@ tort_status tort_source_read(void *source, int32_t file, uint64_t offset, uint64
                              tort_error *error);
 /* The bytes in place if they are in memory and aligned to TORT_HOST_ALIGN; NULL otherwise. */
 const void *tort_source_view(void *source, int32_t file, uint64_t offset, uint64_t length);
+/* True if the model's file or an external one has this identity (st_dev and st_ino of stat). */
+bool tort_source_reads(const void *source, uint64_t device, uint64_t inode);
 
 #endif

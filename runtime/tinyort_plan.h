@@ -18,7 +18,8 @@ typedef struct tort_writer {
 
 /* Writes the decisions of a session that can run, with its weights as kernels packed them: a session loaded from it
  * needs neither the model's file nor planning, and computes the same bits. The file is for this build, this chain and a
- * machine of the same kind. It is written as "PATH.part" first. Contexts may run meanwhile. */
+ * machine of the same kind. It has a random
+ * name until it is whole; a link, a device, and files of the model are not replaced. Contexts may run meanwhile. */
 TORT_API tort_status tort_session_save(tort_session *session, const char *path, tort_error *error);
 TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
 

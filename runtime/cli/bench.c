@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
@@ -219,6 +220,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
     double loaded = cli_seconds();
     options->random = true;
     if (!status) status = cli_check_names(options, model, error);
+    if (!status && options->trace) status = cli_check_new_file(options->trace, model, error);
     if (!status) status = cli_inputs_read(options, model, inputs, error);
     if (status) return status;
     double read = cli_seconds();

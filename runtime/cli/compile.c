@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
@@ -41,6 +42,23 @@ static tort_status check_name(const char *name, tort_error *error) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* Writes all files, or none if one of them must not be replaced. */
+static tort_status write_files(const job *j, const char *folder, tort_error *error) {
+    const tort_compiled *made = &j->compiled;
+    char **paths = cli_alloc((size_t)made->file_count, sizeof *paths);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; i < made->file_count; i++) {
+        paths[i] = cli_format("%s/%s", folder, made->files[i].name);
+        if (!status) status = cli_check_target(paths[i], j->model, error);
+    }
+    if (!status) status = cli_make_folder("--output", folder, error);
+    for (int32_t i = 0; !status && i < made->file_count; i++)
+        status = cli_failed_write(cli_new_file_of(paths[i], made->files[i].text, made->files[i].length, error), error);
+    for (int32_t i = 0; i < made->file_count; i++) free(paths[i]);
+    free(paths);
+    return status;
+}
+
 static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     if (!status && !options->output)
@@ -62,11 +80,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .target = options->processor,
                                       .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
-    if (!status) status = cli_make_folder("--output", options->output, error);
-    for (int32_t i = 0; !status && i < j->compiled.file_count; i++)
-        status = cli_write_file(options->output, j->compiled.files[i].name, j->compiled.files[i].text,
-                                j->compiled.files[i].length, error);
-    return status;
+    return status ? status : write_files(j, options->output, error);
 }
 
 static void fill_json(const job *j, const cli_options *options, cJSON *json) {

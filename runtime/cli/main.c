@@ -1,6 +1,7 @@
 /* main.c - entry of the command line: finds the subcommand, reads its options, and calls it.
  *
  * runtime/cli is the only code that prints, exits or reads the environment. Read next: run.c. */
+#include <signal.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -98,6 +99,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond ulimit -f is then a write that fails, which is told */
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         const cli_command *command = argc > 2 ? find_command(argv[2]) : NULL;
         if (argc > 2 && !command) return unknown_command(argv[2]);

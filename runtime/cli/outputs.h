@@ -44,7 +44,7 @@ void cli_labels_free(cli_labels *labels);
 tort_status cli_top_of(const tort_value *output, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
                        tort_error *error);
 
-/* Checks that the outputs can be saved in the format that --format asks for. */
+/* Checks that the outputs can be saved in the format that --format asks for, and what is in their place replaced. */
 tort_status cli_check_save(const cli_options *options, const tort_model *model, tort_error *error);
 /* Writes outputs as output_0.npy ... (or .pb) into a folder, which is created if need be. A file appears whole or not
  * at all. */

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/new_file.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
@@ -382,16 +384,30 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     const tort_model *model;
     tort_status status = cli_open_either(options, loaded, session, &model, error);
     if (!status) status = cli_check_names(options, model, error);
+    if (!status && options->save_plan) status = cli_check_new_file(options->save_plan, model, error);
     if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.plan_only = options->save_plan == NULL;
     return cli_open_session(*loaded, &session_options, session, error);
 }
 
+static int put_bytes(void *ud, const void *bytes, size_t size) {
+    return tort_new_file_write(ud, bytes, size) ? 0 : -1;
+}
+
+/* tort_session_save, but an interruption leaves nothing. */
+static tort_status save_plan(tort_session *session, const char *path, tort_error *error) {
+    tort_new_file file;
+    const tort_writer writer = {.struct_size = sizeof writer, .write = put_bytes, .ud = &file};
+    tort_status status = cli_new_file_open(path, &file, error);
+    if (!status) status = cli_new_file_end(&file, tort_session_save_writer(session, &writer, error), error);
+    return cli_failed_write(status, error);
+}
+
 static tort_status work(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
     tort_status status = cli_check_environment(error);
     if (!status) status = open_session(options, loaded, session, error);
-    return status || !options->save_plan ? status : tort_session_save(*session, options->save_plan, error);
+    return status || !options->save_plan ? status : save_plan(*session, options->save_plan, error);
 }
 
 static void print_summary(const cli_options *options, const tort_report *report, int width) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/profile.h"
 
@@ -135,7 +136,7 @@ static int64_t first_begin(const cli_profile *profile) {
 }
 
 /* Writes one event per line, so that the document is never in memory as a whole. */
-static bool write_trace(const cli_profile *profile, FILE *file) {
+static void write_trace(const cli_profile *profile, FILE *file) {
     const tort_report *report = profile->report;
     const int64_t origin = first_begin(profile);
     cli_print(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
@@ -149,12 +150,15 @@ static bool write_trace(const cli_profile *profile, FILE *file) {
         cli_json_write(file, step_json(profile, &profile->events[i], origin));
     }
     cli_print(file, "\n]}\n");
-    const bool written = !ferror(file);
-    return fclose(file) == 0 && written;
 }
 
 tort_status cli_profile_trace(const cli_profile *profile, const char *path, tort_error *error) {
-    FILE *file = fopen(path, "w");
-    if (file && write_trace(profile, file)) return TORT_OK;
-    return tort_fail(error, TORT_E_RUN, "cannot write '%s': %s", path, strerror(errno));
+    tort_new_file file;
+    tort_status status = cli_new_file_open(path, &file, error);
+    if (!status) {
+        write_trace(profile, file.stream);
+        if (ferror(file.stream)) file.cause = errno;
+        status = cli_new_file_end(&file, TORT_OK, error);
+    }
+    return cli_failed_write(status, error);
 }

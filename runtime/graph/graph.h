@@ -190,10 +190,15 @@ struct tort_model {
     tort_status (*source_read)(void *ud, int32_t file, uint64_t offset, uint64_t length, void *dst, tort_error *error);
     /* A pointer to the bytes if the source has them in memory or mapped, aligned for the type; else NULL. */
     const void *(*source_view)(void *ud, int32_t file, uint64_t offset, uint64_t length);
+    /* True if it reads the file of this identity (st_dev and st_ino of stat), which must not be written then. */
+    bool (*source_reads)(const void *ud, uint64_t device, uint64_t inode);
     void (*source_close)(void *ud);
     void *source_ud;
     bool source_is_ours; /* reads call no function of the application, so they are thread-safe */
 };
+
+/* Refuses a path that is the model's file, its saved plan or its external data: TORT_E_USAGE. */
+tort_status tort_model_check_target(const tort_model *model, const char *path, tort_error *error);
 
 /* ---- building, for loader/ and tests ----------------------------------------------------------------------------- */
 

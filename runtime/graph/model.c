@@ -3,6 +3,7 @@
  * The loader and tests add graphs, values, nodes and weights; tort_model_finish (finish.c) checks the whole. Small data
  * lives in the model's arena. Read next: weights.c, finish.c. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/base/hash.h"
 #include "runtime/graph/weights.h"
@@ -39,6 +40,14 @@ void tort_model_free(tort_model *model) {
     tort_dims_free(&model->dims);
     tort_arena_free(&model->arena);
     tort_free(&outer, model, sizeof *model);
+}
+
+tort_status tort_model_check_target(const tort_model *model, const char *path, tort_error *error) {
+    struct stat facts;
+    if (!model->source_reads || lstat(path, &facts) != 0 ||
+        !model->source_reads(model->source_ud, facts.st_dev, facts.st_ino))
+        return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "\"%s\" is a file that this model is read from: write to another path", path);
 }
 
 /* ---- arrays of exact size ---------------------------------------------------------------------------------------- */

@@ -125,6 +125,7 @@ tort_saved_source *tort_saved_open_buffer(const tort_env *env, const void *bytes
 tort_status tort_saved_source_read(void *source, int32_t file, uint64_t offset, uint64_t length, void *dst,
                                    tort_error *error);
 const void *tort_saved_source_view(void *source, int32_t file, uint64_t offset, uint64_t length);
+bool tort_saved_source_reads(const void *source, uint64_t device, uint64_t inode);
 void tort_saved_source_close(void *source);
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */

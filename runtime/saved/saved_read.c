@@ -416,6 +416,7 @@ static void own_source(tort_model *model, tort_saved_source *source, const tort_
     model->source_ud = source;
     model->source_read = tort_saved_source_read;
     model->source_view = tort_saved_source_view;
+    model->source_reads = tort_saved_source_reads;
     model->source_close = tort_saved_source_close;
     model->operators = options->operators;
 }

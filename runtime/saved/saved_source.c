@@ -73,6 +73,12 @@ const void *tort_saved_source_view(void *ud, int32_t file, uint64_t offset, uint
     return source->bytes ? source->bytes + offset : NULL;
 }
 
+bool tort_saved_source_reads(const void *ud, uint64_t device, uint64_t inode) {
+    const tort_saved_source *source = ud;
+    struct stat facts;
+    return fstat(source->fd, &facts) == 0 && facts.st_dev == device && facts.st_ino == inode;
+}
+
 void tort_saved_source_close(void *ud) {
     tort_saved_source *source = ud;
     if (!source) return;

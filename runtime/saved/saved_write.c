@@ -3,10 +3,9 @@
  *
  * Bytes are written once, in order, so any stream will do. It must not change the session, nor decide anything. Read
  * next: saved_graphs.c, saved_read.c. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/new_file.h"
 #include "runtime/saved/saved_format.h"
 #include "runtime/lowered/constants.h"
 #include "runtime/lowered/unit_view.h"
@@ -452,35 +451,17 @@ tort_status tort_session_save_writer(tort_session *session, const tort_writer *w
 /* ---- to a file --------------------------------------------------------------------------------------------------- */
 
 static int write_file(void *ud, const void *bytes, size_t size) {
-    return fwrite(bytes, 1, size, ud) == size ? 0 : -1;
+    return tort_new_file_write(ud, bytes, size) ? 0 : -1;
 }
 
-static tort_status write_and_close(tort_session *session, FILE *file, const char *path, tort_error *error) {
-    const tort_writer writer = {.struct_size = sizeof writer, .write = write_file, .ud = file};
-    errno = 0;
-    tort_status status = tort_session_save_writer(session, &writer, error);
-    int cause = errno;
-    const bool closed = fclose(file) == 0;
-    if (!closed && !status) cause = errno;
-    if (status == TORT_E_IO || (!status && !closed))
-        return tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(cause));
-    return status;
-}
-
-/* Writes to another name first, so that an existing plan is replaced only by a complete one. */
 tort_status tort_session_save(tort_session *session, const char *path, tort_error *error) {
-    const size_t room = strlen(path) + sizeof ".part";
-    const tort_env env = session->account.inner;
-    char *part = tort_alloc(&env, room);
+    tort_new_file file;
+    const tort_writer writer = {.struct_size = sizeof writer, .write = write_file, .ud = &file};
     if (error) *error = (tort_error){.node = -1};
-    if (!part) return tort_out_of_memory(error, room);
-    snprintf(part, room, "%s.part", path);
-    FILE *file = fopen(part, "wb");
-    tort_status status = file ? write_and_close(session, file, part, error)
-                              : tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", part, strerror(errno));
-    if (!status && rename(part, path) != 0)
-        status = tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(errno));
-    if (status && file) remove(part);
-    tort_free(&env, part, room);
-    return status;
+    tort_status status = tort_model_check_target(session->model, path, error);
+    if (status) return status;
+    status = tort_new_file_name(path, &file, error);
+    if (!status) status = tort_new_file_open(&file, error);
+    if (!status) status = tort_session_save_writer(session, &writer, error);
+    return tort_new_file_end(&file, status, error);
 }

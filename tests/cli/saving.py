@@ -1,15 +1,18 @@
 """--save: a file is there whole or not at all, and what cannot be written is known before the run."""
 
 import os
+import re
 import resource
-import select
+import shutil
 import signal
 import subprocess
+import time
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper
 
-from suite import DIGITS, SECONDS, identity_model, save_model, tensor
+from suite import DIGITS, SECONDS, floats, identity_model, save_model, tensor, weight
 
 RUN = ("run", DIGITS, "--random", "1", "--save")
 
@@ -31,13 +34,8 @@ def test_folders(suite, folder):
 
 
 def limited(limit):
-    """A disk that is full after so many bytes of a file."""
-
-    def prepare():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return prepare
+    """A disk that is full after so many bytes of a file: ulimit -f, whose signal SIGXFSZ has its default action."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
 
 def test_types_that_numpy_lacks(suite, folder):
@@ -57,32 +55,126 @@ def test_types_that_numpy_lacks(suite, folder):
 
 def test_a_full_disk(suite, folder):
     identity_model(folder / "m.onnx", TensorProto.FLOAT, [100000])
-    for form in ("npy", "pb"):
-        target = folder / form
-        target.mkdir()
-        (target / f"output_0.{form}").write_bytes(b"what was there before")
-        done = subprocess.run([suite.tinyort, "run", folder / "m.onnx", "--random", "1", "--save", target, "--format", form],
-                              capture_output=True, text=True, preexec_fn=limited(4096))
-        suite.check(done.returncode == 5 and f"output_0.{form}' cannot be written: File too large" in done.stderr, f"{done.returncode}: {done.stderr}")
-        left = {path.name: path.read_bytes() for path in target.iterdir()}
-        suite.check(left == {f"output_0.{form}": b"what was there before"}, f"no part of a file is left: {list(left)}")
-        suite.check(".tinyort" not in done.stderr, "and its passing name is not told")
+    save_model(folder / "w.onnx", [helper.make_node("Add", ["x", "w"], ["y"])], [floats("x", [10000])], [floats("y", [10000])],
+               weights=[weight("w", np.zeros(10000, np.float32))])
+    was = b"what was there before"
+    for name, arguments in {
+        "output_0.npy": ("run", folder / "m.onnx", "--random", "1", "--save", folder / "full"),
+        "output_0.pb": ("run", folder / "m.onnx", "--random", "1", "--format", "pb", "--save", folder / "full"),
+        "m.plan": ("plan", folder / "w.onnx", "--save", folder / "full/m.plan"),
+        "t.json": ("bench", DIGITS, "--repeat", "50", "--profile", "--trace", folder / "full/t.json"),
+        "digits_weights.c": ("compile", DIGITS, "--shape", "N=1", "-o", folder / "full"),
+    }.items():
+        (folder / "full").mkdir()
+        (folder / "full" / name).write_bytes(was)
+        done = subprocess.run([suite.tinyort, *map(str, arguments)], capture_output=True, text=True, preexec_fn=limited(4096))
+        told = f"cannot write \"{folder / 'full'}/" in done.stderr and "File too large" in done.stderr and ".tinyort" not in done.stderr
+        suite.check(done.returncode == 5 and told, f"{name}: {done.returncode}: {done.stderr}")
+        left = sorted(path.name for path in (folder / "full").iterdir() if path.name != "digits.h")
+        suite.check(left == [name] and (folder / "full" / name).read_bytes() == was, f"{name}: no part of a file is left: {left}")
+        shutil.rmtree(folder / "full")
+
+
+def caught(suite, target, arguments):
+    """The program, stopped while its file in the folder has not its name yet. What is too fast for that is tried again."""
+    no_core = lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        program = subprocess.Popen([suite.tinyort, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=no_core)
+        while program.poll() is None and not list(target.glob(".tinyort-*")):
+            pass
+        program.send_signal(signal.SIGSTOP)
+        if program.poll() is None and list(target.glob(".tinyort-*")):
+            return program
+        program.kill()
+        program.wait()
+        for path in target.iterdir():
+            path.unlink()
+    raise TimeoutError("no unfinished file was seen")
 
 
 def test_an_interruption(suite, folder):
-    """The program waits for its labels; the file that it will write is then a pipe that takes only a part."""
-    identity_model(folder / "m.onnx", TensorProto.FLOAT, [100000])
-    target, labels = folder / "out", folder / "labels"
+    size, target = 1 << 23, folder / "out"
+    identity_model(folder / "m.onnx", TensorProto.FLOAT, [size])
+    save_model(folder / "w.onnx", [helper.make_node("Add", ["x", "w"], ["y"])], [floats("x", [size])], [floats("y", [size])],
+               weights=[weight("w", np.zeros(size, np.float32))])
     target.mkdir()
-    os.mkfifo(labels)
-    program = subprocess.Popen([suite.tinyort, "run", folder / "m.onnx", "--random", "1", "--top", "1", "--labels", labels, "--save", target],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    os.mkfifo(target / f".tinyort-{program.pid}-output_0.npy")
-    reader = os.open(target / f".tinyort-{program.pid}-output_0.npy", os.O_RDONLY | os.O_NONBLOCK)
-    with open(labels, "w") as names:
-        names.write("a\n" * 100000)
-    suite.check(select.select([reader], [], [], SECONDS)[0], "a file has another name until it is whole")
-    program.send_signal(signal.SIGINT)
-    suite.check(program.wait(timeout=SECONDS) == -signal.SIGINT, "Ctrl-C ends the run")
-    suite.check(not list(target.iterdir()), f"and leaves nothing: {list(target.iterdir())}")
-    os.close(reader)
+    run, plan = ("run", folder / "m.onnx", "--random", "1", "--save", target), ("plan", folder / "w.onnx", "--save", target / "w.plan")
+    for arguments, number in [(run, signal.SIGINT), (run, signal.SIGTERM), (run, signal.SIGHUP), (run, signal.SIGQUIT), (plan, signal.SIGINT)]:
+        program = caught(suite, target, arguments)
+        unfinished = [path.name for path in target.iterdir()]
+        suite.check(len(unfinished) == 1 and re.fullmatch(r"\.tinyort-[0-9a-f]{16}", unfinished[0]), f"a name that nobody can guess: {unfinished}")
+        program.send_signal(number)
+        program.send_signal(signal.SIGCONT)
+        suite.check(program.wait(timeout=SECONDS) == -number, f"{number!r} ends {arguments[0]}: {program.returncode}")
+        suite.check(not list(target.iterdir()), f"{number!r} leaves nothing: {list(target.iterdir())}")
+
+
+def writers(folder):
+    """Every command that writes: the file, and what one types."""
+    return {
+        "output_0.npy": ("run", DIGITS, "--random", "1", "--save", folder),
+        "digits.plan": ("plan", DIGITS, "--save", folder / "digits.plan"),
+        "trace.json": ("bench", DIGITS, "--repeat", "1", "--profile", "--trace", folder / "trace.json"),
+        "digits.c": ("compile", DIGITS, "--shape", "N=1", "-o", folder),
+    }
+
+
+def test_what_is_no_regular_file(suite, folder):
+    """Neither replaced, nor written to, nor waited for; and nothing else is written."""
+    precious = folder / "precious"
+    precious.write_text("of another user")
+    kinds = {"a folder": os.mkdir, "a symbolic link": lambda path: os.symlink(precious, path), "a device, a pipe or a socket": os.mkfifo}
+    for kind, make in kinds.items():
+        for name, arguments in writers(folder / "out").items():
+            (folder / "out").mkdir()
+            make(folder / "out" / name)
+            suite.expect(3, [f"{name}\" is {kind}, and only a regular file is replaced"], *arguments)
+            suite.check([path.name for path in (folder / "out").iterdir()] == [name], f"{name}, {kind}: is as it was")
+            shutil.rmtree(folder / "out")
+    suite.check(precious.read_text() == "of another user", "a link is not followed")
+
+
+def test_what_is_replaced(suite, folder):
+    """By a file of its own, so that other names of the old one keep it, and with its permissions."""
+    for name, arguments in writers(folder / "out").items():
+        (folder / "out").mkdir()
+        (folder / "out" / name).write_text("old")
+        (folder / "out" / name).chmod(0o600)
+        os.link(folder / "out" / name, folder / "link")
+        suite.expect(0, "", *arguments)
+        suite.check((folder / "link").read_text() == "old", f"{name}: another name of the file that is replaced")
+        suite.check((folder / "out" / name).stat().st_mode & 0o777 == 0o600, f"{name}: permissions")
+        suite.check(not list((folder / "out").glob(".*")), f"{name}: nothing is left")
+        shutil.rmtree(folder / "out")
+        (folder / "link").unlink()
+
+
+def test_the_model_is_not_replaced(suite, folder):
+    """Under any of its names: the model, its external data, its saved plan."""
+    model, plan = folder / "output_0.npy", folder / "saved.plan"
+    proto = onnx.load(DIGITS)
+    onnx.save(proto, model, save_as_external_data=True, location="m_weights.bin", size_threshold=0)
+    suite.expect(0, "saved as", "plan", model, "--save", plan)
+    os.link(model, folder / "linked")
+    before = {path: path.read_bytes() for path in (model, plan, folder / "m_weights.bin")}
+    often = ("--repeat", "1", "--profile", "--trace")
+    for arguments in [
+        ("run", model, "--random", "1", "--save", folder), ("plan", model, "--save", model), ("plan", model, "--save", folder / "linked", "--allow-links"),
+        ("plan", model, "--save", folder / "m_weights.bin"), ("plan", "--plan", plan, "--save", plan), ("bench", "--plan", plan, *often, plan),
+        ("bench", model, *often, folder / "m_weights.bin"), ("compile", model, "--shape", "N=1", "--name", "m", "--weights", "bin", "-o", folder),
+    ]:
+        suite.expect(2, "is a file that this model is read from", *arguments)
+    suite.check(all(path.read_bytes() == was for path, was in before.items()), "all is as it was")
+    suite.check(not (folder / "m.c").exists(), "and nothing else is written")
+
+
+def test_writers_side_by_side(suite, folder):
+    """Each writes a file of its own, and the last one stays."""
+    programs = [subprocess.Popen([suite.tinyort, "plan", DIGITS, "--save", folder / "d.plan"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                for _ in range(12)]
+    for program in programs:
+        said = program.communicate(timeout=SECONDS)[1]
+        suite.check(program.returncode == 0, f"{program.returncode}: {said}")
+    suite.check([path.name for path in folder.iterdir()] == ["d.plan"], f"one file: {list(folder.iterdir())}")
+    suite.expect(0, "placement", "run", "--plan", folder / "d.plan", "--random", "1")

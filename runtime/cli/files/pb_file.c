@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/cli/files/new_file.h"
+
 bool tort_path_ends(const char *path, const char *ending) {
     size_t length = strlen(path), size = strlen(ending);
     return length >= size && strcmp(path + length - size, ending) == 0;
@@ -46,15 +48,11 @@ tort_status tort_file_write(const char *path, bool (*write)(FILE *file, const vo
                             const void *what, const char *name, tort_error *error) {
     if (!tort_path_ends(path, ".npy") && !tort_path_ends(path, ".pb"))
         return tort_fail(error, TORT_E_USAGE, "%.200s: the path must end in .npy or .pb", path);
-    FILE *file = fopen(path, "wb");
-    if (!file) return tort_fail(error, TORT_E_IO, "cannot write \"%.200s\": %s", path, strerror(errno));
-    bool written = write(file, what, name);
-    int cause = errno;
-    if (fclose(file) != 0 && written) {
-        written = false;
-        cause = errno;
-    }
-    return written ? TORT_OK : tort_fail(error, TORT_E_IO, "cannot write \"%.200s\": %s", path, strerror(cause));
+    tort_new_file file;
+    tort_status status = cli_new_file_open(path, &file, error);
+    if (status) return status;
+    if (!write(file.stream, what, name)) file.cause = errno;
+    return cli_new_file_end(&file, TORT_OK, error);
 }
 
 tort_container_facts tort_container_of(tort_kind kind) {

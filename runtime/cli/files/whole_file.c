@@ -1,16 +1,16 @@
-/* whole_file.c - reads whole files, suggests names for misspelt ones, and writes files that are never left half done.
- */
+/* whole_file.c - reads whole files, suggests names for misspelt ones, and checks where files will be written. */
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/base/suggest.h"
+#include "runtime/graph/graph.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -115,49 +115,23 @@ tort_status cli_make_folder(const char *option, const char *folder, tort_error *
     return error->code = TORT_E_RUN;
 }
 
-/* ---- new files --------------------------------------------------------------------------------------------------- */
+/* ---- files that will be written ---------------------------------------------------------------------------------- */
 
-/* File that a signal handler removes; at most one is being written. */
-static const char *volatile unfinished_path;
-
-static void remove_unfinished(int number) {
-    if (unfinished_path) unlink(unfinished_path);
-    signal(number, SIG_DFL);
-    raise(number);
+tort_status cli_check_target(const char *path, const tort_model *model, tort_error *error) {
+    tort_status status = tort_model_check_target(model, path, error);
+    return status ? status : tort_new_file_check(path, error);
 }
 
-static void on_interruption(void (*action)(int)) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (signal(numbers[i], action) == SIG_IGN) signal(numbers[i], SIG_IGN); /* stays ignored, as under nohup */
-}
-
-cli_new_file cli_new_file_begin(const char *folder, const char *name) {
-    cli_new_file file = {cli_format("%s/%s", folder, name),
-                         cli_format("%s/.tinyort-%ld-%s", folder, (long)getpid(), name)};
-    unfinished_path = file.unfinished;
-    on_interruption(remove_unfinished);
-    return file;
-}
-
-tort_status cli_new_file_end(cli_new_file *file, tort_status status, tort_error *error) {
-    if (!status && rename(file->unfinished, file->path) != 0)
-        status = tort_fail(error, TORT_E_RUN, "cannot write '%s': %s", file->path, strerror(errno));
-    if (status) unlink(file->unfinished);
-    on_interruption(SIG_DFL);
-    unfinished_path = NULL;
-    free(file->path);
-    free(file->unfinished);
-    *file = (cli_new_file){0};
+tort_status cli_check_new_file(const char *path, const tort_model *model, tort_error *error) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? cli_copy_text(path, (size_t)(slash - path) + 1) : cli_copy_text(".", 1);
+    tort_status status = cli_check_target(path, model, error);
+    if (!status && access(folder, W_OK | X_OK) != 0)
+        status = tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(errno));
+    free(folder);
     return status;
 }
 
-tort_status cli_write_file(const char *folder, const char *name, const void *bytes, size_t size, tort_error *error) {
-    cli_new_file file = cli_new_file_begin(folder, name);
-    FILE *stream = fopen(file.unfinished, "wb");
-    bool written = stream && fwrite(bytes, 1, size, stream) == size;
-    if (stream && fclose(stream) != 0) written = false;
-    const tort_status status =
-        written ? TORT_OK : tort_fail(error, TORT_E_RUN, "cannot write '%s': %s", file.path, strerror(errno));
-    return cli_new_file_end(&file, status, error);
+tort_status cli_failed_write(tort_status status, tort_error *error) {
+    return status == TORT_E_IO ? error->code = TORT_E_RUN : status;
 }

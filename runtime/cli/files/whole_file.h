@@ -1,5 +1,4 @@
-/* whole_file.h - reads whole files, suggests names for missing ones, and writes files that appear whole or not at all.
- */
+/* whole_file.h - reads whole files, suggests names for missing ones, and checks where files will be written. */
 #ifndef TORT_CLI_FILES_WHOLE_FILE_H
 #define TORT_CLI_FILES_WHOLE_FILE_H
 
@@ -16,17 +15,11 @@ tort_status cli_check_folder(const char *option, const char *folder, tort_error 
 /* Creates a folder and its parents. */
 tort_status cli_make_folder(const char *option, const char *folder, tort_error *error);
 
-/* A new file, under a temporary name in the same folder (with the same ending) until it is whole; an interruption
- * removes it. */
-typedef struct cli_new_file {
-    char *path, *unfinished; /* owned; the caller writes to `unfinished` */
-} cli_new_file;
-
-cli_new_file cli_new_file_begin(const char *folder, const char *name);
-/* Renames the file to its final name, or removes it after a failure; returns status, or that of the renaming. Frees
- * *file. */
-tort_status cli_new_file_end(cli_new_file *file, tort_status status, tort_error *error);
-/* Writes a new file of these bytes. */
-tort_status cli_write_file(const char *folder, const char *name, const void *bytes, size_t size, tort_error *error);
+/* Checks that what is at this path may be replaced, and is no file that the model is read from. */
+tort_status cli_check_target(const char *path, const tort_model *model, tort_error *error);
+/* cli_check_target, and checks that the folder is there and may be written to. */
+tort_status cli_check_new_file(const char *path, const tort_model *model, tort_error *error);
+/* What could be written when it was checked, and then cannot, is a failure of the run: TORT_E_IO becomes TORT_E_RUN. */
+tort_status cli_failed_write(tort_status status, tort_error *error);
 
 #endif

@@ -1,0 +1,85 @@
+/* new_file.c - see new_file.h. */
+#include "runtime/base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/error.h"
+
+static tort_status cannot_write(const char *path, int cause, tort_error *error) {
+    return tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(cause));
+}
+
+/* Finds the permissions that a file of this path gets. */
+static tort_status examine(const char *path, unsigned *mode, tort_error *error) {
+    struct stat facts;
+    *mode = 0666;
+    if (lstat(path, &facts) != 0) return errno == ENOENT ? TORT_OK : cannot_write(path, errno, error);
+    *mode = facts.st_mode & 0777;
+    if (S_ISREG(facts.st_mode)) return TORT_OK;
+    return tort_fail(error, TORT_E_IO, "\"%s\" is %s, and only a regular file is replaced: write to another path", path,
+                     S_ISDIR(facts.st_mode)   ? "a folder"
+                     : S_ISLNK(facts.st_mode) ? "a symbolic link"
+                                              : "a device, a pipe or a socket");
+}
+
+tort_status tort_new_file_check(const char *path, tort_error *error) {
+    unsigned mode;
+    return examine(path, &mode, error);
+}
+
+tort_status tort_new_file_name(const char *path, tort_new_file *file, tort_error *error) {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    unsigned long long number;
+    file->path = path;
+    file->stream = NULL;
+    file->cause = 0;
+    tort_status status = examine(path, &file->mode, error);
+    if (status) return status;
+    if (folder + sizeof ".tinyort-0123456789abcdef" > sizeof file->unfinished)
+        return cannot_write(path, ENAMETOOLONG, error);
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return cannot_write(path, errno, error);
+    memcpy(file->unfinished, path, folder);
+    snprintf(file->unfinished + folder, sizeof file->unfinished - folder, ".tinyort-%016llx", number);
+    return TORT_OK;
+}
+
+tort_status tort_new_file_open(tort_new_file *file, tort_error *error) {
+    const int fd = open(file->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)file->mode);
+    if (fd < 0) return cannot_write(file->path, errno, error);
+    file->stream = fdopen(fd, "wb");
+    if (file->stream) return TORT_OK;
+    const int cause = errno;
+    close(fd);
+    unlink(file->unfinished);
+    return cannot_write(file->path, cause, error);
+}
+
+bool tort_new_file_write(tort_new_file *file, const void *bytes, size_t size) {
+    if (fwrite(bytes, 1, size, file->stream) == size) return true;
+    if (!file->cause) file->cause = errno;
+    return false;
+}
+
+/* Returns 0, or errno of what failed. A file system that cannot fsync says EINVAL. */
+static int finish(const tort_new_file *file, bool keep) {
+    int cause = 0;
+    if (keep && (fflush(file->stream) != 0 || (fsync(fileno(file->stream)) != 0 && errno != EINVAL))) cause = errno;
+    if (fclose(file->stream) != 0 && keep && !cause) cause = errno;
+    if (keep && !cause && rename(file->unfinished, file->path) != 0) cause = errno;
+    if (!keep || cause) unlink(file->unfinished);
+    return cause;
+}
+
+tort_status tort_new_file_end(tort_new_file *file, tort_status status, tort_error *error) {
+    if (!file->stream) return status;
+    const int failed = finish(file, !status && !file->cause);
+    file->stream = NULL;
+    if (!file->cause) file->cause = failed;
+    return file->cause ? cannot_write(file->path, file->cause, error) : status;
+}
