@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "runtime/cli/files/npy.h"
 #include "runtime/cli/files/tensor_file.h"
@@ -94,9 +95,7 @@ static tort_status split(const reader *r, const char *text, int32_t *index, cons
         if (*index >= 0) return TORT_OK;
     }
     *file = text;
-    FILE *there = strchr(text, '=') ? fopen(text, "rb") : NULL;
-    if (there) fclose(there);
-    if (there || !strchr(text, '=')) return TORT_OK;
+    if (!strchr(text, '=') || access(text, F_OK) == 0) return TORT_OK;
     char *name = cli_copy_text(text, strcspn(text, "="));
     tort_status status = unknown_name(r, name, TORT_E_USAGE);
     free(name);
@@ -221,19 +220,18 @@ static tort_status read_raw(const reader *r, const char *file, const tort_port *
     tort_status status = full_shape(r, port, file, tensor);
     if (status) return status;
     if (port->type == TORT_STRING) return tort_fail(r->error, TORT_E_INPUT, "%s: strings have no raw form", file);
-    uint8_t *raw;
+    FILE *raw;
     size_t size, bytes;
-    status = cli_read_file(file, &raw, &size, r->error);
+    status = cli_open_file(file, SIZE_MAX, &raw, &size, r->error);
     if (status) return status;
     if (!tort_tensor_bytes(tensor, &bytes) || bytes != size) {
         char shape[200];
         status = tort_fail(r->error, TORT_E_INPUT, "%s has %zu bytes, and input '%s' (%s %s) does not take as many",
                            file, size, port->name, tort_type_name(port->type), port_shape(port, shape, sizeof shape));
-    } else {
-        status = new_tensor_data(r, tensor, &bytes);
-        if (!status) memcpy(tensor->data, raw, bytes);
     }
-    free(raw);
+    if (!status) status = new_tensor_data(r, tensor, &bytes);
+    if (!status) status = cli_read_all(file, raw, tensor->data, bytes, r->error);
+    fclose(raw);
     return status;
 }
 

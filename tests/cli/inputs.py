@@ -1,5 +1,6 @@
 """Inputs that are files: arrays, archives, pictures."""
 
+import os
 import struct
 import zipfile
 import zlib
@@ -131,3 +132,23 @@ def test_sizes_beyond_64_bits(suite, folder):
     save_model(folder / "m.onnx", nodes, [huge], [helper.make_tensor_value_info("y", TensorProto.INT64, [])])
     suite.expect(3, ['node 1 "twice" (Add-14)', "do not fit 64 bits"], "plan", folder / "m.onnx")
     suite.expect(3, "do not fit 64 bits", "plan", folder / "m.onnx", "--json")
+
+
+def test_inputs_that_are_no_files(suite, folder):
+    """Not waited for, as a pipe would be, nor read without end, as a device would be; nor are files larger than any such input."""
+    model, most = folder / "m.onnx", {"npy": 8 << 30, "pb": 8 << 30, "npz": (4 << 30) - 1, "png": 512 << 20, "jpg": 512 << 20, "raw": 24, "txt": 64 << 20}
+    identity_model(model, TensorProto.FLOAT, [1, 3, 1, 2])
+    for ending, size in most.items():
+        pipe, device, large = (folder / f"{name}.{ending}" for name in ("pipe", "device", "large"))
+        os.mkfifo(pipe)
+        os.symlink("/dev/zero", device)
+        with open(large, "wb") as file:
+            file.truncate(size + 1)
+        given = ("run", DIGITS, "--random", "1", "--top", "1", "--labels") if ending == "txt" else ("run", model, "--input")
+        for path in (pipe, device):
+            suite.expect(3, "is not a regular file", *given, path)
+        suite.expect(3, f"{size + 1} bytes", *given, large)
+    os.mkfifo(folder / "a=b.npy")
+    suite.expect(3, "is not a regular file", "run", model, "--input", folder / "a=b.npy")
+    for command in (("inspect", folder / "pipe.npy"), ("run", "--plan", folder / "pipe.npy"), ("run", "--plan", "/dev/zero")):
+        suite.expect(3, "is not a regular file", *command)

@@ -2,7 +2,6 @@
  * rotate by the Exif orientation of a JPEG, resize (triangle filter, widened against aliasing when shrinking, rounded
  * to 8 bits per pass), crop the middle, scale, subtract the mean, divide by the deviation, order the channels. For an
  * input of one channel, grey is 0.299 R + 0.587 G + 0.114 B. Other formats' orientation tags are not applied. */
-#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -16,7 +15,9 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/images.h"
+#include "runtime/cli/files/whole_file.h"
 
+#define MOST_PICTURE_BYTES ((size_t)512 << 20) /* of the file */
 #define MAX_PIXELS ((size_t)1 << 28)
 
 typedef struct picture {
@@ -36,9 +37,9 @@ static tort_status check_size(const char *path, size_t width, size_t height, tor
 
 /* ---- PNG --------------------------------------------------------------------------------------------------------- */
 
-static tort_status read_png(const char *path, picture *out, tort_error *error) {
+static tort_status read_png(const char *path, FILE *file, picture *out, tort_error *error) {
     png_image image = {.version = PNG_IMAGE_VERSION};
-    if (!png_image_begin_read_from_file(&image, path))
+    if (!png_image_begin_read_from_stdio(&image, file))
         return tort_fail(error, TORT_E_INPUT, "%s: %s", path, image.message);
     image.format = PNG_FORMAT_RGBA;
     tort_status status = check_size(path, image.width, image.height, error);
@@ -173,9 +174,7 @@ static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, picture *ou
     turn(out, orientation);
 }
 
-static tort_status read_jpeg(const char *path, picture *out, tort_error *error) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return tort_fail(error, TORT_E_IO, "'%s' cannot be opened", path);
+static tort_status read_jpeg(const char *path, FILE *file, picture *out, tort_error *error) {
     jpeg_job *job = cli_alloc(1, sizeof *job);
     job->info.err = jpeg_std_error(&job->guard.manager);
     job->guard.manager.error_exit = jpeg_escape;
@@ -186,23 +185,30 @@ static tort_status read_jpeg(const char *path, picture *out, tort_error *error) 
     jpeg_destroy_decompress(&job->info);
     free(job->line);
     free(job);
-    fclose(file);
     return status;
 }
 
 /* Decodes a picture by its first bytes, as the file's name may be wrong. */
-static tort_status read_picture(const char *path, picture *out, tort_error *error) {
+static tort_status decode_picture(const char *path, FILE *file, picture *out, tort_error *error) {
     static const uint8_t png[] = {0x89, 'P', 'N', 'G'}, jpeg[] = {0xff, 0xd8, 0xff};
     uint8_t begin[4] = {0};
-    FILE *file = fopen(path, "rb");
-    if (!file) return tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, strerror(errno));
     const size_t length = fread(begin, 1, sizeof begin, file);
-    fclose(file);
-    if (length >= sizeof png && !memcmp(begin, png, sizeof png)) return read_png(path, out, error);
-    if (length >= sizeof jpeg && !memcmp(begin, jpeg, sizeof jpeg)) return read_jpeg(path, out, error);
+    rewind(file);
+    if (length >= sizeof png && !memcmp(begin, png, sizeof png)) return read_png(path, file, out, error);
+    if (length >= sizeof jpeg && !memcmp(begin, jpeg, sizeof jpeg)) return read_jpeg(path, file, out, error);
     if (!length) return tort_fail(error, TORT_E_INPUT, "%s is empty", path);
     return tort_fail(error, TORT_E_INPUT, "%s is neither a PNG nor a JPEG picture: it begins with '%.*s'", path,
                      (int)length, (const char *)begin);
+}
+
+static tort_status read_picture(const char *path, picture *out, tort_error *error) {
+    FILE *file;
+    size_t size;
+    tort_status status = cli_open_file(path, MOST_PICTURE_BYTES, &file, &size, error);
+    if (status) return status;
+    status = decode_picture(path, file, out, error);
+    fclose(file);
+    return status;
 }
 
 /* ---- size -------------------------------------------------------------------------------------------------------- */

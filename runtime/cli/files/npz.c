@@ -12,6 +12,8 @@
 #include "runtime/cli/files/npz.h"
 #include "runtime/base/memory.h"
 
+#define MOST_ARCHIVE_BYTES ((size_t)UINT32_MAX) /* offsets of an archive have 32 bits */
+
 enum { END_SIZE = 22, ENTRY_SIZE = 46, LOCAL_SIZE = 30, LONGEST_COMMENT = 65535 };
 
 static uint32_t number(const uint8_t *p, int bytes) {
@@ -116,7 +118,7 @@ tort_status cli_npz_read(const char *path, cli_npz *npz, tort_error *error) {
     *npz = (cli_npz){0};
     uint8_t *bytes;
     size_t size;
-    tort_status status = cli_read_file(path, &bytes, &size, error);
+    tort_status status = cli_read_file(path, MOST_ARCHIVE_BYTES, &bytes, &size, error);
     if (!status) status = read_arrays(path, bytes, size, npz, error);
     free(bytes);
     return status;

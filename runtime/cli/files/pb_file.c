@@ -11,6 +11,15 @@ bool tort_path_ends(const char *path, const char *ending) {
     return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
+tort_status tort_file_open(const tort_env *env, const char *path, tort_source **source, tort_error *error) {
+    tort_status status = tort_source_open_file(env, path, NULL, source, error);
+    const uint64_t size = status ? 0 : tort_source_size(*source);
+    if (size <= TORT_MOST_FILE_BYTES) return status;
+    tort_source_close(*source);
+    return tort_fail(error, TORT_E_INPUT, "it has %llu bytes; at most %llu are read of such a file",
+                     (unsigned long long)size, (unsigned long long)TORT_MOST_FILE_BYTES);
+}
+
 /* Parses a message within a memory limit by the file's size; what `read` allocates afterwards does not count. */
 static tort_status parse_limited(tort_loader *loader, const ProtobufCMessageDescriptor *root,
                                  tort_status (*read)(tort_loader *loader, const void *proto, void *ud), void *ud) {
@@ -30,7 +39,7 @@ tort_status tort_pb_read(const tort_env *env, const char *path, const ProtobufCM
                          tort_error *error) {
     tort_loader loader = {.env = env, .error = error};
     if (!tort_path_ends(path, ".pb")) return tort_fail(error, TORT_E_USAGE, "the path must end in .npy or .pb");
-    tort_status status = tort_source_open_file(env, path, NULL, &loader.source, error);
+    tort_status status = tort_file_open(env, path, &loader.source, error);
     if (status) return status;
     status = parse_limited(&loader, root, read, ud);
     tort_source_close(loader.source);

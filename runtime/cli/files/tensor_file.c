@@ -39,7 +39,7 @@ static tort_status read_message(tort_loader *loader, const void *root, void *ud)
 
 static tort_status read_npy(const tort_env *env, const char *path, tort_tensor *tensor, tort_error *error) {
     tort_source *source;
-    tort_status status = tort_source_open_file(env, path, NULL, &source, error);
+    tort_status status = tort_file_open(env, path, &source, error);
     if (status) return status;
     size_t size = (size_t)tort_source_size(source);
     void *bytes = tort_alloc(env, size);

@@ -1,6 +1,7 @@
 /* whole_file.c - reads whole files, suggests names for misspelt ones, and checks where files will be written. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,30 +47,44 @@ tort_status cli_check_file(const char *path, tort_error *error) {
     return TORT_OK;
 }
 
-tort_status cli_read_file(const char *path, uint8_t **bytes, size_t *size, tort_error *error) {
-    *bytes = NULL;
+tort_status cli_open_file(const char *path, size_t most, FILE **file, size_t *size, tort_error *error) {
+    struct stat facts;
+    *file = NULL;
     tort_status status = cli_check_file(path, error);
     if (status) return status;
-    FILE *file = fopen(path, "rb");
-    if (!file) return tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, strerror(errno));
-    size_t used = 0, capacity = 1 << 16;
-    uint8_t *all = cli_alloc(capacity, 1);
-    for (size_t got; (got = fread(all + used, 1, capacity - used - 1, file)) > 0;) {
-        used += got;
-        if (capacity - used > 1) continue;
-        capacity *= 2;
-        all = cli_realloc(all, capacity, 1);
-    }
-    bool failed = ferror(file) != 0;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &facts) != 0)
+        status = tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, strerror(errno));
+    else if (!S_ISREG(facts.st_mode))
+        status = tort_fail(error, TORT_E_IO, "'%s' is not a regular file", path);
+    else if ((uint64_t)facts.st_size > most)
+        status = tort_fail(error, TORT_E_INPUT, "'%s' has %lld bytes; at most %zu are read of such a file", path,
+                           (long long)facts.st_size, most);
+    else
+        *file = cli_check_memory(fdopen(fd, "rb"));
+    if (status && fd >= 0) close(fd);
+    if (!status) *size = (size_t)facts.st_size;
+    return status;
+}
+
+tort_status cli_read_all(const char *path, FILE *file, void *bytes, size_t size, tort_error *error) {
+    if (fread(bytes, 1, size, file) == size) return TORT_OK;
+    return tort_fail(error, TORT_E_IO, "'%s' cannot be read: %s", path,
+                     ferror(file) ? strerror(errno) : "it has become shorter");
+}
+
+tort_status cli_read_file(const char *path, size_t most, uint8_t **bytes, size_t *size, tort_error *error) {
+    FILE *file;
+    *bytes = NULL;
+    tort_status status = cli_open_file(path, most, &file, size, error);
+    if (status) return status;
+    *bytes = cli_alloc(*size + 1, 1);
+    status = cli_read_all(path, file, *bytes, *size, error);
     fclose(file);
-    if (failed) {
-        free(all);
-        return tort_fail(error, TORT_E_IO, "'%s' cannot be read: %s", path, strerror(errno));
-    }
-    all[used] = 0;
-    *bytes = all;
-    *size = used;
-    return TORT_OK;
+    if (!status) return TORT_OK;
+    free(*bytes);
+    *bytes = NULL;
+    return status;
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
