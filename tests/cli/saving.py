@@ -178,3 +178,21 @@ def test_writers_side_by_side(suite, folder):
         suite.check(program.returncode == 0, f"{program.returncode}: {said}")
     suite.check([path.name for path in folder.iterdir()] == ["d.plan"], f"one file: {list(folder.iterdir())}")
     suite.expect(0, "placement", "run", "--plan", folder / "d.plan", "--random", "1")
+
+
+def test_strings_of_unequal_length(suite, folder):
+    """In .npy every one of them takes the space of the longest: told, and beyond a limit refused before anything is written."""
+    identity_model(folder / "m.onnx", TensorProto.STRING, ["n"])
+
+    def save(count, longest, status, said, *more):
+        words = helper.make_tensor("x", TensorProto.STRING, [count], [b"x" * longest] + [b""] * (count - 1))
+        (folder / "x.pb").write_bytes(words.SerializeToString())
+        return suite.expect(status, said, "run", folder / "m.onnx", "--input", folder / "x.pb", "--save", folder / "out", *more)
+
+    save(65537, 65536, 4, ["output_0.npy\" would be filled up with 17.2 GB", "add --format pb"])
+    suite.check(not (folder / "out").exists(), "nothing is written")
+    save(65537, 65536, 0, "placement", "--format", "pb")
+    suite.check((folder / "out" / "output_0.pb").stat().st_size < 300000, "a .pb is as large as its strings")
+    save(1025, 1 << 14, 0, ["output_0.npy: filled up with 67.1 MB", "--format pb"])
+    suite.check(np.load(folder / "out" / "output_0.npy").shape == (1025,), "and is what NumPy reads")
+    suite.check("filled up" not in save(100, 1 << 14, 0, "placement").err, "of a small file nothing is said")

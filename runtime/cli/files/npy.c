@@ -246,17 +246,24 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
 
 /* ---- write ------------------------------------------------------------------------------------------------------ */
 
+/* Number of characters of a string; -1 if it is not UTF-8. */
+static int64_t characters_of(const tort_string *string) {
+    int64_t characters = 0;
+    for (size_t at = 0, length; at < string->length; at += length, characters++) {
+        uint32_t code;
+        length = tort_utf8_decode(string->data + at, string->length - at, &code);
+        if (!length) return -1;
+    }
+    return characters;
+}
+
 /* Finds the length in characters of the longest string, at least 1, as NumPy does; false if a string is not UTF-8. */
 static bool longest_text(const tort_string *strings, int64_t count, size_t *longest) {
     *longest = 1;
     for (int64_t i = 0; i < count; i++) {
-        size_t characters = 0;
-        for (size_t at = 0, length; at < strings[i].length; at += length, characters++) {
-            uint32_t code;
-            length = tort_utf8_decode(strings[i].data + at, strings[i].length - at, &code);
-            if (!length) return false;
-        }
-        if (characters > *longest) *longest = characters;
+        const int64_t characters = characters_of(&strings[i]);
+        if (characters < 0) return false;
+        if ((size_t)characters > *longest) *longest = (size_t)characters;
     }
     return true;
 }
@@ -335,6 +342,20 @@ tort_type tort_npy_bits_type(tort_type type) {
     for (size_t i = 0; i < sizeof number_types / sizeof *number_types; i++)
         if (number_types[i].type == type) return TORT_UNDEFINED;
     return type == TORT_BFLOAT16 ? TORT_UINT16 : TORT_UINT8;
+}
+
+uint64_t tort_npy_padding(const tort_tensor *tensor) {
+    int64_t count;
+    npy_header header;
+    uint64_t size, used = 0;
+    if (tensor->type != TORT_STRING || !tort_tensor_count(tensor, &count)) return 0;
+    describe(tensor, count, &header);
+    const tort_string *strings = tensor->data;
+    const size_t unit = header.kind == 'U' ? 4 : 1;
+    for (int64_t i = 0; i < count; i++)
+        used += unit * (header.kind == 'U' ? (uint64_t)characters_of(&strings[i]) : strings[i].length);
+    if (__builtin_mul_overflow(header.width * unit, (uint64_t)count, &size)) return UINT64_MAX;
+    return size - used;
 }
 
 bool tort_npy_write(FILE *file, const tort_tensor *tensor) {

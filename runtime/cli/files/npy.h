@@ -13,6 +13,8 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
 /* The unsigned type that holds, one per element, the bits of a type that NumPy lacks (bfloat16, floats of 8 bits and
  * fewer, packed integers); UNDEFINED for other types. */
 tort_type tort_npy_bits_type(tort_type type);
+/* Bytes with which the strings of a tensor are filled up to the length of the longest; 0 for other types. */
+uint64_t tort_npy_padding(const tort_tensor *tensor);
 /* Writes header and elements; false if writing fails. */
 bool tort_npy_write(FILE *file, const tort_tensor *tensor);
 
