@@ -7,54 +7,35 @@ uncovered.txt has it with a reason; an entry there that is covered, or is no lin
 says, a file below 95 % fails.
 """
 
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import counters
 
 LEAST_PERCENT = 95
 HERE = Path("tests/cuda")
 SOURCES = Path("kernels/cuda")
 
 
-def tool(name):
-    """The program of clang++'s own version, else the one on PATH."""
-    found = subprocess.run(["clang++", f"-print-prog-name={name}"], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
-
-
 def run_tests(folder, tinyort):
     """Runs the tests on the library with counters; the number that failed, whose output is printed."""
-    counted = folder / "coverage"
-    for old in counted.glob("*.profraw"):
-        old.unlink()
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(counted), LLVM_PROFILE_FILE=str(counted / "%p.profraw"))
-    failed = 0
-    for command in (
+    commands = (
         [folder / "kernels", "--once", "cudasim"],
         [folder / "provider", HERE / "probing.expected"],
         [folder / "library_rows"],
         [sys.executable, "-W", "ignore", HERE / "claims.py", tinyort],
         [sys.executable, HERE / "networks.py", tinyort],
-    ):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            print(f"FAILED: {' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-            failed += 1
-    return failed
+    )
+    counted = folder / "coverage"
+    return counters.run(commands, counted, "%p", LD_LIBRARY_PATH=str(counted))
 
 
 def read_counts(library):
     """{file under SOURCES: {line: has all of it run}}, of the lines that hold code."""
-    folder = library.parent
-    merged = folder / "all.profdata"
-    subprocess.run([tool("llvm-profdata"), "merge", "-o", merged, *folder.glob("*.profraw")], check=True)
-    export = [tool("llvm-cov"), "export", "-skip-functions", f"-instr-profile={merged}", library]
-    exported = json.loads(subprocess.run(export, capture_output=True, text=True, check=True).stdout)
     root = Path.cwd()
     counts = {}
-    for file in exported["data"][0]["files"]:
+    for file in counters.export(library.parent, library):
         path = Path(file["filename"])
         path = path.relative_to(root) if path.is_relative_to(root) else path
         if path.parent == SOURCES:
