@@ -38,8 +38,7 @@ static size_t count_of(const TortOnnx__AttributeProto *proto, int32_t kind) {
     case TORT_ATTR_SPARSE_TENSOR: return proto->sparse_tensor != NULL;
     case TORT_ATTR_SPARSE_TENSORS: return proto->n_sparse_tensors;
     case TORT_ATTR_TYPE_PROTO: return proto->tp != NULL;
-    case TORT_ATTR_TYPE_PROTOS: return proto->n_type_protos;
-    default: return 0;
+    default: return proto->n_type_protos;
     }
 }
 
@@ -93,7 +92,7 @@ static size_t element_size(int32_t kind) {
     }
 }
 
-/* Loads element i of the attribute into `list`. */
+/* Loads element i of an attribute of a kind that has an element_size into `list`. */
 static tort_status load_element(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                                 int32_t kind, int32_t i, tort_bodies *bodies, void *list) {
     int32_t *number = (int32_t *)list + i;
@@ -108,8 +107,7 @@ static tort_status load_element(tort_loader *loader, tort_scope *scope, const To
     case TORT_ATTR_GRAPH: return tort_load_body(loader, scope, proto->g, bodies, number);
     case TORT_ATTR_GRAPHS: return tort_load_body(loader, scope, proto->graphs[i], bodies, number);
     case TORT_ATTR_TYPE_PROTO: return tort_load_value_type(loader, proto->tp, (tort_value_type *)list + i);
-    case TORT_ATTR_TYPE_PROTOS: return tort_load_value_type(loader, proto->type_protos[i], (tort_value_type *)list + i);
-    default: break;
+    default: return tort_load_value_type(loader, proto->type_protos[i], (tort_value_type *)list + i);
     }
     return TORT_OK;
 }

@@ -36,8 +36,8 @@ static const char *function_key(tort_loader *loader, const char *domain, const c
     overload = tort_text_of(overload);
     size_t domain_size = strlen(domain), name_size = strlen(name);
     size_t size = NUMBERS + domain_size + name_size + strlen(overload);
-    if (size > INT32_MAX || !tort_grow(loader->env, (void **)&loader->key, &loader->key_capacity, (int32_t)size, 1))
-        return NULL;
+    /* The texts are parts of the slim copy, of at most 1 GiB. */
+    if (!tort_grow(loader->env, (void **)&loader->key, &loader->key_capacity, (int32_t)size, 1)) return NULL;
     snprintf(loader->key, size, "%zu %zu %s%s%s", domain_size, name_size, domain, name, overload);
     return loader->key;
 }

@@ -40,10 +40,7 @@ static tort_source *new_source(const tort_env *env, const tort_load_options *opt
     tort_source *source = tort_alloc_zero(env, 1, sizeof *source);
     if (!source) return NULL;
     source->env = env;
-    if (options) {
-        size_t size = options->struct_size;
-        memcpy(&source->options, options, size < sizeof *options ? size : sizeof *options);
-    }
+    if (options) source->options = *options;
     source->fd = source->folder = -1;
     tort_names_init(&source->numbers, env);
     return source;

@@ -48,7 +48,7 @@ static size_t next_window(const wire_pass *pass) {
 /* Brings the byte at `position`, which must be in the file, into the window; *available: bytes in the window from there
  * on. */
 static tort_status look(wire_pass *pass, size_t *available) {
-    if (pass->position < pass->window_start || pass->position - pass->window_start >= pass->window_size) {
+    if (pass->position - pass->window_start >= pass->window_size) {
         pass->window_size = next_window(pass);
         pass->window_start = pass->position;
         tort_status status = tort_source_read((tort_source *)pass->source, 0, pass->position, pass->window_size,
@@ -133,10 +133,10 @@ static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, Pro
 
 static tort_status reserve(wire_pass *pass, size_t more) {
     tort_slim *slim = pass->slim;
-    size_t need;
-    if (!tort_add_size(slim->size, more, &need) || need > MAX_SLIM)
+    if (more > MAX_SLIM - slim->size)
         return tort_fail(pass->error, TORT_E_MODEL, "the graph takes more than %zu MiB without its weights",
                          MAX_SLIM >> 20);
+    const size_t need = slim->size + more;
     if (need <= slim->capacity) return TORT_OK;
     size_t capacity = slim->capacity ? slim->capacity * 2 : 4096;
     if (capacity < need) capacity = need;

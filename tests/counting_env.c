@@ -16,7 +16,7 @@ static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         counting->wrong_sizes += had != old_size;
     }
     if (new_size) {
-        const int64_t number = ++counting->allocations;
+        const int64_t number = new_size < counting->min_size ? 0 : ++counting->allocations;
         bool reached = counting->fail_at && number >= counting->fail_at;
         if (reached && (!counting->fail_once || number == counting->fail_at)) return NULL;
         block = realloc(block, new_size + HEADER);

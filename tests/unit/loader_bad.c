@@ -191,6 +191,10 @@ Test(loader_bad, files_of_other_kinds) {
         {"{\"error\": 404}", 14, {"JSON", "binary"}},
         {"hello, I am no model", 20, {"a text", "binary"}},
         {"ir_version: 8\ngraph {\n}\n", 24, {"a text", "binary"}},
+        {"\x02\0\0\0\0\0\0\0{}", 10, {"safetensors", "no graph"}},
+        {"\xef\xbb\xbf{\"error\": 404}", 17, {"JSON", "binary"}},
+        {"\r\n\t [404]", 9, {"JSON", "binary"}},
+        {"\r\n", 2, {"a text", "binary"}},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         for (int w = 0; w < 2; w++) {
@@ -198,6 +202,17 @@ Test(loader_bad, files_of_other_kinds) {
             onnx_raw(&b, files[i].bytes, files[i].size);
             refuse(&b, files[i].words[w]);
         }
+}
+
+/* Bytes of which only the beginning looks like something. */
+Test(loader_bad, files_of_no_kind) {
+    static const char *const beginnings[] = {"\x02\0\0\0\0\0\0\0(}", "\x02\0\0\0\0\0\0\0{[", "ab\x7f", "\r\n\t\1"};
+    static const size_t sizes[] = {10, 10, 3, 4};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        onnx_bytes b = {0};
+        onnx_raw(&b, beginnings[i], sizes[i]);
+        refuse(&b, "byte "); /* what the first pass says, and no name of a kind */
+    }
 }
 
 Test(loader_bad, lengths_near_the_end_of_numbers) {
@@ -367,6 +382,12 @@ Test(loader_bad, packed_lists_that_do_not_end) {
     onnx_begin_model(&b, 17);
     onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 0, NULL);
     onnx_blob(&b, TENSOR_DIMS, "\x01\x82", 2);
+    onnx_end(&b);
+    onnx_end(&b);
+    refuse(&b, "initializer 0: dims 0: byte");
+    onnx_begin_model(&b, 17);
+    onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 0, NULL);
+    onnx_blob(&b, TENSOR_DIMS, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11); /* ten bytes are a number */
     onnx_end(&b);
     onnx_end(&b);
     refuse(&b, "initializer 0: dims 0: byte");

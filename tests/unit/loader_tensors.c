@@ -253,6 +253,84 @@ Test(loader_tensors, sparse_tensors_that_are_wrong) {
     REFUSE(&b, TORT_E_MODEL, "sparse tensor without values");
 }
 
+/* values and indices of any type and shape, and of external data; of a tensor of 2 x 3. */
+static void sparse_parts(onnx_bytes *b, tort_type type, int rank, tort_type index_type, int index_rank,
+                         const int64_t *index_dims, bool external) {
+    onnx_begin_model(b, 17);
+    onnx_begin(b, GRAPH_SPARSE);
+    for (int part = 1; part <= 2; part++) {
+        const tort_type its = part == 1 ? type : index_type;
+        onnx_begin_tensor(b, part, "w", its, part == 1 ? rank : index_rank, part == 1 ? three : index_dims);
+        const size_t bytes = (size_t)tort_type_bits(its) * (part == 1 && rank == 0 ? 1 : 3) / 8;
+        static const char zeros[64];
+        if (its == TORT_STRING)
+            for (int i = 0; i < 3; i++) onnx_text(b, TENSOR_STRINGS, "s");
+        else if (!external)
+            onnx_blob(b, TENSOR_RAW, zeros, its == TORT_INT4 ? 2 : part == 2 && index_rank == 0 ? 8 : bytes);
+        if (external) onnx_int(b, TENSOR_LOCATION, 1);
+        if (external) onnx_begin(b, TENSOR_EXTERNAL);
+        if (external) onnx_text(b, 1, "location");
+        if (external) onnx_text(b, 2, part == 1 ? "values" : "indices");
+        if (external) onnx_end(b);
+        onnx_end(b);
+    }
+    onnx_int(b, 3, 2);
+    onnx_int(b, 3, 3);
+    onnx_end(b);
+    onnx_end(b);
+}
+
+Test(loader_tensors, sparse_tensors_of_parts_that_do_not_fit) {
+    onnx_bytes b = {0};
+    const int64_t rows[] = {3, 1}, cube[] = {3, 1, 1};
+    sparse_parts(&b, TORT_STRING, 1, TORT_INT64, 1, three, false);
+    REFUSE(&b, TORT_E_UNSUPPORTED, "a sparse tensor of string");
+    sparse_parts(&b, TORT_INT4, 1, TORT_INT64, 1, three, false);
+    REFUSE(&b, TORT_E_UNSUPPORTED, "a sparse tensor of int4");
+    sparse_parts(&b, TORT_INT8, 0, TORT_INT64, 1, three, false);
+    REFUSE(&b, TORT_E_MODEL, "values have rank 0, not 1");
+    sparse_parts(&b, TORT_INT8, 1, TORT_INT32, 1, three, false);
+    REFUSE(&b, TORT_E_MODEL, "indices must be int64");
+    sparse_parts(&b, TORT_INT8, 1, TORT_INT64, 0, NULL, false);
+    REFUSE(&b, TORT_E_MODEL, "indices must be int64");
+    sparse_parts(&b, TORT_INT8, 1, TORT_INT64, 2, rows, false);
+    REFUSE(&b, TORT_E_MODEL, "indices must be int64");
+    sparse_parts(&b, TORT_INT8, 1, TORT_INT64, 3, cube, false);
+    REFUSE(&b, TORT_E_MODEL, "indices must be int64");
+    const int64_t shape[] = {2, 3}, pairs[] = {2, 2};
+    sparse(&b, 2, shape, 2, pairs, (const int64_t[]){0, 0, -1, 3}, 32);
+    REFUSE(&b, TORT_E_MODEL, "indices: entry 1 is outside");
+}
+
+/* The first so many of the parts can be read. */
+static int give_ascending(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {
+    const int64_t indices[] = {0, 2, 4};
+    int *left = ud;
+    (void)offset;
+    memset(dst, 7, length);
+    if (strcmp(location, "indices") == 0) memcpy(dst, indices, sizeof indices);
+    return --*left < 0;
+}
+
+Test(loader_tensors, sparse_tensors_of_external_data) {
+    for (int given = 0; given < 3; given++) {
+        onnx_bytes b = {0};
+        tort_model *model = NULL;
+        const void *data;
+        int left = given;
+        const tort_load_options options = {
+            .struct_size = sizeof options, .external = give_ascending, .external_ud = &left};
+        sparse_parts(&b, TORT_INT8, 1, TORT_INT64, 1, three, true);
+        cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, &options, &model, NULL),
+                     given == 2 ? TORT_OK : TORT_E_IO);
+        if (model) cr_assert_eq(tort_weight_acquire(model, 0, &data, NULL), TORT_OK);
+        if (model) cr_assert_arr_eq(data, "\7\0\7\0\7\0", 6);
+        if (model) tort_weight_release(model, 0);
+        tort_model_free(model);
+        onnx_free(&b);
+    }
+}
+
 /* ---- external data ---------------------------------------------------------------------------------------------- */
 
 static char folder[64];
