@@ -322,8 +322,9 @@ operators-page: $(TINYORT)
 
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
+PUBLIC_HEADERS := $(patsubst %,runtime/%.h,tinyort tinyort_report tinyort_plan tinyort_profile) ops/extra/tinyort_extra.h
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op bands graph/graph graph/value graph/shape base/account base/memory base/error) \
+PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort tinyort_report provider op bands graph/graph graph/value graph/shape base/account base/memory base/error) \
     $(wildcard ops/*.h ops/*/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
@@ -344,17 +345,15 @@ install: all
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-extra|; s|-ltinyort|-ltinyort_extra -ltinyort|; s|^Libs.private:|& $(EXTRA_LIBS)|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-extra.pc
-	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
-	sed 's|"runtime/tinyort.h"|<tinyort.h>|' ops/extra/tinyort_extra.h > $(INSTALL_INCLUDE)/tinyort_extra.h
-	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_plan.h > $(INSTALL_INCLUDE)/tinyort_plan.h
-	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_profile.h > $(INSTALL_INCLUDE)/tinyort_profile.h
+	for header in $(PUBLIC_HEADERS); do \
+	    sed 's|"runtime/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
 	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
 	rm -f $(addprefix $(INSTALL_LIB)/pkgconfig/,tinyort.pc tinyort-provider.pc tinyort-extra.pc)
-	rm -f $(addprefix $(INSTALL_INCLUDE)/,tinyort.h tinyort_plan.h tinyort_profile.h tinyort_extra.h)
+	rm -f $(addprefix $(INSTALL_INCLUDE)/,$(notdir $(PUBLIC_HEADERS)))
 	rm -rf $(INSTALL_INCLUDE)/tinyort
 
 .PHONY: help
