@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 19u
+#define TORT_PROVIDER_ABI 20u
 
 #ifdef __cplusplus
 extern "C" {
@@ -158,6 +158,7 @@ typedef struct tort_call {
     const tort_env *env;              /* env->parallel_for is set */
     int32_t node;                     /* index in the graph; for a device that reports a bad value later */
     struct tort_text *text;           /* for new strings, see tort_call_text */
+    struct tort_watch *watch;         /* see tort_call_goes_on; NULL: nothing ends the call */
     /* Set if an input or output of the node is not a tensor: inputs that are not tensors, NULL for tensors, which are
      * in `inputs` as usual. NULL for all other nodes. Borrowed. */
     const tort_value *const *input_values;
@@ -200,6 +201,12 @@ void tort_clear_tail(const tort_tensor *tensor);
  * nanoseconds). */
 TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
                             void *arg);
+/* Asked by kernels before about `work` nanoseconds of work, on any of their threads: at most some 20 ms, or 0 for a
+ * part of work that was told before. False: the run was cancelled or its time is over, and the kernel returns at once,
+ * with any status and any contents of its outputs. tort_parallel asks before each such part, and then leaves the rest
+ * out: what it should have filled must not be used as an index. */
+#define TORT_WORK_AT_ONCE 20000000
+TORT_API bool tort_call_goes_on(const tort_call *call, int64_t work);
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */
 TORT_API char *tort_call_text(const tort_call *call, size_t length);
 /* Sets *out to a copy of `text` in such bytes; TORT_E_MEMORY if there are none. */

@@ -48,7 +48,7 @@ typedef enum tort_status {
     TORT_E_IO = 8,           /* a file could not be opened or read */
     TORT_E_DEVICE_LOST = 9,  /* sticky: every later call on the session fails the same way */
     TORT_E_UNSUPPORTED = 10, /* valid ONNX that this build does not implement */
-    TORT_E_CANCELLED = 11    /* tort_context_cancel ended the run */
+    TORT_E_CANCELLED = 11    /* tort_context_cancel or time_limit ended it */
 } tort_status;
 
 /* Owned by the caller. `node` is the index of the node in the graph, -1 if no node is at fault. */
@@ -391,7 +391,7 @@ typedef struct tort_session_options {
     bool wait_steps;         /* wait for the device after every step: slow, but an error is sure to name its node */
     uint64_t fold_limit;     /* bytes of folded constants; 0: 64 MiB, or the size of the weights if larger */
     uint64_t dynamic_limit;  /* bytes per context for values whose shape depends on data; 0: 1 GiB */
-    uint64_t trip_limit;     /* trips of one loop in one run; 0: 2^31 */
+    uint64_t trip_limit;     /* trips of all loops of one run; 0: 2^31 */
     /* Inputs and outputs that stay in a provider's memory, "NAME=cuda", or "*=cuda" for all; a later entry replaces an
      * earlier one. All others are in host memory, and the plan copies them. */
     const char *const *bindings;
@@ -407,6 +407,9 @@ typedef struct tort_session_options {
     const tort_input_shape *max_shapes;
     int32_t max_symbol_count, max_shape_count;
     void *stream; /* of the application, a cudaStream_t: device work of a run begins behind what it holds; NULL: none */
+    /* Nanoseconds that tort_session_create, and each run, may take; then TORT_E_CANCELLED with the node, as soon as for
+     * tort_context_cancel. 0: no limit. */
+    uint64_t time_limit;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. After
@@ -462,9 +465,9 @@ TORT_API tort_status tort_context_run_values(tort_context *context, const tort_v
 TORT_API tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes,
                                                   tort_error *error);
 
-/* Ends the context's current run before its next step, or else its next run before the first step, with
- * TORT_E_CANCELLED and the node at which it ended. The context can be used again at once. The only function that may be
- * called while another thread runs the context. */
+/* Ends the context's current run, or else its next run before the first step, with TORT_E_CANCELLED and the node at
+ * which it ended. Steps on the host end inside, within some 20 ms; work that a device has begun is waited for. The
+ * context can be used again at once. The only function that may be called while another thread runs the context. */
 TORT_API void tort_context_cancel(tort_context *context);
 
 /* Memory of a provider for bound inputs and outputs, for applications that do not use the device's own interface;

@@ -24,7 +24,7 @@ TORT_API tort_status tort_session_save(tort_session *session, const char *path, 
 TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
 
 /* Options of loading. Chain, pins, fusions, bindings, outputs and upper bounds are those of the saved session. So are
- * limits that are not given here: give them for plans from untrusted sources. */
+ * limits that are not given here, where they are below the default ones: a file may lower limits, not lift them. */
 typedef struct tort_plan_options {
     size_t struct_size; /* sizeof(tort_plan_options) */
     /* Use weights in the mapped file, without verifying their checksum: the file must not change then. */
@@ -33,9 +33,10 @@ typedef struct tort_plan_options {
     const struct tort_provider *const *providers;
     const struct tort_op *const *operators;
     uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the operators were compiled */
-    bool wait_steps;       /* these three as in tort_session_options; false and 0: as the saved session had them */
+    bool wait_steps;       /* these as in tort_session_options */
     uint64_t dynamic_limit;
     uint64_t trip_limit;
+    uint64_t time_limit;
 } tort_plan_options;
 
 /* Loads a session from a saved plan, whose bytes are not trusted. TORT_E_MODEL: it is damaged or not a plan;

@@ -249,6 +249,11 @@ tort_status cli_open_model(const cli_options *options, const char *path, tort_mo
     return status;
 }
 
+/* Seconds, positive, as nanoseconds; 0: no limit. */
+static uint64_t nanoseconds(double seconds) {
+    return seconds <= 0 ? 0 : seconds < 1e9 ? (uint64_t)(seconds * 1e9) + 1 : UINT64_MAX;
+}
+
 tort_session_options cli_session_options(const cli_options *options, const char *chain) {
     return (tort_session_options){
         .struct_size = sizeof(tort_session_options),
@@ -274,6 +279,7 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .wait_steps = options->step_by_step,
         .dynamic_limit = options->dynamic_limit,
         .trip_limit = (uint64_t)options->trip_limit,
+        .time_limit = nanoseconds(options->time_limit),
     };
 }
 
@@ -294,7 +300,8 @@ static tort_status open_plan(const cli_options *options, tort_session **session,
                                             .disabled = getenv("TINYORT_DISABLE"),
                                             .wait_steps = options->step_by_step,
                                             .dynamic_limit = options->dynamic_limit,
-                                            .trip_limit = (uint64_t)options->trip_limit};
+                                            .trip_limit = (uint64_t)options->trip_limit,
+                                            .time_limit = nanoseconds(options->time_limit)};
     *session = NULL;
     tort_status status = cli_check_file(options->plan, error);
     if (status) return status;

@@ -11,7 +11,7 @@ typedef enum cli_option {
     OPTION_COUNT
 } cli_option;
 
-_Static_assert(OPTION_COUNT <= 64, "cli_options.given has a bit for each");
+_Static_assert((int)OPTION_COUNT <= (int)CLI_MOST_OPTIONS, "cli_options.given has an element for each");
 
 struct cli_option_row;
 /* Parses the text of an option into `out`, the member that the option's row names, or fails with what it expects. */
@@ -35,7 +35,7 @@ bool cli_value_is_optional(const cli_option_row *row);
 
 /* True if the option is on the command line. */
 static inline bool cli_is_given(const cli_options *options, cli_option id) {
-    return options->given >> id & 1;
+    return options->given[id];
 }
 
 /* Readers of values (option_values.c). */

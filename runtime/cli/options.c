@@ -21,7 +21,7 @@ static void add_text(cli_texts *texts, const char *text) {
 static tort_status apply(cli_options *o, const cli_option_row *row, const char *value, tort_error *error) {
     const size_t image = offsetof(cli_options, image);
     void *member = (char *)o + row->member;
-    o->given |= (uint64_t)1 << (row - cli_option_table);
+    o->given[row - cli_option_table] = true;
     if (!o->image.first && row->member >= image && row->member < image + sizeof o->image) o->image.first = row->name;
     switch (row->kind) {
     case CLI_FLAG: *(bool *)member = true; return TORT_OK;

@@ -70,10 +70,12 @@ typedef struct cli_shapes {
     int32_t symbol_count;
 } cli_shapes;
 
+enum { CLI_MOST_OPTIONS = 96 };
+
 typedef struct cli_options {
     const char *command;
-    uint64_t given;  /* bit i: option i of the table */
-    char **operands; /* models, directories: the end of argv */
+    bool given[CLI_MOST_OPTIONS]; /* options of the table, by number */
+    char **operands;              /* models, directories: the end of argv */
     int32_t operand_count;
     cli_texts chains; /* items[0] is NULL if there is none */
     cli_texts pins, bindings, inputs, only;
@@ -108,6 +110,7 @@ typedef struct cli_options {
     tort_load_options load;
     uint64_t dynamic_limit;
     int64_t trip_limit;
+    double time_limit; /* seconds */
     bool json, help;
     bool json_lines; /* each JSON document is on a line of its own */
 } cli_options;

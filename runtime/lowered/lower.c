@@ -200,3 +200,8 @@ tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort
     pass->bodies = lowered->session->bodies;
     return status;
 }
+
+tort_status tort_session_in_time(tort_session *session, tort_error *error) {
+    if (tort_watch_goes_on(&session->watch, 0)) return TORT_OK;
+    return tort_watch_fail(&session->watch, "making the session", session->options.time_limit, error);
+}

@@ -37,6 +37,7 @@
 #include "runtime/pattern.h"
 #include "runtime/provider.h"
 #include "runtime/base/threads.h"
+#include "runtime/base/watch.h"
 
 /* ---- chain ------------------------------------------------------------------------------------------------------- */
 
@@ -210,6 +211,7 @@ struct tort_session {
     tort_status (*unpack)(struct tort_session *session, const struct tort_lowered *lowered, int32_t unit,
                           tort_error *error);
     tort_session_options options; /* strings copied into arena */
+    tort_watch watch;             /* of making the session */
     tort_arena arena;
     tort_dims dims;
     tort_link *chain;
@@ -240,6 +242,11 @@ struct tort_session {
 
 /* lower.c: copies every graph of the model, and makes a constant of each weight. */
 tort_status tort_lower(tort_session *session, tort_error *error);
+/* Limits of a run where the application gives none. */
+#define TORT_DYNAMIC_LIMIT ((uint64_t)1 << 30)
+#define TORT_TRIP_LIMIT ((uint64_t)1 << 31)
+/* TORT_E_CANCELLED if the time for making the session is over. */
+tort_status tort_session_in_time(tort_session *session, tort_error *error);
 void tort_lowered_free(tort_session *session);
 /* Makes the value a constant: adds one to the session. Takes over `folded`, even on failure; weight -1: not a weight.
  * False: out of memory. */

@@ -19,6 +19,9 @@
 
 #define BULKY_LIMIT (1u << 16) /* bytes to which a TORT_OP_BULKY node may be folded */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)
+/* Nanoseconds of estimated work: at all, and for each byte of weights. Honest models need some nanoseconds a byte. */
+#define LEAST_WORK ((int64_t)500 << 20)
+#define WORK_OF_A_BYTE 50
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
@@ -28,6 +31,7 @@ typedef struct folder {
     tort_pass *pass;               /* over the same graph */
     tort_tensor *inputs, *outputs; /* room for those of any node */
     uint64_t budget;
+    tort_watch watch;   /* bounds the work of all nodes; a node that would need more is left to runs */
     bool out_of_memory; /* a node was not folded for lack of memory */
 } folder;
 
@@ -149,10 +153,11 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
                           .output_count = node->output_count,
                           .scratch = scratch,
                           .env = &session->env,
-                          .text = session->text};
+                          .text = session->text,
+                          .watch = &f->watch};
         const tort_status status = node->op->reference(&call);
         if (status == TORT_E_MEMORY) f->out_of_memory = true;
-        done = !status;
+        done = !status && !f->watch.end;
         for (int32_t i = 0; i < node->output_count; i++) tort_clear_tail(&f->outputs[i]);
     } else {
         done = false;
@@ -363,11 +368,16 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     return TORT_OK;
 }
 
-static uint64_t fold_limit(const tort_session *session) {
-    if (session->options.fold_limit) return session->options.fold_limit;
+static void set_limits(folder *f) {
+    const tort_session *session = f->session;
     uint64_t weights = 0;
     for (int32_t i = 0; i < session->model->weight_count; i++) weights += session->model->weights[i].bytes;
-    return weights > DEFAULT_LIMIT ? weights : DEFAULT_LIMIT;
+    f->budget = session->options.fold_limit ? session->options.fold_limit
+                : weights > DEFAULT_LIMIT   ? weights
+                                            : DEFAULT_LIMIT;
+    f->watch.bounded = true;
+    f->watch.deadline = session->watch.deadline;
+    f->watch.work = LEAST_WORK + (int64_t)(weights < INT64_MAX / 100 ? weights : INT64_MAX / 100) * WORK_OF_A_BYTE;
 }
 
 /* The visitor of a sweep. */
@@ -400,8 +410,9 @@ static size_t widest_node(const tort_session *session) {
 
 tort_status tort_fold(tort_session *session, tort_error *error) {
     const size_t width = widest_node(session);
-    folder f = {.session = session, .budget = fold_limit(session)};
+    folder f = {.session = session};
     const tort_sweeper sweeper = {.visit = visit_node, .finish = mark_unread, .ud = &f};
+    set_limits(&f);
     f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);
     f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
     tort_status status = f.inputs && f.outputs ? tort_sweep_graphs(session, &sweeper, error)

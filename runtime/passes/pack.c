@@ -189,7 +189,9 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
 
 static tort_status pack_unit(packing *p, tort_pass *pass, int32_t index, staging *stage, tort_error *error) {
     tort_unit_view view;
-    tort_status status = tort_unit_view_open(&view, p->lowered, pass, index, NULL, error);
+    tort_status status = tort_session_in_time(p->lowered->session, error);
+    if (status) return status;
+    status = tort_unit_view_open(&view, p->lowered, pass, index, NULL, error);
     if (!status) status = pack_kernel(p, &view, index, stage, error);
     tort_unit_view_close(&view, p->lowered);
     return status;

@@ -115,7 +115,8 @@ static tort_status visit_nodes(tort_sweep *s, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
-        status = tort_pass_infer(&s->pass, i, error);
+        status = tort_session_in_time(s->session, error);
+        if (!status) status = tort_pass_infer(&s->pass, i, error);
         if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(s, node, sweep_body, error);
         if (!status) status = s->sweeper->visit(s, i, error);
     }

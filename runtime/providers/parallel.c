@@ -1,12 +1,42 @@
-/* parallel.c - splits a kernel's work over threads. A separate file, so that a provider in a shared object can link the
- * loops of ops/ without the rest of the core. Read next: threads.c. */
+/* parallel.c - splits a kernel's work over threads, and into parts between which it may end. A separate file, so that a
+ * provider in a shared object can link the loops of ops/ without the rest of the core. Read next: threads.c. */
+#include "runtime/base/watch.h"
 #include "runtime/op.h"
+
+bool tort_call_goes_on(const tort_call *call, int64_t work) {
+    return !call->watch || tort_watch_goes_on(call->watch, work);
+}
+
+/* A range that takes longer than TORT_WORK_AT_ONCE. */
+typedef struct watched {
+    const tort_call *call;
+    void (*body)(void *, int64_t, int64_t);
+    void *arg;
+    int64_t work, at_once; /* of an item; items between two questions */
+} watched;
+
+static void run_watched(void *arg, int64_t begin, int64_t end) {
+    const watched *w = arg;
+    while (begin < end) {
+        const int64_t next = end - begin < w->at_once ? end : begin + w->at_once;
+        if (!tort_call_goes_on(w->call, (next - begin) * w->work)) return;
+        w->body(w->arg, begin, next);
+        begin = next;
+    }
+}
 
 void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
                    void *arg) {
     if (count <= 0) return;
-    int64_t grain = work > 0 ? TORT_WORTH_A_THREAD / work : TORT_WORTH_A_THREAD;
-    if (grain < 1) grain = 1;
+    if (work < 1) work = 1;
+    const int64_t grain = work < TORT_WORTH_A_THREAD ? TORT_WORTH_A_THREAD / work : 1;
+    watched w = {call, body, arg, work, work < TORT_WORK_AT_ONCE ? TORT_WORK_AT_ONCE / work : 1};
+    if (count > w.at_once) {
+        body = run_watched;
+        arg = &w;
+    } else if (!tort_call_goes_on(call, count * work)) {
+        return;
+    }
     if (!call->env || !call->env->parallel_for || count <= grain)
         body(arg, 0, count);
     else

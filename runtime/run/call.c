@@ -296,18 +296,23 @@ static tort_status make_trip(const tort_caller *c) {
     return status;
 }
 
-static tort_status check_limit(const tort_caller *c) {
-    const uint64_t max = c->outer->context->session->options.trip_limit;
-    if ((uint64_t)c->trip->number < max) return TORT_OK;
-    return tort_fail(c->error, TORT_E_RUN, "has made %llu trips and would go on (option trip_limit)",
-                     (unsigned long long)max);
+/* A trip may have no steps that ask the watch. */
+static tort_status check_limits(const tort_caller *c) {
+    tort_context *context = c->outer->context;
+    const tort_session_options *options = &context->session->options;
+    if (!tort_watch_goes_on(&context->watch, 0))
+        return tort_watch_fail(&context->watch, "the run", options->time_limit, c->error);
+    if (context->trips++ < options->trip_limit) return TORT_OK;
+    return tort_fail(c->error, TORT_E_RUN,
+                     "would go on, when all loops of the run have made %llu trips (option trip_limit)",
+                     (unsigned long long)options->trip_limit);
 }
 
 static tort_status make_trips(const tort_caller *c) {
     tort_trip *trip = c->trip;
     tort_status status = TORT_OK;
     while (!status && trip->going && trip->number < c->count) {
-        status = check_limit(c);
+        status = check_limits(c);
         if (!status) status = make_trip(c);
         if (status) break;
         const bool last = !trip->going || trip->number + 1 >= c->count;

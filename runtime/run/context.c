@@ -123,7 +123,7 @@ tort_status tort_context_output_capacity(tort_context *context, int32_t output, 
 }
 
 void tort_context_cancel(tort_context *context) {
-    atomic_store(&context->cancelled, true);
+    context->watch.end = TORT_CANCELLED;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -213,6 +213,8 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     if (status) return status;
     tort_text_clear(context->text);
     context->too_small = false;
+    context->trips = 0;
+    tort_watch_begin(&context->watch, session->options.time_limit);
     tort_profile_begin_calls(context);
     tort_pool_begin_run(session->pool);
     status = follow_application(context, error);
@@ -221,7 +223,7 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     const tort_status synced = sync_all(context, status ? NULL : error);
     tort_context_enter(context, -1);
     tort_profile_end_calls(context);
-    atomic_store(&context->cancelled, false);
+    context->watch.end = TORT_GOES_ON;
     if (!status) status = synced;
     return status ? status : tort_outputs_fill(&context->frames[0], outputs, true, error);
 }

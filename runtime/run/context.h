@@ -2,6 +2,7 @@
 #ifndef TORT_RUNTIME_RUN_CONTEXT_H
 #define TORT_RUNTIME_RUN_CONTEXT_H
 
+#include "runtime/base/watch.h"
 #include "runtime/lowered/lowered.h"
 #include "runtime/graph/text.h"
 #include "runtime/graph/value.h"
@@ -105,10 +106,11 @@ struct tort_context {
     uint64_t turns;                /* runs offered for recording */
     int32_t entered, entered_from; /* in a run: link whose device is current, -1: none; result of its enter */
     struct tort_text *text;
-    size_t *capacities;    /* by output of the main graph: bytes of the caller's buffer, TORT_NO_CAPACITY; owned; NULL:
-                              none is set */
-    bool too_small;        /* in this run a buffer was too small */
-    atomic_bool cancelled; /* set by the application, from any thread; cleared when a run ends */
+    size_t *capacities; /* by output of the main graph: bytes of the caller's buffer, TORT_NO_CAPACITY; owned; NULL:
+                           none is set */
+    bool too_small;     /* in this run a buffer was too small */
+    tort_watch watch;   /* of the run; cancelled by the application, from any thread */
+    uint64_t trips;     /* of all loops of the run */
     /* Code of observers and profilers is reached through the context, so that a program without them does not link
      * it. observe: shows the outputs of a step; tell: tells of a step that began then. NULL: nobody looks. */
     tort_status (*observe)(const struct tort_frame *frame, const tort_step *step, tort_error *error);
@@ -152,9 +154,6 @@ tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const t
 /* convert.c: converts between plain and a layout, on the context's stream; node: index for errors, or -1. */
 tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
                                const tort_tensor *to, int32_t node, tort_error *error);
-
-/* profile.c: the monotonic time in nanoseconds. */
-int64_t tort_profile_now(void);
 
 /* profile.c: called before and after a run, to count its device calls in context->calls. */
 void tort_profile_begin_calls(tort_context *context);

@@ -4,18 +4,11 @@
  * Bytes are computed from the shapes of operands, FLOPs from the table of ops/ and the step's params; segments have
  * none. This file must not change what it measures. Read next: run.c, ops/flops.c. */
 #include <string.h>
-#include <time.h>
 
 #include "runtime/graph/check.h"
 #include "runtime/run/context.h"
 #include "runtime/providers/chain.h"
 #include "runtime/providers/link.h"
-
-int64_t tort_profile_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
@@ -100,7 +93,7 @@ static void tell(tort_frame *frame, const tort_step *step, int64_t begin) {
                               .node = step->node < 0 ? -1 : frame->lowered->graph.first + step->node,
                               .provider = step->provider < 0 ? "host" : session->chain[step->provider].provider->name,
                               .begin = begin,
-                              .end = tort_profile_now(),
+                              .end = tort_now(),
                               .inside = context->profiled,
                               .bytes = -1,
                               .flops = -1};

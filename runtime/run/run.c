@@ -76,6 +76,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
                       .env = step->values ? &frame->context->value_env : &frame->context->env,
                       .node = frame->lowered->graph.first + step->node,
                       .text = frame->context->text,
+                      .watch = &frame->context->watch,
                       .band = band,
                       .error = error};
     if (step->values) return run_values(frame, step, &call, error);
@@ -209,11 +210,12 @@ static void locate_error(const tort_frame *frame, const tort_step *step, tort_er
     const tort_session *session = frame->context->session;
     const tort_link *link = step->provider >= 0 ? &session->chain[step->provider] : NULL;
     if (!error || (step->kind == TORT_STEP_CALL && error->code == TORT_E_DEVICE_LOST)) return;
-    if (step->node < 0 && link) {
+    const bool ended = error && error->code == TORT_E_CANCELLED; /* no provider is at fault */
+    if (step->node < 0 && link && !ended) {
         tort_link_failed(link, error->code, error);
         return;
     }
-    if (link) error->provider = link->provider->name;
+    if (link && !ended) error->provider = link->provider->name;
     if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
     if (link) tort_link_lost_before(link, session->options.wait_steps, error);
 }
@@ -231,18 +233,12 @@ static tort_status wait_for(const tort_context *context, const tort_step *step, 
     return tort_link_sync(link, context->streams[link->memory], error);
 }
 
-static tort_status end_cancelled(const tort_frame *frame, const tort_step *step, tort_error *error) {
-    tort_fail(error, TORT_E_CANCELLED, "the run was cancelled before this step");
-    if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
-    return TORT_E_CANCELLED;
-}
-
 /* Waits for the device after the step, so that its time is not counted for the next one. */
 static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_context *context = frame->context;
     const int64_t outside = context->profiled;
     context->profiled = 0;
-    const int64_t begin = tort_profile_now();
+    const int64_t begin = tort_now();
     tort_status status = run_step(frame, step, error);
     if (!status && step->provider >= 0) status = wait_for(context, step, error);
     if (!status) context->tell(frame, step, begin);
@@ -256,31 +252,40 @@ static bool is_work(const tort_step *step) {
            (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
 }
 
+/* Runs a step, and those that stream with it, unless the run is over; a kernel whose run ended leaves off anywhere. */
+static tort_status run_watched(tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_context *context = frame->context;
+    const tort_session *session = context->session;
+    const bool kernel = step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT;
+    tort_status status = TORT_OK;
+    if (!context->watch.end) {
+        if (kernel) tort_context_enter(context, step->provider);
+        status = step->stream    ? frame->planned->plan.streaming->run(frame, &step, run_kernel, error)
+                 : context->tell ? run_profiled(frame, step, error)
+                                 : run_step(frame, step, error);
+    }
+    if (!tort_watch_goes_on(&context->watch, 0) && status != TORT_E_CANCELLED)
+        status = tort_watch_fail(&context->watch, "the run", session->options.time_limit, error);
+    if (!status && kernel && session->options.wait_steps) status = wait_for(context, step, error);
+    if (status) locate_error(frame, step, error);
+    return status;
+}
+
 /* Runs the steps from `first` to before `end`. recorded: the device has their work, so only others run. */
 static tort_status run_steps(tort_frame *frame, int32_t first, int32_t end, bool recorded, tort_error *error) {
-    tort_context *context = frame->context;
+    const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;
     for (int32_t i = first; !status && i < end; i++) {
         const tort_step *step = &plan->steps[i];
-        const bool kernel = step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT;
         if (recorded && is_work(step)) continue;
-        if (atomic_load(&context->cancelled)) {
-            status = end_cancelled(frame, step, error);
-            break;
-        }
-        if (kernel) tort_context_enter(context, step->provider);
-        status = step->stream    ? plan->streaming->run(frame, &step, run_kernel, error)
-                 : context->tell ? run_profiled(frame, step, error)
-                                 : run_step(frame, step, error);
-        if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
+        status = run_watched(frame, step, error);
         const int32_t steps = step->stream ? plan->streams[step->stream - 1].count : 1;
-        for (int32_t k = 0; !status && context->observe && k < steps; k++)
+        for (int32_t k = 0; !status && context->observe && k < steps; k++) {
             status = context->observe(frame, &plan->steps[i + k], error);
-        if (status)
-            locate_error(frame, step, error);
-        else if (frame->dynamic_count)
-            tort_dynamic_free_unread(frame, i);
+            if (status) locate_error(frame, step, error);
+        }
+        if (!status && frame->dynamic_count) tort_dynamic_free_unread(frame, i);
         i += steps - 1;
     }
     return status;

@@ -156,14 +156,18 @@ static tort_status read_links(reader *r, tort_saved_in *in) {
     return saved->link_count ? TORT_OK : tort_saved_damaged(r->error, "it has no chain");
 }
 
+/* What the caller says; otherwise what the file says, which may lower the default limit but not lift it. */
+static uint64_t limit_of(uint64_t in_file, uint64_t given, uint64_t usual) {
+    return given ? given : in_file && in_file < usual ? in_file : usual;
+}
+
 static tort_status read_options(reader *r, tort_saved_in *in) {
     tort_session_options *options = &r->saved->options;
     options->wait_steps = tort_get_u8(in);
-    options->dynamic_limit = tort_get_u64(in);
-    options->trip_limit = tort_get_u64(in);
+    options->dynamic_limit = limit_of(tort_get_u64(in), r->options->dynamic_limit, TORT_DYNAMIC_LIMIT);
+    options->trip_limit = limit_of(tort_get_u64(in), r->options->trip_limit, TORT_TRIP_LIMIT);
+    options->time_limit = r->options->time_limit;
     options->wait_steps |= r->options->wait_steps;
-    if (r->options->dynamic_limit) options->dynamic_limit = r->options->dynamic_limit;
-    if (r->options->trip_limit) options->trip_limit = r->options->trip_limit;
     options->binding_count = tort_get_count(in, 5);
     const char **bindings = array(r, options->binding_count, sizeof *bindings);
     if (!bindings) return tort_out_of_memory(r->error, 0);

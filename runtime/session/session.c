@@ -50,8 +50,9 @@ static tort_status copy_options(tort_session *session, const tort_session_option
     mine->fusions_off = copy_text(session, mine->fusions_off, &failed);
     mine->pins = copy_texts(session, mine->pins, mine->pin_count, &failed);
     mine->bindings = copy_texts(session, mine->bindings, mine->binding_count, &failed);
-    if (!mine->trip_limit) mine->trip_limit = (uint64_t)1 << 31;
-    if (!mine->dynamic_limit) mine->dynamic_limit = (uint64_t)1 << 30;
+    tort_watch_begin(&session->watch, mine->time_limit);
+    if (!mine->trip_limit) mine->trip_limit = TORT_TRIP_LIMIT;
+    if (!mine->dynamic_limit) mine->dynamic_limit = TORT_DYNAMIC_LIMIT;
     return failed ? tort_out_of_memory(error, 0) : TORT_OK;
 }
 
@@ -115,6 +116,7 @@ static tort_status plan_session(tort_session *session, tort_decide *decide, bool
     if (!status) status = open_pool(session, error);
     if (status) return status;
     status = decide(session, error);
+    if (!status) status = tort_session_in_time(session, error);
     if (!status) status = tort_layout_units(session, error);
     if (!status) status = tort_bind_ports(session, error);
     if (!status) status = tort_bind_bodies(session, error);
@@ -127,6 +129,7 @@ static tort_status plan_session(tort_session *session, tort_decide *decide, bool
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = plan_graph(&session->graphs[g], error);
+    if (!status) status = tort_session_in_time(session, error);
     if (status && status != TORT_E_PLACEMENT && status != TORT_E_MEMORY) *reportable = false;
     if (status || session->refused) return status ? status : session->refused;
     session->runnable = !only_planned(session);

@@ -42,15 +42,16 @@ static tort_status run_stream(tort_frame *frame, const tort_step **step, run_ban
     tinyort_band band;
     int64_t times[TINYORT_LAYERS] = {0};
     tort_status status = TORT_OK;
-    for (int32_t i; !status && (i = tinyort_next_band(stream->layers, stream->count, &state, &band)) >= 0;) {
-        const int64_t begin = frame->context->tell ? tort_profile_now() : 0;
+    for (int32_t i; !status && tort_watch_goes_on(&frame->context->watch, 0) &&
+                    (i = tinyort_next_band(stream->layers, stream->count, &state, &band)) >= 0;) {
+        const int64_t begin = frame->context->tell ? tort_now() : 0;
         *step = &plan->steps[stream->first + i];
         move_lines(frame, *step, &stream->layers[i], &band);
         status = run_kernel(frame, *step, &band, error);
-        if (frame->context->tell) times[i] += tort_profile_now() - begin;
+        if (frame->context->tell) times[i] += tort_now() - begin;
     }
     for (int32_t i = 0; !status && frame->context->tell && i < stream->count; i++)
-        frame->context->tell(frame, &plan->steps[stream->first + i], tort_profile_now() - times[i]);
+        frame->context->tell(frame, &plan->steps[stream->first + i], tort_now() - times[i]);
     return status;
 }
 

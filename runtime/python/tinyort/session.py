@@ -56,7 +56,7 @@ class InferenceSession:
                       "report": the session then runs on the CPU, and says so
     chain             in place of providers, as the command line has it: "cuda:device=1,cpu:threads=2"
     pins, symbols, max_symbols, shapes, max_shapes, bindings, strict, allow, require, dynamic_limit, trip_limit,
-    allow_links, map_external, assume_opset: as on the command line (`tinyort run --help`)
+    time_limit, allow_links, map_external, assume_opset: as on the command line (`tinyort run --help`)
     """
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, *, fallback="raise",
