@@ -12,7 +12,7 @@ typedef struct tort_picture {
     bool too_large;  /* more pixels than TORT_MAX_PIXELS: only the size is known */
 } tort_picture;
 
-#define TORT_MAX_PIXELS ((size_t)1 << 27)
+#define TORT_MAX_PIXELS ((size_t)1 << 26)
 
 /* Reads a picture. The caller frees its pixels. False, with pixels NULL, if it is broken, of unknown format or too
  * large, or memory runs out. Transparency is ignored; levels of more than 8 bits are reduced to 8. */

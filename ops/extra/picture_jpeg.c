@@ -9,7 +9,7 @@
 
 #include <jerror.h>
 
-enum { MAX_SCANS = 500 }; /* of a progressive picture: each scan is a pass over the whole picture */
+enum { MAX_SCANS = 100 }; /* of a progressive picture: each scan is a pass over the whole picture */
 
 /* State that must survive the longjmp out of the decoder. libjpeg passes back pointers to the first members. */
 typedef struct jpeg_guard {

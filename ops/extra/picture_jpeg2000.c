@@ -4,6 +4,10 @@
 #include <openjpeg-2.5/openjpeg.h>
 #include <string.h>
 
+#define MAX_SAMPLES                                                                                                    \
+    (4 * TORT_MAX_PIXELS) /* of all components, which are decoded though only three of them are used                   \
+                           */
+
 typedef struct j2k_bytes {
     const uint8_t *bytes;
     size_t size, at;
@@ -91,6 +95,7 @@ static bool read_image(opj_codec_t *codec, opj_stream_t *stream, opj_image_t **i
     const opj_image_t *head = *image;
     if (head->numcomps < 1 || head->x1 <= head->x0 || head->y1 <= head->y0) return false;
     if (!tort_picture_new(out, head->x1 - head->x0, head->y1 - head->y0)) return false;
+    if (head->numcomps > MAX_SAMPLES / (out->width * out->height)) return false;
     if (!opj_decode(codec, stream, *image) || !opj_end_decompress(codec, stream) || !is_whole(*image)) return false;
     for (size_t y = 0; y < out->height; y++)
         for (size_t x = 0; x < out->width; x++)

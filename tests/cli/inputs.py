@@ -1,5 +1,6 @@
 """Inputs that are files: arrays, archives, pictures."""
 
+import io
 import os
 import struct
 import zipfile
@@ -136,7 +137,7 @@ def test_sizes_beyond_64_bits(suite, folder):
 
 def test_inputs_that_are_no_files(suite, folder):
     """Not waited for, as a pipe would be, nor read without end, as a device would be; nor are files larger than any such input."""
-    model, most = folder / "m.onnx", {"npy": 8 << 30, "pb": 8 << 30, "npz": (4 << 30) - 1, "png": 512 << 20, "jpg": 512 << 20, "raw": 24, "txt": 64 << 20}
+    model, most = folder / "m.onnx", {"npy": 8 << 30, "pb": 8 << 30, "npz": 1 << 30, "png": 512 << 20, "jpg": 512 << 20, "raw": 24, "txt": 64 << 20}
     identity_model(model, TensorProto.FLOAT, [1, 3, 1, 2])
     for ending, size in most.items():
         pipe, device, large = (folder / f"{name}.{ending}" for name in ("pipe", "device", "large"))
@@ -152,3 +153,36 @@ def test_inputs_that_are_no_files(suite, folder):
     suite.expect(3, "is not a regular file", "run", model, "--input", folder / "a=b.npy")
     for command in (("inspect", folder / "pipe.npy"), ("run", "--plan", folder / "pipe.npy"), ("run", "--plan", "/dev/zero")):
         suite.expect(3, "is not a regular file", *command)
+
+
+def write_archive(path, entries):
+    """A zip of deflated entries (name, packed bytes, unpacked size), whatever they claim; without bytes it is that of the entry before."""
+    body, directory, at, packed = b"", b"", 0, b""
+    for name, given, size in entries:
+        packed = given or packed
+        facts = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 0, 0, len(packed), size, len(name), 0)
+        if given:
+            at = len(body)
+            body += b"PK\3\4" + facts + name + packed
+        directory += b"PK\1\2\x14\0" + facts + struct.pack("<HHHII", 0, 0, 0, 0, at) + name
+    end = struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), len(body), 0)
+    path.write_bytes(body + directory + b"PK\5\6" + end)
+
+
+def test_archives_that_unpack_to_too_much(suite, folder):
+    """Refused by their directory, before anything is unpacked."""
+    identity_model(folder / "m.onnx", TensorProto.FLOAT, [2])
+    array = io.BytesIO()
+    np.save(array, np.array([1, 2], np.float32))
+    packer = zlib.compressobj(wbits=-15)
+    entry = packer.compress(array.getvalue()) + packer.flush(), len(array.getvalue())
+    run = ("run", folder / "m.onnx", "--input", folder / "a.npz")
+    write_archive(folder / "a.npz", [(b"x.npy", *entry)])
+    suite.expect(0, "placement", *run)
+    write_archive(folder / "a.npz", [(b"x.npy", *entry), (b"y.npy", None, entry[1])])
+    suite.expect(3, "entries of the archive overlap", *run)
+    write_archive(folder / "a.npz", [(b"x.npy", *entry)] + 1000 * [(b"y.npy", None, entry[1])])
+    suite.expect(3, "entries of the archive overlap", *run)
+    half = bytes((1 << 29) // 1032 + 1)
+    write_archive(folder / "a.npz", [(b"x.npy", half, 1 << 29), (b"y.npy", half, (1 << 29) + 1)])
+    suite.expect(3, f"unpacked it has {(1 << 30) + 1} bytes, and at most {1 << 30} are read", *run)

@@ -81,6 +81,9 @@ def cases():
     yield written("jpeg, progressive", "JPEG", progressive=True)
     yield written("jpeg, grey", "JPEG", PICTURE.convert("L"))
     yield written("jpeg, four inks", "JPEG", PICTURE.convert("CMYK"), quality=95)
+    scans = jpeg_of_scans(50)
+    yield "jpeg, many scans", scans, np.asarray(Image.open(io.BytesIO(scans)).convert("RGB"))
+    yield "jpeg 2000 of four components", jpeg2000_of_components(4, 2), np.full((2, 2, 3), 128, np.uint8)
     yield written("jpeg 2000", "JPEG2000")
     yield written("jpeg 2000, a codestream", "JPEG2000", no_jp2=True)
     yield written("jpeg 2000, grey", "JPEG2000", PICTURE.convert("L"))
@@ -92,6 +95,21 @@ def cases():
     yield from pnm_cases()
 
 
+def jpeg_of_scans(count):
+    """A progressive picture whose last scan comes again and again."""
+    data = written("", "JPEG", progressive=True)[1]
+    return data[:-2] + data[data.rindex(b"\xff\xda"):-2] * count + data[-2:]
+
+
+def jpeg2000_of_components(count, side=1024):
+    """Many components without a single bit: an empty packet each."""
+    size = struct.pack(">HIIIIIIIIH", 0, side, side, 0, 0, side, side, 0, 0, count) + bytes([7, 1, 1]) * count
+    head = b"\xff\x51" + struct.pack(">H", len(size) + 2) + size
+    coding = b"\xff\x52\0\x0c\0\0\0\x01\0\0\x04\x04\0\x01" + b"\xff\x5c\0\x04\x40\x40"
+    tile = b"\xff\x90\0\x0a\0\0" + struct.pack(">IBB", 14 + count, 0, 1) + b"\xff\x93" + bytes(count)
+    return b"\xff\x4f" + head + coding + tile + b"\xff\xd9"
+
+
 def broken():
     """What cannot be decoded."""
     whole = {name: data for name, data, _ in cases()}
@@ -100,6 +118,8 @@ def broken():
     yield "a bmp of OS/2 without width", struct.pack("<2sIHHIIHHHH", b"BM", 30, 0, 0, 26, 12, 0, 4, 1, 24) + bytes(4)
     for name in ("bmp", "png", "jpeg", "jpeg 2000", "tiff, None", "ppm", "webp", "bmp, runs of 8 bits"):
         yield f"half of {name}", whole[name][:len(whole[name]) // 2]
+    yield "a jpeg of too many scans", jpeg_of_scans(120)
+    yield "a jpeg 2000 of too many components", jpeg2000_of_components(300)
 
 
 HUGE = b"P6 100000 100000 255\n" + bytes(100)

@@ -18,21 +18,25 @@
 #include "runtime/cli/files/whole_file.h"
 
 #define MOST_PICTURE_BYTES ((size_t)512 << 20) /* of the file */
-#define MAX_PIXELS ((size_t)1 << 28)
+/* Pixels of a picture, and of what --resize makes of it. A pixel takes 9 bytes at most while it is decoded (a
+ * progressive JPEG), 6 while it is resized. */
+#define MOST_PIXELS ((size_t)1 << 26)
+enum { MOST_SCANS = 100 }; /* of a progressive JPEG: each is a pass over the whole picture, however few its bytes */
 
 typedef struct picture {
     int32_t width, height, channels;
-    float *levels; /* [height][width][channels], 0..255 */
+    uint8_t *levels; /* [height][width][channels] */
 } picture;
 
-static float *new_levels(int32_t width, int32_t height, int32_t channels) {
-    return cli_alloc((size_t)width * (size_t)height, (size_t)channels * sizeof(float));
+static uint8_t *new_levels(int32_t width, int32_t height, int32_t channels) {
+    return cli_alloc((size_t)width * (size_t)height, (size_t)channels);
 }
 
-static tort_status check_size(const char *path, size_t width, size_t height, tort_error *error) {
-    if (width && height && height <= MAX_PIXELS / width) return TORT_OK;
-    return tort_fail(error, TORT_E_INPUT, "%s: %zu x %zu pixels are more than the %zu that are read", path, width,
-                     height, MAX_PIXELS);
+/* what: "" or what would have so many pixels. */
+static tort_status check_size(const char *path, const char *what, size_t width, size_t height, tort_error *error) {
+    if (width && height && height <= MOST_PIXELS / width) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "%s: %s%zu x %zu pixels are more than the %zu that are read", path, what,
+                     width, height, MOST_PIXELS);
 }
 
 /* ---- PNG --------------------------------------------------------------------------------------------------------- */
@@ -42,7 +46,7 @@ static tort_status read_png(const char *path, FILE *file, picture *out, tort_err
     if (!png_image_begin_read_from_stdio(&image, file))
         return tort_fail(error, TORT_E_INPUT, "%s: %s", path, image.message);
     image.format = PNG_FORMAT_RGBA;
-    tort_status status = check_size(path, image.width, image.height, error);
+    tort_status status = check_size(path, "", image.width, image.height, error);
     if (status) {
         png_image_free(&image);
         return status;
@@ -53,11 +57,8 @@ static tort_status read_png(const char *path, FILE *file, picture *out, tort_err
         free(bytes);
         return tort_fail(error, TORT_E_INPUT, "%s: %s", path, image.message);
     }
-    *out = (picture){(int32_t)image.width, (int32_t)image.height, 3, NULL};
-    out->levels = new_levels(out->width, out->height, 3);
-    for (size_t i = 0; i < pixels; i++)
-        for (size_t c = 0; c < 3; c++) out->levels[i * 3 + c] = bytes[i * 4 + c];
-    free(bytes);
+    for (size_t i = 0; i < pixels; i++) memmove(bytes + i * 3, bytes + i * 4, 3); /* without the opacity */
+    *out = (picture){(int32_t)image.width, (int32_t)image.height, 3, cli_realloc(bytes, pixels, 3)};
     return TORT_OK;
 }
 
@@ -79,12 +80,17 @@ static void jpeg_silence(j_common_ptr info) {
     (void)info;
 }
 
-static void read_jpeg_lines(struct jpeg_decompress_struct *info, float *levels, JSAMPLE *line) {
-    size_t row = (size_t)info->output_width * 3;
+static void check_scans(j_common_ptr info) {
+    jpeg_guard *guard = (jpeg_guard *)info->err;
+    if (((j_decompress_ptr)info)->input_scan_number <= MOST_SCANS) return;
+    snprintf(guard->message, sizeof guard->message, "it has more than %d scans", MOST_SCANS);
+    longjmp(guard->escape, 1);
+}
+
+static void read_jpeg_lines(struct jpeg_decompress_struct *info, uint8_t *levels) {
     while (info->output_scanline < info->output_height) {
-        float *target = levels + (size_t)info->output_scanline * row;
+        JSAMPLE *line = levels + (size_t)info->output_scanline * info->output_width * 3;
         jpeg_read_scanlines(info, &line, 1);
-        for (size_t i = 0; i < row; i++) target[i] = line[i];
     }
 }
 
@@ -123,14 +129,13 @@ static void turn(picture *p, int orientation) {
     const bool mirrored = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     const bool upside_down = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const int32_t width = swapped ? p->height : p->width, height = swapped ? p->width : p->height;
-    float *levels = new_levels(width, height, p->channels), *to = levels;
+    uint8_t *levels = new_levels(width, height, p->channels), *to = levels;
     for (int32_t y = 0; y < height; y++)
         for (int32_t x = 0; x < width; x++, to += p->channels) {
             const int32_t u = swapped ? y : x, v = swapped ? x : y;
             const size_t column = (size_t)(mirrored ? p->width - 1 - u : u);
             const size_t row = (size_t)(upside_down ? p->height - 1 - v : v);
-            memcpy(to, p->levels + (row * (size_t)p->width + column) * (size_t)p->channels,
-                   (size_t)p->channels * sizeof *to);
+            memcpy(to, p->levels + (row * (size_t)p->width + column) * (size_t)p->channels, (size_t)p->channels);
         }
     free(p->levels);
     *p = (picture){width, height, p->channels, levels};
@@ -140,18 +145,20 @@ static void turn(picture *p, int orientation) {
 typedef struct jpeg_job {
     struct jpeg_decompress_struct info;
     jpeg_guard guard;
-    float *levels;
-    JSAMPLE *line;
+    struct jpeg_progress_mgr progress;
+    uint8_t *levels;
+    int orientation;
     tort_status status;
 } jpeg_job;
 
-static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, picture *out, tort_error *error) {
+static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, tort_error *error) {
     struct jpeg_decompress_struct *info = &job->info;
     if (setjmp(job->guard.escape)) {
         job->status = tort_fail(error, TORT_E_INPUT, "%s: %s", path, job->guard.message);
         return;
     }
     jpeg_create_decompress(info);
+    info->progress = &job->progress;
     jpeg_stdio_src(info, file);
     jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(info, TRUE);
@@ -159,19 +166,16 @@ static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, picture *ou
         job->status = tort_fail(error, TORT_E_INPUT, "%s has colours for print (CMYK): save it as RGB", path);
         return;
     }
-    int orientation = 1;
-    for (const struct jpeg_marker_struct *m = info->marker_list; m && orientation == 1; m = m->next)
-        orientation = orientation_of(m->data, m->data_length);
+    job->orientation = 1;
+    for (const struct jpeg_marker_struct *m = info->marker_list; m && job->orientation == 1; m = m->next)
+        job->orientation = orientation_of(m->data, m->data_length);
     info->out_color_space = JCS_RGB;
-    job->status = check_size(path, info->image_width, info->image_height, error);
+    job->status = check_size(path, "", info->image_width, info->image_height, error);
     if (job->status) return;
     jpeg_start_decompress(info);
     job->levels = new_levels((int32_t)info->output_width, (int32_t)info->output_height, 3);
-    job->line = cli_alloc(info->output_width, 3);
-    read_jpeg_lines(info, job->levels, job->line);
+    read_jpeg_lines(info, job->levels);
     jpeg_finish_decompress(info);
-    *out = (picture){(int32_t)info->output_width, (int32_t)info->output_height, 3, job->levels};
-    turn(out, orientation);
 }
 
 static tort_status read_jpeg(const char *path, FILE *file, picture *out, tort_error *error) {
@@ -179,12 +183,14 @@ static tort_status read_jpeg(const char *path, FILE *file, picture *out, tort_er
     job->info.err = jpeg_std_error(&job->guard.manager);
     job->guard.manager.error_exit = jpeg_escape;
     job->guard.manager.output_message = jpeg_silence;
-    decode_jpeg(job, path, file, out, error);
+    job->progress.progress_monitor = check_scans;
+    decode_jpeg(job, path, file, error);
     tort_status status = job->status;
-    if (status) free(job->levels);
+    *out = (picture){(int32_t)job->info.output_width, (int32_t)job->info.output_height, 3, job->levels};
+    const int orientation = job->orientation;
     jpeg_destroy_decompress(&job->info);
-    free(job->line);
     free(job);
+    if (!status) turn(out, orientation);
     return status;
 }
 
@@ -213,21 +219,21 @@ static tort_status read_picture(const char *path, picture *out, tort_error *erro
 
 /* ---- size -------------------------------------------------------------------------------------------------------- */
 
-static float round_level(float level) {
+static uint8_t round_level(float level) {
     float rounded = floorf(level + 0.5f);
-    return rounded < 0 ? 0 : rounded > 255 ? 255 : rounded;
+    return rounded < 0 ? 0 : rounded > 255 ? 255 : (uint8_t)rounded;
 }
 
-/* Resampling of `lines` lines from in_count to out_count pixels; steps between pixels and between lines are in floats.
+/* Resampling of `lines` lines from in_count to out_count pixels; steps between pixels and between lines are in levels.
  */
 typedef struct axis {
     int32_t in_count, out_count, lines;
     size_t in_step, out_step, in_line, out_line;
 } axis;
 
-static void resample(const float *in, float *out, int32_t channels, const axis *a) {
+static void resample(const uint8_t *in, uint8_t *out, int32_t channels, const axis *a) {
     double ratio = (double)a->in_count / a->out_count, reach = ratio > 1 ? ratio : 1;
-    float *weights = cli_alloc((size_t)(2 * reach) + 3, sizeof *weights);
+    float *weights = cli_alloc((size_t)a->in_count, sizeof *weights);
     for (int32_t x = 0; x < a->out_count; x++) {
         double centre = (x + 0.5) * ratio, total = 0;
         int32_t first = (int32_t)(centre - reach + 0.5), end = (int32_t)(centre + reach + 0.5);
@@ -240,7 +246,7 @@ static void resample(const float *in, float *out, int32_t channels, const axis *
         }
         for (int32_t line = 0; line < a->lines; line++)
             for (int32_t c = 0; c < channels; c++) {
-                const float *source = in + (size_t)line * a->in_line + c;
+                const uint8_t *source = in + (size_t)line * a->in_line + c;
                 double sum = 0;
                 for (int32_t i = first; i < end; i++)
                     sum += (double)weights[i - first] * source[(size_t)i * a->in_step];
@@ -251,10 +257,11 @@ static void resample(const float *in, float *out, int32_t channels, const axis *
     free(weights);
 }
 
+/* Across, then down. */
 static void resize(picture *p, int32_t width, int32_t height) {
     size_t channels = (size_t)p->channels;
     if (width != p->width) {
-        float *wide = new_levels(width, p->height, p->channels);
+        uint8_t *wide = new_levels(width, p->height, p->channels);
         axis across = {
             p->width, width, p->height, channels, channels, (size_t)p->width * channels, (size_t)width * channels};
         resample(p->levels, wide, p->channels, &across);
@@ -262,7 +269,7 @@ static void resize(picture *p, int32_t width, int32_t height) {
         *p = (picture){width, p->height, p->channels, wide};
     }
     if (height != p->height) {
-        float *tall = new_levels(width, height, p->channels);
+        uint8_t *tall = new_levels(width, height, p->channels);
         size_t row = (size_t)width * channels;
         axis down = {p->height, height, width, row, row, channels, channels};
         resample(p->levels, tall, p->channels, &down);
@@ -271,17 +278,20 @@ static void resize(picture *p, int32_t width, int32_t height) {
     }
 }
 
-static void resize_as_asked(picture *p, const cli_image_options *options) {
-    int32_t width = options->resize.width, height = options->resize.height;
-    if (!width) return;
+static tort_status resize_as_asked(picture *p, const cli_image_options *options, const char *path, tort_error *error) {
+    int64_t width = options->resize.width, height = options->resize.height;
+    if (!width) return TORT_OK;
     if (!height) {
-        int64_t shorter = width;
-        bool upright = p->width <= p->height;
-        int64_t longer = shorter * (upright ? p->height : p->width) / (upright ? p->width : p->height);
-        width = (int32_t)(upright ? shorter : longer);
-        height = (int32_t)(upright ? longer : shorter);
+        const int64_t shorter = width;
+        const bool upright = p->width <= p->height;
+        const int64_t longer = shorter * (upright ? p->height : p->width) / (upright ? p->width : p->height);
+        width = upright ? shorter : longer;
+        height = upright ? longer : shorter;
     }
-    resize(p, width, height);
+    tort_status status = check_size(path, "resized, ", (size_t)width, (size_t)height, error);
+    if (!status) status = check_size(path, "resized across, ", (size_t)width, (size_t)p->height, error);
+    if (!status) resize(p, (int32_t)width, (int32_t)height);
+    return status;
 }
 
 static tort_status crop(picture *p, cli_extent asked, const char *path, tort_error *error) {
@@ -292,25 +302,21 @@ static tort_status crop(picture *p, cli_extent asked, const char *path, tort_err
                          "%s: --crop %dx%d is larger than the picture, which is %dx%d; --resize first", path, width,
                          height, p->width, p->height);
     int32_t left = (int32_t)lrint((p->width - width) / 2.0), top = (int32_t)lrint((p->height - height) / 2.0);
-    float *cut = new_levels(width, height, p->channels);
+    uint8_t *cut = new_levels(width, height, p->channels);
     size_t row = (size_t)width * (size_t)p->channels, old_row = (size_t)p->width * (size_t)p->channels;
     for (int32_t y = 0; y < height; y++)
-        memcpy(cut + (size_t)y * row, p->levels + (size_t)(top + y) * old_row + (size_t)(left * p->channels),
-               row * sizeof(float));
+        memcpy(cut + (size_t)y * row, p->levels + (size_t)(top + y) * old_row + (size_t)(left * p->channels), row);
     free(p->levels);
     *p = (picture){width, height, p->channels, cut};
     return TORT_OK;
 }
 
 static void make_grey(picture *p) {
-    size_t pixels = (size_t)p->width * (size_t)p->height;
-    float *grey = new_levels(p->width, p->height, 1);
-    for (size_t i = 0; i < pixels; i++) {
-        const float *rgb = p->levels + i * 3;
-        grey[i] = round_level(0.299f * rgb[0] + 0.587f * rgb[1] + 0.114f * rgb[2]);
+    const size_t pixels = (size_t)p->width * (size_t)p->height;
+    for (size_t i = 0; i < pixels; i++) { /* in place: pixel i is written behind what is still to be read */
+        const uint8_t *rgb = p->levels + i * 3;
+        p->levels[i] = round_level(0.299f * rgb[0] + 0.587f * rgb[1] + 0.114f * rgb[2]);
     }
-    free(p->levels);
-    p->levels = grey;
     p->channels = 1;
 }
 
@@ -376,22 +382,36 @@ static float normalized(const cli_image_options *o, float level, int32_t channel
     return value;
 }
 
+/* Normalized levels of a row: of one channel, or of all of them pixel by pixel for channel -1. */
+static void fill_row(const picture *p, const cli_image_options *o, int32_t row, int32_t channel, float scale,
+                     float *values) {
+    const uint8_t *levels = p->levels + (size_t)row * (size_t)p->width * (size_t)p->channels;
+    const int32_t first = channel < 0 ? 0 : channel, end = channel < 0 ? p->channels : channel + 1;
+    for (int32_t x = 0; x < p->width; x++, levels += p->channels)
+        for (int32_t c = first; c < end; c++)
+            *values++ = normalized(o, levels[o->bgr ? p->channels - 1 - c : c], c, scale);
+}
+
 static tort_status fill_tensor(const picture *p, const cli_image_options *o, const placing *at, tort_tensor *tensor,
                                tort_error *error) {
     tort_env env = tort_env_complete(NULL);
-    size_t area = (size_t)p->width * (size_t)p->height, channels = (size_t)p->channels;
+    const int64_t width = p->width, area = width * p->height, channels = p->channels;
     tort_status status = tort_tensor_file_alloc(&env, tensor, 0, error);
     if (status) return status;
-    float *values = cli_alloc(area * channels, sizeof *values);
+    float *values = cli_alloc((size_t)(width * channels), sizeof *values);
     float scale = o->scale >= 0 ? (float)o->scale : tensor->type == TORT_UINT8 ? 1.0f : 1.0f / 255.0f;
-    bool last = at->channel > at->row;
-    for (size_t pixel = 0; pixel < area; pixel++)
-        for (int32_t c = 0; c < p->channels; c++) {
-            int32_t source = o->bgr ? p->channels - 1 - c : c;
-            size_t target = last ? pixel * channels + (size_t)c : (size_t)c * area + pixel;
-            values[target] = normalized(o, p->levels[pixel * channels + (size_t)source], c, scale);
+    const bool last = at->channel > at->row;
+    for (int32_t y = 0; y < p->height; y++) {
+        if (last) {
+            fill_row(p, o, y, -1, scale, values);
+            tort_store_floats(tensor->type, tensor->data, y * width * channels, width * channels, values);
+            continue;
         }
-    tort_store_floats(tensor->type, tensor->data, 0, (int64_t)(area * channels), values);
+        for (int32_t c = 0; c < p->channels; c++) {
+            fill_row(p, o, y, c, scale, values);
+            tort_store_floats(tensor->type, tensor->data, c * area + y * width, width, values);
+        }
+    }
     free(values);
     return TORT_OK;
 }
@@ -411,8 +431,8 @@ static tort_status prepare(const char *path, const tort_port *port, const cli_im
                          port->name, (long long)channels, at->channel > at->row ? "nchw" : "nhwc");
     tort_status status = check_channels(options, (int32_t)channels, error);
     if (status) return status;
-    resize_as_asked(p, options);
-    status = crop(p, options->crop, path, error);
+    status = resize_as_asked(p, options, path, error);
+    if (!status) status = crop(p, options->crop, path, error);
     if (!status && channels == 1) make_grey(p);
     return status ? status : check_fit(path, p, port, at, error);
 }

@@ -1,7 +1,7 @@
 /* npz.c - reads a zip archive through its directory at the end: stored and deflated entries, each an .npy.
  *
- * The file is untrusted: every offset and size is checked against its length before it is used. Archives beyond 4 GB
- * (zip64) are refused with a message that says so. */
+ * The file is untrusted: every offset and size is checked against its length before it is used. Archives beyond 1 GiB,
+ * zip64 among them, are refused with a message that says so. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -12,7 +12,7 @@
 #include "runtime/cli/files/npz.h"
 #include "runtime/base/memory.h"
 
-#define MOST_ARCHIVE_BYTES ((size_t)UINT32_MAX) /* offsets of an archive have 32 bits */
+#define MOST_ARCHIVE_BYTES ((size_t)1 << 30) /* of the file, and of all entries together when they are unpacked */
 
 enum { END_SIZE = 22, ENTRY_SIZE = 46, LOCAL_SIZE = 30, LONGEST_COMMENT = 65535 };
 
@@ -67,8 +67,6 @@ static bool inflate_entry(const uint8_t *packed, const entry *e, uint8_t *out) {
 static tort_status unpack_entry(const uint8_t *bytes, size_t size, const entry *e, const uint8_t **data,
                                 uint8_t **owned, tort_error *error) {
     *owned = NULL;
-    if (e->packed == UINT32_MAX || e->size == UINT32_MAX || e->offset == UINT32_MAX)
-        return tort_fail(error, TORT_E_INPUT, "is larger than 4 GB; save it as .npy");
     *data = entry_bytes(bytes, size, e);
     if (!*data) return tort_fail(error, TORT_E_INPUT, "lies outside the file");
     if (e->method == 0 && e->packed == e->size) return TORT_OK;
@@ -93,25 +91,66 @@ static tort_status decode_entry(const char *path, const uint8_t *bytes, size_t s
     return status;
 }
 
-static tort_status read_arrays(const char *path, const uint8_t *bytes, size_t size, cli_npz *npz, tort_error *error) {
+/* ---- the directory ----------------------------------------------------------------------------------------------- */
+
+static int by_offset(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Refuses entries that share bytes of the file, as many small entries could then unpack to far more than it has. */
+static tort_status check_overlaps(const char *path, const entry *entries, uint32_t count, tort_error *error) {
+    entry *sorted = cli_alloc(count, sizeof *sorted);
+    uint64_t end = 0;
+    bool apart = true;
+    if (count) memcpy(sorted, entries, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_offset);
+    for (uint32_t i = 0; i < count; i++) {
+        apart = apart && sorted[i].offset >= end;
+        end = (uint64_t)sorted[i].offset + LOCAL_SIZE + sorted[i].packed;
+    }
+    free(sorted);
+    return apart ? TORT_OK : tort_fail(error, TORT_E_INPUT, "%s: entries of the archive overlap", path);
+}
+
+/* Reads the archive's directory, and checks it as a whole before anything is unpacked. The caller frees *entries. */
+static tort_status read_directory(const char *path, const uint8_t *bytes, size_t size, entry **entries, uint32_t *count,
+                                  tort_error *error) {
     const uint8_t *end = find_end(bytes, size);
     if (!end) return tort_fail(error, TORT_E_INPUT, "%s is not an .npz archive", path);
-    uint32_t count = number(end + 10, 2);
+    *count = number(end + 10, 2);
+    *entries = cli_alloc(*count, sizeof **entries);
     size_t at = number(end + 16, 4);
-    npz->arrays = cli_alloc(count, sizeof *npz->arrays);
-    for (uint32_t i = 0; i < count; i++) {
-        entry e;
-        if (!read_entry(bytes, size, &at, &e))
+    uint64_t unpacked = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (!read_entry(bytes, size, &at, &(*entries)[i]))
             return tort_fail(error, TORT_E_INPUT, "%s: the archive's directory is damaged", path);
-        size_t length = e.name_length;
-        if (length > 4 && !memcmp(e.name + length - 4, ".npy", 4)) length -= 4;
+        unpacked += (*entries)[i].size;
+    }
+    if (unpacked > MOST_ARCHIVE_BYTES)
+        return tort_fail(error, TORT_E_INPUT,
+                         "%s: unpacked it has %llu bytes, and at most %zu are read; save it as .npy", path,
+                         (unsigned long long)unpacked, MOST_ARCHIVE_BYTES);
+    return check_overlaps(path, *entries, *count, error);
+}
+
+static tort_status read_arrays(const char *path, const uint8_t *bytes, size_t size, cli_npz *npz, tort_error *error) {
+    entry *entries = NULL;
+    uint32_t count = 0;
+    tort_status status = read_directory(path, bytes, size, &entries, &count, error);
+    npz->arrays = cli_alloc(count, sizeof *npz->arrays);
+    for (uint32_t i = 0; !status && i < count; i++) {
+        const entry *e = &entries[i];
+        size_t length = e->name_length;
+        if (length > 4 && !memcmp(e->name + length - 4, ".npy", 4)) length -= 4;
         cli_npz_array *array = &npz->arrays[npz->count];
-        tort_status status = decode_entry(path, bytes, size, &e, &array->tensor, error);
-        if (status) return status;
-        array->name = cli_copy_text(e.name, length);
+        status = decode_entry(path, bytes, size, e, &array->tensor, error);
+        if (status) break;
+        array->name = cli_copy_text(e->name, length);
         npz->count++;
     }
-    return TORT_OK;
+    free(entries);
+    return status;
 }
 
 tort_status cli_npz_read(const char *path, cli_npz *npz, tort_error *error) {
