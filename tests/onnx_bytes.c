@@ -91,10 +91,8 @@ void onnx_value(onnx_bytes *b, int field, const char *name, tort_type type, int 
     if (rank >= 0) onnx_begin(b, 2); /* shape */
     for (int i = 0; i < rank; i++) {
         onnx_begin(b, 1);
-        if (dims[i] < 0)
-            onnx_text(b, 2, "N");
-        else
-            onnx_int(b, 1, dims[i]);
+        if (dims[i] == -1) onnx_text(b, 2, "N");
+        if (dims[i] >= 0) onnx_int(b, 1, dims[i]);
         onnx_end(b);
     }
     for (int i = 0; i < (rank >= 0 ? 4 : 3); i++) onnx_end(b);

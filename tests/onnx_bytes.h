@@ -39,8 +39,8 @@ void onnx_end(onnx_bytes *b);
 /* ir_version 10 and an import of the main domain; then the graph is begun. onnx_end ends it. */
 void onnx_begin_model(onnx_bytes *b, int opset);
 void onnx_opset(onnx_bytes *b, int field, const char *domain, int64_t version);
-/* A declared tensor in `field` of a graph; a dim below 0 has the name "N". A rank below 0: without a shape; type
- * UNDEFINED: the name alone. */
+/* A declared tensor in `field` of a graph; a dim of -1 has the name "N", of -2 none. A rank below 0: without a shape;
+ * type UNDEFINED: the name alone. */
 void onnx_value(onnx_bytes *b, int field, const char *name, tort_type type, int rank, const int64_t *dims);
 /* Begins a node; inputs and outputs are words, "-" is an absent one. onnx_end ends it. */
 void onnx_begin_node(onnx_bytes *b, int field, const char *op, const char *name, const char *inputs,

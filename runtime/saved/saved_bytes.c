@@ -85,7 +85,7 @@ void tort_put_indices(tort_saved_out *out, const int32_t *list, int32_t count) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void get(tort_saved_in *in, void *out, size_t size) {
+void tort_get(tort_saved_in *in, void *out, size_t size) {
     memset(out, 0, size);
     if (in->bad || (size_t)(in->end - in->at) < size) {
         in->bad = true;
@@ -97,37 +97,31 @@ static void get(tort_saved_in *in, void *out, size_t size) {
 
 uint32_t tort_get_u8(tort_saved_in *in) {
     uint8_t value;
-    get(in, &value, sizeof value);
+    tort_get(in, &value, sizeof value);
     return value;
 }
 
 uint32_t tort_get_u32(tort_saved_in *in) {
     uint32_t value;
-    get(in, &value, sizeof value);
+    tort_get(in, &value, sizeof value);
     return value;
 }
 
 int32_t tort_get_i32(tort_saved_in *in) {
     int32_t value;
-    get(in, &value, sizeof value);
+    tort_get(in, &value, sizeof value);
     return value;
 }
 
 uint64_t tort_get_u64(tort_saved_in *in) {
     uint64_t value;
-    get(in, &value, sizeof value);
+    tort_get(in, &value, sizeof value);
     return value;
 }
 
 int64_t tort_get_i64(tort_saved_in *in) {
     int64_t value;
-    get(in, &value, sizeof value);
-    return value;
-}
-
-float tort_get_float(tort_saved_in *in) {
-    float value;
-    get(in, &value, sizeof value);
+    tort_get(in, &value, sizeof value);
     return value;
 }
 

@@ -94,12 +94,12 @@ typedef struct tort_saved_in {
     bool bad;
 } tort_saved_in;
 
+void tort_get(tort_saved_in *in, void *out, size_t size);
 uint32_t tort_get_u8(tort_saved_in *in);
 uint32_t tort_get_u32(tort_saved_in *in);
 int32_t tort_get_i32(tort_saved_in *in);
 uint64_t tort_get_u64(tort_saved_in *in);
 int64_t tort_get_i64(tort_saved_in *in);
-float tort_get_float(tort_saved_in *in);
 tort_string tort_get_string(tort_saved_in *in); /* NUL-terminated; points into the section */
 const char *tort_get_text(tort_saved_in *in);   /* the same; a 0 inside is an error */
 /* A count of entries of at least `min` bytes each; an error if so many cannot follow. */

@@ -62,13 +62,12 @@ static void put_values(tort_saved_out *out, const tort_lowered *lowered, const i
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-static void put_types(tort_saved_out *out, const tort_attribute *attribute) {
-    for (int32_t i = 0; i < attribute->count; i++) {
-        tort_put_i32(out, (int32_t)attribute->u.types[i].type);
-        tort_put_u32(out, attribute->u.types[i].nest);
-    }
+static void put_type(tort_saved_out *out, const tort_value_type *type) {
+    tort_put_i32(out, (int32_t)type->type);
+    tort_put_u32(out, type->nest);
 }
 
+/* Of the kinds that a row can name (check.c). */
 static void put_contents(tort_saved_out *out, const tort_attribute *attribute, const int32_t *entries) {
     const size_t count = (size_t)attribute->count;
     switch (attribute->kind) {
@@ -84,8 +83,7 @@ static void put_contents(tort_saved_out *out, const tort_attribute *attribute, c
     case TORT_ATTR_GRAPHS:
         for (size_t i = 0; i < count; i++) tort_put_i32(out, attribute->u.graphs[i]);
         break;
-    case TORT_ATTR_TYPE_PROTO:
-    case TORT_ATTR_TYPE_PROTOS: put_types(out, attribute); break;
+    case TORT_ATTR_TYPE_PROTO: put_type(out, attribute->u.types); break;
     default:
         for (size_t i = 0; i < count; i++) tort_put_i32(out, entries[attribute->u.weights[i]]);
     }

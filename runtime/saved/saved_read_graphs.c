@@ -15,11 +15,14 @@ typedef struct reader {
     int32_t g; /* index of the graph being read */
     tort_graph *graph;
     tort_saved_graph *decisions;
-    uint8_t *made;              /* by value: it is made before this point */
+    uint8_t *made;              /* by value: 0, SHAPED or MADE before this point */
     uint8_t *bodies;            /* by graph: its depth; 0: no node has it as a body yet */
     uint64_t data_at, data_end; /* the rest of DATA */
     bool no_memory;
 } reader;
+
+/* SHAPED: inferred for shape arithmetic, but never computed, as the node became a part of a fused one. */
+enum { SHAPED = 1, MADE = 2 };
 
 /* Allocates in the arena; NULL also if the section is bad. */
 static void *array(reader *r, int32_t count, size_t size) {
@@ -83,22 +86,22 @@ static void read_info(reader *r, tort_info *info) {
 
 static bool read_values(reader *r) {
     const int32_t count = tort_get_count(r->in, 22);
+    r->made = array(r, count, 1);
     if (!fine(r) || !tort_graph_reserve(r->model, r->g, count, 0)) return false;
     for (int32_t v = 0; v < count && fine(r); v++) {
         tort_graph_value value = {.name = tort_get_text(r->in), .producer = -1};
         value.consumers = tort_get_u8(r->in) & TORT_SAVED_READ ? 1 : 0;
         value.weight = tort_get_within(r->in, -1, r->model->weight_count - 1);
         read_info(r, &value.info);
+        r->made[v] = value.weight >= 0 ? MADE : 0;
         r->graph->values[r->graph->value_count++] = value;
     }
-    r->made = array(r, count, 1);
-    for (int32_t v = 0; fine(r) && v < count; v++) r->made[v] = r->graph->values[v].weight >= 0;
     return fine(r);
 }
 
-static bool make(reader *r, int32_t value) {
+static bool make(reader *r, int32_t value, uint8_t made) {
     if (r->made[value]) return refuse(r);
-    r->made[value] = true;
+    r->made[value] = made;
     return true;
 }
 
@@ -111,7 +114,7 @@ static bool read_ports(reader *r) {
     memcpy(&graph->inputs, &inputs, sizeof inputs); /* drops const: the graph owns them now */
     memcpy(&graph->outputs, &outputs, sizeof outputs);
     for (int32_t i = 0; i < graph->input_count; i++)
-        if (!make(r, graph->inputs[i])) return false;
+        if (!make(r, graph->inputs[i], MADE)) return false;
     return true;
 }
 
@@ -123,25 +126,18 @@ static const tort_string *read_strings(reader *r, int32_t count) {
     return strings;
 }
 
-static const int64_t *read_ints(reader *r, int32_t count) {
-    int64_t *ints = array(r, count, sizeof *ints);
-    for (int32_t i = 0; ints && i < count; i++) ints[i] = tort_get_i64(r->in);
-    return ints;
+static const void *read_numbers(reader *r, int32_t count, size_t size) {
+    void *numbers = array(r, count, size);
+    if (numbers) tort_get(r->in, numbers, (size_t)count * size);
+    return numbers;
 }
 
-static const float *read_floats(reader *r, int32_t count) {
-    float *floats = array(r, count, sizeof *floats);
-    for (int32_t i = 0; floats && i < count; i++) floats[i] = tort_get_float(r->in);
-    return floats;
-}
-
-static const tort_value_type *read_types(reader *r, int32_t count) {
-    tort_value_type *types = array(r, count, sizeof *types);
-    for (int32_t i = 0; types && i < count; i++) {
-        types[i].type = (tort_type)tort_get_within(r->in, TORT_UNDEFINED, TORT_TYPE_COUNT - 1);
-        types[i].nest = read_nest(r);
-    }
-    return types;
+static const tort_value_type *read_type(reader *r) {
+    tort_value_type *type = array(r, 1, sizeof *type);
+    if (!type) return NULL;
+    type->type = (tort_type)tort_get_within(r->in, TORT_UNDEFINED, TORT_TYPE_COUNT - 1);
+    type->nest = read_nest(r);
+    return type;
 }
 
 /* A body belongs to one node, and comes after the graph of that node. */
@@ -167,28 +163,23 @@ static const int32_t *read_tensors(reader *r, int32_t count) {
     return weights;
 }
 
-static bool is_list(tort_attribute_kind kind) {
-    return (kind >= TORT_ATTR_FLOATS && kind <= TORT_ATTR_GRAPHS) || kind == TORT_ATTR_SPARSE_TENSORS ||
-           kind == TORT_ATTR_TYPE_PROTOS;
-}
-
+/* Of a kind that a row can name (check.c): nodes of others are refused when they are bound to theirs. */
 static void read_attribute(reader *r, tort_attribute *attribute) {
     attribute->name = tort_get_text(r->in);
-    attribute->kind = (tort_attribute_kind)tort_get_within(r->in, TORT_ATTR_FLOAT, TORT_ATTR_TYPE_PROTOS);
+    attribute->kind = (tort_attribute_kind)tort_get_within(r->in, TORT_ATTR_FLOAT, TORT_ATTR_TYPE_PROTO);
     const int32_t count = tort_get_count(r->in, sizeof(float));
     attribute->count = count;
-    if (count != 1 && !is_list(attribute->kind)) refuse(r);
+    if (count != 1 && (attribute->kind < TORT_ATTR_FLOATS || attribute->kind > TORT_ATTR_GRAPHS)) refuse(r);
     switch (attribute->kind) {
-    case TORT_ATTR_FLOAT: attribute->u.f = tort_get_float(r->in); break;
+    case TORT_ATTR_FLOAT: tort_get(r->in, &attribute->u.f, sizeof attribute->u.f); break;
     case TORT_ATTR_INT: attribute->u.i = tort_get_i64(r->in); break;
     case TORT_ATTR_STRING: attribute->u.s = tort_get_string(r->in); break;
-    case TORT_ATTR_FLOATS: attribute->u.floats = read_floats(r, count); break;
-    case TORT_ATTR_INTS: attribute->u.ints = read_ints(r, count); break;
+    case TORT_ATTR_FLOATS: attribute->u.floats = read_numbers(r, count, sizeof(float)); break;
+    case TORT_ATTR_INTS: attribute->u.ints = read_numbers(r, count, sizeof(int64_t)); break;
     case TORT_ATTR_STRINGS: attribute->u.strings = read_strings(r, count); break;
     case TORT_ATTR_GRAPH:
     case TORT_ATTR_GRAPHS: attribute->u.graphs = read_bodies(r, count); break;
-    case TORT_ATTR_TYPE_PROTO:
-    case TORT_ATTR_TYPE_PROTOS: attribute->u.types = read_types(r, count); break;
+    case TORT_ATTR_TYPE_PROTO: attribute->u.types = read_type(r); break;
     default: attribute->u.weights = read_tensors(r, count);
     }
 }
@@ -210,12 +201,8 @@ static bool read_operands(reader *r, tort_node *node) {
     node->outputs = read_indices(r, -1, last, &node->output_count);
     if (!fine(r)) return false;
     if (node->captured < 0 || node->captured > node->input_count) return refuse(r);
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] >= 0 && !r->made[node->inputs[i]]) return refuse(r);
     for (int32_t i = node->input_count - node->captured; i < node->input_count; i++)
         if (node->inputs[i] < 0) return refuse(r);
-    for (int32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] >= 0 && !make(r, node->outputs[i])) return false;
     return true;
 }
 
@@ -277,6 +264,17 @@ static bool read_unit(reader *r, tort_saved_unit *unit, uint32_t bits) {
     return (unit->packed_bytes == 0 || (runs && unit->unit.provider >= 0)) ? true : refuse(r);
 }
 
+/* Checks what the node reads and makes. What runs reads only what is made. */
+static bool connect(reader *r, const tort_node *node, int32_t provider) {
+    const uint8_t least = provider >= TORT_AT_HOST ? MADE : SHAPED;
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] >= 0 && r->made[node->inputs[i]] < least) return refuse(r);
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] >= 0 && !make(r, node->outputs[i], provider == TORT_AT_FUSED ? SHAPED : MADE))
+            return false;
+    return true;
+}
+
 static bool read_node(reader *r, int32_t index) {
     tort_node *node = &r->graph->nodes[index];
     const uint32_t bits = tort_get_u8(r->in);
@@ -288,7 +286,8 @@ static bool read_node(reader *r, int32_t index) {
     node->file_index = tort_get_i32(r->in);
     if (!(bits & TORT_SAVED_GHOST) && !r->decisions->lowered) return refuse(r);
     if (!(bits & TORT_SAVED_GHOST) && (!read_operands(r, node) || !read_attributes(r, node))) return false;
-    return read_unit(r, &r->decisions->units[index], bits);
+    tort_saved_unit *unit = &r->decisions->units[index];
+    return read_unit(r, unit, bits) && connect(r, node, unit->unit.provider);
 }
 
 static bool read_nodes(reader *r) {
@@ -301,7 +300,7 @@ static bool read_nodes(reader *r) {
         if (!read_node(r, i)) return false;
     }
     for (int32_t i = 0; fine(r) && r->decisions->lowered && i < r->graph->output_count; i++)
-        if (!r->made[r->graph->outputs[i]]) return refuse(r);
+        if (r->made[r->graph->outputs[i]] < MADE) return refuse(r);
     return fine(r);
 }
 

@@ -155,7 +155,7 @@ static bool enter_attributes(saver *s, const tort_node *node) {
     for (int32_t a = 0; a < node->attribute_count; a++) {
         const tort_attribute *attribute = &node->attributes[a];
         const bool tensors = attribute->kind == TORT_ATTR_TENSOR || attribute->kind == TORT_ATTR_TENSORS ||
-                             attribute->kind == TORT_ATTR_SPARSE_TENSOR || attribute->kind == TORT_ATTR_SPARSE_TENSORS;
+                             attribute->kind == TORT_ATTR_SPARSE_TENSOR;
         for (int32_t i = 0; tensors && done && i < attribute->count; i++) {
             const int32_t weight = attribute->u.weights[i];
             const tort_weight *its = &s->session->model->weights[weight];

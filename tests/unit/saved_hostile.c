@@ -69,3 +69,21 @@ Test(saved_hostile, hostile_bytes_do_no_harm) {
         saved_original_free(&o);
     }
 }
+
+/* A number, wherever it begins, is another one: indices, counts and places that the format has, but not there. */
+Test(saved_hostile, numbers_that_are_others_do_no_harm) {
+    static const int32_t numbers[] = {0, 1, 2, 9, 12, -1, -2, -4, 1 << 16, INT32_MAX};
+    const size_t count = sizeof numbers / sizeof *numbers;
+    for (int m = 0; m < SAVED_MODELS; m++) {
+        saved_original o = saved_original_make(saved_models[m].write, &saved_on_cpu);
+        uint8_t *copy = malloc(o.bytes.size);
+        for (size_t at = (size_t)m; at + sizeof *numbers <= o.bytes.size; at += 3) {
+            memcpy(copy, o.bytes.data, o.bytes.size);
+            memcpy(copy + at, &numbers[at % count], sizeof *numbers);
+            saved_reseal(copy, o.bytes.size);
+            survive(copy, o.bytes.size);
+        }
+        free(copy);
+        saved_original_free(&o);
+    }
+}

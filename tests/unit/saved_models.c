@@ -113,8 +113,8 @@ void saved_loop(onnx_bytes *b) {
     onnx_end(b);
 }
 
-static void sequence_port(onnx_bytes *b, const char *name) {
-    onnx_begin(b, GRAPH_OUTPUT);
+static void sequence_port(onnx_bytes *b, int field, const char *name) {
+    onnx_begin(b, field);
     onnx_text(b, 1, name);
     onnx_begin(b, 2); /* type */
     onnx_begin(b, 4); /* sequence of */
@@ -132,7 +132,7 @@ static void sequence(onnx_bytes *b) {
     onnx_node(b, "SplitToSequence", "split", "x one", "parts");
     onnx_node(b, "SequenceAt", "at", "parts one", "part");
     onnx_node(b, "Neg", "neg", "part", "y");
-    sequence_port(b, "parts");
+    sequence_port(b, GRAPH_OUTPUT, "parts");
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, -1, NULL);
     onnx_end(b);
 }
@@ -159,6 +159,61 @@ static void unread_value(onnx_bytes *b) {
     write_unread_shape(b, false);
 }
 
+/* Of a shape that is taken apart, a part is known and one is nobody's; constants under two shapes, and twice under one;
+ * shapes of values that nobody reads. */
+static void views(onnx_bytes *b) {
+    const int64_t x[] = {-1, 4, -2}, two[] = {2}, flat[] = {8}, ones[] = {1, 1, 1}, column[] = {2, 1};
+    const int64_t eight = 8, pair = 2, one = 1;
+    onnx_begin_model(b, 17);
+    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 3, x);
+    onnx_tensor(b, GRAPH_INITIALIZER, "ones", TORT_INT64, 1, three, ones, sizeof ones);
+    onnx_tensor(b, GRAPH_INITIALIZER, "column", TORT_INT64, 1, two, column, sizeof column);
+    onnx_tensor(b, GRAPH_INITIALIZER, "flat", TORT_INT64, 1, &one, &eight, sizeof eight);
+    onnx_tensor(b, GRAPH_INITIALIZER, "pair", TORT_INT64, 1, &one, &pair, sizeof pair);
+    floats(b, "w", 1, flat);
+    onnx_begin_tensor(b, GRAPH_INITIALIZER, "names", TORT_STRING, 1, two);
+    onnx_text(b, TENSOR_STRINGS, "one");
+    onnx_text(b, TENSOR_STRINGS, "");
+    onnx_end(b);
+    onnx_node(b, "Shape", "shape", "x", "s");
+    onnx_node(b, "Split", "split", "s ones", "n four -");
+    onnx_node(b, "Neg", "negate", "x", "unread");
+    onnx_node(b, "Shape", "look", "unread", "us");
+    onnx_node(b, "Reshape", "reshape", "x us", "y");
+    onnx_node(b, "Reshape", "same", "w flat", "v");
+    onnx_node(b, "Add", "add", "w v", "z");
+    onnx_node(b, "Reshape", "names_twice", "names pair", "again");
+    onnx_node(b, "Reshape", "names_below", "names column", "below");
+    static const char *const outputs[] = {"y", "v", "w", "z", "four", "again", "below", "names"};
+    for (int i = 0; i < 8; i++)
+        onnx_value(b, GRAPH_OUTPUT, outputs[i], i < 4 ? TORT_FLOAT : i == 4 ? TORT_INT64 : TORT_STRING, -1, NULL);
+    onnx_end(b);
+}
+
+/* The shape of a value in the middle of a fusion. */
+static void looked_at(onnx_bytes *b) {
+    const int64_t x[] = {-1, 3, 8, 8}, w[] = {16, 3, 3, 3};
+    onnx_begin_model(b, 17);
+    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 4, x);
+    floats(b, "w", 4, w);
+    onnx_node(b, "Conv", "conv", "x w", "c");
+    onnx_node(b, "Relu", "relu", "c", "r");
+    onnx_node(b, "Shape", "shape", "c", "s");
+    onnx_node(b, "Expand", "expand", "r s", "y");
+    onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, -1, NULL);
+    onnx_end(b);
+}
+
+static void sequence_input(onnx_bytes *b) {
+    onnx_begin_model(b, 17);
+    sequence_port(b, GRAPH_INPUT, "parts");
+    onnx_node(b, "SequenceLength", "count", "parts", "n");
+    onnx_node(b, "Identity", "same", "parts", "again");
+    onnx_value(b, GRAPH_OUTPUT, "n", TORT_INT64, 0, NULL);
+    sequence_port(b, GRAPH_OUTPUT, "again");
+    onnx_end(b);
+}
+
 const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
                                                 {"open conv net", saved_open_conv_net},
                                                 {"shape arithmetic", saved_shape_arithmetic},
@@ -167,6 +222,9 @@ const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
                                                 {"half conv net", saved_half_net},
                                                 {"unread shape", unread_shape},
                                                 {"unread value", unread_value},
+                                                {"views", views},
+                                                {"looked at", looked_at},
+                                                {"sequence input", sequence_input},
                                                 {"sample", onnx_sample_model}};
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -178,6 +236,8 @@ static tort_value *some_value(const tort_model *model, int32_t index) {
     static int64_t trips = 3;
     static uint8_t yes = 3; /* whatever is not 0 is true */
     const tort_port port = input_of(model, index);
+    if (tort_type_kind(port.value_type) == TORT_SEQUENCE)
+        return tort_value_sequence(NULL, tort_type_element(port.value_type));
     tort_tensor tensor = {
         .type = port.type,
         .rank = port.rank,

@@ -11,7 +11,7 @@ typedef struct saved_model {
     void (*write)(onnx_bytes *b);
 } saved_model;
 
-enum { SAVED_MODELS = 9, MAX_PORTS = 8 };
+enum { SAVED_MODELS = 12, MAX_PORTS = 8 };
 
 extern const saved_model saved_models[SAVED_MODELS];
 extern const tort_session_options saved_on_cpu; /* one thread */
