@@ -337,6 +337,7 @@ static void refuse_here(const saved_original *o, const tort_provider *const *pro
     tort_error error;
     cr_expect_eq(tort_session_load_buffer(NULL, o->bytes.data, o->bytes.size, &options, &session, &error), expected);
     cr_expect(strstr(error.msg, words) && strstr(error.msg, "make it again"), "%s", error.msg);
+    cr_expect_eq(tort_session_load_buffer(NULL, o->bytes.data, o->bytes.size, &options, &session, NULL), expected);
     cr_expect_null(session);
 }
 
@@ -356,13 +357,35 @@ Test(saved_plans, another_machine_or_build_is_refused_by_name) {
     saved_original_free(&o);
 }
 
+/* The text of a chain, of as many bytes, that has one provider less than the plan says of it. */
+Test(saved_plans, a_chain_of_fewer_providers) {
+    static const char was[] = "machine,cpu:threads=1", is[] = "cpu:threads=000000001";
+    const tort_session_options options = {.struct_size = sizeof options, .chain = was, .providers = machines};
+    machine = (tort_target){.description = "x86-64-v4", .instructions = TORT_CPU_V4};
+    machine_is_there = true;
+    saved_original o = saved_original_make(saved_loop, &options);
+    uint8_t *at = o.bytes.data;
+    while (memcmp(at, was, sizeof was) != 0) at++;
+    memcpy(at, is, sizeof is);
+    saved_reseal(o.bytes.data, o.bytes.size);
+    refuse_here(&o, machines, TORT_E_MODEL, "the saved plan is damaged: its chain");
+    saved_original_free(&o);
+}
+
 /* ---- weights in the memory of a device --------------------------------------------------------------------------- */
 
-/* Its memory is the process's; what it packs of a weight is twice that. */
-static int times_packed;
+/* Its memory is the process's; what it packs of a weight is twice that. The n-th allocation or copy, of a size, or of
+ * what a kernel prepares, goes wrong; 0: none. */
+static int times_packed, alloc_fails, copy_fails, size_fails, copy_loses;
+static bool prepares_more;
+
+static bool is_due(int *left) {
+    return *left > 0 && --*left == 0;
+}
 
 static void *device_alloc(void *device, size_t bytes) {
     (void)device;
+    if (is_due(&alloc_fails)) return NULL;
     return aligned_alloc(TORT_DEVICE_ALIGN, (bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN);
 }
 
@@ -373,7 +396,9 @@ static void device_free(void *device, void *memory, size_t bytes) {
 
 static tort_status device_copy(void *device, void *stream, void *to, const void *from, size_t bytes,
                                tort_direction direction, tort_error *error) {
-    (void)device, (void)stream, (void)direction, (void)error;
+    (void)device, (void)stream, (void)direction;
+    if (is_due(&copy_loses)) return tort_fail(error, TORT_E_DEVICE_LOST, "it is gone");
+    if (is_due(&copy_fails)) return tort_fail(error, TORT_E_RUN, "it copies nothing");
     memcpy(to, from, bytes);
     return TORT_OK;
 }
@@ -386,8 +411,9 @@ static tort_verdict claim_twice(const tort_target *target, const tort_node_view 
 
 static tort_status pack_size_twice(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                    uint32_t *consumed, tort_error *error) {
-    (void)target, (void)error;
+    (void)target;
     tort_tensor tensor;
+    if (is_due(&size_fails)) return tort_fail(error, TORT_E_RUN, "it has no size");
     tort_info_tensor(&node->inputs[1], &tensor);
     *consumed = 1u << 1;
     return tort_tensor_bytes(&tensor, bytes) ? TORT_OK : TORT_E_INTERNAL;
@@ -396,7 +422,9 @@ static tort_status pack_size_twice(const tort_target *target, const tort_node_vi
 static tort_status prepare_twice(tort_prepare *p) {
     const float *weight = p->node->inputs[1].data;
     float *packed = p->packed;
+    static char more;
     times_packed++;
+    if (prepares_more) p->prepared = &more;
     for (int64_t i = 0; i < p->node->inputs[1].dims[0]; i++) packed[i] = 2 * weight[i];
     return TORT_OK;
 }
@@ -453,4 +481,123 @@ Test(saved_plans, what_a_device_packed_is_not_packed_again) {
     cr_expect_eq(times_packed, 1);
     tort_session_free(session);
     saved_original_free(&o);
+}
+
+static tort_status load_on_device(const saved_original *o, tort_session **session, tort_error *error) {
+    const tort_plan_options loading = {.struct_size = sizeof loading, .providers = devices};
+    return tort_session_load_buffer(NULL, o->bytes.data, o->bytes.size, &loading, session, error);
+}
+
+static tort_status try_load_on_device(const saved_original *o, tort_counting_env *counting) {
+    const tort_plan_options loading = {.struct_size = sizeof loading, .providers = devices};
+    tort_session *session = NULL;
+    tort_status status =
+        tort_session_load_buffer(&counting->env, o->bytes.data, o->bytes.size, &loading, &session, NULL);
+    tort_session_free(session);
+    return status;
+}
+
+static const tort_session_options on_device = {
+    .struct_size = sizeof on_device, .chain = "device", .providers = devices};
+
+Test(saved_plans, a_device_that_fails_while_a_plan_is_loaded) {
+    tort_session *session = NULL;
+    tort_error error;
+    machine_is_there = true;
+    saved_original o = saved_original_make(add_weight, &on_device);
+    alloc_fails = 1;
+    cr_expect_eq(load_on_device(&o, &session, &error), TORT_E_MEMORY);
+    cr_expect(strstr(error.msg, "packed weights"), "%s", error.msg);
+    copy_fails = 1;
+    cr_expect_eq(load_on_device(&o, &session, &error), TORT_E_RUN);
+    cr_expect(strstr(error.msg, "it copies nothing"), "%s", error.msg);
+    size_fails = 1;
+    cr_expect_eq(load_on_device(&o, &session, &error), TORT_E_RUN);
+    cr_expect(strstr(error.msg, "\"add\"") && strstr(error.msg, "it has no size"), "%s", error.msg);
+    cr_expect_null(session);
+    fail_each(&o, try_load_on_device, false, "device");
+    saved_original_free(&o);
+}
+
+Test(saved_plans, a_device_that_fails_while_a_plan_is_saved) {
+    saved_bytes bytes = {0};
+    const tort_writer writer = saved_writer(&bytes);
+    tort_session *session = NULL;
+    tort_error error;
+    machine_is_there = true;
+    saved_original o = saved_original_make(add_weight, &on_device);
+    cr_assert_eq(load_on_device(&o, &session, &error), TORT_OK, "%s", error.msg);
+    copy_fails = 1;
+    cr_expect_eq(tort_session_save_writer(session, &writer, &error), TORT_E_RUN);
+    cr_expect(strstr(error.msg, "it copies nothing"), "%s", error.msg);
+    copy_loses = 1;
+    cr_expect_eq(tort_session_save_writer(session, &writer, &error), TORT_E_DEVICE_LOST);
+    cr_expect_eq(tort_session_save_writer(session, &writer, &error), TORT_E_DEVICE_LOST);
+    cr_expect(strstr(error.msg, "make a new session"), "%s", error.msg);
+    tort_session_free(session);
+    saved_original_free(&o);
+    free(bytes.data);
+}
+
+/* What a kernel made beside its packed weights is known to it alone. */
+Test(saved_plans, a_kernel_that_prepares_more_than_it_packs) {
+    onnx_bytes b = {0};
+    saved_bytes bytes = {0};
+    const tort_writer writer = saved_writer(&bytes);
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_error error;
+    machine_is_there = prepares_more = true;
+    add_weight(&b);
+    cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_session_create(NULL, model, &on_device, &session, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(tort_session_save_writer(session, &writer, &error), TORT_E_UNSUPPORTED);
+    cr_expect(strstr(error.msg, "\"add\"") && strstr(error.msg, "kernel add_packed packs weights and makes"), "%s",
+              error.msg);
+    tort_session_free(session);
+    tort_model_free(model);
+    onnx_free(&b);
+}
+
+Test(saved_plans, a_pin_stays) {
+    static const char *const pins[] = {"add=device"};
+    tort_session_options options = on_device;
+    tort_session *session = NULL;
+    tort_error error;
+    options.pins = pins;
+    options.pin_count = 1;
+    machine_is_there = true;
+    saved_original o = saved_original_make(add_weight, &options);
+    cr_assert_eq(load_on_device(&o, &session, &error), TORT_OK, "%s", error.msg);
+    saved_expect_same(session, &o, "pinned");
+    tort_session_free(session);
+    saved_original_free(&o);
+}
+
+/* Inputs and outputs of the loaded plan are in the device's memory too, so that values of the host are refused. */
+Test(saved_plans, a_binding_stays) {
+    static const char *const bindings[] = {"*=device"};
+    tort_session_options options = on_device;
+    saved_original o = {.report = NULL};
+    const tort_writer writer = saved_writer(&o.bytes);
+    onnx_bytes b = {0};
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_value *outputs[MAX_PORTS];
+    tort_error error;
+    options.bindings = bindings;
+    options.binding_count = 1;
+    machine_is_there = true;
+    add_weight(&b);
+    cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_session_save_writer(session, &writer, &error), TORT_OK, "%s", error.msg);
+    tort_session_free(session);
+    tort_model_free(model);
+    cr_assert_eq(load_on_device(&o, &session, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(saved_run(session, outputs, &error), TORT_E_USAGE);
+    cr_expect(strstr(error.msg, "input \"x\" is bound to device"), "%s", error.msg);
+    tort_session_free(session);
+    saved_original_free(&o);
+    onnx_free(&b);
 }
