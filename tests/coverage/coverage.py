@@ -1,8 +1,8 @@
 """How many branches of what reads and writes models and saved plans the tests take: every source of loader/ and runtime/saved/.
 
-Usage: coverage.py BUILD CASES LEAST, where BUILD has tests/unit and tinyort with clang's counters, and CASES is the folder of ONNX's
-backend cases. Runs the unit tests, the backend cases and the tests of the command line; prints lines and branches of each file and
-of all, and fails where fewer than LEAST percent of all branches are taken. A condition has two branches, true and false, and each
+Usage: coverage.py BUILD CASES LEAST, where BUILD has tests/unit, tests/replay and tinyort with clang's counters, and CASES is the folder
+of ONNX's backend cases. Runs the unit tests, the corpora of the fuzzers, the backend cases and the tests of the command line; prints
+lines and branches of each file and of all, and fails where fewer than LEAST percent of all branches are taken. A condition has two branches, true and false, and each
 must have been taken somewhere. What protoc-c generates is not counted; nothing else is left out. BUILD/uncovered.txt gets a line for
 each branch that is not taken.
 """
@@ -20,6 +20,7 @@ def run_tests(build, cases):
     python = [sys.executable, "-W", "ignore"]
     commands = (
         [build / "tests/unit", "--jobs", "2"],
+        ["tests/fuzz/replay.sh", build / "tests", "load_and_plan:models", "load_and_run:models", "saved_plan:plans", "tensor_file:tensors"],
         [*python, "tests/node/run.py", build / "tinyort", cases, "tests/node/expected.txt"],
         [*python, "tests/cli/run.py", build / "tinyort"],
     )

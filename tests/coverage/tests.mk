@@ -9,5 +9,6 @@ COVERAGE_LEAST := 95
 ## Count which branches of loader/ and runtime/saved/ the tests take; fail where they are too few.
 test-coverage: $(BUILD)/node-cases/cases.json
 	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CC=clang CXX=clang++ CUDA=0 OPT='-O1 -g1' \
-	    CFLAGS='-fprofile-instr-generate -fcoverage-mapping -Wno-pass-failed' $(COVERAGE)/tests/unit $(COVERAGE)/tinyort
+	    CFLAGS='-fprofile-instr-generate -fcoverage-mapping -Wno-pass-failed' $(COVERAGE)/tests/unit $(COVERAGE)/tinyort \
+	    $(addprefix $(COVERAGE)/tests/,write_plans replay/load_and_plan replay/load_and_run replay/saved_plan replay/tensor_file)
 	@$(VENV)/bin/python tests/coverage/coverage.py $(COVERAGE) $(BUILD)/node-cases $(COVERAGE_LEAST)

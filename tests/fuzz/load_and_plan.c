@@ -2,19 +2,9 @@
  *
  * A crash, a sanitizer's report, memory that is left or handed back with a wrong size, and an error without a message
  * are findings. `make fuzz SECONDS=600` runs it; what it finds is put into build/fuzz/findings. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "runtime/tinyort.h"
 #include "tests/counting_env.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static void require(bool holds, const char *what, const char *message) {
-    if (holds) return;
-    fprintf(stderr, "fuzz: %s (%s)\n", what, message);
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     tort_counting_env counting;

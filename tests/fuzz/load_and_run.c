@@ -3,12 +3,11 @@
  * Findings are those of load_and_plan.c. Memory and trips are limited, so that a run takes a moment; inputs are of one
  * or two elements where a shape is open, and of what the file's last bytes say. `make fuzz-runs SECONDS=600` runs it.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/tinyort.h"
 #include "tests/counting_env.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { MAX_PORTS = 8, MAX_ELEMENTS = 1024, LIMIT = 1 << 16 };
 
@@ -20,14 +19,6 @@ typedef struct attempt {
     tort_value *inputs[MAX_PORTS], *outputs[MAX_PORTS];
     tort_error error;
 } attempt;
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static void require(bool holds, const char *what, const char *message) {
-    if (holds) return;
-    fprintf(stderr, "fuzz: %s (%s)\n", what, message);
-    abort();
-}
 
 /* Small whole numbers of either sign, which are indices, sizes and axes too. */
 static void fill(tort_tensor *tensor, int64_t count, uint8_t seed) {

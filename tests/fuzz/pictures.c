@@ -2,9 +2,7 @@
  * bytes. */
 #include "ops/extra/picture.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tort_picture picture;

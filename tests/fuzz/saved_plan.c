@@ -5,21 +5,12 @@
  * are findings. `make fuzz-plans SECONDS=600` runs it on plans of ONNX's node cases. */
 #include "tests/saved_plan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/counting_env.h"
+#include "tests/fuzz/fuzz.h"
 
 #define LARGEST_ARENA (1 << 20) /* bytes of a plan that is run */
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static void require(bool holds, const char *what, const char *message) {
-    if (holds) return;
-    fprintf(stderr, "fuzz: %s (%s)\n", what, message);
-    abort();
-}
 
 static bool is_small(tort_session *session) {
     tort_report *report = NULL;

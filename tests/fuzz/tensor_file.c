@@ -1,21 +1,10 @@
 /* tensor_file.c - libFuzzer's entry: any bytes are read as a tensor, from memory as .npy and from a file as .pb, and as
  * values of many types; what can be read is written and read again. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "runtime/cli/files/npy.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
 #include "tests/counting_env.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static void require(bool holds, const char *what) {
-    if (holds) return;
-    fprintf(stderr, "fuzz: %s\n", what);
-    abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 /* A path of this process's own with this ending. */
 static const char *temporary(const char *ending) {
@@ -27,8 +16,8 @@ static const char *temporary(const char *ending) {
 static void write_again(const tort_env *env, const tort_tensor *tensor, const char *ending) {
     tort_tensor back;
     const char *path = temporary(ending);
-    require(tort_tensor_file_write(path, "x", tensor, NULL) == TORT_OK, "what was read cannot be written");
-    require(tort_tensor_file_read(env, path, &back, NULL) == TORT_OK, "what was written cannot be read");
+    require(tort_tensor_file_write(path, "x", tensor, NULL) == TORT_OK, "what was read cannot be written", "");
+    require(tort_tensor_file_read(env, path, &back, NULL) == TORT_OK, "what was written cannot be read", "");
     tort_tensor_file_free(env, &back);
 }
 
@@ -38,12 +27,13 @@ static void read_as(const tort_env *env, tort_value_type type) {
     tort_error error = {0};
     char path[80];
     tort_status status = tort_value_file_read(env, temporary(".pb"), type, &value, &error);
-    require(!status || (error.msg[0] && !value), "a failure without a message, or with a value");
+    require(!status || (error.msg[0] && !value), "a failure without a message, or with a value", "");
     if (status) return;
     snprintf(path, sizeof path, "%s", temporary("_again.pb"));
-    require(tort_value_file_write(path, "x", value, NULL) == TORT_OK, "a value that was read cannot be written");
-    require(tort_value_file_read(env, path, type, &back, NULL) == TORT_OK, "a value that was written cannot be read");
-    require(tort_value_count(value) == tort_value_count(back), "a value has changed on its way");
+    require(tort_value_file_write(path, "x", value, NULL) == TORT_OK, "a value that was read cannot be written", "");
+    require(tort_value_file_read(env, path, type, &back, NULL) == TORT_OK, "a value that was written cannot be read",
+            "");
+    require(tort_value_count(value) == tort_value_count(back), "a value has changed on its way", "");
     tort_value_release(value);
     tort_value_release(back);
     remove(path);
@@ -76,12 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         status = tort_tensor_npy_decode(&counting.env, bytes, size, &tensor, &error);
     } else {
         const char *path = temporary(".pb");
-        FILE *file = fopen(path, "wb");
-        require(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write a file in /tmp");
+        write_input(path, bytes, size);
         status = tort_tensor_file_read(&counting.env, path, &tensor, &error);
         read_values(&counting.env);
     }
-    require(!status || error.msg[0], "a failure without a message");
+    require(!status || error.msg[0], "a failure without a message", "");
     if (!status) {
         write_again(&counting.env, &tensor, ".pb");
         write_again(&counting.env, &tensor, ".npy");
@@ -89,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     }
     remove(temporary(".pb"));
     remove(temporary(".npy"));
-    require(counting.live_blocks == 0, "memory is left");
-    require(counting.wrong_sizes == 0, "memory was handed back with a wrong size");
+    require(counting.live_blocks == 0, "memory is left", "");
+    require(counting.wrong_sizes == 0, "memory was handed back with a wrong size", "");
     return 0;
 }

@@ -30,7 +30,7 @@ DIFFERENCES = [
     ("is there twice|is the same|two of this name|two inputs|has a second source", "names that must be unique; the checker looks at some of them"),
     (r"\(\S+-\d+\)|\(FlexAttention\)", "the rules of an operator, which tests/fuzz_ops holds against three oracles; the checker infers nothing"),
     ("the data of a tensor|_data has|string_data", "data that does not fit its shape; the checker looks whether there is any"),
-    ("element type|says nothing|does not say what|opaque type|has no type|sequences, optionals", "a declared type that is none, or none that tinyort has"),
+    (r"element type|data_type -?\d+ is not|says nothing|does not say what|opaque type|has no type|sequences, optionals", "a declared type that is none, or none that tinyort has"),
     ("it has no (name|op_type|data_type)", "what must be there, also in a function that nobody calls; the checker looks at what is used"),
     ("its type is -?\\d+; ONNX has", "a type of an attribute that is none: to onnx it is not there"),
     ("outside a function|no parameter of the function", "a reference to a parameter that is not there"),

@@ -95,8 +95,11 @@ INLINE void one_row(const tort_tile *t, int vectors, bool asks) {
     int64_t k = 0;
     for (; k + 4 <= t->k; k += 4)
         for (int s = 0; s < 4; s++, a += t->a_step, b += TILE_COLUMNS)
-            for (int v = 0; v < vectors; v++, later += WIDTH) {
-                if (asks) __builtin_prefetch(later);
+            for (int v = 0; v < vectors; v++) {
+                if (asks) { /* otherwise it is NULL, to which nothing is added */
+                    __builtin_prefetch(later);
+                    later += WIDTH;
+                }
                 acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
             }
     for (; k < t->k; k++, a += t->a_step, b += TILE_COLUMNS)
