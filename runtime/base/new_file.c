@@ -18,7 +18,8 @@ static tort_status cannot_write(const char *path, int cause, tort_error *error) 
 static tort_status examine(const char *path, unsigned *mode, tort_error *error) {
     struct stat facts;
     *mode = 0666;
-    if (lstat(path, &facts) != 0) return errno == ENOENT ? TORT_OK : cannot_write(path, errno, error);
+    if (fstatat(AT_FDCWD, path, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? TORT_OK : cannot_write(path, errno, error);
     *mode = facts.st_mode & 0777;
     if (S_ISREG(facts.st_mode)) return TORT_OK;
     return tort_fail(error, TORT_E_IO, "\"%s\" is %s, and only a regular file is replaced: write to another path", path,
