@@ -129,7 +129,7 @@ static void expect_unwritten(const tort_session *session, const char *to, const 
 Test(saved_files, a_name_that_a_folder_has, .init = make_folder, .fini = remove_folder) {
     saved_original o = saved_original_make(saved_loop, &saved_on_cpu);
     tort_session *session = saved_load(&o.bytes);
-    expect_unwritten(session, folder, "Is a directory");
+    expect_unwritten(session, folder, "is a folder, and only a regular file is replaced");
     tort_session_free(session);
     saved_original_free(&o);
 }
@@ -308,7 +308,7 @@ Test(saved_files, limits_of_the_plan_or_of_who_loads_it) {
         cr_assert_eq(tort_session_load_buffer(NULL, o.bytes.data, o.bytes.size, &loading, &session, &error), TORT_OK);
         error.msg[0] = 0;
         cr_expect_eq(saved_run(session, outputs, &error) == TORT_OK, limit > 0, "%s", error.msg);
-        cr_expect(limit || strstr(error.msg, "has made 2 trips"), "%s", error.msg);
+        cr_expect(limit || strstr(error.msg, "have made 2 trips"), "%s", error.msg);
         saved_release(outputs);
         tort_session_free(session);
     }
