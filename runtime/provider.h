@@ -87,6 +87,7 @@ typedef struct tort_provider_config {
     const tort_provider_option *options;
     int32_t option_count;
     const tort_env *env;
+    bool from_file; /* the options come from a saved plan: they may lower limits, not lift them */
 } tort_provider_config;
 
 TORT_API const char *tort_provider_option_get(const tort_provider_config *config, const char *key); /* NULL if absent */

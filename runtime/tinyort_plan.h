@@ -23,8 +23,8 @@ typedef struct tort_writer {
 TORT_API tort_status tort_session_save(tort_session *session, const char *path, tort_error *error);
 TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
 
-/* Options of loading. Chain, pins, fusions, bindings, outputs and upper bounds are those of the saved session. So are
- * limits that are not given here, where they are below the default ones: a file may lower limits, not lift them. */
+/* Options of loading. Providers, pins, fusions, bindings, outputs and upper bounds are those of the saved session. So
+ * are limits that are not given here, where they are below the default ones: a file may lower limits, not lift them. */
 typedef struct tort_plan_options {
     size_t struct_size; /* sizeof(tort_plan_options) */
     /* Use weights in the mapped file, without verifying their checksum: the file must not change then. */
@@ -37,6 +37,7 @@ typedef struct tort_plan_options {
     uint64_t dynamic_limit;
     uint64_t trip_limit;
     uint64_t time_limit;
+    const char *chain; /* in place of the saved chain, of the same providers with other options; NULL: the saved one */
 } tort_plan_options;
 
 /* Loads a session from a saved plan, whose bytes are not trusted. TORT_E_MODEL: it is damaged or not a plan;

@@ -5,6 +5,7 @@
  * knows neither files nor models nor other providers. Read next: conv.c for a family with packed weights,
  * simd/gemm.c for the inner loops. */
 #include "kernels/cpu/blocked.h"
+#include "kernels/cpu/cgroup.h"
 #include "kernels/cpu/widened.h"
 #include "runtime/base/threads.h"
 
@@ -163,8 +164,15 @@ static const instruction_set *best_set(uint32_t instructions) {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
+/* What a container may use. Plain builds are for machines without containers, and small. */
+#ifdef TORT_CPU_PLAIN
+#define tort_cgroup_processors(root) INT32_MAX
+#define tort_cgroup_memory(root) UINT64_MAX
+#endif
+
 static int32_t default_threads(void) {
-    const int32_t processors = tort_processors();
+    const int32_t quota = tort_cgroup_processors(""), seen = tort_processors();
+    const int32_t processors = quota < seen ? quota : seen;
     return processors > MAX_THREADS ? MAX_THREADS : processors;
 }
 
@@ -178,8 +186,9 @@ static bool read_number(const char *text, int32_t min, int32_t max, int32_t *num
 
 static bool read_threads(const tort_provider_config *config, int32_t *threads) {
     const char *text = tort_provider_option_get(config, "threads");
+    if (text && strcmp(text, "auto") != 0) return read_number(text, 1, MAX_THREADS, threads);
     *threads = default_threads();
-    return !text || strcmp(text, "auto") == 0 || read_number(text, 1, MAX_THREADS, threads);
+    return true;
 }
 
 /* True if the option spin is valid; the session's threads read its value. */
@@ -193,11 +202,14 @@ static bool check_spin(const tort_provider_config *config) {
  * bounded, so that a model of a few bytes cannot demand all of the machine's memory. */
 static bool read_memory(const tort_provider_config *config, tort_target *target) {
     const char *text = tort_provider_option_get(config, "mem_limit");
-    if (text) return tort_read_size(text, &target->memory) && target->memory > 0;
+    if (text && (!tort_read_size(text, &target->memory) || target->memory == 0)) return false;
+    if (text && !config->from_file) return true;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : MAX_VALUES;
-    target->memory = machine < MAX_VALUES ? machine : MAX_VALUES;
-    target->values_only = true;
+    const uint64_t container = tort_cgroup_memory(""), there = container < machine ? container : machine;
+    const uint64_t usual = there < MAX_VALUES ? there : MAX_VALUES;
+    target->values_only = !text || target->memory > usual;
+    if (target->values_only) target->memory = usual;
     return true;
 }
 

@@ -294,6 +294,7 @@ tort_status cli_open_session(const tort_model *model, const tort_session_options
 
 static tort_status open_plan(const cli_options *options, tort_session **session, tort_error *error) {
     const tort_plan_options plan_options = {.struct_size = sizeof plan_options,
+                                            .chain = options->chains.items[0],
                                             .map = options->load.map_external,
                                             .operators = options->load.operators,
                                             .operator_abi = options->load.operator_abi,

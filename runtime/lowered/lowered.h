@@ -211,6 +211,7 @@ struct tort_session {
     tort_status (*unpack)(struct tort_session *session, const struct tort_lowered *lowered, int32_t unit,
                           tort_error *error);
     tort_session_options options; /* strings copied into arena */
+    bool chain_from_file;         /* options.chain is that of a saved plan, whose bytes are not trusted */
     tort_watch watch;             /* of making the session */
     tort_arena arena;
     tort_dims dims;

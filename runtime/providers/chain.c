@@ -304,7 +304,9 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     for (int32_t i = 0; !status && i < count; i++) {
         tort_link *link = &session->chain[i];
         link->lost = &session->lost;
-        link->config = (tort_provider_config){.provider = take_token(session, &cursor, ":,"), .env = &session->env};
+        link->config = (tort_provider_config){.provider = take_token(session, &cursor, ":,"),
+                                              .env = &session->env,
+                                              .from_file = session->chain_from_file};
         if (!link->config.provider) return tort_out_of_memory(error, 0);
         status = read_options(session, &cursor, link, error);
         if (!status) status = find_provider(session, link, error);

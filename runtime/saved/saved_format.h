@@ -160,6 +160,7 @@ typedef struct tort_saved_link {
 /* The whole file, in the arena of the model that is read from it. */
 typedef struct tort_saved {
     tort_model *model;
+    bool chain_given;             /* options.chain is the caller's, not the file's */
     tort_session_options options; /* for the session; strings point into the file's sections */
     tort_saved_link *links;
     int32_t link_count;

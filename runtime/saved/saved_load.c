@@ -28,9 +28,18 @@ static tort_status other_machine(const tort_link *link, const tort_saved_link *s
     return TORT_E_PLACEMENT;
 }
 
-static tort_status check_link(const tort_link *link, const tort_saved_link *saved, tort_error *error) {
+static tort_status other_chain(const tort_session *session, tort_error *error) {
+    if (session->chain_from_file) return tort_saved_damaged(error, "its chain");
+    return tort_fail(error, TORT_E_USAGE,
+                     "the saved plan was made for other providers than those of the chain \"%.200s\": it may change "
+                     "their options, as in cpu:threads=2, not which they are",
+                     session->options.chain);
+}
+
+static tort_status check_link(const tort_session *session, const tort_link *link, const tort_saved_link *saved,
+                              tort_error *error) {
     const tort_target *target = &link->target;
-    if (strcmp(link->config.provider, saved->provider) != 0) return tort_saved_damaged(error, "its chain");
+    if (strcmp(link->config.provider, saved->provider) != 0) return other_chain(session, error);
     if (link->condition.ready != saved->ready) return other_machine(link, saved, error);
     if (saved->ready &&
         (target->instructions != saved->instructions || target->compute_capability != saved->compute_capability))
@@ -46,10 +55,10 @@ static tort_status check_link(const tort_link *link, const tort_saved_link *save
 /* Checks that this machine has what the plan was made for. */
 static tort_status check_chain(const tort_session *session, tort_error *error) {
     const tort_saved *saved = session->saved;
-    if (session->chain_count != saved->link_count) return tort_saved_damaged(error, "its chain");
+    if (session->chain_count != saved->link_count) return other_chain(session, error);
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < session->chain_count; i++)
-        status = check_link(&session->chain[i], &saved->links[i], error);
+        status = check_link(session, &session->chain[i], &saved->links[i], error);
     return status;
 }
 

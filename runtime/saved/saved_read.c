@@ -210,6 +210,8 @@ static tort_status read_made(reader *r) {
                          (unsigned long long)tort_saved_operators());
     *options = (tort_session_options){.struct_size = sizeof *options};
     options->chain = tort_get_text(in);
+    r->saved->chain_given = r->options->chain;
+    if (r->options->chain) options->chain = r->options->chain;
     options->disabled = r->options->disabled;
     options->providers = r->options->providers;
     tort_status status = read_links(r, in);

@@ -17,6 +17,7 @@
 #include "runtime/providers/chain.h"
 #include "runtime/providers/layouts.h"
 #include "runtime/run/bind.h"
+#include "runtime/saved/saved_format.h"
 #include "runtime/session/session.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -98,8 +99,9 @@ static tort_status open_pool(tort_session *session, tort_error *error) {
     if (session->env.parallel_for) return TORT_OK;
     const tort_link *link = link_of_threads(session);
     const char *spin = link ? tort_provider_option_get(&link->config, "spin") : NULL;
-    session->pool =
-        tort_pool_create(&session->env, link ? link->target.threads : 1, spin ? strtol(spin, NULL, 10) : -1);
+    int32_t threads = link ? link->target.threads : 1;
+    if (session->chain_from_file && threads > tort_processors()) threads = tort_processors();
+    session->pool = tort_pool_create(&session->env, threads, spin ? strtol(spin, NULL, 10) : -1);
     if (!session->pool) return tort_out_of_memory(error, 0);
     session->env.parallel_for = tort_pool_parallel_for;
     session->env.parallel_ud = session->pool;
@@ -146,6 +148,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     session->env = tort_account_open(&session->account, &complete, sizeof *session);
     session->model = model;
     session->saved = saved;
+    session->chain_from_file = saved && !saved->chain_given;
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->fitting, NULL);
     tort_arena_init(&session->arena, &session->env);

@@ -55,8 +55,11 @@ def test_all_that_a_run_takes(suite, folder):
 def test_what_is_settled(suite, folder):
     plan = folder / "digits.plan"
     suite.expect(0, "saved as", "plan", DIGITS, "--save", plan)
-    for option in (("--ep", "cpu"), ("--strict",), ("--require", "cpu"), ("--pin", "fc=cpu"), ("--no-fusion",), ("--assume-opset", "13"), ("--allow-links",)):
+    for option in (("--strict",), ("--require", "cpu"), ("--pin", "fc=cpu"), ("--no-fusion",), ("--assume-opset", "13"), ("--allow-links",)):
         suite.expect(2, f"{option[0]} beside --plan: the saved plan has settled it", "run", "--plan", plan, *option)
+    suite.expect(0, "seven", "run", "--plan", plan, "--ep", "cpu:threads=1", "--input", SEVEN, "--top", "1", "--labels", LABELS)
+    suite.expect(2, "made for other providers than those of the chain", "run", "--plan", plan, "--ep", "cudasim,cpu", "--random", "1")
+    suite.expect(2, "option threads is not a number", "run", "--plan", plan, "--ep", "cpu:threads=many", "--random", "1")
     suite.expect(2, "--bind beside --plan", "bench", "--plan", plan, "--bind", "*=cpu")
     suite.expect(2, "in place of a model", "run", DIGITS, "--plan", plan)
     suite.expect(2, "--plan is not an option of 'inspect'", "inspect", "--plan", plan)

@@ -1,6 +1,7 @@
 /* saved_files.c - saved plans where the system fails: files that cannot be read, written or replaced, or that become
  * shorter meanwhile; memory that runs out wherever an arena ends. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/lowered/lowered.h"
 #include "runtime/tinyort_plan.h"
 #include "tests/counting_env.h"
 #include "tests/unit/saved_models.h"
@@ -280,6 +282,88 @@ Test(saved_files, an_allocation_of_a_large_plan_fails, .init = make_folder, .fin
     saved_original o = saved_original_make(many_constants, &saved_on_cpu);
     fail_each(load_it, &o.bytes, 1 << 14);
     fail_each(save_file, &o.bytes, TORT_ARENA_FIRST);
+    saved_original_free(&o);
+}
+
+/* ---- what is replaced -------------------------------------------------------------------------------------------- */
+
+/* Number of entries of a folder, without "." and "..". */
+static int entries_of(const char *where) {
+    int count = -2;
+    DIR *dir = opendir(where);
+    cr_assert(dir);
+    while (readdir(dir)) count++;
+    closedir(dir);
+    return count;
+}
+
+Test(saved_files, only_a_regular_file_is_replaced_and_not_the_one_that_is_read) {
+    saved_original o = saved_original_make(saved_conv_net, &saved_on_cpu);
+    tort_session *session = saved_load(&o.bytes), *loaded;
+    char place[] = "/tmp/saved_files_XXXXXX", plan[64], other[64], name[64];
+    struct sigaction before, after;
+    tort_error error;
+    cr_assert(mkdtemp(place));
+    snprintf(plan, sizeof plan, "%s/plan", place);
+    snprintf(other, sizeof other, "%s/other", place);
+    snprintf(name, sizeof name, "%s/link", place);
+    sigaction(SIGINT, NULL, &before);
+    for (int again = 0; again < 2; again++)
+        cr_expect_eq(tort_session_save(session, plan, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(symlink(plan, name), 0);
+    cr_expect_eq(tort_session_save(session, name, &error), TORT_E_IO);
+    cr_expect(strstr(error.msg, "link\" is a symbolic link"), "%s", error.msg);
+    cr_expect_eq(tort_session_save(session, place, &error), TORT_E_IO);
+    cr_assert_eq(tort_session_load(NULL, plan, NULL, &loaded, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(tort_session_save(loaded, plan, &error), TORT_E_USAGE);
+    cr_expect(strstr(error.msg, "that this model is read from"), "%s", error.msg);
+    cr_expect_eq(tort_session_save(loaded, other, &error), TORT_OK, "%s", error.msg);
+    sigaction(SIGINT, NULL, &after);
+    cr_expect_eq(before.sa_handler, after.sa_handler, "signals are the application's");
+    cr_expect_eq(entries_of(place), 3, "nothing else is left");
+    tort_session_free(loaded);
+    tort_session_free(session);
+    saved_original_free(&o);
+    remove(plan), remove(other), remove(name), rmdir(place);
+}
+
+/* ---- what a file may say of limits ------------------------------------------------------------------------------- */
+
+static void save_with(const tort_session_options *options, saved_original *o) {
+    onnx_bytes b = {0};
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_error error;
+    saved_loop(&b);
+    cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_session_create(NULL, model, options, &session, &error), TORT_OK, "%s", error.msg);
+    const tort_writer writer = saved_writer(&o->bytes);
+    cr_assert_eq(tort_session_save_writer(session, &writer, &error), TORT_OK, "%s", error.msg);
+    tort_session_free(session);
+    tort_model_free(model);
+    onnx_free(&b);
+}
+
+Test(saved_files, a_file_does_not_lift_limits) {
+    tort_session_options options = saved_on_cpu;
+    options.chain = "cpu:threads=1000:mem_limit=1000T";
+    options.dynamic_limit = options.trip_limit = UINT64_MAX;
+    saved_original o = {.report = NULL};
+    save_with(&options, &o);
+    static const char *const given[] = {NULL, "cpu:threads=3:mem_limit=900T"};
+    for (int i = 0; i < 2; i++) {
+        const tort_plan_options loading = {
+            .struct_size = sizeof loading, .chain = given[i], .dynamic_limit = i ? UINT64_MAX : 0};
+        tort_session *session = NULL;
+        tort_error error;
+        cr_assert_eq(tort_session_load_buffer(NULL, o.bytes.data, o.bytes.size, &loading, &session, &error), TORT_OK,
+                     "%s", error.msg);
+        cr_expect_eq(session->options.dynamic_limit, i ? UINT64_MAX : TORT_DYNAMIC_LIMIT);
+        cr_expect_eq(session->options.trip_limit, TORT_TRIP_LIMIT);
+        cr_expect_eq(tort_pool_threads(session->pool), i ? 3 : tort_processors());
+        cr_expect_eq(session->chain[0].target.memory > (uint64_t)1 << 40, i == 1);
+        tort_session_free(session);
+    }
     saved_original_free(&o);
 }
 

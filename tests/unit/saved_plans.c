@@ -1,8 +1,6 @@
 /* saved_plans.c - tests of tort_session_save and tort_session_load: the same bits and the same report without the
  * model, sessions that cannot be saved, memory that runs out, machines and builds that differ. */
 #include <criterion/criterion.h>
-#include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,46 +154,6 @@ Test(saved_plans, a_writer_that_fails_is_told) {
     cr_expect(strstr(error.msg, "No such file"), "%s", error.msg);
     tort_session_free(session);
     saved_original_free(&o);
-}
-
-/* Number of entries of a folder, without "." and "..". */
-static int entries_of(const char *folder) {
-    int count = -2;
-    DIR *dir = opendir(folder);
-    cr_assert(dir);
-    while (readdir(dir)) count++;
-    closedir(dir);
-    return count;
-}
-
-Test(saved_plans, only_a_regular_file_is_replaced_and_not_the_one_that_is_read) {
-    saved_original o = saved_original_make(saved_conv_net, &saved_on_cpu);
-    tort_session *session = saved_load(&o.bytes), *loaded;
-    char folder[] = "/tmp/saved_plans_XXXXXX", plan[64], other[64], name[64];
-    struct sigaction before, after;
-    tort_error error;
-    cr_assert(mkdtemp(folder));
-    snprintf(plan, sizeof plan, "%s/plan", folder);
-    snprintf(other, sizeof other, "%s/other", folder);
-    snprintf(name, sizeof name, "%s/link", folder);
-    sigaction(SIGINT, NULL, &before);
-    for (int again = 0; again < 2; again++)
-        cr_expect_eq(tort_session_save(session, plan, &error), TORT_OK, "%s", error.msg);
-    cr_assert_eq(symlink(plan, name), 0);
-    cr_expect_eq(tort_session_save(session, name, &error), TORT_E_IO);
-    cr_expect(strstr(error.msg, "link\" is a symbolic link"), "%s", error.msg);
-    cr_expect_eq(tort_session_save(session, folder, &error), TORT_E_IO);
-    cr_assert_eq(tort_session_load(NULL, plan, NULL, &loaded, &error), TORT_OK, "%s", error.msg);
-    cr_expect_eq(tort_session_save(loaded, plan, &error), TORT_E_USAGE);
-    cr_expect(strstr(error.msg, "that this model is read from"), "%s", error.msg);
-    cr_expect_eq(tort_session_save(loaded, other, &error), TORT_OK, "%s", error.msg);
-    sigaction(SIGINT, NULL, &after);
-    cr_expect_eq(before.sa_handler, after.sa_handler, "signals are the application's");
-    cr_expect_eq(entries_of(folder), 3, "nothing else is left");
-    tort_session_free(loaded);
-    tort_session_free(session);
-    saved_original_free(&o);
-    remove(plan), remove(other), remove(name), rmdir(folder);
 }
 
 Test(saved_plans, a_session_that_cannot_run_is_not_saved) {
