@@ -224,15 +224,16 @@ struct tort_session {
     int32_t graph_count;
     tort_constant *constants;
     int32_t constant_count, constant_capacity;
-    struct tort_text *text;   /* strings made by folding */
-    uint64_t *weight_bytes;   /* by memory: all weights, packed and unpacked */
-    uint64_t *constant_bytes; /* by memory: the unpacked part of weight_bytes */
-    size_t packed_bytes;      /* of `packed`: the sum over all units that pack into host memory */
-    void *packed;             /* one block for all of them; owned; NULL */
-    tort_upload *uploads;     /* by memory */
-    bool placed;              /* every node has a provider: plans can be made */
-    tort_status refused;      /* the error that a strict session returns once its plan is complete */
-    bool prepared;            /* weights are where kernels read them */
+    struct tort_text *text;    /* strings made by folding */
+    tort_account text_account; /* of their bytes, which fold.c limits */
+    uint64_t *weight_bytes;    /* by memory: all weights, packed and unpacked */
+    uint64_t *constant_bytes;  /* by memory: the unpacked part of weight_bytes */
+    size_t packed_bytes;       /* of `packed`: the sum over all units that pack into host memory */
+    void *packed;              /* one block for all of them; owned; NULL */
+    tort_upload *uploads;      /* by memory */
+    bool placed;               /* every node has a provider: plans can be made */
+    tort_status refused;       /* the error that a strict session returns once its plan is complete */
+    bool prepared;             /* weights are where kernels read them */
     bool runnable;
     atomic_uint_least64_t plans_made;
     atomic_bool lost;        /* a device failed for good; set and read by contexts on several threads */

@@ -4,8 +4,8 @@
  * Implementation", 1997); for shape arithmetic partial evaluation: its integers are expressions over input shapes.
  *
  * Cost for N nodes and E operands: one forward sweep, which infers each node and evaluates it if its inputs are
- * constant, by the operator's reference; one backward sweep that drops unread nodes, O(N + E). Results are limited in
- * bytes, since a tiny model can ask for any amount (ConstantOfShape).
+ * constant, by the operator's reference; one backward sweep that drops unread nodes, O(N + E). Results and
+ * their text are limited in bytes, since a tiny model can ask for any amount (ConstantOfShape), and so is the work.
  *
  * Example: Transpose(W) of an initializer W becomes a constant, and runs once. Shape(x[n,8]) -> Gather(0) -> Mul(2) is
  * 2*n: it never runs, and plans evaluate it. A node whose only reader was folded is unread, and dropped too. This file
@@ -156,7 +156,7 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
                           .text = session->text,
                           .watch = &f->watch};
         const tort_status status = node->op->reference(&call);
-        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        if (status == TORT_E_MEMORY && !session->text_account.refused) f->out_of_memory = true;
         done = !status && !f->watch.end;
         for (int32_t i = 0; i < node->output_count; i++) tort_clear_tail(&f->outputs[i]);
     } else {
@@ -369,12 +369,13 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
 }
 
 static void set_limits(folder *f) {
-    const tort_session *session = f->session;
+    tort_session *session = f->session;
     uint64_t weights = 0;
     for (int32_t i = 0; i < session->model->weight_count; i++) weights += session->model->weights[i].bytes;
     f->budget = session->options.fold_limit ? session->options.fold_limit
                 : weights > DEFAULT_LIMIT   ? weights
                                             : DEFAULT_LIMIT;
+    tort_account_limit(&session->text_account, f->budget < SIZE_MAX ? (size_t)f->budget : SIZE_MAX);
     f->watch.bounded = true;
     f->watch.deadline = session->watch.deadline;
     f->watch.work = LEAST_WORK + (int64_t)(weights < INT64_MAX / 100 ? weights : INT64_MAX / 100) * WORK_OF_A_BYTE;

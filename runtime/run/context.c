@@ -36,7 +36,7 @@ static bool open_offers(tort_context *context) {
 static tort_status open_context(tort_context *context, tort_error *error) {
     const tort_session *session = context->session;
     const size_t memories = (size_t)session->memory_count;
-    context->text = tort_text_new(&context->env);
+    context->text = tort_text_new(&context->value_env);
     context->streams = tort_arena_array(&context->arena, memories, sizeof *context->streams);
     context->staged = tort_arena_array(&context->arena, memories, sizeof *context->staged);
     context->calls = tort_arena_array(&context->arena, memories, sizeof *context->calls);
@@ -82,10 +82,10 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     context->env.parallel_for = session->env.parallel_for;
     context->env.parallel_ud = session->env.parallel_ud;
     context->value_env = context->env;
-    context->value_env.alloc = outer->alloc;
-    context->value_env.alloc_ud = outer->alloc_ud;
+    context->held = tort_held_new(outer, &context->value_env);
     tort_arena_init(&context->arena, &context->env);
-    tort_status status = open_context(context, error);
+    tort_status status =
+        context->held ? open_context(context, error) : tort_out_of_memory(error, sizeof *context->held);
     if (!status) status = adopt_plans(context, error);
     if (status) {
         tort_context_free(context);
@@ -105,6 +105,7 @@ void tort_context_free(tort_context *context) {
     tort_free(&context->env, context->capacities,
               (size_t)tort_main_graph(session)->graph.output_count * sizeof *context->capacities);
     if (context->text) tort_text_free(context->text);
+    tort_held_leave(context->held);
     tort_arena_free(&context->arena);
     tort_free(&session->account.inner, context, sizeof *context);
 }
@@ -215,11 +216,13 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     context->too_small = false;
     context->trips = 0;
     tort_watch_begin(&context->watch, session->options.time_limit);
+    tort_held_begin(context->held, session->options.dynamic_limit);
     tort_profile_begin_calls(context);
     tort_pool_begin_run(session->pool);
     status = follow_application(context, error);
     if (!status) status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
     tort_pool_end_run(session->pool);
+    tort_held_end(context->held);
     const tort_status synced = sync_all(context, status ? NULL : error);
     tort_context_enter(context, -1);
     tort_profile_end_calls(context);

@@ -8,6 +8,7 @@
 #include "runtime/graph/value.h"
 #include "runtime/tinyort_profile.h"
 #include "runtime/plan/planned.h"
+#include "runtime/run/held.h"
 
 typedef struct tort_region {
     uint8_t *base;
@@ -96,10 +97,11 @@ struct tort_context {
     tort_session *session;
     tort_env env; /* the application's, with memory counted in `account`, separately from the session */
     tort_account account;
-    tort_env value_env;  /* for values: the application's, not counted, as values may outlive context and session */
-    tort_arena arena;    /* for data that lives as long as the context */
-    void **streams;      /* by memory: opened by its owner, used by all providers that share the memory */
-    tort_staged *staged; /* by memory: the most that was announced to its owner */
+    tort_env value_env; /* for values and text: counted in `held`, as values may outlive context and session */
+    tort_held *held;
+    tort_arena arena;         /* for data that lives as long as the context */
+    void **streams;           /* by memory: opened by its owner, used by all providers that share the memory */
+    tort_staged *staged;      /* by memory: the most that was announced to its owner */
     tort_device_calls *calls; /* by memory: counts of the last run; during a run the counts before it */
     tort_frame *frames;       /* by graph of the session: 0 is the main graph */
     tort_offer offers[TORT_RECORDINGS];
@@ -120,8 +122,7 @@ struct tort_context {
     tort_profiler profiler;
     void *profiler_ud;
     bool profiles_work;
-    int64_t profiled;       /* nanoseconds of nested steps told since the surrounding step began */
-    uint64_t dynamic_bytes; /* of all regions for values whose shape depends on data, spares included */
+    int64_t profiled; /* nanoseconds of nested steps told since the surrounding step began */
     tort_spare spares[TORT_MAX_SPARES];
     int32_t spare_count;
     tort_region *scratch; /* by memory: scratch of steps whose shapes depend on data */

@@ -16,7 +16,7 @@
 /* Bytes of host memory that dynamic steps may still take; a device enforces its own limit. */
 static uint64_t room_left(const tort_context *context, int32_t memory) {
     const uint64_t limit = memory ? UINT64_MAX : tort_room_for_values(context->session, memory);
-    uint64_t taken = context->dynamic_bytes;
+    uint64_t taken = tort_held_bytes(context->held);
     for (int32_t i = 0; i < context->session->graph_count; i++)
         if (context->frames[i].arenas) taken += context->frames[i].arenas[memory].bytes;
     return taken < limit ? limit - taken : 0;
@@ -24,7 +24,7 @@ static uint64_t room_left(const tort_context *context, int32_t memory) {
 
 static void give_back(tort_context *context, int32_t memory, tort_region *region) {
     tort_chain_free(context->session, &context->env, memory, region->base, region->bytes);
-    context->dynamic_bytes -= region->bytes;
+    context->held->regions -= region->bytes;
     *region = (tort_region){0};
 }
 
@@ -55,13 +55,13 @@ static bool take_spare(tort_context *context, int32_t memory, size_t bytes, tort
 
 static tort_status check_limits(tort_context *context, int32_t memory, size_t bytes, tort_error *error) {
     const uint64_t limit = context->session->options.dynamic_limit;
-    if (bytes > limit || context->dynamic_bytes > limit - bytes || bytes > room_left(context, memory))
+    if (bytes > limit || tort_held_bytes(context->held) > limit - bytes || bytes > room_left(context, memory))
         tort_dynamic_drain(context);
-    if (bytes > limit || context->dynamic_bytes > limit - bytes)
+    if (bytes > limit || tort_held_bytes(context->held) > limit - bytes)
         return tort_fail(error, TORT_E_MEMORY,
                          "a value whose shape depends on data needs %zu bytes; %llu of at most %llu are in use (option "
                          "dynamic_limit)",
-                         bytes, (unsigned long long)context->dynamic_bytes, (unsigned long long)limit);
+                         bytes, (unsigned long long)tort_held_bytes(context->held), (unsigned long long)limit);
     if (bytes > room_left(context, memory))
         return tort_fail(
             error, TORT_E_MEMORY,
@@ -78,7 +78,7 @@ static tort_status alloc_region(tort_context *context, int32_t memory, size_t by
     tort_status status = tort_chain_alloc(context->session, &context->env, memory, bytes, "values", &base, error);
     if (status) return status;
     *region = (tort_region){base, bytes};
-    context->dynamic_bytes += bytes;
+    context->held->regions += bytes;
     return TORT_OK;
 }
 
@@ -92,7 +92,7 @@ static size_t with_growth(const tort_context *context, int32_t memory, size_t by
         if (spare->memory == memory && spare->region.bytes > largest) largest = spare->region.bytes;
     }
     const size_t grown = largest + largest / 2;
-    return grown > bytes && grown <= limit && context->dynamic_bytes <= limit - grown ? grown : bytes;
+    return grown > bytes && grown <= limit && tort_held_bytes(context->held) <= limit - grown ? grown : bytes;
 }
 
 /* If a device is out of memory, frees the spares and tries again. */

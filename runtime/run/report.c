@@ -319,7 +319,7 @@ static bool is_dynamic(const tort_plan *plan) {
 
 /* Adds a context: itself, tables and arenas of its frames. Bodies with unknown shapes are not counted. */
 static void add_context(const tort_session *session, tort_report_memory *memory) {
-    memory->context = (int64_t)(sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST);
+    memory->context = (int64_t)(sizeof(tort_context) + sizeof(tort_held) + tort_text_bytes() + TORT_ARENA_FIRST);
     memory->arena = 0;
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];

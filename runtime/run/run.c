@@ -252,6 +252,14 @@ static bool is_work(const tort_step *step) {
            (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
 }
 
+static tort_status refuse_memory(const tort_context *context, tort_error *error) {
+    const tort_held *held = context->held;
+    return tort_fail(error, TORT_E_MEMORY,
+                     "sequences, maps and text need %zu bytes more; %zu of at most %llu are in use (option "
+                     "dynamic_limit)",
+                     held->refused, tort_held_bytes(held), (unsigned long long)context->session->options.dynamic_limit);
+}
+
 /* Runs a step, and those that stream with it, unless the run is over; a kernel whose run ended leaves off anywhere. */
 static tort_status run_watched(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_context *context = frame->context;
@@ -266,6 +274,7 @@ static tort_status run_watched(tort_frame *frame, const tort_step *step, tort_er
     }
     if (!tort_watch_goes_on(&context->watch, 0) && status != TORT_E_CANCELLED)
         status = tort_watch_fail(&context->watch, "the run", session->options.time_limit, error);
+    if (status == TORT_E_MEMORY && context->held->refused) status = refuse_memory(context, error);
     if (!status && kernel && session->options.wait_steps) status = wait_for(context, step, error);
     if (status) locate_error(frame, step, error);
     return status;

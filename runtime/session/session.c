@@ -60,7 +60,8 @@ static tort_status copy_options(tort_session *session, const tort_session_option
 /* ---- create, free ------------------------------------------------------------------------------------------------ */
 
 static tort_status allocate(tort_session *session, tort_error *error) {
-    session->text = tort_text_new(&session->env);
+    const tort_env text_env = tort_account_open(&session->text_account, &session->env, 0);
+    session->text = tort_text_new(&text_env);
     if (!session->text) return tort_out_of_memory(error, 0);
     tort_dims_extend(&session->dims, &session->model->dims, &session->env, &session->arena);
     return tort_lower(session, error);
