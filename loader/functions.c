@@ -200,8 +200,6 @@ static tort_status add_copy(tort_loader *loader, const tort_scope *scope, int32_
                       .domain = "",
                       .op_type = "Identity",
                       .opset = 1,
-                      .inputs = ends,
-                      .outputs = ends + 1,
                       .input_count = 1,
                       .output_count = 1,
                       .file_index = file_index};
@@ -210,6 +208,8 @@ static tort_status add_copy(tort_loader *loader, const tort_scope *scope, int32_
         return tort_fail(loader->error, TORT_E_MODEL, "output %zu is an input that the call does not give", i);
     ends[0] = from;
     ends[1] = to;
+    node.inputs = ends;
+    node.outputs = ends + 1;
     tort_names_find(&loader->opsets, "", &node.opset);
     return tort_graph_add_node(loader->model, scope->graph, &node) < 0 ? tort_no_memory(loader) : TORT_OK;
 }

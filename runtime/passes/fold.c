@@ -346,8 +346,8 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     const bool keep = session->options.unfolded && !chosen;
     const size_t values = (size_t)graph->value_count + 1;
     int32_t *readers = tort_alloc_zero(&session->env, values, 2 * sizeof *readers);
-    int32_t *lookers = readers + values; /* by value: folded nodes that depend on its shape */
     if (!readers) return tort_out_of_memory(error, values * 2 * sizeof *readers);
+    int32_t *lookers = readers + values; /* by value: folded nodes that depend on its shape */
     for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;
     for (int32_t i = graph->node_count - 1; i >= 0; i--) {
         const tort_node *node = &graph->nodes[i];

@@ -229,26 +229,27 @@ const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-/* Something for each input; open dimensions are 2. */
+/* Something for each input; open dimensions are 2. NULL: strings, or more than there is here, as a hostile plan asks.
+ */
 static tort_value *some_value(const tort_model *model, int32_t index) {
-    static float numbers[1024];
-    static uint16_t halves[1024];
-    static int64_t trips = 3;
-    static uint8_t yes = 3; /* whatever is not 0 is true */
+    enum { MOST = 1024 };
+    static float numbers[MOST];
+    static uint16_t halves[MOST];
+    static int64_t others[2 * MOST] = {3}; /* trips */
+    static uint8_t truths[MOST] = {3};     /* whatever is not 0 is true */
     const tort_port port = input_of(model, index);
     if (tort_type_kind(port.value_type) == TORT_SEQUENCE)
         return tort_value_sequence(NULL, tort_type_element(port.value_type));
-    tort_tensor tensor = {
-        .type = port.type,
-        .rank = port.rank,
-    };
+    tort_tensor tensor = {.type = port.type, .rank = port.rank};
+    int64_t count;
     tensor.data = port.type == TORT_FLOAT     ? (void *)numbers
                   : port.type == TORT_FLOAT16 ? (void *)halves
-                  : port.type == TORT_BOOL    ? (void *)&yes
-                                              : &trips;
-    for (int i = 0; i < 1024; i++) numbers[i] = (float)(i % 29) * 0.125f - 1.5f;
-    tort_store_floats(TORT_FLOAT16, halves, 0, 1024, numbers);
+                  : port.type == TORT_BOOL    ? (void *)truths
+                                              : others;
+    for (int i = 0; i < MOST; i++) numbers[i] = (float)(i % 29) * 0.125f - 1.5f;
+    tort_store_floats(TORT_FLOAT16, halves, 0, MOST, numbers);
     for (int32_t d = 0; d < port.rank; d++) tensor.dims[d] = port.dims[d] < 0 ? 2 : port.dims[d];
+    if (port.type == TORT_STRING || !tort_tensor_count(&tensor, &count) || count > MOST) return NULL;
     return tort_value_tensor(NULL, &tensor);
 }
 

@@ -30,12 +30,12 @@ INLINE void store_sums(const window *w, int pixels, vector (*acc)[BLOCK_VECTORS]
 /* weighted and pixels are constants after inlining. */
 INLINE void sum_pixels(const window *w, int pixels, bool weighted, int64_t at) {
     vector acc[PIXELS][BLOCK_VECTORS];
-    const float *row = w->x + at * w->x_step, *weights = w->weights;
+    const float *row = w->x + at * w->x_step;
     UNROLL
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < BLOCK_VECTORS; v++) acc[i][v] = broadcast(0);
-    for (int64_t r = 0; r < w->rows; r++, row += w->row_step, weights += weighted ? w->weight_row : 0) {
-        const float *x = row;
+    for (int64_t r = 0; r < w->rows; r++, row += w->row_step) {
+        const float *x = row, *weights = weighted ? w->weights + r * w->weight_row : NULL;
         for (int64_t c = 0; c < w->columns; c++, x += w->column_step) {
             vector factor[BLOCK_VECTORS];
             for (int v = 0; weighted && v < BLOCK_VECTORS; v++) factor[v] = load(weights + c * TORT_LANES + v * WIDTH);
