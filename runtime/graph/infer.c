@@ -110,9 +110,8 @@ tort_status tort_infer_compare(tort_infer *infer) {
 /* Nodes of bodies are inferred again whenever their inputs change, at each level of nesting, which a small file can
  * make deep; the budget bounds that. Beyond it less is known, but nothing is wrong. */
 static int64_t body_budget(const tort_model *model) {
-    int64_t nodes = 0;
-    for (int32_t g = 0; g < model->graph_count; g++) nodes += model->graphs[g].node_count;
-    return 10000 + 30 * nodes;
+    const tort_graph *last = &model->graphs[model->graph_count - 1];
+    return 10000 + 30 * ((int64_t)last->first + last->node_count);
 }
 
 void tort_pass_rewind(tort_pass *pass) {
