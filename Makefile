@@ -56,13 +56,13 @@ PLAIN := $(filter plain,$(CPU))
 
 # The library stays small (tests/library_size): of -O3 the inner loops of kernels/cpu/simd have all, what works once a session, or has
 # its loops elsewhere, has -Os, and the rest has -O2 with vectors.
-# A plain build has no fast loops to lose: there what works once a session has -Oz, where the compiler knows it.
+# A plain build has no fast loops to lose, and -Oz, where the compiler knows it.
 # C throws nothing, so what unwinds a stack is left to the debugging information.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-LEVEL = $(OPT:-O3=$(if $(PLAIN),-Os,-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
+LEVEL = $(OPT:-O3=$(if $(PLAIN),$(SMALLEST_LEVEL),-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
 SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan providers saved session)
 SMALLEST_FILES := $(addprefix ops/,activation attention control_flow deform_conv einsum fourier fused_attention grid_sample \
@@ -492,8 +492,6 @@ $(SIMD_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o) $(SIMD_DOT_SETS:%=$(OBJ)/ker
 ifeq ($(PLAIN),)
 $(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os) $(SECTIONS)
 $(OBJ)/loader/wire.o: private LEVEL = $(OPT:-O3=-O2) $(SECTIONS) # through which every byte of a model goes but its weights
-else
-$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST) runtime/base runtime/run): private LEVEL = $(OPT:-O3=$(SMALLEST_LEVEL)) $(SECTIONS)
 endif
 # With OPS=FILE the rows of other operators leave the preprocessed sources. Warnings are for the sources as they are.
 ifneq ($(OPS_FILE),)
@@ -521,7 +519,7 @@ endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
 $(OBJ)/ops/ops.o $(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
-$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(OBJ)/runtime/providers/providers.o: private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
+$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(addprefix $(OBJ)/runtime/,providers/providers.o base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
 # With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
 SEEN ?=
 SEEN_BITS_v2 := TORT_CPU_V2
