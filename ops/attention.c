@@ -352,7 +352,10 @@ static void attend_heads(void *arg, int64_t begin, int64_t end) {
             gather_head(call, VALUE, state.batch, item % params->key_heads, values);
             for (int64_t h = 0; h < group; h++) {
                 state.head = item % params->key_heads * group + h;
-                for (state.position = 0; state.position < params->query_length; state.position++) attend(&state);
+                for (state.position = 0; state.position < params->query_length; state.position++) {
+                    if (!tort_call_goes_on(call, 0)) return;
+                    attend(&state);
+                }
             }
         }
     }

@@ -154,6 +154,7 @@ void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const in
             int64_t from, to;
             tort_sliding_span(window, k, first, last, &from, &to);
             const int64_t start = from * stride + k * window->dilations[x] - window->begin[x];
+            if (!tort_call_goes_on(loop->call, 0)) return;
             for (int64_t c = 0; c < per_group; c++) {
                 int64_t plane = n * p->channels + group * per_group + c;
                 int64_t weight = ((m * per_group + c) * loop->kernel_rows + k_row) * kernel + k;
@@ -202,7 +203,7 @@ static void store_rounded(const tort_conv_loop *loop, int64_t m, int64_t first, 
 }
 
 tort_status tort_conv_run(const tort_call *call, tort_conv_row row) {
-    tort_conv_loop loop = {.params = call->params, .y = &call->outputs[0]};
+    tort_conv_loop loop = {.call = call, .params = call->params, .y = &call->outputs[0]};
     tort_widen_inputs(call, 3, &loop.type, loop.data);
     tort_conv_rows(call, &loop, row, store_rounded);
     return TORT_OK;

@@ -24,6 +24,7 @@ tort_status tort_resolve_conv(tort_resolve *resolve); /* params are tort_conv_pa
 
 /* Operands of the plain loops; `arg` is for `store`. */
 typedef struct tort_conv_loop {
+    const tort_call *call;
     const tort_conv_params *params;
     const tort_tensor *y;
     tort_type type;      /* of data: float or double */

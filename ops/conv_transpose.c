@@ -228,9 +228,11 @@ static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, cons
     for (int64_t i = first; i < last; i++) acc[i - first] = bias;
     for (int64_t k_row = 0; k_row < loop->kernel_rows; k_row++) {
         int64_t in_row;
+        if (k_row % 64 == 63 && !tort_call_goes_on(loop->call, 0)) return;
         if (!source_row(window, out, k_row, &in_row)) continue;
         for (int64_t k = 0; k < kernel; k++) {
             const int64_t shift = k * window->dilations[x] - window->begin[x];
+            if (k % 64 == 63 && !tort_call_goes_on(loop->call, 0)) return;
             const int64_t from = tort_sliding_first_at(first - shift, stride);
             int64_t to = tort_sliding_first_at(last - shift, stride);
             if (to > input) to = input;

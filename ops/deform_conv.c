@@ -116,6 +116,7 @@ static tort_status resolve_deform_conv(tort_resolve *resolve) {
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
 typedef struct deform_job {
+    const tort_call *call;
     const tort_deform_conv_params *params;
     const tort_tensor *y;
     tort_type type;
@@ -180,6 +181,7 @@ static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const 
         acc[m - first] = job->data[TORT_DEFORM_B] ? element(job, TORT_DEFORM_B, m) : 0;
     for (int64_t c = 0; c < per_group; c++)
         for (int64_t k = 0; k < job->positions; k++) {
+            if (k % 64 == 63 && !tort_call_goes_on(job->call, 0)) return;
             const double value = sample(job, n, group * per_group + c, k, out, pixel);
             for (int64_t m = first; m < last; m++)
                 acc[m - first] += value * element(job, TORT_DEFORM_W, (m * per_group + c) * job->positions + k);
@@ -209,7 +211,7 @@ static tort_status run_deform_conv(const tort_call *call) {
     const tort_deform_conv_params *p = call->params;
     const int32_t axes = p->window.axes;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    deform_job job = {.params = p, .y = &call->outputs[0], .inputs = 1, .outputs = 1, .positions = 1};
+    deform_job job = {.call = call, .params = p, .y = &call->outputs[0], .inputs = 1, .outputs = 1, .positions = 1};
     for (int32_t i = 0; i < axes; i++) {
         job.inputs *= p->window.input[i];
         job.outputs *= p->window.output[i];

@@ -38,7 +38,7 @@ static void swap_rows(int64_t n, double *a, int64_t i, int64_t k) {
 }
 
 /* Determinant of an n x n matrix, which is overwritten. */
-static double determinant(int64_t n, double *a) {
+static double determinant(const tort_call *call, int64_t n, double *a) {
     double product = 1;
     for (int64_t k = 0; k < n; k++) {
         int64_t pivot = k;
@@ -49,6 +49,7 @@ static double determinant(int64_t n, double *a) {
         swap_rows(n, a, pivot, k);
         product *= pivot != k ? -a[k * n + k] : a[k * n + k];
         for (int64_t i = k + 1; i < n; i++) {
+            if (!tort_call_goes_on(call, n - k)) return 0;
             double factor = a[i * n + k] / a[k * n + k];
             for (int64_t j = k + 1; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
         }
@@ -61,7 +62,7 @@ static tort_status run_det(const tort_call *call) {
     int64_t n = x->dims[x->rank - 1], matrices = tort_count(out);
     for (int64_t m = 0; m < matrices; m++) {
         if (n > 0) tort_load_doubles(x->type, x->data, m * n * n, n * n, call->scratch);
-        double value = determinant(n, call->scratch);
+        double value = determinant(call, n, call->scratch);
         tort_store_doubles(out->type, out->data, m, 1, &value);
     }
     return TORT_OK;
@@ -82,7 +83,7 @@ static void add_row(int64_t n, double *a, int64_t row, double factor, int64_t ot
 }
 
 /* Gauss-Jordan elimination: the row operations that turn `a` into the identity turn the identity into the inverse. */
-static void invert(int64_t n, double *a, double *inverse) {
+static void invert(const tort_call *call, int64_t n, double *a, double *inverse) {
     for (int64_t i = 0; i < n * n; i++) inverse[i] = i % (n + 1) == 0;
     for (int64_t k = 0; k < n; k++) {
         int64_t pivot = k;
@@ -98,6 +99,7 @@ static void invert(int64_t n, double *a, double *inverse) {
         for (int64_t i = 0; i < n; i++) {
             const double factor = -a[i * n + k];
             if (i == k) continue;
+            if (!tort_call_goes_on(call, 2 * n)) return;
             add_row(n, a, i, factor, k);
             add_row(n, inverse, i, factor, k);
         }
@@ -110,7 +112,7 @@ static tort_status run_inverse(const tort_call *call) {
     double *a = call->scratch, *inverse = a + n * n;
     for (int64_t first = 0; first < count; first += n * n) {
         tort_load_doubles(x->type, x->data, first, n * n, a);
-        invert(n, a, inverse);
+        invert(call, n, a, inverse);
         tort_store_doubles(y->type, y->data, first, n * n, inverse);
     }
     return TORT_OK;

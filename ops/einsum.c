@@ -266,6 +266,7 @@ typedef struct einsum_array {
 
 /* A contraction: c[...] += a[...] * b[...] over all labels of `order`. */
 typedef struct einsum_task {
+    const tort_call *call;
     const tort_einsum_params *params;
     einsum_array a, b, c; /* b.data NULL: 1 */
     bool integers;
@@ -321,7 +322,8 @@ static void contract_part(void *arg, int64_t begin, int64_t end) {
         return;
     }
     index[0] = begin;
-    for (;;) {
+    for (int64_t asked = 0;; asked++) {
+        if (asked % 256 == 255 && !tort_call_goes_on(task->call, 0)) return;
         inner_loop(task, sizes[task->order[last]], at, steps);
         int32_t d = last - 1;
         for (; d >= 0; d--) {
@@ -363,7 +365,7 @@ static void contract(const tort_call *call, einsum_task *task, uint64_t labels, 
     if (task->rank > 0 && kept >> task->order[0] & 1)
         tort_parallel(call, task->params->sizes[task->order[0]], work / task->params->sizes[task->order[0]],
                       contract_part, task);
-    else
+    else if (tort_call_goes_on(call, work))
         contract_part(task, 0, task->rank > 0 ? task->params->sizes[task->order[0]] : 1);
 }
 
@@ -427,7 +429,7 @@ static tort_status einsum(const tort_call *call) {
             result = loaded; /* the first operand is the partial result as it is */
             continue;
         }
-        einsum_task task = {.params = params, .integers = integers};
+        einsum_task task = {.call = call, .params = params, .integers = integers};
         const uint64_t before = o > 1 ? partial_labels(params, o - 1) : params->uses[0];
         task.a = o > 0 ? result : loaded;
         task.b = o > 0 ? loaded : (einsum_array){NULL, no_strides};

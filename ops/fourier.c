@@ -28,6 +28,7 @@ enum { WHOLE_SIGNAL, SHORT_TIME }; /* values of tort_op.variant */
 /* ---- the transform ----------------------------------------------------------------------------------------------- */
 
 typedef struct fourier_plan {
+    const tort_call *call;
     int64_t length;
     const complex_number *roots; /* exp(-2 pi i k / length) for k in 0 .. length-1; conjugates for the inverse */
     complex_number *column;      /* room for the largest factor */
@@ -43,6 +44,7 @@ static int64_t smallest_factor(int64_t n) {
 /* Computes out = transform of the n numbers in[0], in[stride] ... where stride * n is the plan's length. */
 static void transform(const fourier_plan *plan, const complex_number *in, int64_t stride, complex_number *out,
                       int64_t n) {
+    const int64_t often = 1 << 9; /* factors, and a multiple of that many columns, that are worth a question */
     if (n == 1) {
         out[0] = in[0];
         return;
@@ -51,8 +53,10 @@ static void transform(const fourier_plan *plan, const complex_number *in, int64_
     complex_number *column = plan->column;
     for (int64_t k = 0; k < p; k++) transform(plan, in + k * stride, stride * p, out + k * m, m);
     for (int64_t u = 0; u < m; u++) {
+        if (u % often == often - 1 && !tort_call_goes_on(plan->call, 0)) return;
         for (int64_t k = 0; k < p; k++) column[k] = out[u + k * m];
         for (int64_t q = 0; q < p; q++) {
+            if (p > often && !tort_call_goes_on(plan->call, 0)) return;
             const int64_t step = stride * (u + q * m) % length;
             complex_number sum = column[0];
             for (int64_t k = 1, at = step; k < p; k++) {
@@ -67,9 +71,19 @@ static void transform(const fourier_plan *plan, const complex_number *in, int64_
     }
 }
 
-static void fill_roots(complex_number *roots, int64_t length, bool inverse) {
+static void fill_roots(const tort_call *call, complex_number *roots, int64_t length, bool inverse) {
     const double turn = (inverse ? 2 : -2) * 3.14159265358979323846 / (double)length;
-    for (int64_t k = 0; k < length; k++) roots[k] = (complex_number){cos(turn * (double)k), sin(turn * (double)k)};
+    for (int64_t k = 0; k < length; k++) {
+        if (k % 4096 == 4095 && !tort_call_goes_on(call, 4096 * 40)) return;
+        roots[k] = (complex_number){cos(turn * (double)k), sin(turn * (double)k)};
+    }
+}
+
+/* Nanoseconds of one transform, which takes as many steps for each number as the prime factors sum up to. */
+static double cost_of(int64_t length) {
+    double sum = 10;
+    for (int64_t rest = length, p; rest > 1; rest /= p) sum += (double)(p = smallest_factor(rest));
+    return 4 * sum * (double)length;
 }
 
 /* At most 16 workers, since each needs scratch: a lane in, a lane out and a column, behind the shared roots. */
@@ -305,8 +319,9 @@ static void transform_lanes(void *arg, int64_t begin, int64_t end) {
     complex_number *roots = task->call->scratch;
     for (int64_t worker = begin; worker < end; worker++) {
         complex_number *in = roots + length * (1 + 3 * worker), *out = in + length;
-        fourier_plan plan = {length, roots, out + length};
+        fourier_plan plan = {task->call, length, roots, out + length};
         for (int64_t lane = worker; lane < params->outer * params->inner; lane += task->workers) {
+            if (!tort_call_goes_on(task->call, 0)) return;
             load_lane(task, lane, in);
             transform(&plan, in, 1, out, length);
             int64_t first = lane / params->inner * params->out_length * params->inner + lane % params->inner;
@@ -326,8 +341,9 @@ static tort_status run(const tort_call *call) {
     const int64_t lanes = params->outer * params->inner;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     fourier_task task = {call, params, window, worker_count(lanes)};
-    fill_roots(call->scratch, params->length, params->inverse);
-    tort_parallel(call, task.workers, lanes / task.workers * params->length * 40, transform_lanes, &task);
+    fill_roots(call, call->scratch, params->length, params->inverse);
+    const double work = (double)(lanes / task.workers) * cost_of(params->length);
+    tort_parallel(call, task.workers, work < 1e15 ? (int64_t)work + 1 : (int64_t)1e15, transform_lanes, &task);
     return TORT_OK;
 }
 

@@ -265,7 +265,7 @@ static void attend_matrices(void *arg, int64_t begin, int64_t end) {
                 load(&call->inputs[K], k + j * p->k.column, p->k.row, p->key_size, m.keys + j * p->key_size);
                 load(&call->inputs[V], v + j * p->v.row, p->v.column, p->value_size, m.values + j * p->value_size);
             }
-            for (int64_t row = 0; row < p->queries; row++) attend(&m, row);
+            for (int64_t row = 0; row < p->queries && tort_call_goes_on(call, 0); row++) attend(&m, row);
         }
     }
 }

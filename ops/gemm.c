@@ -96,6 +96,7 @@ static tort_status resolve_activated_gemm(tort_resolve *resolve) {
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
 typedef struct gemm_job {
+    const tort_call *call;
     const tort_gemm_params *params;
     const tort_tensor *c, *y; /* c: NULL if absent */
     tort_type type;           /* of data */
@@ -136,6 +137,7 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; r++)
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
             const int64_t columns = tort_block_count(p->n, first);
+            if (!tort_call_goes_on(job->call, 0)) return;
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
@@ -163,7 +165,8 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run_gemm(const tort_call *call) {
     const tort_gemm_params *p = call->params;
-    gemm_job job = {.params = p,
+    gemm_job job = {.call = call,
+                    .params = p,
                     .y = &call->outputs[0],
                     .type = call->inputs[0].type,
                     .data = {call->inputs[0].data, call->inputs[1].data}};

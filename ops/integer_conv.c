@@ -107,7 +107,7 @@ static void widen(const tort_call *call, int32_t x, int32_t x_zero, int32_t w, i
 }
 
 static tort_status run_integer(const tort_call *call) {
-    tort_conv_loop loop = {.params = call->params, .y = &call->outputs[0]};
+    tort_conv_loop loop = {.call = call, .params = call->params, .y = &call->outputs[0]};
     widen(call, 0, 2, 1, 3, &loop);
     tort_conv_rows(call, &loop, tort_conv_row_of, store_integers);
     return TORT_OK;
@@ -119,7 +119,7 @@ static tort_status run_linear(const tort_call *call) {
     tort_load_floats(in[1].type, in[1].data, 0, 1, &l.x_scale);
     tort_load_floats(in[6].type, in[6].data, 0, 1, &l.y_scale);
     tort_load_floats(in[7].type, in[7].data, 0, 1, &l.y_zero_point);
-    tort_conv_loop loop = {.params = call->params, .y = &call->outputs[0], .arg = &l};
+    tort_conv_loop loop = {.call = call, .params = call->params, .y = &call->outputs[0], .arg = &l};
     widen(call, 0, 2, 3, 5, &loop);
     tort_conv_rows(call, &loop, tort_conv_row_of, store_linear);
     return TORT_OK;

@@ -212,6 +212,7 @@ void tort_product_integers(tort_type type, const tort_product_row *row, int64_t 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
 typedef struct matmul_job {
+    const tort_call *call;
     const tort_matmul_params *params;
     const tort_tensor *y;
     tort_type type; /* of data */
@@ -230,6 +231,7 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
         tort_matmul_offsets(p, r / p->m, &a, &b);
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
             const int64_t columns = tort_block_count(p->n, first);
+            if (!tort_call_goes_on(job->call, 0)) return;
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
@@ -254,7 +256,8 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run_matmul(const tort_call *call) {
     const tort_matmul_params *p = call->params;
-    matmul_job job = {.params = p,
+    matmul_job job = {.call = call,
+                      .params = p,
                       .y = &call->outputs[0],
                       .type = call->inputs[0].type,
                       .data = {call->inputs[0].data, call->inputs[1].data}};

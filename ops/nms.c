@@ -23,6 +23,7 @@ typedef struct nms_box {
 /* Input of the selection, and room for one class: arrays of params.boxes entries each. */
 typedef struct nms_state {
     nms_params params;
+    struct tort_watch *watch;
     const float *boxes, *scores;
     int64_t max_boxes; /* per class */
     float iou_threshold, score_threshold;
@@ -119,7 +120,7 @@ static int64_t select_class(nms_state *state, const float *boxes, const float *s
     for (int64_t i = 0; i < state->params.boxes; i++)
         if (scores[i] > state->score_threshold) state->heap[count++] = (nms_box){scores[i], i};
     for (int64_t at = count / 2 - 1; at >= 0; at--) sink(state->heap, count, at);
-    while (count > 0 && kept < state->max_boxes) {
+    while (count > 0 && kept < state->max_boxes && tort_goes_on(state->watch, 0)) {
         const int64_t best = state->heap[0].index;
         const nms_corners box = corners_of(boxes + 4 * best, state->params.centered);
         state->heap[0] = state->heap[--count];
@@ -209,7 +210,9 @@ static tort_status infer_nms(tort_infer *infer) {
         void *room = tort_arena_array(infer->arena, count + 1, BOX_BYTES);
         if (!room) return tort_out_of_memory(infer->error, count * BOX_BYTES);
         divide_room(&state, room);
+        state.watch = infer->watch;
         dims[0] = select_boxes(&state, NULL);
+        if (!tort_goes_on(infer->watch, 0)) return tort_fail(infer->error, TORT_E_CANCELLED, "the run is over");
     } else {
         dims[0] = tort_dim_fresh(infer->dims, true);
     }
@@ -228,7 +231,7 @@ static tort_status resolve_nms(tort_resolve *resolve) {
 
 static tort_status nms(const tort_call *call) {
     const void *data[5] = {NULL};
-    nms_state state = {.params = *(const nms_params *)call->params};
+    nms_state state = {.params = *(const nms_params *)call->params, .watch = call->watch};
     for (int32_t i = 0; i < call->input_count; i++)
         if (tort_present(&call->inputs[i]) && tort_count(&call->inputs[i]) > 0) data[i] = call->inputs[i].data;
     read_limits(&state, data);

@@ -97,6 +97,7 @@ static void normalize_positions(void *arg, int64_t begin, int64_t end) {
             int64_t high = params->channels - 1 - c > params->after ? c + params->after : params->channels - 1;
             for (int64_t i = 0; i < count; i++) sums[i] = 0;
             for (int64_t k = low; k <= high; k++) {
+                if (k % 64 == 63 && !tort_call_goes_on(call, 0)) return;
                 tort_load_doubles(x->type, x->data, base + k * params->inner, count, block);
                 for (int64_t i = 0; i < count; i++) sums[i] += block[i] * block[i];
             }
@@ -112,7 +113,8 @@ static tort_status lrn(const tort_call *call) {
     const tort_lrn_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     int64_t groups = (params->inner + TORT_BLOCK - 1) / TORT_BLOCK;
-    int64_t work = params->channels * tort_block_count(params->inner, 0) * 40;
+    const int64_t size = params->size < params->channels ? params->size : params->channels;
+    int64_t work = params->channels * tort_block_count(params->inner, 0) * (40 + size);
     tort_parallel(call, params->batch * groups, work, normalize_positions, (void *)call);
     return TORT_OK;
 }

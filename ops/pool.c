@@ -123,6 +123,7 @@ static tort_status resolve_global_lp(tort_resolve *resolve) {
 /* ---- the plain loops --------------------------------------------------------------------------------------------- */
 
 typedef struct pool_job {
+    const tort_call *call;
     const tort_pool_params *params;
     const tort_tensor *y;
     int64_t *indices; /* NULL: output 1 is absent */
@@ -205,6 +206,7 @@ static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int
     if (k_from >= k_to || !tort_sliding_walk_begin(window, out, &walk)) return;
     do {
         const int64_t row = plane * job->plane + tort_sliding_input_row(window, out, &walk) * window->input[x];
+        if (!tort_call_goes_on(job->call, 0)) return;
         for (int64_t k = k_from; k < k_to; k++) {
             int64_t from, to;
             tort_sliding_span(window, k, first, last, &from, &to);
@@ -305,7 +307,8 @@ tort_status tort_run_pool(const tort_call *call) {
     const tort_sliding *window = &params->window;
     const int64_t planes = params->batch * params->channels;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    pool_job job = {.params = params, .y = &call->outputs[0], .lowest = lowest_value(call->outputs[0].type)};
+    pool_job job = {
+        .call = call, .params = params, .y = &call->outputs[0], .lowest = lowest_value(call->outputs[0].type)};
     if (tort_call_output(call, 1)) job.indices = call->outputs[1].data;
     tort_widen_inputs(call, 1, &job.type, &job.x);
     job.plane = 1;

@@ -121,6 +121,7 @@ static tort_status run_multinomial(const tort_call *call) {
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
     for (int64_t i = 0; i < count; i++) {
+        if (!tort_call_goes_on(call, 40 * classes)) return TORT_OK;
         int64_t class = pick(x, i / samples * classes, classes, tort_generator_uniform(&generator));
         tort_store_integers(out->type, out->data, i, 1, &class);
     }

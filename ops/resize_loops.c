@@ -172,7 +172,7 @@ static void interpolate_row(const resize_task *task, int64_t row, double *sum) {
 static void interpolate_rows(void *arg, int64_t begin, int64_t end) {
     const resize_task *task = arg;
     for (int64_t worker = begin; worker < end; worker++)
-        for (int64_t row = worker; row < task->row_count; row += task->workers)
+        for (int64_t row = worker; row < task->row_count && tort_call_goes_on(task->call, 0); row += task->workers)
             interpolate_row(task, row, task->rows + worker * task->row_length);
 }
 

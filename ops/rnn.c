@@ -344,6 +344,7 @@ static void walk_sequence(const rnn_item *item) {
     load_state(item, TORT_RNN_INITIAL_C, item->c);
     for (int64_t step = 0; step < length; step++) {
         int64_t t = backwards ? length - 1 - step : step;
+        if (!tort_call_goes_on(item->call, 0)) return;
         int64_t row = params->batch_first ? item->batch * params->length + t : t * params->batch + item->batch;
         tort_load_doubles(x->type, x->data, row * params->input, params->input, item->x);
         if (params->cell == TORT_CELL_LSTM)

@@ -198,6 +198,7 @@ typedef struct vectorizer {
     const tfidf_params *params;
     tokens input, pool;
     gram *grams;
+    const tort_call *call;
     const uint64_t *hash_key;
     uint64_t *hashes; /* of the tokens of the input */
     int32_t *slots;   /* of the table: an n-gram, or -1 */
@@ -272,7 +273,8 @@ static void look_row(const vectorizer *v, int64_t begin, float *row) {
     int64_t shortest = params->shortest;
     for (int64_t distance = 1; distance <= params->distances && (distance == 1 || distance < params->width);
          distance++) {
-        for (int64_t i = 0; i < params->width; i++) look_from(v, begin + i, params->width - i, distance, shortest, row);
+        for (int64_t i = 0; i < params->width && tort_call_goes_on(v->call, 0); i++)
+            look_from(v, begin + i, params->width - i, distance, shortest, row);
         if (shortest == 1) shortest = 2;
     }
 }
@@ -297,6 +299,7 @@ static tort_status tfidf_reference(const tort_call *call) {
     vectorizer v = {.params = params,
                     .input = {.type = input->type, .data = input->data},
                     .pool = {.type = texts ? TORT_STRING : TORT_INT64, .params = texts ? params : NULL},
+                    .call = call,
                     .hash_key = call->env->hash_key,
                     .grams = (gram *)(void *)(scratch + params->grams_at),
                     .hashes = (uint64_t *)(void *)(scratch + params->hashes_at),

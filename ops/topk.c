@@ -150,6 +150,7 @@ static void topk_lanes(void *arg, int64_t begin, int64_t end) {
         topk_entry *heap = (topk_entry *)task->call->scratch + worker * params->k;
         for (int64_t lane = worker; lane < lanes; lane += task->workers) {
             int64_t outer = lane / params->inner, inner = lane % params->inner;
+            if (!tort_call_goes_on(task->call, 0)) return;
             int64_t from = outer * params->length * params->inner + inner;
             int64_t to = outer * params->k * params->inner + inner;
             select_lane(params, input, from, heap);

@@ -71,8 +71,9 @@ typedef struct tort_infer {
     const tort_node_view *node;
     tort_info *outputs;
     tort_dims *dims;
-    tort_arena *arena;      /* for `elements` */
-    struct tort_pass *pass; /* NULL in a step whose shapes depend on data, which cannot have bodies */
+    tort_arena *arena;        /* for `elements` */
+    struct tort_pass *pass;   /* NULL in a step whose shapes depend on data, which cannot have bodies */
+    struct tort_watch *watch; /* of that step, see tort_goes_on; NULL: nothing ends the call */
     tort_error *error;
 } tort_infer;
 
@@ -206,7 +207,10 @@ TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, 
  * with any status and any contents of its outputs. tort_parallel asks before each such part, and then leaves the rest
  * out: what it should have filled must not be used as an index. */
 #define TORT_WORK_AT_ONCE 20000000
-TORT_API bool tort_call_goes_on(const tort_call *call, int64_t work);
+TORT_API bool tort_goes_on(struct tort_watch *watch, int64_t work);
+static inline bool tort_call_goes_on(const tort_call *call, int64_t work) {
+    return tort_goes_on(call->watch, work);
+}
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */
 TORT_API char *tort_call_text(const tort_call *call, size_t length);
 /* Sets *out to a copy of `text` in such bytes; TORT_E_MEMORY if there are none. */

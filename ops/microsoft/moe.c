@@ -237,7 +237,7 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
     const int64_t parts = part_count(p);
     for (int64_t part = begin; part < end; part++)
         for (int64_t token = p->tokens * part / parts; token < p->tokens * (part + 1) / parts; token++)
-            run_token(call, token, (float *)call->scratch + part * part_floats(p));
+            if (tort_call_goes_on(call, 0)) run_token(call, token, (float *)call->scratch + part * part_floats(p));
 }
 
 static tort_status run_moe(const tort_call *call) {

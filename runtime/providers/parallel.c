@@ -3,8 +3,8 @@
 #include "runtime/base/watch.h"
 #include "runtime/op.h"
 
-bool tort_call_goes_on(const tort_call *call, int64_t work) {
-    return !call->watch || tort_watch_goes_on(call->watch, work);
+bool tort_goes_on(struct tort_watch *watch, int64_t work) {
+    return !watch || tort_watch_goes_on(watch, work);
 }
 
 /* A range that takes longer than TORT_WORK_AT_ONCE. */

@@ -245,8 +245,12 @@ tort_status tort_dynamic_place(tort_frame *frame, int32_t slot, const tort_tenso
 
 static tort_status infer_live(tort_frame *frame, tort_node_view *view, tort_dims *dims, tort_arena *arena,
                               tort_error *error) {
-    tort_infer infer = {
-        .node = view, .outputs = frame->infos + frame->widest, .dims = dims, .arena = arena, .error = error};
+    tort_infer infer = {.node = view,
+                        .outputs = frame->infos + frame->widest,
+                        .dims = dims,
+                        .arena = arena,
+                        .watch = &frame->context->watch,
+                        .error = error};
     tort_status status = view->op->infer(&infer);
     if (!status && dims->failed) status = tort_out_of_memory(error, 0);
     if (status == TORT_E_MODEL) { /* the cause is data, not the file */
