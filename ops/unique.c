@@ -66,8 +66,8 @@ static int compare_slices(const slices *s, int64_t a, int64_t b) {
 }
 
 /* Fills `order` with the slices' numbers, sorted; equal ones in the order of the tensor. Both arrays have s->count
- * entries. Merge sort, bottom up. */
-static void sort_slices(const slices *s, int64_t *order, int64_t *spare) {
+ * entries. Merge sort, bottom up. False: the run is over, and the order is none. */
+static bool sort_slices(const slices *s, int64_t *order, int64_t *spare, struct tort_watch *watch) {
     for (int64_t i = 0; i < s->count; i++) order[i] = i;
     for (int64_t run = 1; run<s->count; run = run> s->count / 2 ? s->count : 2 * run) {
         for (int64_t first = 0; first < s->count; first += 2 * run) {
@@ -75,12 +75,14 @@ static void sort_slices(const slices *s, int64_t *order, int64_t *spare) {
             int64_t end = s->count - middle < run ? s->count : middle + run;
             int64_t a = first, b = middle;
             for (int64_t to = first; to < end; to++) {
+                if (to % 4096 == 4095 && !tort_goes_on(watch, 4096 * 20)) return false;
                 bool left = b == end || (a < middle && compare_slices(s, order[a], order[b]) <= 0);
                 spare[to] = left ? order[a++] : order[b++];
             }
         }
         memcpy(order, spare, (size_t)s->count * sizeof *order);
     }
+    return true;
 }
 
 /* ---- shapes -------------------------------------------------------------------------------------------------- */
@@ -114,10 +116,10 @@ static tort_status count_unique(const tort_infer *infer, const slices *s, tort_d
     if (bytes == 0) return TORT_OK;
     int64_t *order = tort_alloc(env, bytes);
     if (!order) return tort_out_of_memory(infer->error, bytes);
-    sort_slices(s, order, order + s->count);
-    for (int64_t i = 0; i < s->count; i++) *out += i == 0 || compare_slices(s, order[i - 1], order[i]) != 0;
+    const bool sorted = sort_slices(s, order, order + s->count, infer->watch);
+    for (int64_t i = 0; sorted && i < s->count; i++) *out += i == 0 || compare_slices(s, order[i - 1], order[i]) != 0;
     tort_free(env, order, bytes);
-    return TORT_OK;
+    return sorted ? TORT_OK : tort_fail(infer->error, TORT_E_RUN, "the run is over");
 }
 
 static tort_status unique_infer(tort_infer *infer) {
@@ -185,7 +187,7 @@ static tort_status unique_reference(const tort_call *call) {
     int64_t groups = 0, placed = 0, *indices = output_of(call, params->indices);
     int64_t *inverse = output_of(call, params->inverse), *counts = output_of(call, params->counts);
 
-    sort_slices(&s, order, first);
+    if (!sort_slices(&s, order, first, call->watch)) return TORT_OK; /* more groups would be found than there are */
     for (int64_t i = 0; i < s.count; i++) {
         if (i == 0 || compare_slices(&s, order[i - 1], order[i]) != 0) first[groups++] = order[i];
         group[order[i]] = groups - 1;

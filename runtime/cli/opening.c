@@ -251,7 +251,7 @@ tort_status cli_open_model(const cli_options *options, const char *path, tort_mo
 
 /* Seconds, positive, as nanoseconds; 0: no limit. */
 static uint64_t nanoseconds(double seconds) {
-    return seconds <= 0 ? 0 : seconds < 1e9 ? (uint64_t)(seconds * 1e9) + 1 : UINT64_MAX;
+    return seconds <= 0 ? 0 : seconds < 1e9 ? (uint64_t)(seconds * 1e9 + 0.5) : UINT64_MAX;
 }
 
 tort_session_options cli_session_options(const cli_options *options, const char *chain) {

@@ -252,12 +252,15 @@ static bool is_work(const tort_step *step) {
            (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
 }
 
+/* Once, where it happened: the nodes around a body only pass it on. */
 static tort_status refuse_memory(const tort_context *context, tort_error *error) {
-    const tort_held *held = context->held;
+    tort_held *held = context->held;
+    const size_t refused = held->refused;
+    held->refused = 0;
     return tort_fail(error, TORT_E_MEMORY,
                      "sequences, maps and text need %zu bytes more; %zu of at most %llu are in use (option "
                      "dynamic_limit)",
-                     held->refused, tort_held_bytes(held), (unsigned long long)context->session->options.dynamic_limit);
+                     refused, tort_held_bytes(held), (unsigned long long)context->session->options.dynamic_limit);
 }
 
 /* Runs a step, and those that stream with it, unless the run is over; a kernel whose run ended leaves off anywhere. */

@@ -1,0 +1,146 @@
+"""Small files that ask for much time or memory: each is refused by a limit that has a name, and the node is told."""
+
+import onnx
+from onnx import TensorProto, helper
+
+from suite import tensor
+
+FLOAT, DOUBLE, INT64, STRING = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.STRING
+
+
+def write(path, nodes, inputs, outputs, weights=(), opset=21, domain=None):
+    graph = helper.make_graph(nodes, "limits", inputs, outputs, list(weights))
+    imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=9), path)
+    return path
+
+
+def numbers(name, *values):
+    return helper.make_tensor(name, INT64, [len(values)], values)
+
+
+# What makes a run of minutes of a few inputs: operator, shapes of its inputs, attributes; where not floats, the type of these.
+LONG = [
+    ("MaxPool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}),
+    ("AveragePool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}),
+    ("LpPool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}),
+    ("Conv", [[1, 1, 2000, 2000], [1, 1, 700, 700]], {}, DOUBLE),
+    ("ConvTranspose", [[1, 1, 1000, 1000], [1, 1, 700, 700]], {}, DOUBLE),
+    ("DFT", [[1, 200003, 1]], {}),
+    ("LRN", [[1, 20000, 50, 50]], {"size": 20001}),
+    ("Einsum", [[4000, 4000], [4000, 4000]], {"equation": "ij,jk->ik"}, DOUBLE),
+    ("Einsum", [[300, 300, 300], [300, 300, 300]], {"equation": "abc,dbe->"}, DOUBLE),
+    ("MatMul", [[4000, 4000], [4000, 4000]], {}, DOUBLE),
+    ("Gemm", [[4000, 4000], [4000, 4000]], {}, DOUBLE),
+    ("Det", [[4000, 4000]], {}, DOUBLE),
+    ("LSTM", [[40000, 1, 256], [1, 1024, 256], [1, 1024, 256]], {"hidden_size": 256}, DOUBLE),
+    ("GRU", [[40000, 1, 256], [1, 768, 256], [1, 768, 256]], {"hidden_size": 256}, DOUBLE),
+    ("RNN", [[90000, 1, 256], [1, 256, 256], [1, 256, 256]], {"hidden_size": 256}, DOUBLE),
+    ("DeformConv", [[1, 16, 200, 200], [64, 16, 9, 9], [1, 162, 192, 192]], {}),
+    ("Multinomial", [[10, 100000]], {"sample_size": 10000}),
+    ("Unique", [[4000000]], {}),
+]
+
+
+def test_a_run_ends_inside_of_a_node(suite, folder):
+    """Without the limit each takes from seconds to many minutes, in one node."""
+    for index, (op, shapes, attributes, *kind) in enumerate(LONG):
+        names = [f"x{i}" for i in range(len(shapes))]
+        out = TensorProto.INT32 if op == "Multinomial" else kind[0] if kind else FLOAT
+        model = write(folder / f"{index}.onnx", [helper.make_node(op, names, ["y"], op.lower(), **attributes)],
+                      [tensor(name, kind[0] if kind else FLOAT, shape) for name, shape in zip(names, shapes)], [tensor("y", out, None)])
+        for chain in ("cpu:threads=1:isa=plain", "cpu:threads=2"):
+            if op in ("Conv", "MatMul", "Gemm", "Einsum", "DeformConv") and chain == "cpu:threads=2":
+                continue
+            result = suite.expect(5, [f'"{op.lower()}" ({op}-', "did not end within 0.1 s (option time_limit)"],
+                                  "run", model, "--random", "1", "--ep", chain, "--time-limit", "0.1")
+            suite.check(f'"{op.lower()}"' in result.err, f"{op}: the node is told")
+
+
+def test_a_run_that_ends_in_time(suite, folder):
+    model = write(folder / "short.onnx", [helper.make_node("Abs", ["x"], ["y"])], [tensor("x", FLOAT, [4])], [tensor("y", FLOAT, [4])])
+    suite.expect(0, "placement", "run", model, "--random", "1", "--time-limit", "60")
+    suite.expect(5, "making the session did not end within 1e-09 s", "run", model, "--random", "1", "--time-limit", "1e-9")
+    told = suite.run("run", model, "--random", "1", "--time-limit", "1e-9", "--json")
+    suite.check(told.status == 5 and told.json()["error"]["code"] == "TORT_E_CANCELLED", "it is in the JSON")
+    suite.expect(2, "--time-limit", "run", model, "--random", "1", "--time-limit", "0")
+    suite.expect(2, "--time-limit", "run", model, "--random", "1", "--time-limit", "soon")
+
+
+def constants(count, op, shape, **attributes):
+    fill = helper.make_tensor("value", FLOAT, [1], [1.0])
+    nodes = []
+    for i in range(count):
+        nodes.append(helper.make_node("ConstantOfShape", ["shape"], [f"c{i}"], value=fill))
+        nodes.append(helper.make_node(op, [f"c{i}"], [f"y{i}"], **attributes))
+    nodes.append(helper.make_node("Sum", [f"y{i}" for i in range(count)], ["y"]))
+    return nodes, numbers("shape", *shape)
+
+
+def test_folding_is_bounded_in_work(suite, folder):
+    """Each node folds in 10 to 200 ms; all of them would take minutes inside of `plan`, which runs nothing."""
+    cases = [("DFT", [1, 7993, 1], {}, 900), ("AveragePool", [1, 1, 127, 127], {"kernel_shape": [127, 127], "pads": [63] * 4}, 900),
+             ("LpPool", [1, 1, 127, 127], {"kernel_shape": [127, 127], "pads": [63] * 4}, 900)]
+    for op, shape, attributes, count in cases:
+        nodes, weight = constants(count, op, shape, **attributes)
+        model = write(folder / f"{op}.onnx", nodes, [], [tensor("y", FLOAT, None)], [weight])
+        told = suite.expect(0, "", "plan", model, "--json").json()
+        nodes_left = sum(1 for node in told["nodes"] if node["op"] == op and node["provider"] == "cpu")
+        suite.check(nodes_left > count // 2, f"{op}: {nodes_left} of {count} are left to the run")
+        suite.expect(5, "did not end within 0.3 s", "run", model, "--time-limit", "0.3")
+
+
+def test_text_is_charged(suite, folder):
+    doubling = [helper.make_node("StringConcat", [f"s{i}", f"s{i}"], [f"s{i + 1}"], f"double{i}") for i in range(45)]
+    word = helper.make_tensor("s0", STRING, [1], [b"hello"])
+    constant = write(folder / "constant.onnx", doubling, [], [tensor("s45", STRING, [1])], [word])
+    started = [helper.make_node("Cast", ["x"], ["s0"], to=STRING), *doubling]
+    given = write(folder / "given.onnx", started, [tensor("x", FLOAT, [1])], [tensor("s45", STRING, [1])])
+    for command in ([constant], [given, "--random", "1"]):
+        suite.expect(0, "placement", "plan", command[0])
+        suite.expect(4, ['(StringConcat-', "sequences, maps and text need", "option dynamic_limit"], "run", *command)
+        suite.expect(4, ["of at most 1048576 are in use"], "run", *command, "--dynamic-limit", "1M")
+
+
+def growing(folder, kind):
+    """A loop that appends its input to a sequence in each of a million trips."""
+    body = helper.make_graph(
+        [helper.make_node("SequenceInsert", ["before", "x"], ["after"], "insert"), helper.make_node("Identity", ["go"], ["on"])], "body",
+        [tensor("i", INT64, []), tensor("go", TensorProto.BOOL, []), helper.make_tensor_sequence_value_info("before", kind, None)],
+        [tensor("on", TensorProto.BOOL, []), helper.make_tensor_sequence_value_info("after", kind, None)])
+    nodes = [helper.make_node("SequenceEmpty", [], ["empty"], dtype=kind), helper.make_node("Loop", ["trips", "", "empty"], ["all"], "loop", body=body),
+             helper.make_node("SequenceLength", ["all"], ["y"])]
+    trips = helper.make_tensor("trips", INT64, [], [1000000])
+    return write(folder / "growing.onnx", nodes, [tensor("x", kind, [262144])], [tensor("y", INT64, [])], [trips])
+
+
+def test_sequences_are_charged(suite, folder):
+    model = growing(folder, FLOAT)
+    suite.expect(4, ['/insert" (SequenceInsert-', "sequences, maps and text need 1048", "of at most 16777216 are in use"],
+                 "run", model, "--random", "1", "--dynamic-limit", "16M")
+    suite.expect(5, "all loops of the run have made 10 trips (option trip_limit)", "run", model, "--random", "1", "--trip-limit", "10")
+
+
+def nested(depth, counts):
+    """A loop of loops, whose innermost body adds 1."""
+    def body(level):
+        names = [f"i{level}", f"go{level}", f"v{level}"]
+        inner = [helper.make_node("Add", [names[2], "one"], [f"w{level}"], f"add{level}")]
+        if level + 1 < depth:
+            inner = [helper.make_node("Loop", ["trips", "", names[2]], [f"w{level}"], f"loop{level + 1}", body=body(level + 1))]
+        inner.append(helper.make_node("Identity", [names[1]], [f"on{level}"]))
+        return helper.make_graph(inner, f"body{level}", [tensor(names[0], INT64, []), tensor(names[1], TensorProto.BOOL, []), tensor(names[2], FLOAT, [])],
+                                 [tensor(f"on{level}", TensorProto.BOOL, []), tensor(f"w{level}", FLOAT, [])])
+
+    return [helper.make_node("Loop", ["trips", "", "x"], ["y"], "loop0", body=body(0))], [
+        helper.make_tensor("trips", INT64, [], [counts]), helper.make_tensor("one", FLOAT, [], [1.0])]
+
+
+def test_trips_are_counted_together(suite, folder):
+    nodes, weights = nested(3, 10)
+    model = write(folder / "nested.onnx", nodes, [tensor("x", FLOAT, [])], [tensor("y", FLOAT, [])], weights)
+    suite.expect(0, "placement", "run", model, "--random", "1", "--trip-limit", "1110")
+    suite.expect(5, "all loops of the run have made 1109 trips", "run", model, "--random", "1", "--trip-limit", "1109")
+    nodes, weights = nested(6, 1000)
+    endless = write(folder / "endless.onnx", nodes, [tensor("x", FLOAT, [])], [tensor("y", FLOAT, [])], weights)
+    suite.expect(5, "did not end within 0.2 s", "run", endless, "--random", "1", "--time-limit", "0.2")
