@@ -21,14 +21,17 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/random.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/names.h"
 #include "runtime/base/suggest.h"
 
 typedef struct reader {
     const cli_options *options;
     const tort_model *model;
     cli_inputs *inputs;
-    int32_t pictures; /* number of --input options that are pictures */
+    int32_t pictures;   /* number of --input options that are pictures */
+    tort_names symbols; /* of dimensions: the first input with a value that has it */
     tort_error *error;
 } reader;
 
@@ -183,13 +186,25 @@ static int64_t size_in_tensor(const tort_port *port, const char *symbol, const t
     return -1;
 }
 
+/* Notes the symbolic dimensions that an input with a value settles. */
+static tort_status note_symbols(reader *r, int32_t index) {
+    const tort_port port = cli_input(r->model, index);
+    int32_t other;
+    for (int32_t i = 0; is_given(r, index) && i < port.rank; i++)
+        if (is_open(&port, i) && !tort_names_find(&r->symbols, port.dim_names[i], &other) &&
+            !tort_names_add(&r->symbols, port.dim_names[i], index))
+            return tort_out_of_memory(r->error, 0);
+    return TORT_OK;
+}
+
 /* Sets the symbolic dimensions of a port that inputs with a value have already settled. */
 static void settle_symbols(const reader *r, tort_port *port) {
-    for (int32_t i = 0; i < port->rank; i++)
-        for (int32_t k = 0; is_open(port, i) && k < r->inputs->count; k++) {
-            tort_port other = cli_input(r->model, k);
-            if (is_given(r, k)) port->dims[i] = size_in_tensor(&other, port->dim_names[i], &r->inputs->tensors[k]);
-        }
+    int32_t k;
+    for (int32_t i = 0; i < port->rank; i++) {
+        if (!is_open(port, i) || !tort_names_find(&r->symbols, port->dim_names[i], &k)) continue;
+        const tort_port other = cli_input(r->model, k);
+        port->dims[i] = size_in_tensor(&other, port->dim_names[i], &r->inputs->tensors[k]);
+    }
 }
 
 /* Shapes a tensor like a port, chooses sizes for open dimensions, and notes them for cli_inputs_tell. */
@@ -393,6 +408,22 @@ static tort_status read_given(reader *r, const char *text) {
     return status;
 }
 
+/* Fills the inputs that have no file. The symbols are hashed, as a model may have any number of them. */
+static tort_status fill_inputs(reader *r) {
+    tort_env env = tort_env_complete(NULL);
+    tort_status status = TORT_OK;
+    tort_env_choose_key(&env);
+    tort_names_init(&r->symbols, &env);
+    for (int32_t i = 0; !status && i < r->inputs->count; i++) status = note_symbols(r, i);
+    for (int32_t i = 0; !status && i < r->inputs->count; i++) {
+        if (is_given(r, i)) continue;
+        status = fill_input(r, i);
+        if (!status) status = note_symbols(r, i);
+    }
+    tort_names_free(&r->symbols);
+    return status;
+}
+
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs,
                             tort_error *error) {
     tort_status status = TORT_OK;
@@ -408,8 +439,7 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
     if (!status && options->image.first && !r.pictures)
         status = tort_fail(error, TORT_E_USAGE, "--%s is for pictures, and no --input is a .png or .jpg",
                            options->image.first);
-    for (int32_t i = 0; !status && i < inputs->count; i++)
-        if (!is_given(&r, i)) status = fill_input(&r, i);
+    if (!status) status = fill_inputs(&r);
     return status ? status : check_random(&r);
 }
 

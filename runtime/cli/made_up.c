@@ -9,7 +9,8 @@
 /* Candidate sizes: multiples of the usual strides of networks, and usual sizes of audio frames and pictures. */
 static const int64_t sizes[] = {2,   4,   8,   16,  32,  48,  64,  80,  96,  128, 160, 192,
                                 224, 256, 288, 320, 384, 416, 448, 512, 576, 640, 1024};
-enum { SIZES = sizeof sizes / sizeof *sizes, MAX_ALONE = 8 /* with more open dimensions, none is tried alone */ };
+/* With more open dimensions than MAX_ALONE none is tried alone; with more inputs than MANY they are not compared. */
+enum { SIZES = sizeof sizes / sizeof *sizes, MAX_ALONE = 8, MANY = 256 };
 
 static bool has_name(const tort_port *port, int32_t axis, const char *name) {
     return *name && port->dims[axis] < 0 && port->dim_names[axis] && !strcmp(port->dim_names[axis], name);
@@ -45,7 +46,8 @@ static int32_t number_of(const cli_options *options, const tort_model *model, in
                          int32_t *number) {
     int32_t count = 0;
     const tort_port asked = cli_input_port(options, model, input);
-    *number = -1;
+    *number = tort_model_input_count(model) > MANY && (axis || asked.rank < 2) ? 0 : -1;
+    if (tort_model_input_count(model) > MANY) return MAX_ALONE + 1;
     for (int32_t i = 0; i < tort_model_input_count(model); i++) {
         const tort_port port = cli_input_port(options, model, i);
         for (int32_t d = 0; d < port.rank; d++) {
@@ -66,8 +68,9 @@ static int32_t rounds_of(int32_t count) {
 
 int64_t cli_made_up_size(const cli_options *options, const tort_model *model, int32_t input, int32_t axis) {
     int32_t number;
+    if (options->attempt < 1) return 1;
     const int32_t rounds = rounds_of(number_of(options, model, input, axis, &number)), at = options->attempt - 1;
-    if (at < 0 || number < 0 || (at % rounds && at % rounds != number + 1)) return 1;
+    if (number < 0 || (at % rounds && at % rounds != number + 1)) return 1;
     return sizes[at / rounds];
 }
 

@@ -6,7 +6,9 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/names.h"
 #include "runtime/provider.h"
 #include "runtime/base/suggest.h"
 #include "runtime/tinyort_plan.h"
@@ -49,15 +51,24 @@ static bool has_name(const name_list *list, const char *name) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* Names of the symbolic dimensions of the model's inputs. */
+/* Names of the symbolic dimensions of the model's inputs, each once. */
 static name_list symbols_of(const tort_model *model) {
     name_list symbols = {0};
+    tort_env env = tort_env_complete(NULL);
+    tort_names known;
+    int32_t number;
+    tort_env_choose_key(&env);
+    tort_names_init(&known, &env);
     for (int32_t i = 0; i < tort_model_input_count(model); i++) {
         tort_port port = cli_input(model, i);
-        for (int32_t d = 0; d < port.rank; d++)
-            if (port.dims[d] < 0 && *port.dim_names[d] && !has_name(&symbols, port.dim_names[d]))
-                add_name(&symbols, port.dim_names[d]);
+        for (int32_t d = 0; d < port.rank; d++) {
+            if (port.dims[d] >= 0 || !*port.dim_names[d] || tort_names_find(&known, port.dim_names[d], &number))
+                continue;
+            cli_check_memory(tort_names_add(&known, port.dim_names[d], 0) ? &known : NULL);
+            add_name(&symbols, port.dim_names[d]);
+        }
     }
+    tort_names_free(&known);
     return symbols;
 }
 
@@ -117,6 +128,7 @@ static tort_status sort_shape(cli_shapes *all, const tort_model *model, const na
 }
 
 static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_error *error) {
+    if (!all->shape_count) return TORT_OK;
     name_list symbols = symbols_of(model);
     const int32_t count = all->shape_count;
     tort_status status = TORT_OK;

@@ -127,7 +127,8 @@ cli_speed cli_profile_speed(const cli_profile *profile, const cli_cost *cost) {
 
 static void add_work(cli_profile *profile, const tort_profile_step *step) {
     const cli_cost work = {.bytes = step->bytes, .flops = step->flops};
-    add_cost(&profile->units[unit_of(profile, step)].cost, &work);
+    const int32_t unit = unit_of(profile, step); /* which may move the units */
+    add_cost(&profile->units[unit].cost, &work);
 }
 
 static void keep_event(cli_profile *profile, const tort_profile_step *step) {

@@ -144,3 +144,17 @@ def test_trips_are_counted_together(suite, folder):
     nodes, weights = nested(6, 1000)
     endless = write(folder / "endless.onnx", nodes, [tensor("x", FLOAT, [])], [tensor("y", FLOAT, [])], weights)
     suite.expect(5, "did not end within 0.2 s", "run", endless, "--random", "1", "--time-limit", "0.2")
+
+
+def test_many_symbols(suite, folder):
+    """A comparison of all with all would take minutes; a suite that waits so long gives the program up."""
+    count = 60000
+    inputs = [tensor(f"x{i}", FLOAT, [f"s{i}"]) for i in range(count)]
+    model = write(folder / "symbols.onnx", [helper.make_node("Identity", ["x0"], ["y"])], inputs, [tensor("y", FLOAT, ["s0"])])
+    suite.expect(0, "x59999", "inspect", model)
+    suite.expect(0, "placement", "plan", model)
+    result = suite.expect(0, "placement", "run", model, "--random", "1", "--shape", "s7=3")
+    suite.check("--shape x59999=1" in result.err, "sizes were made up for all")
+    suite.expect(2, "no dimension 'nothing'", "run", model, "--random", "1", "--shape", "nothing=3")
+    same = write(folder / "same.onnx", [helper.make_node("Abs", ["x0"], ["y"])], [tensor(f"x{i}", FLOAT, ["n"]) for i in range(count)], [tensor("y", FLOAT, ["n"])])
+    suite.expect(0, "placement", "run", same, "--random", "1", "--shape", "x5=3")

@@ -154,3 +154,13 @@ def test_refused(suite, folder):
     suite.expect(2, "--profile", "bench", DIGITS, "--profile=some")
     suite.expect(2, "--profile is not an option of 'run'", "run", DIGITS, "--profile")
     suite.expect(3, "cannot write", "bench", DIGITS, "--repeat", "1", "--profile", "--trace", folder / "none" / "t.json")
+
+
+def test_a_model_without_steps(suite, folder):
+    """Its units are copies to outputs alone, which come up while runs are observed."""
+    model = folder / "constant.onnx"
+    save_model(model, [helper.make_node("Identity", ["c"], ["y"])], [], [floats("y", [2])], weights=[weight("c", np.ones(2, np.float32))])
+    for options in (["--profile"], ["--profile=all"], ["--profile", "--trace", folder / "trace.json"]):
+        suite.expect(0, "placement", "bench", model, "--repeat", "3", *options)
+    units = profile_of(suite, model)["units"]
+    suite.check([unit["op"] for unit in units] == ["(copy)"] and units[0]["bytes"] == 16, f"the units are {units}")
