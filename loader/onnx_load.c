@@ -156,7 +156,6 @@ static tort_status open_origin(const tort_env *env, const origin *from, const to
 
 static tort_status load_model(const tort_env *env, const origin *from, const tort_load_options *options,
                               tort_model **out, tort_error *error) {
-    *out = NULL;
     if (error) *error = (tort_error){.node = -1};
     tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
     tort_load_options complete;
@@ -183,6 +182,7 @@ static tort_status load_model(const tort_env *env, const origin *from, const tor
 
 tort_status tort_model_load(const tort_env *env, const char *path, const tort_load_options *options, tort_model **model,
                             tort_error *error) {
+    if (model) *model = NULL;
     if (!path || !model)
         return tort_fail(error, TORT_E_USAGE, "tort_model_load needs a path and a place for the model");
     return load_model(env, &(origin){.path = path}, options, model, error);
@@ -190,6 +190,7 @@ tort_status tort_model_load(const tort_env *env, const char *path, const tort_lo
 
 tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
                                    const tort_load_options *options, tort_model **model, tort_error *error) {
+    if (model) *model = NULL;
     if (!model || (!bytes && size))
         return tort_fail(error, TORT_E_USAGE, "tort_model_load_buffer needs bytes and a place for the model");
     return load_model(env, &(origin){.bytes = bytes, .size = size}, options, model, error);
@@ -198,6 +199,7 @@ tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_
 tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
                                    tort_model **model, tort_error *error) {
     tort_reader complete = {0};
+    if (model) *model = NULL;
     if (!reader || !model)
         return tort_fail(error, TORT_E_USAGE, "tort_model_load_reader needs a reader and a place for the model");
     tort_status status = tort_check_struct_size(reader->struct_size, "tort_reader", error);

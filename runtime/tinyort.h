@@ -5,7 +5,9 @@
  *   session  a provider chain, the placement of every node with its reason, prepared weights
  *   context  one run at a time: its arena, scratch and outputs; many contexts of one session run side by side
  *
- * Every function that can fail returns a status and fills the caller's error (which may be NULL).
+ * Every function that can fail returns a status and fills the caller's error. NULL is allowed for error, env, options,
+ * what a comment says, and lists without elements; any other NULL, and a negative number of elements, is TORT_E_USAGE,
+ * and functions without a status then answer NULL, 0, -1, false or "", or do nothing.
  * The library never prints, exits, reads the environment or owns a global. Not ABI-stable until 1.0.
  * Structs grow at their end, and a program that was compiled with a shorter one goes on working:
  *   with struct_size         the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and

@@ -21,6 +21,11 @@
 #define LOOKS 32         /* polls between two queries of the clock */
 #define PART_BITS 16     /* of the offer: end in the lowest bits, then first, then the number of the job */
 #define MAX_PARTS ((1 << PART_BITS) - 1)
+#ifdef TORT_CPU_PLAIN
+#define WAITS_BUSILY false /* a plain build is to be small: its threads sleep at once, where the system puts them */
+#else
+#define WAITS_BUSILY true
+#endif
 
 typedef struct pool_job {
     void (*body)(void *, int64_t, int64_t);
@@ -108,7 +113,7 @@ static bool has_work(tort_pool *pool) {
 /* Yields now and then: the thread that it waits for may have been woken on this processor, and would not be moved to
  * another one for milliseconds. */
 static bool look_for_work(tort_pool *pool) {
-    if (!pool->looks) return has_work(pool);
+    if (!WAITS_BUSILY || !pool->looks) return has_work(pool);
     const int64_t begin = microseconds();
     do {
         for (int32_t i = 0; i < LOOKS; i++) {
@@ -167,7 +172,7 @@ static void *work(void *arg) {
     tort_pool *pool = arg;
     while (!atomic_load(&pool->stop)) {
         wait_for_work(pool);
-        step_aside(pool);
+        if (WAITS_BUSILY) step_aside(pool);
         take_parts(pool, false);
     }
     return NULL;
@@ -207,7 +212,7 @@ tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) 
                         .worker_capacity = threads - 1,
                         .spin = spin < 0 ? BETWEEN_RUNS : spin,
                         .process = getpid(),
-                        .looks = threads <= tort_processors(),
+                        .looks = WAITS_BUSILY && threads <= tort_processors(),
                         .busy = ATOMIC_FLAG_INIT,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
                         .wake = PTHREAD_COND_INITIALIZER,
@@ -257,7 +262,7 @@ void tort_pool_end_run(tort_pool *pool) {
 
 static void offer_parts(tort_pool *pool, int32_t parts) {
     const uint_fast64_t number = (atomic_load(&pool->offer) >> 2 * PART_BITS) + 1;
-    atomic_store(&pool->processor, current_processor());
+    if (WAITS_BUSILY) atomic_store(&pool->processor, current_processor());
     atomic_store(&pool->pending, parts);
     atomic_store(&pool->offer, number << 2 * PART_BITS | (uint_fast64_t)parts);
     wake_workers(pool, parts - 1);
@@ -265,7 +270,7 @@ static void offer_parts(tort_pool *pool, int32_t parts) {
 
 static bool look_for_end(tort_pool *pool) {
     if (atomic_load(&pool->pending) == 0) return true;
-    if (!pool->looks) return false;
+    if (!WAITS_BUSILY || !pool->looks) return false;
     const int64_t begin = microseconds();
     do {
         for (int32_t i = 0; i < LOOKS; i++) {

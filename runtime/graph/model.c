@@ -186,6 +186,7 @@ static void describe(const tort_model *model, int32_t value_index, const tort_in
 
 /* Fills only as much as the caller's struct_size, which may be that of an older tinyort.h. */
 static tort_status fill_port(const tort_model *model, bool output, int32_t index, tort_port *out, tort_error *error) {
+    if (!model || !out) return tort_fail(error, TORT_E_USAGE, "a port is told of a model, in a tort_port: one is NULL");
     const tort_graph *graph = &model->graphs[0];
     const int32_t count = output ? graph->output_count : graph->input_count;
     const size_t size = out->struct_size;
@@ -204,11 +205,11 @@ static tort_status fill_port(const tort_model *model, bool output, int32_t index
 }
 
 int32_t tort_model_input_count(const tort_model *model) {
-    return model->graphs[0].input_count;
+    return model ? model->graphs[0].input_count : 0;
 }
 
 int32_t tort_model_output_count(const tort_model *model) {
-    return model->graphs[0].output_count;
+    return model ? model->graphs[0].output_count : 0;
 }
 
 tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
@@ -219,57 +220,61 @@ tort_status tort_model_output(const tort_model *model, int32_t index, tort_port 
     return fill_port(model, true, index, port, error);
 }
 
-static int32_t port_named(const tort_model *model, const int32_t *values, int32_t count, const char *name) {
+static int32_t port_named(const tort_model *model, bool output, const char *name) {
+    if (!model || !name) return -1;
+    const tort_graph *graph = &model->graphs[0];
+    const int32_t *values = output ? graph->outputs : graph->inputs;
+    const int32_t count = output ? graph->output_count : graph->input_count;
     for (int32_t i = 0; i < count; i++)
-        if (!strcmp(model->graphs[0].values[values[i]].name, name)) return i;
+        if (!strcmp(graph->values[values[i]].name, name)) return i;
     return -1;
 }
 
 int32_t tort_model_input_index(const tort_model *model, const char *name) {
-    return port_named(model, model->graphs[0].inputs, model->graphs[0].input_count, name);
+    return port_named(model, false, name);
 }
 
 int32_t tort_model_output_index(const tort_model *model, const char *name) {
-    return port_named(model, model->graphs[0].outputs, model->graphs[0].output_count, name);
+    return port_named(model, true, name);
 }
 
 const char *tort_model_graph_name(const tort_model *model) {
-    return model->graph_name;
+    return model ? model->graph_name : "";
 }
 
 const char *tort_model_producer(const tort_model *model) {
-    return model->producer;
+    return model ? model->producer : "";
 }
 
 const char *tort_model_producer_version(const tort_model *model) {
-    return model->producer_version;
+    return model ? model->producer_version : "";
 }
 
 int64_t tort_model_ir_version(const tort_model *model) {
-    return model->ir_version;
+    return model ? model->ir_version : 0;
 }
 
 int64_t tort_model_opset(const tort_model *model, const char *domain) {
     if (!domain || strcmp(domain, "ai.onnx") == 0) domain = "";
-    for (int32_t i = 0; i < model->opset_count; i++)
+    for (int32_t i = 0; model && i < model->opset_count; i++)
         if (strcmp(model->opsets[i].domain, domain) == 0) return model->opsets[i].version;
     return 0;
 }
 
 int32_t tort_model_opset_count(const tort_model *model) {
-    return model->opset_count;
+    return model ? model->opset_count : 0;
 }
 
 const char *tort_model_opset_domain(const tort_model *model, int32_t index) {
-    return index >= 0 && index < model->opset_count ? model->opsets[index].domain : NULL;
+    return model && index >= 0 && index < model->opset_count ? model->opsets[index].domain : NULL;
 }
 
 int32_t tort_model_metadata_count(const tort_model *model) {
-    return model->metadata_count;
+    return model ? model->metadata_count : 0;
 }
 
 tort_metadata tort_model_metadata(const tort_model *model, int32_t index) {
-    if (index < 0 || index >= model->metadata_count) return (tort_metadata){"", ""};
+    if (!model || index < 0 || index >= model->metadata_count) return (tort_metadata){"", ""};
     return model->metadata[index];
 }
 

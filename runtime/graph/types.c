@@ -162,7 +162,7 @@ tort_value_type tort_type_element(tort_value_type type) {
 const char *tort_type_text(tort_value_type type, char *text, size_t size) {
     static const char *const opening[] = {"tensor(", "sparse_tensor(", "seq(", "optional(", "map("};
     const tort_kind kind = tort_type_kind(type);
-    if (size == 0) return text;
+    if (size == 0 || !text) return text;
     snprintf(text, size, "%s", (size_t)kind < sizeof opening / sizeof *opening ? opening[kind] : "unknown(");
     if (kind == TORT_MAP)
         snprintf(text + strlen(text), size - strlen(text), "%s,", tort_type_name(tort_type_key(type)));
@@ -212,7 +212,7 @@ bool tort_first_number(tort_type type, const void *data, double *number) {
 
 /* Overflow is refused even if a later dim is 0, since strides are computed from the product. */
 bool tort_tensor_count(const tort_tensor *tensor, int64_t *count) {
-    if (tensor->rank < 0 || tensor->rank > TORT_MAX_RANK) return false;
+    if (!tensor || !count || tensor->rank < 0 || tensor->rank > TORT_MAX_RANK) return false;
     int64_t product = 1;
     bool empty = false;
     for (int32_t i = 0; i < tensor->rank; i++) {
@@ -229,7 +229,7 @@ bool tort_tensor_count(const tort_tensor *tensor, int64_t *count) {
 /* bits * count may overflow though the bytes do not, so groups of 8 elements are multiplied instead. */
 bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes) {
     int64_t count;
-    if (!tort_tensor_count(tensor, &count)) return false;
+    if (!bytes || !tort_tensor_count(tensor, &count)) return false;
     size_t bits = (size_t)tort_type_bits(tensor->type), whole;
     size_t rest = ((size_t)count % 8 * bits + 7) / 8;
     return tort_mul_size((size_t)count / 8, bits, &whole) && tort_add_size(whole, rest, bytes);

@@ -91,10 +91,13 @@ void *tort_value_data(tort_value *value) {
     return value->tensor.data;
 }
 
+/* False: a string has a length but no bytes, or they are more than a size can tell. */
 static bool text_bytes(const tort_string *strings, size_t count, size_t *bytes) {
     *bytes = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!strings[i].data && strings[i].length) return false;
         if (!tort_add_size(*bytes, strings[i].length, bytes)) return false;
+    }
     return true;
 }
 
@@ -115,8 +118,15 @@ bool tort_value_own_text(tort_value *value) {
     return true;
 }
 
+/* False: there is no such tensor, or parts of it are missing. */
+static bool is_whole(const tort_tensor *tensor) {
+    size_t bytes;
+    if (!tensor || !tort_type_bits(tensor->type) || !tort_tensor_bytes(tensor, &bytes)) return false;
+    return tensor->data || !bytes;
+}
+
 tort_value *tort_value_tensor(const tort_env *env, const tort_tensor *tensor) {
-    tort_value *value = tort_value_new(env, tensor);
+    tort_value *value = is_whole(tensor) ? tort_value_new(env, tensor) : NULL;
     if (!value) return NULL;
     if (value->bytes) memcpy(value->tensor.data, tensor->data, value->bytes);
     if (tort_value_own_text(value)) return value;
@@ -126,9 +136,7 @@ tort_value *tort_value_tensor(const tort_env *env, const tort_tensor *tensor) {
 
 tort_value *tort_value_borrow(const tort_env *env, const tort_tensor *tensor,
                               void (*release)(void *ud, tort_tensor *tensor), void *ud) {
-    size_t bytes;
-    if (tort_type_bits(tensor->type) == 0 || !tort_tensor_bytes(tensor, &bytes)) return NULL;
-    tort_value *value = value_of(env, tort_tensor_type(tensor->type));
+    tort_value *value = is_whole(tensor) ? value_of(env, tort_tensor_type(tensor->type)) : NULL;
     if (!value) return NULL;
     value->tensor = *tensor;
     value->borrowed = true;
@@ -178,7 +186,7 @@ bool tort_value_insert(tort_value *sequence, int32_t at, const tort_value *eleme
 }
 
 bool tort_value_append(tort_value *sequence, const tort_value *element) {
-    return tort_value_insert(sequence, sequence->count, element);
+    return sequence && tort_value_insert(sequence, sequence->count, element);
 }
 
 void tort_value_erase(tort_value *sequence, int32_t at) {
@@ -207,6 +215,7 @@ tort_value *tort_value_optional(const tort_env *env, tort_value_type type, const
 
 static bool hold_all(tort_value *map, const tort_value *const *values) {
     const int32_t count = (int32_t)map->keys->tensor.dims[0];
+    if (!values && count) return false;
     if (!tort_grow(&map->env, (void **)&map->elements, &map->capacity, count, sizeof *map->elements)) return false;
     for (int32_t i = 0; i < count; i++)
         if (!hold(map, i, values[i])) return false;
@@ -230,7 +239,7 @@ tort_value *tort_value_map_of(const tort_env *env, const tort_value *keys, tort_
 
 tort_value *tort_value_map(const tort_env *env, const tort_tensor *keys, tort_value_type type,
                            const tort_value *const *values) {
-    tort_value *copy = can_be_keys(keys) ? tort_value_tensor(env, keys) : NULL;
+    tort_value *copy = keys && can_be_keys(keys) ? tort_value_tensor(env, keys) : NULL;
     tort_value *map = copy ? tort_value_map_of(env, copy, type, values) : NULL;
     tort_value_release(copy);
     return map;
@@ -239,27 +248,27 @@ tort_value *tort_value_map(const tort_env *env, const tort_tensor *keys, tort_va
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 tort_value_type tort_value_type_of(const tort_value *value) {
-    return value->type;
+    return value ? value->type : tort_tensor_type(TORT_UNDEFINED);
 }
 
 tort_kind tort_value_kind(const tort_value *value) {
-    return tort_type_kind(value->type);
+    return tort_type_kind(tort_value_type_of(value));
 }
 
 int32_t tort_value_count(const tort_value *value) {
-    return value->count;
+    return value ? value->count : 0;
 }
 
 const tort_value *tort_value_at(const tort_value *value, int32_t index) {
-    return index >= 0 && index < value->count ? value->elements[index] : NULL;
+    return value && index >= 0 && index < value->count ? value->elements[index] : NULL;
 }
 
 const tort_tensor *tort_value_view(const tort_value *value) {
-    return tort_value_kind(value) == TORT_TENSOR ? &value->tensor : NULL;
+    return value && tort_value_kind(value) == TORT_TENSOR ? &value->tensor : NULL;
 }
 
 const tort_tensor *tort_value_keys(const tort_value *value) {
-    return value->keys ? &value->keys->tensor : NULL;
+    return value && value->keys ? &value->keys->tensor : NULL;
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */

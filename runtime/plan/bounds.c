@@ -151,7 +151,7 @@ int32_t tort_find_shrinking(const tort_lowered *lowered, int32_t *dimension) {
 }
 
 size_t tort_session_output_bytes(const tort_session *session, int32_t index) {
-    const tort_planned *bound = session->graph_count ? tort_main_graph(session)->bound : NULL;
+    const tort_planned *bound = session && session->graph_count ? tort_main_graph(session)->bound : NULL;
     if (!bound || index < 0 || index >= bound->plan.output_count) return 0;
     const int64_t bytes = bound->plan.slots[bound->plan.output_slots[index]].bytes;
     return bytes > 0 ? (size_t)bytes : 0;

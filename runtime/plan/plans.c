@@ -193,6 +193,8 @@ void tort_lowered_drop_plans(tort_lowered *lowered) {
 }
 
 tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count, tort_error *error) {
+    if (!session || (!shapes && count))
+        return tort_fail(error, TORT_E_USAGE, "tort_session_plan needs a session and shapes");
     tort_lowered *lowered = tort_main_graph(session);
     const tort_graph *graph = &lowered->graph;
     if (error) *error = (tort_error){.node = -1};

@@ -21,6 +21,7 @@ static const char *const *keys_of(const tort_provider *provider) {
 }
 
 tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error *error) {
+    if (!info) return tort_fail(error, TORT_E_USAGE, "tort_provider_at needs a tort_provider_info to fill");
     tort_status status = tort_check_struct_size(info->struct_size, "tort_provider_info", error);
     if (status) return status;
     if (index < 0 || index >= tort_provider_count())
@@ -127,6 +128,7 @@ static tort_status probe_chain(probe_store *store, const tort_probe_options *opt
 
 tort_status tort_probe_providers(const tort_env *env, const tort_probe_options *options, tort_probe **probe,
                                  tort_error *error) {
+    if (!probe) return tort_fail(error, TORT_E_USAGE, "tort_probe_providers needs a place for the probe");
     *probe = NULL;
     if (error) *error = (tort_error){.node = -1};
     tort_probe_options mine = {.struct_size = sizeof mine};

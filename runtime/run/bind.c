@@ -83,10 +83,12 @@ static const char *memory_name(const tort_session *session, int32_t memory) {
 }
 
 const char *tort_session_input_memory(const tort_session *session, int32_t index) {
+    if (!session || index < 0 || index >= tort_main_graph(session)->graph.input_count) return NULL;
     return memory_name(session, tort_main_graph(session)->input_memory[index]);
 }
 
 const char *tort_session_output_memory(const tort_session *session, int32_t index) {
+    if (!session || index < 0 || index >= tort_main_graph(session)->graph.output_count) return NULL;
     return memory_name(session, tort_main_graph(session)->output_memory[index]);
 }
 
@@ -179,7 +181,10 @@ tort_status tort_check_unbound(const tort_session *session, tort_error *error) {
 tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,
                               tort_error *error) {
     tort_link *link;
-    *memory = NULL;
+    if (memory) *memory = NULL;
+    if (!session || !provider || !memory)
+        return tort_fail(error, TORT_E_USAGE,
+                         "tort_memory_alloc needs a session, a provider and a place for the memory");
     if (error) *error = (tort_error){.node = -1};
     if (session->lost) return tort_session_lost(error);
     tort_status status = usable_link(session, provider, &link, error);
@@ -189,12 +194,16 @@ tort_status tort_memory_alloc(tort_session *session, const char *provider, size_
 }
 
 void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes) {
-    const tort_link *link = tort_link_named(session, provider);
+    const tort_link *link = session && provider ? tort_link_named(session, provider) : NULL;
     if (link && memory) tort_chain_free(session, &session->env, link->memory, memory, bytes);
 }
 
 tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from, size_t bytes,
                              tort_direction direction, tort_error *error) {
+    if (!context || !provider || (bytes && (!to || !from)))
+        return tort_fail(error, TORT_E_USAGE, "tort_memory_copy needs a context, a provider, and memory on both sides");
+    if ((unsigned)direction > TORT_ON_DEVICE)
+        return tort_fail(error, TORT_E_USAGE, "%d is no tort_direction", (int)direction);
     tort_session *session = context->session;
     tort_link *link;
     if (error) *error = (tort_error){.node = -1};

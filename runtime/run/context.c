@@ -69,7 +69,9 @@ static tort_status adopt_plans(tort_context *context, tort_error *error) {
 }
 
 tort_status tort_context_create(tort_session *session, tort_context **out, tort_error *error) {
-    *out = NULL;
+    if (out) *out = NULL;
+    if (!session || !out)
+        return tort_fail(error, TORT_E_USAGE, "tort_context_create needs a session and a place for the context");
     if (error) *error = (tort_error){.node = -1};
     if (session->lost) return tort_session_lost(error);
     if (!session->runnable)
@@ -111,6 +113,7 @@ void tort_context_free(tort_context *context) {
 }
 
 tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes, tort_error *error) {
+    if (!context) return tort_fail(error, TORT_E_USAGE, "tort_context_output_capacity needs a context");
     const int32_t count = tort_main_graph(context->session)->graph.output_count;
     if (output < 0 || output >= count)
         return tort_fail(error, TORT_E_USAGE, "there is no output %d: the session has %d", output, count);
@@ -124,7 +127,7 @@ tort_status tort_context_output_capacity(tort_context *context, int32_t output, 
 }
 
 void tort_context_cancel(tort_context *context) {
-    context->watch.end = TORT_CANCELLED;
+    if (context) context->watch.end = TORT_CANCELLED;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -243,6 +246,8 @@ static tort_status begin_run(const tort_context *context, int32_t output_count, 
 
 tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                              tort_tensor *outputs, int32_t output_count, tort_error *error) {
+    if (!context || (!inputs && input_count) || (!outputs && output_count))
+        return tort_fail(error, TORT_E_USAGE, "tort_context_run needs a context, inputs and outputs");
     context->too_small = false;
     tort_status status = begin_run(context, output_count, error);
     if (!status) status = tort_check_tensors_alone(context->session, error);
@@ -314,6 +319,8 @@ static tort_status take_outputs(const tort_frame *frame, tort_value **outputs, i
 
 tort_status tort_context_run_values(tort_context *context, const tort_value *const *inputs, int32_t input_count,
                                     tort_value **outputs, int32_t output_count, tort_error *error) {
+    if (!context || (!inputs && input_count) || (!outputs && output_count))
+        return tort_fail(error, TORT_E_USAGE, "tort_context_run_values needs a context, inputs and outputs");
     tort_frame *frame = &context->frames[0];
     handed h = {.input_count = input_count, .output_count = output_count};
     for (int32_t i = 0; i < output_count; i++) outputs[i] = NULL;

@@ -74,6 +74,7 @@ static tort_status observe(const tort_frame *frame, const tort_step *step, tort_
 }
 
 void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
+    if (!context) return;
     context->observe = observer ? observe : NULL;
     context->observer = observer;
     context->observer_ud = ud;

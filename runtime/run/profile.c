@@ -103,6 +103,7 @@ static void tell(tort_frame *frame, const tort_step *step, int64_t begin) {
 }
 
 void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud) {
+    if (!context) return;
     context->profiles_work = work;
     context->tell = profiler ? tell : NULL;
     context->profiler = profiler;
@@ -110,6 +111,8 @@ void tort_context_profile(tort_context *context, bool work, tort_profiler profil
 }
 
 tort_status tort_session_peak(tort_session *session, const char *provider, tort_peak *peak, tort_error *error) {
+    if (!session || !provider || !peak)
+        return tort_fail(error, TORT_E_USAGE, "tort_session_peak needs a session, a provider and a place for the peak");
     *peak = (tort_peak){0};
     if (error) *error = (tort_error){.node = -1};
     for (int32_t i = 0; i < session->chain_count; i++) {
@@ -145,6 +148,8 @@ void tort_profile_end_calls(tort_context *context) {
 
 tort_status tort_context_calls(const tort_context *context, const char *provider, tort_device_calls *calls,
                                tort_error *error) {
+    if (!context || !calls)
+        return tort_fail(error, TORT_E_USAGE, "tort_context_calls needs a context and a place for the calls");
     const tort_session *session = context->session;
     const tort_link *link = provider ? tort_link_named(session, provider) : NULL;
     *calls = (tort_device_calls){0};

@@ -412,7 +412,9 @@ static bool write_recording(writer *w) {
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error) {
-    *report = NULL;
+    if (report) *report = NULL;
+    if (!session || !report)
+        return tort_fail(error, TORT_E_USAGE, "tort_session_report needs a session and a place for the report");
     if (error) *error = (tort_error){.node = -1};
     const tort_env outer = session->account.inner; /* not the session's env: the report must not count itself */
     report_store *store = tort_alloc_zero(&outer, 1, sizeof *store);

@@ -425,10 +425,12 @@ static tort_status check_units(const tort_session *session, tort_error *error) {
 }
 
 static tort_status check_session(tort_session *session, const tort_writer *writer, tort_error *error) {
+    if (!session || !writer) return tort_fail(error, TORT_E_USAGE, "saving needs a session and a tort_writer");
     if (error) *error = (tort_error){.node = -1};
     if (session->lost) return tort_session_lost(error);
     tort_status status = tort_check_struct_size(writer->struct_size, "tort_writer", error);
     if (status) return status;
+    if (!writer->write) return tort_fail(error, TORT_E_USAGE, "tort_writer has no function `write`");
     if (!session->runnable)
         return tort_fail(error, TORT_E_USAGE,
                          "this session cannot run (it is only planned, or was refused): there is nothing to save");
@@ -457,6 +459,7 @@ static int write_file(void *ud, const void *bytes, size_t size) {
 tort_status tort_session_save(tort_session *session, const char *path, tort_error *error) {
     tort_new_file file;
     const tort_writer writer = {.struct_size = sizeof writer, .write = write_file, .ud = &file};
+    if (!session || !path) return tort_fail(error, TORT_E_USAGE, "tort_session_save needs a session and a path");
     if (error) *error = (tort_error){.node = -1};
     tort_status status = tort_model_check_target(session->model, path, error);
     if (status) return status;

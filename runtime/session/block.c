@@ -115,6 +115,7 @@ static void *block_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) 
 
 tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error) {
     size_t begin;
+    if (!env) return tort_fail(error, TORT_E_USAGE, "tort_env_in_block needs an environment");
     tort_align_size(sizeof(block), BLOCK_ALIGN, &begin);
     tort_status status = tort_check_struct_size(env->struct_size, "tort_env", error);
     if (status) return status;
@@ -130,7 +131,7 @@ tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_er
 }
 
 size_t tort_block_max(const tort_env *env) {
-    return env->alloc == block_alloc ? ((const block *)env->alloc_ud)->max : 0;
+    return env && env->alloc == block_alloc ? ((const block *)env->alloc_ud)->max : 0;
 }
 
 /* ---- the size that a block needs --------------------------------------------------------------------------------- */
@@ -164,7 +165,9 @@ static tort_status rehearse_in_blocks(const tort_env *env, const tort_model *mod
 
 tort_status tort_session_bytes(const tort_env *env, const tort_model *model, const tort_session_options *options,
                                int32_t contexts, size_t *bytes, tort_error *error) {
+    if (!bytes) return tort_fail(error, TORT_E_USAGE, "tort_session_bytes needs a place for the bytes");
     *bytes = 0;
+    if (!model) return tort_fail(error, TORT_E_USAGE, "tort_session_bytes needs a model");
     const tort_env complete = tort_env_complete(env);
     tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
     if (!status && contexts < 0) status = tort_fail(error, TORT_E_USAGE, "%d contexts cannot be made", contexts);

@@ -168,7 +168,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
 }
 
 const tort_model *tort_session_model(const tort_session *session) {
-    return session->model;
+    return session ? session->model : NULL;
 }
 
 void tort_session_free(tort_session *session) {

@@ -39,7 +39,9 @@ tort_status tort_session_load(const tort_env *env, const char *path, const tort_
     const tort_env complete = tort_env_complete(env);
     tort_plan_options options;
     tort_saved_source *source;
-    *out = NULL;
+    if (out) *out = NULL;
+    if (!path || !out)
+        return tort_fail(error, TORT_E_USAGE, "tort_session_load needs a path and a place for the session");
     tort_status status = take_options(env, given, &options, error);
     if (!status) status = tort_saved_open(&complete, path, options.map, &source, error);
     return status ? status : load(&complete, source, &options, out, error);
@@ -49,7 +51,9 @@ tort_status tort_session_load_buffer(const tort_env *env, const void *bytes, siz
                                      const tort_plan_options *given, tort_session **out, tort_error *error) {
     const tort_env complete = tort_env_complete(env);
     tort_plan_options options;
-    *out = NULL;
+    if (out) *out = NULL;
+    if (!out || (!bytes && size))
+        return tort_fail(error, TORT_E_USAGE, "tort_session_load_buffer needs bytes and a place for the session");
     tort_status status = take_options(env, given, &options, error);
     if (status) return status;
     tort_saved_source *source = tort_saved_open_buffer(&complete, bytes, size);

@@ -49,7 +49,7 @@ Test(saved_files, what_is_no_plan, .init = make_folder, .fini = remove_folder) {
         cr_expect_eq(tort_session_load(NULL, path, &options, &session, &error), TORT_E_MODEL);
         cr_expect(strstr(error.msg, "not a saved plan: it has 0 bytes"), "%s", error.msg);
     }
-    cr_expect_eq(tort_session_load_buffer(NULL, NULL, 8, NULL, &session, &error), TORT_E_MODEL);
+    cr_expect_eq(tort_session_load_buffer(NULL, NULL, 0, NULL, &session, &error), TORT_E_MODEL);
     cr_expect_eq(tort_session_load(NULL, "/dev/null", NULL, &session, &error), TORT_E_IO);
     cr_expect(strstr(error.msg, "is not a regular file"), "%s", error.msg);
     cr_expect_null(session);
