@@ -136,14 +136,9 @@ static void wait_for_work(tort_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Threads change processors for speed alone, for which plain builds are too small. */
-#if defined(__linux__) && !defined(TORT_CPU_PLAIN)
-#define STEPS_ASIDE
-#endif
-
 /* -1: unknown. */
 static int current_processor(void) {
-#ifdef STEPS_ASIDE
+#ifdef __linux__
     return sched_getcpu();
 #else
     return -1;
@@ -154,7 +149,7 @@ static int current_processor(void) {
  * ticks, longer than many runs. A worker that finds itself on its caller's processor makes the system move it: it sets
  * its affinity to all other processors, and then to all again. */
 static void step_aside(const tort_pool *pool) {
-#ifdef STEPS_ASIDE
+#ifdef __linux__
     cpu_set_t all, others;
     const int here = current_processor();
     if (!pool->looks || here < 0 || here != atomic_load(&pool->processor)) return;
