@@ -276,7 +276,7 @@ struct tort_op; /* op.h */
 typedef struct tort_load_options {
     size_t struct_size;
     bool allow_links;  /* external data may be a symbolic link or a file with several links */
-    bool map_external; /* map external data that is aligned to 64 bytes instead of reading it */
+    bool map_external; /* map external data that is aligned to 64 bytes: nobody may write it until tort_model_free */
     int assume_opset;  /* treat a newer opset of the main domain as this one; 0: refuse it */
     /* For a model in a buffer or behind a reader: fills dst with `length` bytes at `offset` of external file
      * `location`; 0: success. NULL: a model with external data is an error. */

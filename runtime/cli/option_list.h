@@ -86,7 +86,8 @@ HEADING(MODEL, "The model")
 OPTION(ASSUME_OPSET, "assume-opset", "N", LOADING, INT32(load.assume_opset, 1), "treat newer opsets as this one")
 OPTION(ALLOW_LINKS, "allow-links", NULL, LOADING, FLAG(load.allow_links),
        "allow external data that is a symbolic link or has hard links")
-OPTION(MAP, "map", NULL, LOADING, FLAG(load.map_external), "map external data, or a saved plan, instead of reading it")
+OPTION(MAP, "map", NULL, LOADING, FLAG(load.map_external),
+       "map external data, or a saved plan; nobody may write the file meanwhile")
 OPTION(PLAN, "plan", "FILE", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, TEXT(plan),
        "instead of MODEL: a plan that 'tinyort plan MODEL --save FILE' wrote")
 OPTION(DYNAMIC_LIMIT, "dynamic-limit", "BYTES", RUNNING, VALUE(cli_read_bytes, uint64_t, dynamic_limit),

@@ -357,3 +357,26 @@ Test(footprint, a_limit_holds_for_weights_and_values_together) {
     cr_expect_eq(open_products("cpu:threads=1:mem_limit=2M", &error), TORT_OK, "%s", error.msg);
     cr_expect_eq(open_products("cpu:mem_limit=much", &error), TORT_E_USAGE);
 }
+
+/* Negations of a weight of 4 kB: as many are folded as fit the limit. */
+Test(footprint, folding_stops_at_its_limit) {
+    enum { NODES = 8, FLOATS = 1024 };
+    static const float zeros[FLOATS];
+    tort_error error;
+    model_builder b = build_begin(NULL);
+    const tort_tensor weight = {.type = TORT_FLOAT, .rank = 1, .dims = {FLOATS}, .data = (void *)(uintptr_t)zeros};
+    int32_t w = build_weight(&b, "w", &weight);
+    for (int i = 0; i < NODES; i++) build_output(&b, w = build_node(&b, "Neg", "", (const int32_t[]){w, -1}));
+    tort_model *model = build_end(&b, &error);
+    cr_assert(model, "%s", error.msg);
+    for (uint64_t limit = 0; limit <= 4 * sizeof zeros; limit += sizeof zeros) {
+        tort_session_options options = {.struct_size = sizeof options, .fold_limit = limit};
+        tort_session *session = NULL;
+        cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+        tort_report *report = report_of(session);
+        cr_expect_eq(report->folded, limit ? (int32_t)(limit / sizeof zeros) : NODES, "of %d bytes", (int)limit);
+        tort_report_free(report);
+        tort_session_free(session);
+    }
+    tort_model_free(model);
+}
