@@ -41,7 +41,8 @@ static void take_shapes(tort_planned *planned, block *b) {
     planned->known = take(b, (size_t)graph->value_count + 1, 1);
     planned->input_dims = take(b, (size_t)graph->input_count * TORT_MAX_RANK + 1, sizeof *planned->input_dims);
     planned->scalars = take(b, tort_plan_shapes_scalars(planned->lowered), sizeof *planned->scalars);
-    planned->sizes = take(b, (size_t)planned->lowered->session->dims.count, sizeof *planned->sizes);
+    const size_t evaluated = planned->lowered->evaluated_count ? (size_t)planned->lowered->session->dims.count : 0;
+    planned->sizes = take(b, evaluated, sizeof *planned->sizes);
 }
 
 /* How steps of some provider work in bands of rows; NULL: none does. */

@@ -19,8 +19,15 @@ enum {
 
 typedef struct marker {
     tort_lowered *lowered;
-    bool *bound; /* by expression of the session: input shapes bind all of its symbols */
+    bool *bound; /* by expression of the session: input shapes bind all of its symbols; NULL: nothing is evaluated */
 } marker;
+
+static void fix_inputs(const tort_lowered *lowered) {
+    for (int32_t i = 0; i < lowered->graph.input_count; i++) {
+        const tort_info *info = &lowered->infos[lowered->graph.inputs[i]];
+        lowered->shape_fixed[lowered->graph.inputs[i]] = info->constant || tort_shape_known(info);
+    }
+}
 
 static void bind_dims(const marker *m) {
     const tort_graph *graph = &m->lowered->graph;
@@ -29,7 +36,6 @@ static void bind_dims(const marker *m) {
         const tort_info *info = &m->lowered->infos[graph->inputs[i]];
         for (int32_t d = 0; d < info->rank; d++)
             if (info->dims[d] < 0) m->bound[-1 - info->dims[d]] = true;
-        m->lowered->shape_fixed[graph->inputs[i]] = info->constant || tort_shape_known(info);
     }
     for (int32_t i = 0; i < dims->count; i++) {
         const tort_dim_expr *e = tort_dim_expression(dims, -1 - (int64_t)i);
@@ -50,7 +56,7 @@ static bool can_evaluate(const marker *m, int32_t value) {
 
 static bool is_evaluated(const marker *m, int32_t index) {
     const tort_node *node = &m->lowered->graph.nodes[index];
-    bool all = m->lowered->units[index].provider == TORT_AT_FOLDED;
+    bool all = m->bound && m->lowered->units[index].provider == TORT_AT_FOLDED;
     for (int32_t i = 0; all && i < node->output_count; i++)
         all = node->outputs[i] < 0 || m->lowered->infos[node->outputs[i]].constant || can_evaluate(m, node->outputs[i]);
     return all;
@@ -138,18 +144,30 @@ static void mark_dims(const tort_lowered *lowered) {
     }
 }
 
+/* True if nodes of the graph may be evaluated, and there are not many more expressions in the session than values in
+ * the graph: a model of thousands of bodies, each with sizes of its own, would mark all of them for each body. */
+static bool has_evaluated(const tort_lowered *lowered) {
+    enum { FOR_EACH = 256, AT_LEAST = 8 };
+    bool any = false;
+    for (int32_t i = 0; !any && i < lowered->graph.node_count; i++) any = lowered->units[i].provider == TORT_AT_FOLDED;
+    return any && lowered->session->dims.count / FOR_EACH < lowered->graph.value_count + AT_LEAST;
+}
+
 static tort_status mark_graph(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const size_t values = (size_t)lowered->graph.value_count + 1, exprs = (size_t)session->dims.count + 1;
-    marker m = {.lowered = lowered, .bound = tort_alloc_zero(&session->env, exprs, sizeof *m.bound)};
+    const bool evaluates = has_evaluated(lowered);
+    marker m = {.lowered = lowered, .bound = evaluates ? tort_alloc_zero(&session->env, exprs, sizeof *m.bound) : NULL};
     lowered->shape_fixed = tort_arena_array(&session->arena, values, sizeof *lowered->shape_fixed);
     lowered->rule_use = tort_arena_array(&session->arena, (size_t)lowered->graph.node_count + 1, 1);
     lowered->evaluated = tort_arena_array(&session->arena, values, sizeof *lowered->evaluated);
-    lowered->expr_uses = tort_arena_array(&session->arena, exprs, 1);
-    const bool there = m.bound && lowered->shape_fixed && lowered->rule_use && lowered->evaluated && lowered->expr_uses;
+    if (evaluates) lowered->expr_uses = tort_arena_array(&session->arena, exprs, 1);
+    const bool there = lowered->shape_fixed && lowered->rule_use && lowered->evaluated &&
+                       (!evaluates || (m.bound && lowered->expr_uses));
     if (there) {
-        bind_dims(&m);
-        mark_dims(lowered);
+        fix_inputs(lowered);
+        if (evaluates) bind_dims(&m);
+        if (evaluates) mark_dims(lowered);
         mark_nodes(&m);
     }
     tort_free(&session->env, m.bound, exprs * sizeof *m.bound);

@@ -17,21 +17,6 @@
 /* Memory that doubles, and chunks of arenas, come in steps. */
 static const double most_work = 2.2, most_bytes = 3;
 
-/* Families that take more, and why. */
-static const struct {
-    const char *words;
-    double most;
-} known[] = {
-    /* Every body marks all sizes that the session knows (plan_shapes.c), of which each body has its own. */
-    {"bodies that capture", 3.2},
-};
-
-static double limit_of(const char *name, double most) {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strstr(name, known[i].words)) return known[i].most;
-    return most;
-}
-
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 /* Of the runtime library of clang's profiles: later versions have them as char *. */
@@ -348,7 +333,7 @@ static bool compare(const adversarial_shape *shape, cost (*cost_of)(const onnx_b
     }
     const double size = (double)costs[1].size / (double)costs[0].size / 2, twice = size > 1 ? size : 1;
     const double work = costs[1].work / costs[0].work / twice, bytes = costs[1].bytes / costs[0].bytes / twice;
-    const bool good = work <= limit_of(shape->name, most_work) && bytes <= limit_of(shape->name, most_bytes);
+    const bool good = work <= most_work && bytes <= most_bytes;
     printf("%-30s %8zu %12.0f %8.2f %12.0f %8.2f%s\n", shape->name, costs[0].size, costs[0].work, work, costs[0].bytes,
            bytes, good ? "" : "  FAILED");
     return good;
