@@ -55,6 +55,7 @@ static void sample_close(sample *s) {
     tort_session_free(s->session);
     tort_model_free(s->model);
     free(s->plan.data);
+    onnx_free(&s->bytes);
 }
 
 /* ---- functions with a status ------------------------------------------------------------------------------------- */
