@@ -471,8 +471,9 @@ static tort_status sink_bytes(wire_pass *pass, uint64_t length, tort_data_sink s
     while (length > 0) {
         size_t part;
         tort_status status = look(pass, &part);
+        if (status) return status;
         if (part > length) part = (size_t)length;
-        if (!status) status = sink(ud, current(pass), part, pass->error);
+        status = sink(ud, current(pass), part, pass->error);
         if (status) return status;
         pass->position += part;
         length -= part;

@@ -16,7 +16,7 @@ tort_status tort_fail_without_words(tort_error *error, tort_status code) {
 }
 #endif
 
-/* The parentheses keep the name from being a macro: a provider outside of this tree calls the function. */
+/* The parentheses keep the names from being macros: a provider outside of this tree calls the function. */
 tort_status(tort_fail)(tort_error *error, tort_status code, const char *format, ...) {
     if (!error) return code;
     error->code = code;
@@ -29,7 +29,7 @@ tort_status(tort_fail)(tort_error *error, tort_status code, const char *format, 
     return code;
 }
 
-tort_status tort_out_of_memory(tort_error *error, size_t bytes) {
+tort_status(tort_out_of_memory)(tort_error *error, size_t bytes) {
     return tort_fail(error, TORT_E_MEMORY, "out of memory: an allocation of %zu bytes failed", bytes);
 }
 

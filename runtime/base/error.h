@@ -16,6 +16,12 @@ TORT_API tort_status tort_out_of_memory(tort_error *error, size_t bytes);
 /* Prepends "<text>: " to the message. */
 TORT_API void tort_error_prefix(tort_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* clang's analyzer sees one file at a time: it is told that these statuses are not TORT_OK. */
+#ifdef __clang_analyzer__
+#define tort_fail(error, code, ...) ((void)tort_fail(error, code, __VA_ARGS__), (code))
+#define tort_out_of_memory(error, bytes) ((void)tort_out_of_memory(error, bytes), TORT_E_MEMORY)
+#endif
+
 /* A build with MESSAGES=0 has codes alone: the words are checked by the compiler, but neither they nor the functions
  * that only they call are linked. */
 #ifdef TORT_NO_MESSAGES

@@ -196,11 +196,12 @@ bool tort_first_number(tort_type type, const void *data, double *number) {
         uint32_t bits;
     } u = {.integer = 0};
     memcpy(&u, data, (size_t)tort_type_bits(type) / 8 <= sizeof u ? (size_t)tort_type_bits(type) / 8 : 0);
-    if (type == TORT_BFLOAT16) u.bits = (uint32_t)u.half << 16;
+    const uint16_t half = u.half;
+    if (type == TORT_BFLOAT16) u.bits = (uint32_t)half << 16;
     switch (type) {
     case TORT_FLOAT:
     case TORT_BFLOAT16: *number = (double)u.single; return true;
-    case TORT_FLOAT16: *number = half_number(u.half); return true;
+    case TORT_FLOAT16: *number = half_number(half); return true;
     case TORT_DOUBLE: *number = u.twice; return true;
     case TORT_INT32: *number = u.word; return true;
     case TORT_INT64: *number = (double)u.integer; return true;
