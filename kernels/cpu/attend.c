@@ -21,6 +21,7 @@
 #define BLOCK_FLOATS 65536 /* 256 KiB of scores, a part of the L2 cache */
 #define FEW_ROWS 4         /* up to so many queries, packing keys and values does not pay */
 #define DEPTH 256          /* keys whose weights are packed at a time */
+#define LONG 65536         /* elements that are packed, or multiplied by a tile, between two questions */
 #define SLACK 64           /* floats behind a panel that packing may overwrite */
 #define TOO_MANY (SIZE_MAX / 64 * 64)
 
@@ -68,18 +69,26 @@ size_t tort_attend_buffer(const tort_simd *simd, int64_t keys, int64_t key_size,
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
+/* Packs lanes in pieces of k; lane_stride and k_stride as in tort_simd.pack_lanes. */
+static void pack_lanes(const tort_attend *a, float *panel, int32_t lanes, const float *source, int64_t lane_stride,
+                       int64_t k_stride, int64_t count, int64_t k, float scale) {
+    for (int64_t at = 0; at < k && (at == 0 || tort_call_goes_on(a->call, 0)); at += LONG)
+        a->simd->pack_lanes(panel + at * lanes, lanes, source + at * k_stride, lane_stride, k_stride,
+                            (int32_t)tort_min(lanes, count), tort_min(LONG, k - at), scale);
+}
+
 /* Packs columns first..first+columns of the values as one panel. */
 static void pack_values(const tort_attend *a, int64_t first, int32_t columns, float *panel) {
     const tort_attend_matrix *v = &a->values;
     const float *source = v->data + first * v->column;
     if (v->column != 1) {
-        a->simd->pack_lanes(panel, a->simd->tile_columns, source, v->column, v->row, columns, a->count, 1);
+        pack_lanes(a, panel, a->simd->tile_columns, source, v->column, v->row, columns, a->count, 1);
         return;
     }
     const tort_run run = {.offset = 0, .at = 0, .length = columns};
     int64_t offsets[DEPTH];
     for (int64_t i = 0; i < DEPTH && i < a->count; i++) offsets[i] = i * v->row;
-    for (int64_t k = 0; k < a->count; k += DEPTH)
+    for (int64_t k = 0; k < a->count && (k % LONG || tort_call_goes_on(a->call, 0)); k += DEPTH)
         a->simd->pack_runs(panel + k * a->simd->tile_columns, source + k * v->row, offsets,
                            tort_min(DEPTH, a->count - k), &run, 1, false);
 }
@@ -94,10 +103,11 @@ void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
     a->packed_values = buffer + floats;
     panel_floats((size_t)a->value_size, (size_t)lanes, (size_t)a->count, &floats);
     a->left = a->packed_values + floats;
-    for (int64_t j = 0; j < a->count; j += lanes)
-        a->simd->pack_lanes(a->packed_keys + j * a->key_size, lanes, a->keys.data + j * a->keys.row, a->keys.row,
-                            a->keys.column, (int32_t)tort_min(lanes, a->count - j), a->key_size, 1);
-    for (int64_t j = 0; j < a->value_size; j += lanes)
+    const int64_t key_work = tort_work(lanes, a->key_size, 16), value_work = tort_work(lanes, a->count, 16);
+    for (int64_t j = 0; j < a->count && tort_goes_on(a->call, j / lanes, key_work); j += lanes)
+        pack_lanes(a, a->packed_keys + j * a->key_size, lanes, a->keys.data + j * a->keys.row, a->keys.row,
+                   a->keys.column, a->count - j, a->key_size, 1);
+    for (int64_t j = 0; j < a->value_size && tort_goes_on(a->call, j / lanes, value_work); j += lanes)
         pack_values(a, j, (int32_t)tort_min(lanes, a->value_size - j), a->packed_values + j * a->count);
 }
 
@@ -107,14 +117,14 @@ static void pack_left(const tort_attend *a, const tort_attend_matrix *matrix, in
                       float scale) {
     const int32_t lanes = a->simd->tile_rows;
     for (int64_t i = 0; i < rows; i += lanes)
-        a->simd->pack_lanes(a->left + i * depth, lanes, matrix->data + i * matrix->row, matrix->row, matrix->column,
-                            (int32_t)tort_min(lanes, rows - i), depth, scale);
+        pack_lanes(a, a->left + i * depth, lanes, matrix->data + i * matrix->row, matrix->row, matrix->column, rows - i,
+                   depth, scale);
 }
 
 /* Multiplies one panel of the right operand with all rows of the left one. */
 static void multiply_panel(const tort_attend *a, int64_t rows, tort_tile *tile, float *c) {
     tile->later = tile->b + tile->k * a->simd->tile_columns;
-    for (int64_t i = 0; i < rows; i += a->simd->tile_rows) {
+    for (int64_t i = 0; i < rows && (tile->k < LONG || tort_call_goes_on(a->call, 0)); i += a->simd->tile_rows) {
         tile->a = a->left + i * tile->k;
         tile->c = c + i * tile->c_stride;
         tile->rows = (int32_t)tort_min(a->simd->tile_rows, rows - i);
@@ -132,15 +142,16 @@ static tort_tile unbounded(const tort_attend *a, int64_t k, int64_t c_stride) {
 void tort_attend_scores(const tort_attend *a, const tort_attend_matrix *queries, int64_t rows, int64_t first,
                         int64_t last, float scale, float *scores, int64_t stride) {
     if (!a->packed_keys) {
-        for (int64_t i = 0; i < rows; i++)
-            a->simd->row_dots(scores + i * stride, last - first, queries->data + i * queries->row, a->key_size,
-                              a->keys.data + first * a->keys.row, a->keys.row, scale);
+        for (int64_t i = 0; i < rows && tort_call_goes_on(a->call, 0); i++)
+            tort_row_dots(a->call, a->simd, scores + i * stride, last - first, queries->data + i * queries->row,
+                          a->key_size, a->keys.data + first * a->keys.row, a->keys.row, scale);
         return;
     }
     tort_tile tile = unbounded(a, a->key_size, stride);
     tile.columns = a->simd->tile_columns;
     pack_left(a, queries, rows, a->key_size, scale);
-    for (int64_t j = first; j < last; j += tile.columns) {
+    const int64_t work = tort_work(rows, tile.columns, a->key_size);
+    for (int64_t j = first; j < last && tort_goes_on(a->call, (j - first) / tile.columns, work); j += tile.columns) {
         tile.b = a->packed_keys + j * a->key_size;
         multiply_panel(a, rows, &tile, scores + j - first);
     }
@@ -150,16 +161,18 @@ void tort_attend_sum(const tort_attend *a, const float *weights, int64_t stride,
                      int64_t last, float *y, int64_t y_stride) {
     const int32_t lanes = a->simd->tile_columns;
     if (!a->packed_values) {
-        for (int64_t i = 0; i < rows; i++)
-            a->simd->row_product(y + i * y_stride, a->value_size, weights + i * stride, last - first,
-                                 a->values.data + first * a->values.row, a->values.row, NULL);
+        for (int64_t i = 0; i < rows && tort_call_goes_on(a->call, 0); i++)
+            tort_row_product(a->call, a->simd, y + i * y_stride, a->value_size, weights + i * stride, last - first,
+                             a->values.data + first * a->values.row, a->values.row, NULL);
         return;
     }
-    for (int64_t k = first; k == first || k < last; k += DEPTH) {
+    const int64_t work = tort_work(rows, DEPTH, a->value_size + 16);
+    for (int64_t k = first; k == first || (k < last && tort_goes_on(a->call, k / DEPTH, work)); k += DEPTH) {
         const tort_attend_matrix part = {.data = weights + (k - first), .row = stride, .column = 1};
         tort_tile tile = unbounded(a, tort_min(DEPTH, last - k), y_stride);
+        const int64_t panel_work = tort_work(rows, lanes, DEPTH);
         pack_left(a, &part, rows, tile.k, 1);
-        for (int64_t j = 0; j < a->value_size; j += lanes) {
+        for (int64_t j = 0; j < a->value_size && tort_goes_on(a->call, j / lanes, panel_work); j += lanes) {
             tile.b = a->packed_values + j * a->count + k * lanes;
             tile.columns = (int32_t)tort_min(lanes, a->value_size - j);
             tile.add = k > first ? y : NULL;

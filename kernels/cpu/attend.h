@@ -7,12 +7,19 @@
 #ifndef TORT_KERNELS_CPU_ATTEND_H
 #define TORT_KERNELS_CPU_ATTEND_H
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/pieces.h"
 
 #include <stddef.h>
 
 #define TORT_ATTEND_MAX_ROWS 168 /* upper limit for the queries of a block */
-#define TORT_ATTEND_STEP 32      /* ranges of keys begin at multiples of it; score strides are multiples of it */
+#define TORT_ATTEND_MANY_KEYS 4096
+#define TORT_ATTEND_STEP 32 /* ranges of keys begin at multiples of it; score strides are multiples of it */
+
+/* Asked before what is done to a row of scores between the products. Few keys ask nothing: a block of their rows takes
+ * some microseconds. */
+static inline bool tort_attend_row_goes_on(const tort_call *call, int64_t keys) {
+    return keys < TORT_ATTEND_MANY_KEYS || tort_call_goes_on(call, 0);
+}
 
 /* A matrix whose rows lie `row` elements apart, and whose columns lie `column` elements apart. */
 typedef struct tort_attend_matrix {
@@ -21,6 +28,7 @@ typedef struct tort_attend_matrix {
 } tort_attend_matrix;
 
 typedef struct tort_attend {
+    const tort_call *call; /* products end with its run, incomplete */
     const tort_simd *simd;
     int64_t count, key_size, value_size; /* count: number of keys */
     tort_attend_matrix keys, values;     /* (count, key_size), (count, value_size) */

@@ -105,7 +105,7 @@ static void normalize(const attention_block *b) {
     const tort_fused_attention_params *p = b->call->params;
     const tort_tensor *mask = tort_call_input(b->call, TORT_ATTENTION_MASK);
     const tort_tensor *keep = tort_call_input(b->call, TORT_ATTENTION_KEEP);
-    for (int64_t i = 0; i < b->count; i++) {
+    for (int64_t i = 0; i < b->count && tort_attend_row_goes_on(b->call, p->keys); i++) {
         float *scores = b->scores + i * b->stride;
         if (keep) hide(b, b->first + i, keep, scores);
         if (mask) add_mask(b, b->first + i, scores);
@@ -132,12 +132,16 @@ static void attend_part(void *arg, int64_t begin, int64_t end) {
         char *buffer = (char *)job->call->scratch + (size_t)part * job->part_bytes;
         attention_block b = {
             .call = job->call,
-            .attend = {.simd = job->simd, .count = p->keys, .key_size = p->key_size, .value_size = p->value_size},
+            .attend = {.call = job->call,
+                       .simd = job->simd,
+                       .count = p->keys,
+                       .key_size = p->key_size,
+                       .value_size = p->value_size},
             .stride = tort_attend_stride(p->keys),
             .scores = (float *)(buffer + tort_attend_buffer(job->simd, p->keys, p->key_size, p->value_size))};
         int64_t first, last;
         tort_cpu_share(p->outer * p->inner * job->blocks, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; i < last; i++) {
+        for (int64_t i = first; i < last && tort_call_goes_on(job->call, 0); i++) {
             if (i == first || i % job->blocks == 0) begin_matrix(&b, i / job->blocks, (float *)buffer);
             b.first = i % job->blocks * job->rows;
             b.count = p->queries - b.first < job->rows ? p->queries - b.first : job->rows;

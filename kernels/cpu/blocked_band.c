@@ -1,5 +1,6 @@
 /* blocked_band.c - chooses the size of bands (blocked_band.h), and copies them. */
 #include "kernels/cpu/blocked_band.h"
+#include "kernels/cpu/pieces.h"
 
 #include <string.h>
 
@@ -127,12 +128,15 @@ static void copy_rows(const tort_bands *b, const tort_band *band, const void *im
     const tort_blocked_shape *s = &b->shape;
     const int64_t top = h * s->strides[1] - s->begin[1], count = rows_under(s, band->rows);
     const size_t pitch = (size_t)b->pitch * b->element;
+    const int64_t work = tort_work(b->pitch, 4, 1);
+    int64_t copied = 0;
     for (int64_t plane = 0; plane < band->planes; plane++)
         for (int64_t k = 0; k < s->kernel[0]; k++) {
             const int64_t depth = d * s->strides[0] - s->begin[0] + k * s->dilations[0];
             uint8_t *to = buffer + (size_t)(plane * b->plane + k * b->slice) * b->element;
             for (int64_t i = 0; i < count; i++, to += pitch) {
                 const int64_t row = top + i;
+                if (!tort_goes_on(b->call, copied++, work)) return;
                 if (depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1])
                     copy_row(b, image, band->first_plane + plane, (depth * s->input[1] + row) * s->input[2], to);
                 else
@@ -162,7 +166,7 @@ static int64_t first_window(const tort_bands *b, int64_t row) {
 }
 
 bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer, tort_band *band) {
-    if (at >= last) return false;
+    if (at >= last || (b->call && !tort_call_goes_on(b->call, 0))) return false;
     *band = (tort_band){.n = at / b->rows, .row = at % b->rows, .planes = b->planes_at_once};
     const int64_t of_slice = b->flat ? b->rows : b->shape.output[1];
     band->rows = tort_min(tort_min(b->band, of_slice - band->row % of_slice), last - at);
@@ -178,7 +182,7 @@ bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer
 bool tort_bands_next_planes(const tort_bands *b, void *buffer, tort_band *band) {
     band->first_plane += band->planes;
     band->planes = tort_min(b->planes_at_once, b->planes - band->first_plane);
-    if (band->planes <= 0) return false;
+    if (band->planes <= 0 || (b->call && !tort_call_goes_on(b->call, 0))) return false;
     if (b->copied) copy_band(b, band, buffer);
     return true;
 }

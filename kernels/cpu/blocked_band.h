@@ -25,8 +25,9 @@ typedef struct tort_bands {
     int64_t band;           /* rows of outputs of a band */
     int64_t band_rows, band_columns; /* rows and columns of a copied band */
     int64_t buffer;                  /* elements of a copied band; 0: nothing is copied */
-    /* Set for a run. Padding gets bytes of `fill`. `copy` copies `count` pixels of a plane from number `pixel` on;
-     * if NULL, bytes are copied as they are, XORed with `flip`. */
+    /* Set for a run, with whose end bands end, also within a copy. Padding gets bytes of `fill`. `copy` copies `count`
+     * pixels of a plane from number `pixel` on; if NULL, bytes are copied as they are, XORed with `flip`. */
+    const tort_call *call;
     uint8_t fill, flip;
     const void *x;
     size_t image; /* bytes of one image of the input */
@@ -61,9 +62,10 @@ typedef struct tort_band {
 } tort_band;
 
 /* Finds the next band, with the first planes, from row `at` of all images on and not beyond `last`; false if there
- * is none. */
+ * is none, or the run has ended. */
 bool tort_bands_next(const tort_bands *bands, int64_t at, int64_t last, void *buffer, tort_band *band);
-/* Moves a band to the next planes of the same rows; false if those were the last planes. */
+/* Moves a band to the next planes of the same rows; false if those were the last planes, or the run
+ * has ended. */
 bool tort_bands_next_planes(const tort_bands *bands, void *buffer, tort_band *band);
 /* Returns how many rows of the band, from `row` on, are one long row. */
 int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row);

@@ -8,6 +8,7 @@
  * are rare: make_slowly handles them. Read next: simd/blocked_bytes.c, byte_conv.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
+#include "kernels/cpu/pieces.h"
 
 #include <string.h>
 
@@ -270,7 +271,9 @@ static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pix
     const tort_bytes *bytes = job->device->bytes;
     const int64_t tiles = (pixels + bytes->blocked_pixels - 1) / bytes->blocked_pixels;
     const int64_t size = pixels / tiles, larger = pixels % tiles;
+    const int64_t work = tort_work(bytes->blocked_pixels, t->blocks * TORT_LANES, job->shape.words * 4);
     for (int64_t i = 0; i < tiles; i++) {
+        if (!tort_goes_on(job->bands.call, i, work)) return;
         t->pixels = (int32_t)(size + (i < larger));
         if (job->slow)
             make_slowly(job, t, first_filter);
@@ -300,8 +303,9 @@ static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
                                 .zero_point = job->zero_point,
                                 .low = job->low,
                                 .high = job->high};
+    const int64_t together = job->bands.together, work = tort_work(together * length, blocks * TORT_LANES, words);
     int64_t count;
-    for (int64_t row = 0; row < b->rows; row += count) {
+    for (int64_t row = 0; row < b->rows && tort_goes_on(job->bands.call, row / together, work); row += count) {
         count = tort_bands_together(&job->bands, b, row);
         t.x = (const uint8_t *)b->x + row * b->row_step;
         t.y = job->y + (b->n * filters + filter) * outputs + (b->row + row) * length * TORT_LANES;
@@ -320,7 +324,9 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->shape.filters, job->shape.tile, part / job->split.pixel_parts, job->split.filter_parts,
                        &first, &end_filter);
         for (; first < end_filter && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows)
-            for (int64_t filter = first; filter < end_filter; filter += job->shape.tile) make_band(job, &b, filter);
+            for (int64_t filter = first; filter < end_filter && tort_call_goes_on(job->bands.call, 0);
+                 filter += job->shape.tile)
+                make_band(job, &b, filter);
     }
 }
 
@@ -370,6 +376,7 @@ static tort_status run(const tort_call *call) {
     job.spans = spans;
     take_operands(call, &job, factors, biases);
     job.buffers = (uint8_t *)scratch;
+    job.bands.call = call;
     job.bands.x = call->inputs[0].data;
     job.bands.fill = (uint8_t)job.x_zero;
     if (is_plain(p)) {

@@ -5,6 +5,7 @@
  * byte_depthwise.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/numeric.h"
 #include "ops/pool.h"
 
@@ -149,13 +150,14 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
                              .y = sums,
                              .scale = 1};
     tort_simd_bounds(NULL, &w.bounds);
+    const int64_t together = job->bands.together, work = tort_work(together * length, TORT_LANES, s->positions + 4);
     int64_t count;
-    for (int64_t row = 0; row < b->rows; row += count) {
+    for (int64_t row = 0; row < b->rows && tort_goes_on(job->call, row / together, work); row += count) {
         uint8_t *y = job->made + (b->n * s->outputs + (b->row + row) * length) * TORT_LANES;
         count = tort_bands_together(&job->bands, b, row);
         w.x = (const float *)b->x + row * b->row_step;
         w.pixels = count * length;
-        job->simd->blocked_sum(&w);
+        tort_blocked_windows(job->call, job->simd, job->simd->blocked_sum, &w);
         if (job->slow)
             finish_slowly(job, sums, block, w.pixels, y);
         else
@@ -186,7 +188,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
         tort_band b;
         tort_cpu_share(rows, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
         tort_cpu_share(blocks, 1, part / job->split.pixel_parts, job->split.filter_parts, &block, &end_block);
-        for (; block < end_block; block++)
+        for (; block < end_block && tort_call_goes_on(job->call, 0); block++)
             for (int64_t row = first; tort_bands_next(&job->bands, block * rows + row, block * rows + last, buffer, &b);
                  row += b.rows)
                 make_band(job, &b, sums);
@@ -238,6 +240,7 @@ static tort_status run_depthwise(const tort_call *call) {
     if (!start_job(&job, call->params, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
     share(&job, device->threads);
     take_operands(call, &job, call->scratch);
+    job.bands.call = call;
     job.bands.x = call->inputs[0].data;
     tort_cpu_parts(call, parts_of(&job), depthwise_part, &job);
     return TORT_OK;
@@ -259,6 +262,7 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
 }
 
 typedef struct pool_job {
+    const tort_call *call;
     tort_blocked_shape shape;
     const uint8_t *x;
     int64_t blocks;
@@ -287,21 +291,26 @@ static pixel largest(const pool_job *job, const uint8_t *row, int64_t rows, int6
 static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_blocked_shape *s = &job->shape;
+    const int64_t pixel_work = tort_work(s->positions, TORT_LANES, 4);
+    const int64_t row_work = tort_work(s->output[2], pixel_work, 16);
     for (int64_t block = 0; block < job->blocks; block++)
         for (int64_t h = begin; h < end; h++) {
+            if (!tort_goes_on(job->call, block * (end - begin) + h - begin, row_work)) return;
             const tort_reach see = tort_reach_of(s, 1, h);
             const int64_t top = h * s->strides[1] - s->begin[1] + see.from * s->dilations[1];
             const uint8_t *from = job->x + (block * s->pixels + top * s->input[2]) * TORT_LANES;
             uint8_t *to = job->y + (block * s->output[1] + h) * s->output[2] * TORT_LANES;
-            for (int64_t at = 0; at < s->output[2]; at++)
+            for (int64_t at = 0; at < s->output[2] && tort_goes_on(job->call, at, pixel_work); at++)
                 *(loose_pixel *)(to + at * TORT_LANES) = largest(job, from, see.to - see.from, at);
         }
 }
 
 static tort_status run_pool(const tort_call *call) {
     const tort_pool_params *p = call->params;
-    pool_job job = {
-        .x = call->inputs[0].data, .y = call->outputs[0].data, .flip = call->inputs[0].type == TORT_INT8 ? 128 : 0};
+    pool_job job = {.call = call,
+                    .x = call->inputs[0].data,
+                    .y = call->outputs[0].data,
+                    .flip = call->inputs[0].type == TORT_INT8 ? 128 : 0};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     tort_blocked_shape_init(&job.shape, &p->window);
     job.blocks = p->batch * tort_blocks(p->channels);

@@ -15,6 +15,7 @@
  * Read next: simd/blocked.c, blocked_winograd.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/pieces.h"
 
 #include <math.h>
 #include <string.h>
@@ -292,9 +293,11 @@ static void ask_ahead(const filters *f, tort_blocked_tile *tile) {
 static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *tile, int64_t pixels) {
     const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
     const int64_t size = pixels / tiles, larger = pixels % tiles;
+    const int64_t work = tort_work(job->simd->blocked_pixels, f->blocks * TORT_LANES, f->channels);
     for (int64_t i = 0; i < tiles; i++) {
+        if (!tort_goes_on(job->bands.call, i, work)) return;
         tile->pixels = (int32_t)(size + (i < larger));
-        job->simd->blocked_tile(tile);
+        tort_blocked_pixels(job->bands.call, job->simd, tile);
         ask_ahead(f, tile);
         tile->x += tile->pixels * tile->x_step;
         tile->y += tile->pixels * TORT_LANES;
@@ -335,8 +338,10 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
                               .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
                               .bounds = ends ? job->bounds : no_bounds};
+    const int64_t together = job->bands.together;
+    const int64_t work = tort_work(together * length, f->blocks * TORT_LANES, f->channels);
     int64_t count;
-    for (int64_t row = 0; row < b->rows; row += count) {
+    for (int64_t row = 0; row < b->rows && tort_goes_on(job->bands.call, row / together, work); row += count) {
         float *y = job->y + at + row * length * TORT_LANES;
         count = two && row + 1 < b->rows ? 2 : tort_bands_together(&job->bands, b, row);
         tile.x = (const float *)b->x + row * b->row_step;
@@ -359,7 +364,7 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->grouping.groups * job->group_tiles, 1, part / job->split.pixel_parts,
                        job->split.filter_parts, &tile_first, &tile_last);
         for (; tile_first < tile_last && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows) do {
-                for (int64_t tile = tile_first; tile < tile_last; tile++) {
+                for (int64_t tile = tile_first; tile < tile_last && tort_call_goes_on(job->bands.call, 0); tile++) {
                     const filters f = beside(job, &b, filters_of(job, tile));
                     make_band(job, &b, &f);
                 }
@@ -381,6 +386,7 @@ static tort_status run(const tort_call *call) {
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
+    job.bands.call = call;
     job.bands.x = call->inputs[0].data;
     job.residual = tort_cpu_residual(call, &p->epilogue);
     job.finish = !tort_simd_bounds(&p->epilogue, &job.bounds);

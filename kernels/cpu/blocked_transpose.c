@@ -14,6 +14,7 @@
  * Read next: simd/blocked.c, blocked_conv.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/pieces.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,6 +200,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
 
 typedef struct transpose_job {
+    const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
     tort_blocked_shape shape;
@@ -321,7 +323,8 @@ static void copy_band(const transpose_job *job, const band *b, float *buffer) {
     const tort_blocked_shape *s = &job->shape;
     const size_t pixel = TORT_LANES * sizeof *buffer, inside = (size_t)s->input[2] * pixel;
     const size_t row_bytes = (size_t)job->row_pixels * pixel;
-    for (int64_t plane = 0; plane < job->planes; plane++) {
+    const int64_t work = tort_work(job->plane, 4, 1);
+    for (int64_t plane = 0; plane < job->planes && tort_goes_on(job->call, plane, work); plane++) {
         float *to = buffer + plane * job->plane;
         memset(to, 0, (size_t)job->lead * pixel);
         to += job->lead * TORT_LANES;
@@ -336,10 +339,11 @@ static void copy_band(const transpose_job *job, const band *b, float *buffer) {
     }
 }
 
-/* Finds the next band from row `at` of all images on, not beyond `last`; false if there is none. */
+/* Finds the next band from row `at` of all images on, not beyond `last`; false if there is none, or the run
+ * has ended. */
 static bool next_band(const transpose_job *job, int64_t at, int64_t last, float *buffer, band *b) {
     const int64_t rows = job->grid[1], slices = job->grid[0];
-    if (at >= last) return false;
+    if (at >= last || !tort_call_goes_on(job->call, 0)) return false;
     *b = (band){.n = at / rows / slices, .depth = at / rows % slices, .row = at % rows};
     b->rows = tort_min(tort_min(job->band, rows - b->row), last - at);
     if (job->padded) {
@@ -379,11 +383,13 @@ static void make_phase(const transpose_job *job, const band *b, const phase *of,
     const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
     const float *next = tile->later;
     const int64_t asked = (next - tile->weights) / tile->blocks;
-    for (int64_t i = 0, at = 0; i < tiles; i++, at += tile->pixels) {
+    const int64_t work =
+        tort_work(job->simd->blocked_pixels, tile->blocks * TORT_LANES, channels_of(job->params) * of->taps);
+    for (int64_t i = 0, at = 0; i < tiles && tort_goes_on(job->call, i, work); i++, at += tile->pixels) {
         tile->pixels = (int32_t)(pixels / tiles + (i < pixels % tiles));
         tile->later = next + tort_min(i, tile->blocks - 1) * asked;
         tile->x = b->x + at * TORT_LANES;
-        job->simd->blocked_tile(tile);
+        tort_blocked_pixels(job->call, job->simd, tile);
         place_outputs(job, b, of, tile, at, y);
     }
 }
@@ -405,7 +411,7 @@ static void make_band(const transpose_job *job, const band *b, int64_t number) {
                               .y_block = job->simd->blocked_pixels * TORT_LANES,
                               .blocks = (int32_t)(lanes / TORT_LANES),
                               .bounds = {-INFINITY, INFINITY}};
-    for (int64_t i = 0; i < phases; i++) {
+    for (int64_t i = 0; i < phases && tort_call_goes_on(job->call, 0); i++) {
         const phase of = phase_at(&job->shape, i);
         tile.spans = spans + group * planes * of.taps;
         tile.span_count = planes * of.taps;
@@ -429,7 +435,8 @@ static void transpose_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(p->group * job->group_tiles, 1, part / job->split.pixel_parts, job->split.filter_parts,
                        &tile_first, &tile_last);
         for (; tile_first < tile_last && next_band(job, row, last, buffer, &b); row += b.rows)
-            for (int64_t tile = tile_first; tile < tile_last; tile++) make_band(job, &b, tile);
+            for (int64_t tile = tile_first; tile < tile_last && tort_call_goes_on(job->call, 0); tile++)
+                make_band(job, &b, tile);
     }
 }
 
@@ -437,7 +444,7 @@ static tort_status run(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const tort_tensor *bias = tort_call_input(call, 2);
-    transpose_job job = {.x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
+    transpose_job job = {.call = call, .x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);

@@ -4,12 +4,14 @@
  * are cut, are made one by one, all others in one call. Read next: simd/blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/pool.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct window_job {
+    const tort_call *call;
     const tort_simd *simd;
     tort_blocked_shape shape;
     tort_blocked_window window; /* the fields that are the same for all rows */
@@ -47,16 +49,19 @@ static void make_outputs(const window_job *job, const tort_blocked_window *row, 
         const int64_t counted = tort_pool_divisor(job->average, job->average->window.axes - 1, first);
         w.scale = counted > 0 && row->scale > 0 ? 1 / (row->scale * (float)counted) : 0;
     }
-    job->loop(&w);
+    tort_blocked_windows(job->call, job->simd, job->loop, &w);
 }
 
 /* Makes a row of outputs. */
 static void make_row(const window_job *job, const tort_blocked_window *row) {
     const tort_blocked_shape *s = &job->shape;
     const tort_reach whole = whole_windows(s);
-    for (int64_t x = 0; x < whole.from; x++) make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
+    const int64_t work = tort_work(row->rows, s->kernel[2] + 4, TORT_LANES), end = s->output[2];
+    for (int64_t x = 0; x < whole.from && tort_goes_on(job->call, x, work); x++)
+        make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
     make_outputs(job, row, (tort_reach){0, s->kernel[2]}, whole.from, whole.to);
-    for (int64_t x = whole.to; x < s->output[2]; x++) make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
+    for (int64_t x = whole.to; x < end && tort_goes_on(job->call, x, work); x++)
+        make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
 }
 
 /* Makes row h of a block. Pictures have one slice: the depth is 1. */
@@ -83,10 +88,14 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
 /* Makes rows row..end of all pictures of the batch, for some of their blocks. */
 static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block) {
     const int64_t rows = job->shape.output[1];
-    for (int64_t last; row < end; row = last) {
+    const int64_t work = tort_work(job->shape.output[2], job->shape.positions + 4, TORT_LANES);
+    for (int64_t last, i = 0; row < end; row = last) {
         last = tort_min(end, (row / rows + 1) * rows);
         for (int64_t block = first_block; block < end_block; block++)
-            for (int64_t h = row; h < last; h++) make_block_row(job, row / rows, block, h % rows);
+            for (int64_t h = row; h < last; h++, i++) {
+                if (!tort_goes_on(job->call, i, work)) return;
+                make_block_row(job, row / rows, block, h % rows);
+            }
     }
 }
 
@@ -105,6 +114,7 @@ static void window_part(void *arg, int64_t begin, int64_t end) {
 static void start_window(window_job *job, const tort_call *call, const tort_sliding *window) {
     const tort_cpu_device *device = call->device;
     tort_blocked_shape_init(&job->shape, window);
+    job->call = call;
     job->simd = device->simd;
     job->x = call->inputs[0].data;
     job->y = call->outputs[0].data;

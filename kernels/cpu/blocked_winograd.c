@@ -14,6 +14,7 @@
  * Read next: simd/winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/pieces.h"
 
 #include <string.h>
 
@@ -106,6 +107,7 @@ static tort_status prepare_winograd(tort_prepare *prepare) {
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
 
 typedef struct winograd_job {
+    const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
     int64_t height, width; /* of outputs */
@@ -188,11 +190,13 @@ static void copy_inputs(const winograd_job *job, const float *plane, int64_t top
 static void transform_inputs(const winograd_job *job, int64_t first, int64_t count, float *v) {
     const tort_sliding *w = &job->params->window;
     const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_LANES;
+    const int64_t work = tort_work(PRODUCTS, TORT_LANES, 8);
     for (int64_t t = 0; t < count; t++) {
         const place at = place_of(job, first + t);
         const int64_t top = at.row - w->begin[0], left = at.column - w->begin[1];
         const bool inside = top >= 0 && left >= 0 && top + INPUT <= height && left + INPUT <= width;
         for (int64_t block = 0; block < job->channel_blocks; block++) {
+            if (!tort_goes_on(job->call, t * job->channel_blocks + block, work)) return;
             const float *plane = job->x + (at.n * job->channel_blocks + block) * height * width * TORT_LANES;
             float *to = v + (block * job->chunk + t) * TORT_LANES, copy[INPUT * INPUT * TORT_LANES];
             if (inside) {
@@ -218,15 +222,17 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
                               .bias = zeros,
                               .y_block = job->chunk * TORT_LANES,
                               .blocks = blocks};
+    const int64_t work = tort_work(job->simd->blocked_pixels, blocks * TORT_LANES, job->params->channels);
     tort_simd_bounds(NULL, &tile.bounds);
     for (int64_t k = 0; k < PRODUCTS; k++) {
         tile.weights = weights + k * asked * blocks;
         tile.later = tile.weights + asked * blocks;
         for (int64_t i = 0, first = 0; i < tiles; i++, first += tile.pixels) {
+            if (!tort_goes_on(job->call, k * tiles + i, work)) return;
             tile.pixels = (int32_t)(count / tiles + (i < count % tiles));
             tile.x = v + (k * job->channel_blocks * job->chunk + first) * TORT_LANES;
             tile.y = m + (k * blocks * job->chunk + first) * TORT_LANES;
-            job->simd->blocked_tile(&tile);
+            tort_blocked_pixels(job->call, job->simd, &tile);
             if (i + 1 < blocks) tile.later += asked;
         }
     }
@@ -280,10 +286,10 @@ static void winograd_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->tiles, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
         tort_cpu_share(job->filter_tiles, 1, part / job->split.pixel_parts, job->split.filter_parts, &tile_first,
                        &tile_last);
-        for (; first < last && tile_first < tile_last; first += job->chunk) {
+        for (; first < last && tile_first < tile_last && tort_call_goes_on(job->call, 0); first += job->chunk) {
             const int64_t count = tort_min(job->chunk, last - first);
             transform_inputs(job, first, count, v);
-            for (int64_t tile = tile_first; tile < tile_last; tile++) {
+            for (int64_t tile = tile_first; tile < tile_last && tort_call_goes_on(job->call, 0); tile++) {
                 const int32_t of_tile = (int32_t)tort_min(blocks, job->filter_blocks - tile * blocks);
                 multiply(job, count, v, job->packed + tile * PRODUCTS * job->params->channels * job->tile, of_tile, m);
                 transform_outputs(job, first, count, tile * blocks, of_tile, m);
@@ -296,7 +302,7 @@ static tort_status run_winograd(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const tort_tensor *bias = tort_call_input(call, 2);
-    winograd_job job = {.x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
+    winograd_job job = {.call = call, .x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);

@@ -180,12 +180,18 @@ static void quad_rows(const conv_job *job, const uint8_t *group, int64_t quad, i
         rows[r] = (4 * quad + r < job->shape.per_group ? group + (4 * quad + r) * job->input : job->nothing) + at;
 }
 
+#define WORDS 8192 /* of k that are packed between two questions whether the run goes on */
+
 /* Packs outputs column_first .. +columns of an image, as runs along the stored rows. */
 static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel) {
     const conv_job *job = gemm->pack_arg;
     tort_run runs[TORT_MAX_COLUMNS];
     const int32_t count = tort_planes_runs(&job->planes, column_first, columns, runs);
-    gemm->simd->byte_runs(panel, (const uint8_t *)job->group_stored, job->offsets, gemm->k / 4, runs, count);
+    for (int64_t word = 0; word < gemm->k / 4; word += WORDS) {
+        if (word > 0 && !tort_call_goes_on(gemm->call, 0)) return;
+        gemm->simd->byte_runs(panel + word * 4 * gemm->bytes->tile_columns, (const uint8_t *)job->group_stored,
+                              job->offsets + word, tort_min(WORDS, gemm->k / 4 - word), runs, count);
+    }
 }
 
 /* Packs outputs from the channels themselves, four channels at a time. */
@@ -193,6 +199,7 @@ static void pack_pointwise(const tort_byte_gemm *gemm, int64_t column_first, int
     const conv_job *job = gemm->pack_arg;
     for (int64_t quad = 0; quad < job->shape.quads; quad++, panel += 4 * gemm->bytes->tile_columns) {
         const uint8_t *rows[4];
+        if (quad % WORDS == WORDS - 1 && !tort_call_goes_on(gemm->call, 0)) return;
         quad_rows(job, job->group, quad, column_first, rows);
         gemm->simd->byte_words(panel, rows, columns, job->sign.flip);
     }
@@ -200,10 +207,11 @@ static void pack_pointwise(const tort_byte_gemm *gemm, int64_t column_first, int
 
 static void store_quads(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
+    const int64_t work = tort_work(job->planes.plane, 4, 1);
     for (int64_t part = begin; part < end; part++) {
         int64_t first, last;
         tort_cpu_share(job->shape.quads * job->params->group, 1, part, job->parts, &first, &last);
-        for (int64_t q = first; q < last; q++) {
+        for (int64_t q = first; q < last && tort_goes_on(job->gemm.call, q - first, work); q++) {
             const uint8_t *rows[4];
             quad_rows(job, job->image + q / job->shape.quads * job->shape.per_group * job->input, q % job->shape.quads,
                       0, rows);
@@ -262,7 +270,8 @@ static void open_gemm(conv_job *job, const tort_call *call, const tort_byte_conv
     const tort_byte_sign w_sign = tort_byte_sign_of(job->device->bytes, call->inputs[in->w].type, true);
     tort_byte_gemm *g = &job->gemm;
     job->sign = tort_byte_sign_of(job->device->bytes, call->inputs[0].type, false);
-    *g = (tort_byte_gemm){.simd = job->device->simd,
+    *g = (tort_byte_gemm){.call = call,
+                          .simd = job->device->simd,
                           .bytes = job->device->bytes,
                           .m = job->shape.filters,
                           .n = job->planes.outputs,
@@ -313,10 +322,10 @@ static tort_status run(const tort_call *call) {
     open_gemm(&job, call, in);
     job.split = tort_cpu_split_tiles(job.gemm.m, device->bytes->tile_rows, job.gemm.n, device->bytes->tile_columns, 1,
                                      job.parts);
-    for (int64_t n = 0; n < p->batch; n++) {
+    for (int64_t n = 0; n < p->batch && tort_call_goes_on(call, 0); n++) {
         job.image = (const uint8_t *)call->inputs[0].data + n * p->channels * job.input;
         if (!is_pointwise(&job.planes)) tort_cpu_parts(call, job.parts, store_quads, &job);
-        for (int64_t g = 0; g < p->group; g++) run_group(call, &job, in, n, g);
+        for (int64_t g = 0; g < p->group && tort_call_goes_on(call, 0); g++) run_group(call, &job, in, n, g);
     }
     return TORT_OK;
 }

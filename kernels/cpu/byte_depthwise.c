@@ -6,6 +6,7 @@
  * to floats, which are split by the stride along the width. Bytes move in units; what is written beyond a row is
  * overwritten by the next row. Read next: byte_conv.c. */
 #include "kernels/cpu/byte_conv.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/integer_conv.h"
 #include "ops/numeric.h"
 
@@ -180,7 +181,7 @@ static void make_sums(const filter *f, const float *source, float *sums, int64_t
                                .count = f->job->layout.positions,
                                .bias = f->slow ? 0 : bias,
                                .bounds = {-INFINITY, INFINITY}};
-    f->job->simd->weighted_sum(sums, count, source, &sum);
+    tort_weighted_sum(f->job->call, f->job->simd, sums, count, source, &sum);
 }
 
 /* Requantizes sums. If slow, sums are converted to int32 in their place first. */
@@ -238,9 +239,11 @@ static void run_channel(const depthwise_job *job, int64_t channel, const buffer 
     const layout *l = &job->layout;
     const tort_conv_params *p = job->params;
     const int64_t per_channel = p->filters / p->group, count = whole_vectors(l->run), width = l->output[1];
+    const int64_t work = tort_work(count, l->positions + 8, 1);
     filter f;
     widen(job, (const uint8_t *)job->call->inputs[0].data + channel * l->input[0] * l->input[1], b);
     for (int64_t i = channel * per_channel; i < (channel + 1) * per_channel; i++) {
+        if (!tort_goes_on(job->call, i, work)) return;
         uint8_t *y = (uint8_t *)job->call->outputs[0].data + i * l->output[0] * width;
         read_filter(job, i % p->filters, &f);
         make_sums(&f, b->cut, b->sums, count);
@@ -252,13 +255,15 @@ static void run_channel(const depthwise_job *job, int64_t channel, const buffer 
 
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
+    const int64_t per_channel = job->params->filters / job->params->group;
+    const int64_t work = tort_work(job->layout.run, job->layout.positions + 8, per_channel + 1);
     for (int64_t part = begin; part < end; part++) {
         const buffer b = cut_buffer(&job->layout, job->buffers + (size_t)part * job->buffer_bytes);
         int64_t first, last;
         memset(b.placed, (uint8_t)(int32_t)job->x.zero_point, (size_t)job->layout.bytes + SPARE);
         memset(b.cut, 0, (size_t)(job->layout.bytes + SPARE) * sizeof *b.cut);
         tort_cpu_share(job->params->batch * job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t c = first; c < last; c++) run_channel(job, c, &b);
+        for (int64_t c = first; c < last && tort_goes_on(job->call, c, work); c++) run_channel(job, c, &b);
     }
 }
 

@@ -17,9 +17,12 @@
 #define COLUMNS_BYTES (320 * 1024) /* of columns at a time, if packed during the run */
 #define MAX_DOTS 4                 /* columns left over that are made one by one rather than as a vector */
 #define FEW_ROWS 4                 /* up to so many rows, a list of additions per panel of columns does not pay */
+#define K_AT_ONCE (256 * 1024)     /* bytes of k that are packed or multiplied between two questions: whole chunks */
+#define PACKING 16                 /* rows whose products take as long as packing columns */
 #define SLACK 256                  /* bytes behind a panel that packing may overwrite */
 #define MAX_COLUMNS TORT_MAX_COLUMNS
-#define MAX_TILE (14 * MAX_COLUMNS)
+#define MAX_TILE_ROWS 14
+#define MAX_TILE (MAX_TILE_ROWS * MAX_COLUMNS)
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
@@ -75,26 +78,35 @@ tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *
     return packed_at(packed, tort_round_up(lines, bytes->tile_columns) * tort_round_up(k, 4));
 }
 
-/* Packs rows first..last, in whole tiles. sums: of row `first` on, or NULL. */
-static void pack_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
-                      int64_t first, int64_t last, int64_t k, int32_t *sums) {
+/* Packs rows first..last, in whole tiles. sums: of row `first` on, or NULL. call: NULL, or that of the run in which
+ * they are packed. */
+static void pack_rows(const tort_call *call, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
+                      const tort_byte_matrix *a, int64_t first, int64_t last, int64_t k, int32_t *sums) {
+    const int64_t lanes = bytes->tile_rows, work = tort_work(lanes, tort_min(k, K_AT_ONCE), 16);
+    int32_t made[MAX_TILE_ROWS];
+    int64_t piece = 0;
     tort_byte_rows rows = {.tile_rows = bytes->tile_rows,
-                           .k = k,
                            .row_stride = a->line_stride,
                            .k_stride = a->k_stride,
                            .flip = a->sign.flip,
-                           .is_signed = a->sign.is_signed};
-    for (int64_t m = first; m < last; m += bytes->tile_rows, packed += bytes->tile_rows * row_bytes(k)) {
-        rows.sums = sums ? sums + (m - first) : NULL;
-        simd->byte_rows(&rows, packed, a->data + m * a->line_stride, (int32_t)tort_min(bytes->tile_rows, last - m));
-    }
+                           .is_signed = a->sign.is_signed,
+                           .sums = sums ? made : NULL};
+    for (int64_t m = first; m < last; m += lanes, packed += lanes * row_bytes(k))
+        for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
+            const int32_t count = (int32_t)tort_min(lanes, last - m);
+            if (call && !tort_goes_on(call, piece++, work)) return;
+            rows.k = tort_min(K_AT_ONCE, k - at);
+            simd->byte_rows(&rows, packed + at * lanes, a->data + m * a->line_stride + at * a->k_stride, count);
+            for (int32_t i = 0; sums && i < count; i++)
+                sums[m - first + i] = at ? sum32(sums[m - first + i], made[i]) : made[i];
+        }
 }
 
 void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
                          int64_t lines, int64_t k) {
     int32_t *sums = (int32_t *)(void *)(packed + tort_round_up(lines, bytes->tile_rows) * row_bytes(k));
     memset(packed, 0, (size_t)packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k)));
-    pack_rows(simd, bytes, packed, a, 0, lines, k, sums);
+    pack_rows(NULL, simd, bytes, packed, a, 0, lines, k, sums);
 }
 
 /* Packs a panel of a matrix whose rows are contiguous. Bytes beyond `columns` are undefined. */
@@ -362,8 +374,35 @@ static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
     for (int32_t d = 0; d < count; d++) {
         const uint8_t *from = panel + 4 * (columns - count + d);
         uint8_t *to = w->dots + d * length;
-        for (int64_t k = 0; k < words; k++) memcpy(to + 4 * k, from + 4 * k * bytes->tile_columns, 4);
+        for (int64_t k = 0, last; k < words && (k == 0 || tort_call_goes_on(w->g->call, 0)); k = last) {
+            last = tort_min(words, k + K_AT_ONCE / 4);
+            for (int64_t i = k; i < last; i++) memcpy(to + 4 * i, from + 4 * i * bytes->tile_columns, 4);
+        }
         memset(to + 4 * words, 0, (size_t)(length - 4 * words));
+    }
+}
+
+/* Makes the sums of a tile, or of a single column, in pieces of k. word_bytes: of the columns. */
+static void sum_words(const tort_byte_gemm *g, const tort_byte_tile *tile, void (*make)(const tort_byte_tile *),
+                      int64_t word_bytes) {
+    const int64_t at_once = K_AT_ONCE / 4, lanes = g->bytes->tile_columns;
+    if (tile->words <= at_once) {
+        make(tile);
+        return;
+    }
+    _Alignas(64) int32_t more[MAX_TILE];
+    tort_byte_tile piece = *tile;
+    piece.words = at_once;
+    make(&piece);
+    piece.sums = more;
+    for (int64_t word = at_once; word < tile->words && tort_call_goes_on(g->call, 0); word += at_once) {
+        piece.words = tort_min(at_once, tile->words - word);
+        piece.rows = tile->rows + word * 4 * g->bytes->tile_rows;
+        piece.columns = tile->columns + word * word_bytes;
+        make(&piece);
+        for (int64_t i = 0; i < tile->row_count; i++)
+            for (int64_t j = 0; j < (make == g->bytes->dots ? 1 : tile->column_count); j++)
+                tile->sums[i * lanes + j] = sum32(tile->sums[i * lanes + j], more[i * lanes + j]);
     }
 }
 
@@ -371,12 +410,12 @@ static void make_sums(const work *w, tort_byte_tile *tile, int32_t columns) {
     const tort_bytes *bytes = w->g->bytes;
     const int32_t dots = dots_of(bytes, columns);
     tile->column_count = columns - dots;
-    if (tile->column_count > 0) bytes->tile(tile);
+    if (tile->column_count > 0) sum_words(w->g, tile, bytes->tile, 4 * bytes->tile_columns);
     for (int32_t d = 0; d < dots; d++) {
         tort_byte_tile column = *tile;
         column.columns = w->dots + d * row_bytes(w->g->k);
         column.sums = tile->sums + tile->column_count + d;
-        bytes->dots(&column);
+        sum_words(w->g, &column, bytes->dots, 4);
     }
 }
 
@@ -429,11 +468,23 @@ static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_li
                                  .column_count = g->bytes->tile_columns,
                                  .unsigned_rows = g->unsigned_rows,
                                  .sums = lists->sums};
-    g->bytes->tile(&tile);
+    sum_words(g, &tile, g->bytes->tile, 4 * g->bytes->tile_columns);
     return lists->sums;
 }
 
-/* Packs columns n_first..n_last if needed and fills their lists; returns the first panel. */
+/* Packs a panel from g->b in pieces of k. */
+static void pack_in_pieces(const tort_byte_gemm *g, int64_t first, int32_t columns, uint8_t *panel) {
+    tort_byte_matrix b = g->b;
+    for (int64_t at = 0; at == 0 || at < g->k; at += K_AT_ONCE) {
+        if (at > 0 && !tort_call_goes_on(g->call, 0)) return;
+        b.data = g->b.data + at * b.k_stride;
+        pack_panel(g->simd, g->bytes, panel + at * g->bytes->tile_columns, &b, first, columns,
+                   tort_min(K_AT_ONCE, g->k - at));
+    }
+}
+
+/* Packs columns n_first..n_last if needed and fills their lists, also after the end of the run; returns the first
+ * panel. */
 static const uint8_t *take_columns(const work *w) {
     const tort_byte_gemm *g = w->g;
     const int64_t lanes = g->bytes->tile_columns, line = tort_round_up(g->k, 4);
@@ -446,7 +497,7 @@ static const uint8_t *take_columns(const work *w) {
         if (!packed && g->pack)
             g->pack(g, n, columns, panel);
         else if (!packed)
-            pack_panel(g->simd, g->bytes, panel, &g->b, n, columns, g->k);
+            pack_in_pieces(g, n, columns, panel);
         const int32_t *found = NULL;
         if (sums) found = packed ? g->packed_columns.sums + n : sum_columns(w, panel, lists);
         if (w->by_column || w->times) fill_columns(w, lists, n, columns, found);
@@ -460,7 +511,7 @@ static const uint8_t *take_rows(work *w) {
     const tort_byte_gemm *g = w->g;
     const bool packed = g->packed_rows.panels != NULL;
     if (!packed)
-        pack_rows(g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
+        pack_rows(g->call, g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
                   wants_row_sums(g) ? w->row_sums : NULL);
     fill_rows(w, packed ? g->packed_rows.sums + w->m_first : w->row_sums);
     return packed ? g->packed_rows.panels + w->m_first * row_bytes(g->k) : w->rows;
@@ -468,8 +519,10 @@ static const uint8_t *take_rows(work *w) {
 
 static void multiply_columns(const work *w, const uint8_t *rows) {
     const int64_t tile_rows = w->g->bytes->tile_rows, tile_columns = w->g->bytes->tile_columns;
+    const int64_t tile_work = tort_work(tile_rows, w->n_last - w->n_first, w->g->k);
     const uint8_t *columns = take_columns(w);
-    for (int64_t m = w->m_first; m < w->m_last; m += tile_rows)
+    int64_t i = 0;
+    for (int64_t m = w->m_first; m < w->m_last && tort_goes_on(w->g->call, i, tile_work); m += tile_rows, i++)
         for (int64_t n = w->n_first; n < w->n_last; n += tile_columns)
             multiply_tile(w, rows + (m - w->m_first) * row_bytes(w->g->k),
                           columns + (n - w->n_first) * tort_round_up(w->g->k, 4), m, n);
@@ -500,7 +553,7 @@ static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
     w->lists = take(&buffer, w->parts.column_lists);
     w->dots = take(&buffer, w->parts.dots);
     if (columns_packed || g->ones || !wants_column_sums(g)) return;
-    for (int64_t k = 0; k < row_bytes(g->k); k++)
+    for (int64_t k = 0; k < row_bytes(g->k) && (k % K_AT_ONCE || tort_call_goes_on(g->call, 0)); k++)
         w->ones[k / TORT_BYTE_CHUNK * g->bytes->tile_rows * TORT_BYTE_CHUNK + k % TORT_BYTE_CHUNK] = k < g->k;
 }
 
@@ -508,11 +561,14 @@ void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_la
                           uint8_t *buffer) {
     work w;
     open_work(g, buffer, &w);
+    const int64_t block_work = tort_work(w.parts.rows_at_once + PACKING, w.parts.columns_at_once, g->k);
+    int64_t i = 0;
     for (int64_t m = m_first; m < m_last; m += w.parts.rows_at_once) {
         w.m_first = m;
         w.m_last = tort_min(m_last, m + w.parts.rows_at_once);
         const uint8_t *rows = take_rows(&w);
-        for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once) {
+        for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once, i++) {
+            if (!tort_goes_on(g->call, i, block_work)) return;
             w.n_first = n;
             w.n_last = tort_min(n_last, n + w.parts.columns_at_once);
             multiply_columns(&w, rows);

@@ -7,8 +7,7 @@
 #ifndef TORT_KERNELS_CPU_BYTE_GEMM_H
 #define TORT_KERNELS_CPU_BYTE_GEMM_H
 
-#include "kernels/cpu/bytes.h"
-#include "runtime/op.h"
+#include "kernels/cpu/pieces.h"
 
 /* Form in which an operand's bytes are stored: possibly with their highest bit flipped to change the sign. */
 typedef struct tort_byte_sign {
@@ -41,6 +40,7 @@ typedef struct tort_byte_zeros {
 } tort_byte_zeros;
 
 typedef struct tort_byte_gemm {
+    const tort_call *call; /* the product ends with its run, incomplete */
     const tort_simd *simd;
     const tort_bytes *bytes;
     int64_t m, n, k; /* k as stored: it may have gaps, in which the rows are 0 */

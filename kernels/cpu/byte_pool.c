@@ -3,7 +3,7 @@
  * Separable: first the maximum of the rows that a row of outputs sees, then of neighbours within it. With a stride
  * of s along the row, every s-th element is gathered first, so that neighbouring outputs read neighbouring elements.
  * int8 is compared as uint8 with the highest bit flipped. Read next: ops/pool.h. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/pool.h"
 
@@ -51,6 +51,7 @@ static bool row_lengths(const axis *x, int64_t *seen, int64_t *phase) {
 }
 
 typedef struct pool_job {
+    const tort_call *call;
     const uint8_t *from;
     uint8_t *to, *buffers;
     axis y, x;
@@ -90,7 +91,9 @@ static void largest_rows(const pool_job *job, const uint8_t *plane, int64_t out,
     int64_t count = x->input - skipped;
     if (count > job->seen - lead) count = job->seen - lead;
     memset(row, 0, (size_t)job->seen);
+    const int64_t work = tort_work(count, 1, 1);
     for (int64_t k = 0; k < y->kernel; k++) {
+        if (!tort_goes_on(job->call, k, work)) return;
         const int64_t at = out * y->stride - y->begin + k * y->dilation;
         if (at < 0 || at >= y->input) continue;
         const uint8_t *restrict from = plane + at * x->input + skipped;
@@ -114,7 +117,9 @@ static void largest_neighbours(const pool_job *job, const uint8_t *row, uint8_t 
     for (int64_t p = 0; x->stride > 1 && p < x->stride && p < job->seen; p++)
         cut(row + p, x->stride, (job->seen - p + x->stride - 1) / x->stride, phases + p * job->phase);
     memset(to, 0, (size_t)x->output);
+    const int64_t work = tort_work(x->output, 1, 1);
     for (int64_t k = 0; k < x->kernel; k++) {
+        if (!tort_goes_on(job->call, k, work)) return;
         const int64_t at = k * x->dilation;
         const uint8_t *restrict from =
             x->stride == 1 ? row + at : phases + at % x->stride * job->phase + at / x->stride;
@@ -125,6 +130,7 @@ static void largest_neighbours(const pool_job *job, const uint8_t *row, uint8_t 
 
 static void pool_part(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
+    const int64_t work = tort_work(job->seen, job->x.kernel + job->y.kernel + 8, 1);
     size_t bytes;
     if (!buffer_size(job, &bytes)) return;
     for (int64_t part = begin; part < end; part++) {
@@ -134,6 +140,7 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->planes, 1, part, job->parts, &first, &last);
         for (int64_t plane = first; plane < last; plane++)
             for (int64_t out = 0; out < job->y.output; out++) {
+                if (!tort_goes_on(job->call, plane * job->y.output + out, work)) return;
                 largest_rows(job, job->from + plane * job->y.input * job->x.input, out, row);
                 largest_neighbours(job, row, phases, job->to + (plane * job->y.output + out) * job->x.output);
             }
@@ -142,7 +149,8 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run(const tort_call *call) {
     const tort_cpu_device *device = call->device;
-    pool_job job = {.from = call->inputs[0].data,
+    pool_job job = {.call = call,
+                    .from = call->inputs[0].data,
                     .to = call->outputs[0].data,
                     .buffers = call->scratch,
                     .flip = call->inputs[0].type == TORT_INT8 ? 128 : 0,

@@ -61,6 +61,7 @@ bool tort_byte_product_reserve(const tort_target *target, int64_t m, int64_t k, 
 
 void tort_byte_product_open(const tort_call *call, int32_t a, int32_t b, tort_byte_gemm *gemm) {
     const tort_cpu_device *device = call->device;
+    gemm->call = call;
     gemm->simd = device->simd;
     gemm->bytes = device->bytes;
     gemm->unsigned_rows = true;
@@ -122,12 +123,13 @@ static void multiply_share(const tort_byte_gemm *g, int64_t part, int64_t parts,
 static void product_part(void *arg, int64_t begin, int64_t end) {
     const product_job *job = arg;
     const int64_t size = job->gemm->result == TORT_BYTES_TO_BYTES ? 1 : 4;
+    const int64_t work = tort_work(job->gemm->m, job->gemm->n, job->gemm->k);
     for (int64_t part = begin; part < end; part++) {
         uint8_t *buffer = job->buffers + part * job->buffer_bytes;
         const bool whole = job->count >= job->parts;
         int64_t first = 0, last = job->count;
         if (whole) tort_cpu_share(job->count, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; i < last; i++) {
+        for (int64_t i = first; i < last && tort_goes_on(job->gemm->call, i - first, work); i++) {
             tort_byte_gemm gemm = *job->gemm;
             if (job->batches) {
                 int64_t a, b;

@@ -60,10 +60,11 @@ int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params 
     return __builtin_mul_overflow(packed_group_size(simd, p), p->group, &size) ? -1 : size;
 }
 
-void tort_cpu_conv_pack(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
+void tort_cpu_conv_pack(const tort_call *call, const tort_simd *simd, const tort_conv_params *p, const float *weights,
+                        float *packed) {
     const int64_t k = products(p), filters = p->filters / p->group, size = packed_group_size(simd, p);
-    for (int64_t g = 0; g < p->group; g++)
-        tort_pack_a(simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
+    for (int64_t g = 0; g < p->group && (!call || tort_call_goes_on(call, 0)); g++)
+        tort_pack_a(call, simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
 }
 
 /* Reserves room for constant weights only: other weights are packed in each run. */
@@ -79,7 +80,7 @@ static tort_status prepare_conv(tort_prepare *prepare) {
     const tort_info *weights = &prepare->node->inputs[1];
     if (!prepare->packed) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    tort_cpu_conv_pack(device->simd, prepare->node->params, weights->data, prepare->packed);
+    tort_cpu_conv_pack(NULL, device->simd, prepare->node->params, weights->data, prepare->packed);
     return TORT_OK;
 }
 
@@ -138,10 +139,11 @@ static void pack_pixels(const tort_packed_gemm *gemm, int64_t k_first, int64_t k
 static void store_channels(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     const int64_t plane = job->planes.input[0] * job->planes.input[1] * job->planes.input[2];
+    const int64_t work = tort_work(job->planes.plane, 4, 1);
     for (int64_t part = begin; part < end; part++) {
         int64_t first, last;
         tort_cpu_share(job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t c = first; c < last; c++)
+        for (int64_t c = first; c < last && tort_goes_on(job->gemm.call, c - first, work); c++)
             job->simd->store_planes(&job->planes, job->image + c * plane, 0, job->stored + c * job->planes.plane);
     }
 }
@@ -159,7 +161,9 @@ static void multiply_share(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->gemm.m, job->simd->tile_rows, part % split.filter_parts, split.filter_parts, &m_first,
                        &m_last);
         tort_cpu_share(job->gemm.n, lanes, part / split.filter_parts, split.pixel_parts, &n_first, &n_last);
-        for (int64_t n = n_first; n < n_last && m_first < m_last; n += PANELS * lanes)
+        const int64_t work = tort_work(m_last - m_first, PANELS * lanes, job->gemm.k);
+        for (int64_t n = n_first, i = 0; n < n_last && m_first < m_last && tort_goes_on(job->gemm.call, i, work);
+             n += PANELS * lanes, i++)
             tort_packed_gemm_block(&job->gemm, m_first, m_last, n,
                                    n + PANELS * lanes < n_last ? n + PANELS * lanes : n_last, buffer);
     }
@@ -179,7 +183,8 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
     job.buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false);
     job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
     tort_planes_offsets(&job.planes, per_group, job.offsets);
-    job.gemm = (tort_packed_gemm){.simd = device->simd,
+    job.gemm = (tort_packed_gemm){.call = call,
+                                  .simd = device->simd,
                                   .m = filters,
                                   .n = job.planes.outputs,
                                   .k = k,
@@ -191,10 +196,10 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
     job.split = tort_cpu_split_tiles(filters, device->simd->tile_rows, job.planes.outputs, device->simd->tile_columns,
                                      2, job.parts);
     const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
-    for (int64_t n = 0; n < p->batch; n++) {
+    for (int64_t n = 0; n < p->batch && tort_call_goes_on(call, 0); n++) {
         job.image = x + n * p->channels * input;
         if (!job.planes.direct) tort_cpu_parts(call, job.parts, store_channels, &job);
-        for (int64_t g = 0; g < p->group; g++) {
+        for (int64_t g = 0; g < p->group && tort_call_goes_on(call, 0); g++) {
             const int64_t first = (n * p->filters + g * filters) * job.planes.outputs;
             job.channels = (job.planes.direct ? job.image : job.stored) + g * per_group * job.planes.plane;
             job.gemm.packed_a = packed + g * packed_group_size(device->simd, p);
@@ -215,7 +220,7 @@ static tort_status run_conv(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!packed) {
         float *made = tort_cpu_take(&scratch, (size_t)tort_cpu_conv_packed_size(device->simd, p) * sizeof(float));
-        tort_cpu_conv_pack(device->simd, p, call->inputs[1].data, made);
+        tort_cpu_conv_pack(call, device->simd, p, call->inputs[1].data, made);
         packed = made;
     }
     tort_cpu_conv_run(call, call->inputs[0].data, packed, bias, call->outputs[0].data, scratch);
@@ -225,6 +230,7 @@ static tort_status run_conv(const tort_call *call) {
 /* ---- depthwise --------------------------------------------------------------------------------------------------- */
 
 typedef struct depthwise_job {
+    const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
     tort_planes planes;
@@ -250,7 +256,7 @@ static void filter_outputs(const void *arg, int64_t filter, float *out, int64_t 
                                .count = job->planes.kernel_size,
                                .bias = job->bias ? job->bias[filter] : 0,
                                .bounds = job->bounds};
-    job->simd->weighted_sum(out, width, source, &sum);
+    tort_weighted_sum(job->call, job->simd, out, width, source, &sum);
 }
 
 static void finish_outputs(const void *arg, float *out, int64_t count) {
@@ -265,14 +271,15 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const int64_t per_channel = p->filters / p->group;
     const tort_planes_finish finish = job->finish ? finish_outputs : NULL;
+    const int64_t work = tort_work(per_channel, planes->outputs, planes->kernel_size + 4);
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
         tort_cpu_share(p->batch * p->channels, 1, part, job->parts, &first, &last);
-        for (int64_t channel = first; channel < last; channel++) {
+        for (int64_t channel = first; channel < last && tort_goes_on(job->call, channel - first, work); channel++) {
             job->simd->store_planes(planes, job->x + channel * input, 0, buffer);
             for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++)
-                tort_planes_each(planes, filter_outputs, finish, job, f % p->filters, buffer,
+                tort_planes_each(job->call, planes, filter_outputs, finish, job, f % p->filters, buffer,
                                  job->y + f * planes->outputs);
         }
     }
@@ -282,7 +289,8 @@ static tort_status run_depthwise(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    depthwise_job job = {.params = p,
+    depthwise_job job = {.call = call,
+                         .params = p,
                          .simd = device->simd,
                          .parts = device->threads,
                          .x = call->inputs[0].data,

@@ -55,14 +55,16 @@ static tort_verdict claim_conv_transpose(const tort_target *target, const tort_n
     return tort_cpu_claim_float(target, node);
 }
 
-static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
+/* call: NULL, or that of the run in which they are packed. */
+static void pack_weights(const tort_call *call, const tort_simd *simd, const tort_conv_params *p, const float *weights,
+                         float *packed) {
     const int64_t size = tort_sliding_positions(&p->window), filters = p->filters / p->group,
                   channels = p->channels / p->group;
     const int64_t at_once = chunk_filters(p);
     for (int64_t g = 0; g < p->group; g++)
-        for (int64_t f = 0; f < filters; f += at_once) {
+        for (int64_t f = 0; f < filters && (!call || tort_call_goes_on(call, 0)); f += at_once) {
             const float *from = weights + g * channels * filters * size + f * size;
-            tort_pack_a(simd, packed, from, 1, filters * size, tort_min(at_once, filters - f) * size, channels);
+            tort_pack_a(call, simd, packed, from, 1, filters * size, tort_min(at_once, filters - f) * size, channels);
             packed += chunk_size(simd, p);
         }
 }
@@ -79,7 +81,7 @@ static tort_status prepare_conv_transpose(tort_prepare *prepare) {
     const tort_info *weights = &prepare->node->inputs[1];
     if (!prepare->packed) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    pack_weights(device->simd, prepare->node->params, weights->data, prepare->packed);
+    pack_weights(NULL, device->simd, prepare->node->params, weights->data, prepare->packed);
     return TORT_OK;
 }
 
@@ -101,6 +103,7 @@ static tort_status size_conv_transpose(const tort_target *target, const tort_nod
 
 /* Axes are depth, height, width; missing leading axes have the size 1. */
 typedef struct transpose_job {
+    const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
     int64_t input[3], output[3], kernel[3], strides[3], dilations[3], begin[3];
@@ -167,12 +170,13 @@ static void add_two_rows(const transpose_job *job, int64_t kw, int64_t x, int64_
 
 /* Adds the addends of one filter for input elements begin .. begin+count, kernel position by kernel position. */
 static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, const float *addends, float *plane) {
-    const int64_t width = job->input[2];
+    const int64_t width = job->input[2], work = tort_work(count, 16, 1);
     const bool in_twos = job->strides[2] == 2 && job->dilations[2] == 1;
     int64_t done;
     for (int64_t k = 0; k < job->kernel_size; k += done, addends += done * count) {
         const int64_t kw = k % job->kernel[2], kh = k / job->kernel[2] % job->kernel[1];
         const int64_t kd = k / job->kernel[2] / job->kernel[1];
+        if (!tort_goes_on(job->call, k, work)) return;
         done = in_twos && kw + 1 < job->kernel[2] ? 2 : 1;
         for (int64_t at = 0; at < count;) {
             const int64_t x = (begin + at) % width, row = (begin + at) / width;
@@ -192,7 +196,8 @@ static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, c
 
 static void begin_outputs(const transpose_job *job, int64_t n, int64_t filter, int64_t count) {
     float *y = job->y + (n * job->params->filters + filter) * job->outputs;
-    for (int64_t f = 0; f < count; f++) {
+    const int64_t work = tort_work(job->outputs, 4, 1);
+    for (int64_t f = 0; f < count && tort_goes_on(job->call, f, work); f++) {
         const float bias = job->bias ? job->bias[filter + f] : 0;
         for (int64_t i = 0; i < job->outputs; i++) y[f * job->outputs + i] = bias;
     }
@@ -202,11 +207,12 @@ static void begin_outputs(const transpose_job *job, int64_t n, int64_t filter, i
 static void pack_stripe(const transpose_job *job, int64_t n, int64_t g, int64_t begin, int64_t count, float *packed) {
     const tort_conv_params *p = job->params;
     const int64_t channels = p->channels / p->group, lanes = job->simd->tile_columns;
+    const int64_t work = tort_work(TORT_PACKED_DEPTH, count, 16);
     const tort_packed_gemm gemm = {.simd = job->simd,
                                    .b = job->x + (n * p->channels + g * channels) * job->inputs + begin,
                                    .b_k_stride = job->inputs,
                                    .b_column_stride = 1};
-    for (int64_t k = 0; k < channels; k += TORT_PACKED_DEPTH) {
+    for (int64_t k = 0; k < channels && tort_goes_on(job->call, k / TORT_PACKED_DEPTH, work); k += TORT_PACKED_DEPTH) {
         const int64_t depth = tort_min(TORT_PACKED_DEPTH, channels - k);
         for (int64_t i = 0; i < count; i += lanes, packed += depth * lanes)
             tort_pack_b_matrix(&gemm, k, depth, i, (int32_t)tort_min(lanes, count - i), packed);
@@ -220,12 +226,14 @@ static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group, at_once = chunk_filters(p);
     const float *weights = job->packed + g * chunks(p) * chunk_size(job->simd, p);
     begin_outputs(job, n, g * filters + first * at_once, tort_min(last * at_once, filters) - first * at_once);
-    for (int64_t begin = 0; begin < job->inputs; begin += STRIPE) {
+    for (int64_t begin = 0; begin < job->inputs && tort_call_goes_on(job->call, 0); begin += STRIPE) {
         const int64_t length = tort_min(STRIPE, job->inputs - begin);
+        const int64_t work = tort_work(at_once * job->kernel_size, length, channels + 16);
         pack_stripe(job, n, g, begin, length, packed);
-        for (int64_t chunk = first; chunk < last; chunk++) {
+        for (int64_t chunk = first; chunk < last && tort_goes_on(job->call, chunk - first, work); chunk++) {
             const int64_t filter = chunk * at_once, count = tort_min(at_once, filters - filter);
-            const tort_packed_gemm gemm = {.simd = job->simd,
+            const tort_packed_gemm gemm = {.call = job->call,
+                                           .simd = job->simd,
                                            .m = count * job->kernel_size,
                                            .n = length,
                                            .k = channels,
@@ -234,8 +242,9 @@ static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int
                                            .c = addends,
                                            .c_stride = length};
             float *y = job->y + (n * p->filters + g * filters + filter) * job->outputs;
+            const int64_t add_work = tort_work(job->kernel_size, length, 16);
             tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, NULL);
-            for (int64_t f = 0; f < count; f++)
+            for (int64_t f = 0; f < count && tort_goes_on(job->call, f, add_work); f++)
                 add_stripe(job, begin, length, addends + f * job->kernel_size * length, y + f * job->outputs);
         }
     }
@@ -249,7 +258,7 @@ static void transpose_part(void *arg, int64_t begin, int64_t end) {
         float *stripe = job->stripes + part * stripe_floats(job->simd, p);
         int64_t first, last, next;
         tort_cpu_share(p->batch * p->group * per_group, 1, part, job->parts, &first, &last);
-        for (int64_t task = first; task < last; task = next) {
+        for (int64_t task = first; task < last && tort_call_goes_on(job->call, 0); task = next) {
             const int64_t group = task / per_group;
             next = tort_min(last, (group + 1) * per_group);
             transpose_chunks(job, group / p->group, group % p->group, task - group * per_group,
@@ -262,7 +271,8 @@ static tort_status run_conv_transpose(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    transpose_job job = {.params = p,
+    transpose_job job = {.call = call,
+                         .params = p,
                          .simd = device->simd,
                          .parts = device->threads,
                          .x = call->inputs[0].data,
@@ -274,7 +284,7 @@ static tort_status run_conv_transpose(const tort_call *call) {
     job.stripes = tort_cpu_take(&scratch, (size_t)(stripe_floats(device->simd, p) * job.parts) * sizeof(float));
     job.addends = tort_cpu_take(&scratch, (size_t)(addend_floats(p) * job.parts) * sizeof(float));
     if (!job.packed) {
-        pack_weights(device->simd, p, call->inputs[1].data, (float *)scratch);
+        pack_weights(call, device->simd, p, call->inputs[1].data, (float *)scratch);
         job.packed = (const float *)scratch;
     }
     tort_cpu_parts(call, job.parts, transpose_part, &job);

@@ -41,6 +41,7 @@ static tort_status size_deform_conv(const tort_target *target, const tort_node_v
 }
 
 typedef struct deform_job {
+    const tort_call *call;
     const tort_deform_conv_params *p;
     const tort_simd *simd;
     const float *x, *w, *offset, *bias, *mask;
@@ -108,6 +109,7 @@ static void fill_columns(const deform_job *job, int64_t n, int64_t group, int64_
                          float *columns) {
     const tort_deform_conv_params *p = job->p;
     const int64_t channels = p->channels / p->group, moving = p->channels / p->offset_group;
+    const int64_t work = tort_work(BLOCK, 64, 1);
     deform_places places;
     if (job->inputs == 0) { /* no element to read, not even one with the weight 0 */
         memset(columns, 0, (size_t)(depth_of(p) * BLOCK) * sizeof *columns);
@@ -116,6 +118,7 @@ static void fill_columns(const deform_job *job, int64_t n, int64_t group, int64_
     for (int64_t k = 0; k < job->positions; k++)
         for (int64_t c = 0; c < channels; c++) {
             const int64_t channel = group * channels + c;
+            if (!tort_goes_on(job->call, k * channels + c, work)) return;
             if (c == 0 || channel % moving == 0) find_places(job, n, channel / moving, k, first, count, &places);
             sample(&places, job->x + (n * p->channels + channel) * job->inputs,
                    columns + (c * job->positions + k) * BLOCK, count);
@@ -127,7 +130,8 @@ static void convolve(const deform_job *job, int64_t n, int64_t group, int64_t fi
     const tort_deform_conv_params *p = job->p;
     const int64_t filters = p->filters / p->group, depth = depth_of(p);
     float *columns = buffer + tort_packed_gemm_buffer(job->simd, false, false) / sizeof(float);
-    const tort_packed_gemm gemm = {.simd = job->simd,
+    const tort_packed_gemm gemm = {.call = job->call,
+                                   .simd = job->simd,
                                    .m = filters,
                                    .n = count,
                                    .k = depth,
@@ -153,10 +157,10 @@ static void deform_parts(void *arg, int64_t begin, int64_t end) {
         float *buffer = (float *)(void *)(job->scratch + (size_t)part * job->part_bytes);
         int64_t first, last;
         tort_cpu_share(job->p->batch * blocks, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; i < last; i++) {
+        for (int64_t i = first; i < last && tort_call_goes_on(job->call, 0); i++) {
             const int64_t pixel = i % blocks * BLOCK;
             const int64_t count = job->outputs - pixel < BLOCK ? job->outputs - pixel : BLOCK;
-            for (int64_t group = 0; group < job->p->group; group++)
+            for (int64_t group = 0; group < job->p->group && tort_call_goes_on(job->call, 0); group++)
                 convolve(job, i / blocks, group, pixel, count, buffer);
         }
     }
@@ -172,7 +176,8 @@ static tort_status run_deform_conv(const tort_call *call) {
     const tort_cpu_device *device = call->device;
     const tort_sliding *window = &p->window;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    deform_job job = {.p = p,
+    deform_job job = {.call = call,
+                      .p = p,
                       .simd = device->simd,
                       .x = data_of(call, TORT_DEFORM_X),
                       .w = data_of(call, TORT_DEFORM_W),

@@ -39,6 +39,7 @@ static tort_status size_einsum(const tort_target *target, const tort_node_view *
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 typedef struct einsum_job {
+    const tort_call *call;
     const tort_simd *simd;
     tort_einsum_product plan;
     const float *a, *b;
@@ -75,9 +76,10 @@ static bool multiply_row(const einsum_job *job, const einsum_block *block, float
     const tort_einsum_product *plan = &job->plan;
     if (block->rows > 1 || plan->depth.a != 1 || plan->sums.count > 0) return false;
     if (plan->depth.b == 1)
-        job->simd->row_dots(c, block->columns, block->a, plan->depth.size, block->b, plan->column.b, 1);
+        tort_row_dots(job->call, job->simd, c, block->columns, block->a, plan->depth.size, block->b, plan->column.b, 1);
     else if (plan->column.b == 1)
-        job->simd->row_product(c, block->columns, block->a, plan->depth.size, block->b, plan->depth.b, NULL);
+        tort_row_product(job->call, job->simd, c, block->columns, block->a, plan->depth.size, block->b, plan->depth.b,
+                         NULL);
     return plan->depth.b == 1 || plan->column.b == 1;
 }
 
@@ -85,7 +87,8 @@ static bool multiply_row(const einsum_job *job, const einsum_block *block, float
 static void multiply(const einsum_job *job, const einsum_block *block, float *c, int64_t c_stride) {
     const tort_einsum_product *plan = &job->plan;
     if (multiply_row(job, block, c)) return;
-    tort_packed_gemm gemm = {.simd = job->simd,
+    tort_packed_gemm gemm = {.call = job->call,
+                             .simd = job->simd,
                              .m = block->rows,
                              .n = block->columns,
                              .k = plan->depth.size,
@@ -97,8 +100,8 @@ static void multiply(const einsum_job *job, const einsum_block *block, float *c,
                              .b_column_stride = plan->column.b,
                              .c = c,
                              .c_stride = c_stride};
-    const int64_t sums = tort_einsum_count(&plan->sums);
-    for (int64_t i = 0; i < sums; i++) {
+    const int64_t sums = tort_einsum_count(&plan->sums), work = tort_work(gemm.m, gemm.n, gemm.k);
+    for (int64_t i = 0; i < sums && tort_goes_on(job->call, i, work); i++) {
         const tort_einsum_axis at = offset_of(&plan->sums, i);
         gemm.a = block->a + at.a;
         gemm.b = block->b + at.b;
@@ -113,6 +116,7 @@ static void multiply_scattered(const einsum_job *job, const einsum_block *all) {
     float *made = all->buffer + tort_packed_gemm_buffer(job->simd, false, false) / sizeof(float);
     for (int64_t i = 0; i < all->rows; i += BLOCK_ROWS)
         for (int64_t j = 0; j < all->columns; j += BLOCK_COLUMNS) {
+            if (!tort_call_goes_on(job->call, 0)) return;
             einsum_block block = {.a = all->a + i * plan->row.a, .b = all->b + j * plan->column.b};
             block.buffer = all->buffer;
             block.rows = all->rows - i < BLOCK_ROWS ? all->rows - i : BLOCK_ROWS;
@@ -146,6 +150,8 @@ static void make_product(const einsum_job *job, int64_t i, int64_t first, int64_
 static void make_part(void *arg, int64_t begin, int64_t end) {
     const einsum_job *job = arg;
     const int64_t rows = job->plan.row.size;
+    const int64_t work =
+        tort_work(rows, job->plan.column.size, job->plan.depth.size * tort_einsum_count(&job->plan.sums));
     const bool whole = job->products >= job->parts;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = (float *)(job->scratch + (size_t)part * part_bytes(job->simd));
@@ -154,14 +160,15 @@ static void make_part(void *arg, int64_t begin, int64_t end) {
             tort_cpu_share(job->products, 1, part, job->parts, &first, &last);
         else
             tort_cpu_share(rows, BLOCK_ROWS, part, job->parts, &row_first, &row_last);
-        for (int64_t i = first; i < last; i++) make_product(job, i, row_first, row_last, buffer);
+        for (int64_t i = first; i < last && tort_goes_on(job->call, i - first, work); i++)
+            make_product(job, i, row_first, row_last, buffer);
     }
 }
 
 static tort_status run_einsum(const tort_call *call) {
     const tort_einsum_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    einsum_job job = {.simd = device->simd, .c = call->outputs[0].data, .scratch = call->scratch};
+    einsum_job job = {.call = call, .simd = device->simd, .c = call->outputs[0].data, .scratch = call->scratch};
     if (p->output.count == 0) return TORT_OK;
     tort_einsum_product_of(p, &job.plan);
     job.a = call->inputs[job.plan.swapped ? 1 : 0].data;

@@ -28,8 +28,10 @@ static tort_status prepare_gemm(tort_prepare *prepare) {
 }
 
 /* Sets Y to beta * C + residual. residual: NULL, or of the shape of Y. */
-static void start_with_c(const tort_gemm_params *p, const float *c, const float *residual, float *y) {
-    for (int64_t i = 0; i < p->m; i++)
+static void start_with_c(const tort_call *call, const float *c, const float *residual, float *y) {
+    const tort_gemm_params *p = call->params;
+    const int64_t work = tort_work(p->n, 16, 1);
+    for (int64_t i = 0; i < p->m && tort_goes_on(call, i, work); i++)
         for (int64_t j = 0; j < p->n; j++) {
             const float scaled = p->beta * c[i * p->c_row_stride + j * p->c_column_stride];
             y[i * p->n + j] = scaled + (residual ? residual[i * p->n + j] : 0);
@@ -56,7 +58,7 @@ static tort_status run_gemm(const tort_call *call) {
     if (p->has_c && p->beta == 1 && p->c_row_stride == 0 && p->c_column_stride == 1) {
         gemm.column_bias = call->inputs[2].data;
     } else if (p->has_c) {
-        start_with_c(p, call->inputs[2].data, gemm.residual, gemm.c);
+        start_with_c(call, call->inputs[2].data, gemm.residual, gemm.c);
         gemm.accumulate = true;
         gemm.residual = NULL;
     }

@@ -18,9 +18,12 @@ static tort_attend *head_of(float *buffer) {
     return (tort_attend *)(void *)buffer;
 }
 
+/* own: the call. */
 static void begin_keys(const void *own, const tort_heads_keys *keys, float *buffer) {
+    const tort_call *call = own;
     tort_attend *attend = head_of(buffer);
-    *attend = (tort_attend){.simd = own,
+    *attend = (tort_attend){.call = call,
+                            .simd = ((const tort_cpu_device *)call->device)->simd,
                             .count = keys->count,
                             .key_size = keys->key_size,
                             .value_size = keys->value_size,
@@ -41,13 +44,14 @@ static void sum(const void *own, const tort_heads_product *g, float *buffer) {
     tort_attend_sum(head_of(buffer), g->a, g->a_stride, g->rows, g->first, g->first + g->depth, g->c, g->c_stride);
 }
 
-/* Returns the loops for a node. More keys mean fewer rows per block, so that the scores stay in the cache; each row
- * of scores has room for a sink beside its keys. */
-static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const tort_heads_params *p) {
+/* Returns the loops for a node; call: NULL before a run. More keys mean fewer rows per block, so that the scores stay
+ * in the cache; each row of scores has room for a sink beside its keys. */
+static tort_heads_loops loops_of(const tort_call *call, const tort_simd *simd, int32_t threads,
+                                 const tort_heads_params *p) {
     const int64_t keys = p->past_length + p->new_keys;
     size_t bytes = tort_attend_buffer(simd, keys, p->key_size, p->value_size);
     if (!tort_add_size(bytes, HEAD_BYTES, &bytes)) bytes = SIZE_MAX / TORT_HOST_ALIGN * TORT_HOST_ALIGN;
-    return (tort_heads_loops){.own = simd,
+    return (tort_heads_loops){.own = call,
                               .begin = begin_keys,
                               .score = score,
                               .sum = sum,
@@ -63,14 +67,15 @@ static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const t
 
 static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
-    const tort_heads_loops loops = loops_of(tort_simd_choose(target->instructions), target->threads, node->params);
+    const tort_simd *simd = tort_simd_choose(target->instructions);
+    const tort_heads_loops loops = loops_of(NULL, simd, target->threads, node->params);
     if (tort_heads_scratch(node->params, &loops, scratch)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
 static tort_status run_heads(const tort_call *call) {
     const tort_cpu_device *device = call->device;
-    const tort_heads_loops loops = loops_of(device->simd, device->threads, call->params);
+    const tort_heads_loops loops = loops_of(call, device->simd, device->threads, call->params);
     return tort_heads_attend(call, &loops, NULL, call->scratch);
 }
 
@@ -105,7 +110,7 @@ static tort_status size_projected(const tort_target *target, const tort_node_vie
 static tort_status run_projected(const tort_call *call) {
     const tort_heads_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    const tort_heads_loops loops = loops_of(device->simd, device->threads, p);
+    const tort_heads_loops loops = loops_of(call, device->simd, device->threads, p);
     const tort_tensor *bias = tort_call_input(call, 2);
     char *scratch = call->scratch;
     size_t bytes;

@@ -181,7 +181,8 @@ static void prepare_rows(void *arg, int64_t begin, int64_t end) {
     const tort_nbits *p = job->call->params;
     const tort_tensor *a = &job->call->inputs[TORT_NBITS_A];
     const int64_t depth = p->blocks * p->block;
-    for (int64_t row = begin; row < end; row++) {
+    const int64_t work = tort_work(depth, 16, 1);
+    for (int64_t row = begin; row < end && tort_goes_on(job->call, row, work); row++) {
         float *floats = job->scratch.a + row * depth;
         int8_t *bytes = job->scratch.bytes + row * depth;
         tort_load_floats(a->type, a->data, row * p->k, p->k, floats);
@@ -200,6 +201,28 @@ static void prepare_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
+enum { SOME_ROWS = 4 }; /* of tort_nbits_rows, which are multiplied together */
+
+/* Multiplies all rows with a panel: some rows at a time, if they are long. */
+static void multiply_panel(const tort_call *call, const tort_nbits_panel *panel, const tort_nbits_rows *all) {
+    const tort_simd *simd = ((const tort_cpu_device *)call->device)->simd;
+    const int64_t work = tort_work(SOME_ROWS, all->k, simd->width * 4);
+    const int64_t at_once = tort_max(1, (1 << TORT_PIECE_BITS) / work) * SOME_ROWS;
+    for (int64_t row = 0; row < all->count && (row == 0 || tort_call_goes_on(call, 0)); row += at_once) {
+        tort_nbits_rows rows = *all;
+        rows.count = tort_min(at_once, all->count - row);
+        rows.sums += row * panel->blocks;
+        rows.y += row * all->y_stride;
+        if (rows.scales) {
+            rows.bytes += row * all->k;
+            rows.scales += row * panel->blocks;
+        } else {
+            rows.floats += row * all->k;
+        }
+        simd->nbits_rows(panel, &rows);
+    }
+}
+
 static void multiply_panels(void *arg, int64_t begin, int64_t end) {
     const rows_job *job = arg;
     const tort_cpu_device *device = job->call->device;
@@ -211,10 +234,11 @@ static void multiply_panels(void *arg, int64_t begin, int64_t end) {
         rows.bytes = job->scratch.bytes;
         rows.scales = job->scratch.scales;
     }
-    for (int64_t i = begin; i < end; i++) {
+    const int64_t work = tort_work(p->m, rows.k, width * 4);
+    for (int64_t i = begin; i < end && tort_goes_on(job->call, i, work); i++) {
         const tort_nbits_panel panel = panel_at(p, width, job->call->packed, i);
         rows.y = job->scratch.y + i * width;
-        device->simd->nbits_rows(&panel, &rows);
+        multiply_panel(job->call, &panel, &rows);
     }
 }
 
@@ -276,7 +300,7 @@ static void run_many(rows_job *job) {
     const tort_cpu_device *device = call->device;
     const tort_nbits *p = call->params;
     const tort_tensor *a = &call->inputs[TORT_NBITS_A], *y = &call->outputs[0];
-    tort_packed_gemm gemm = {.simd = device->simd, .m = p->m, .n = p->n, .k = p->k, .scale = 1};
+    tort_packed_gemm gemm = {.call = call, .simd = device->simd, .m = p->m, .n = p->n, .k = p->k, .scale = 1};
     gemm.a = a->data;
     if (a->type != TORT_FLOAT) {
         tort_load_floats(a->type, a->data, 0, p->m * p->k, job->scratch.a);

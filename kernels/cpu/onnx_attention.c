@@ -146,7 +146,7 @@ static void cap(const attention_block *b, float *scores, int64_t count) {
 /* Turns scores into probabilities: cap, mask, then softmax over the visible keys; other weights are 0. */
 static void normalize(const attention_block *b) {
     const attention_job *job = b->job;
-    for (int64_t i = 0; i < b->count; i++) {
+    for (int64_t i = 0; i < b->count && tort_attend_row_goes_on(job->call, b->high - b->low); i++) {
         const int64_t position = job->across ? 0 : b->first + i, head = b->head + (job->across ? i : 0);
         float *row = b->scores + i * b->stride;
         int64_t low, high;
@@ -196,14 +196,15 @@ static void attend_parts(void *arg, int64_t begin, int64_t end) {
         char *buffer = job->buffers + (size_t)part * job->part_bytes;
         attention_block b = {
             .job = job,
-            .attend = {.simd = job->simd,
+            .attend = {.call = job->call,
+                       .simd = job->simd,
                        .count = p->total_length,
                        .key_size = p->key_size,
                        .value_size = p->value_size},
             .scores = (float *)(buffer + tort_attend_buffer(job->simd, p->total_length, p->key_size, p->value_size))};
         int64_t first, last;
         tort_cpu_share(p->batch * p->key_heads * per_head, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; i < last; i++) {
+        for (int64_t i = first; i < last && tort_call_goes_on(job->call, 0); i++) {
             const int64_t key_head = i / per_head % p->key_heads;
             b.batch = i / per_head / p->key_heads;
             if (i == first || i % per_head == 0) {

@@ -32,12 +32,14 @@ int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k) {
     return tort_round_up(n, simd->tile_columns) * k + SLACK;
 }
 
-/* Packs an operand ahead. `lanes`: rows or columns of a tile; `count`: rows of A or columns of B. */
-static void pack_ahead(const tort_simd *simd, int32_t lanes, float *packed, const float *source, int64_t lane_stride,
-                       int64_t k_stride, int64_t count, int64_t k, float scale) {
+/* Packs an operand as a whole. `lanes`: rows or columns of a tile; `count`: rows of A or columns of B. */
+static void pack_whole(const tort_call *call, const tort_simd *simd, int32_t lanes, float *packed, const float *source,
+                       int64_t lane_stride, int64_t k_stride, int64_t count, int64_t k, float scale) {
+    int64_t packs = 0;
     for (int64_t block = 0; block < k; block += DEPTH) {
-        const int64_t depth = tort_min(DEPTH, k - block);
+        const int64_t depth = tort_min(DEPTH, k - block), work = tort_work(depth, lanes, 16);
         for (int64_t first = 0; first < count; first += lanes) {
+            if (call && !tort_goes_on(call, packs++, work)) return;
             simd->pack_lanes(packed, lanes, source + first * lane_stride + block * k_stride, lane_stride, k_stride,
                              (int32_t)tort_min(lanes, count - first), depth, scale);
             packed += depth * lanes;
@@ -45,14 +47,14 @@ static void pack_ahead(const tort_simd *simd, int32_t lanes, float *packed, cons
     }
 }
 
-void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t row_stride, int64_t k_stride, int64_t m,
-                 int64_t k) {
-    pack_ahead(simd, simd->tile_rows, packed, a, row_stride, k_stride, m, k, 1);
+void tort_pack_a(const tort_call *call, const tort_simd *simd, float *packed, const float *a, int64_t row_stride,
+                 int64_t k_stride, int64_t m, int64_t k) {
+    pack_whole(call, simd, simd->tile_rows, packed, a, row_stride, k_stride, m, k, 1);
 }
 
-void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
-                 int64_t n, int64_t k, float scale) {
-    pack_ahead(simd, simd->tile_columns, packed, b, column_stride, k_stride, n, k, scale);
+void tort_pack_b(const tort_call *call, const tort_simd *simd, float *packed, const float *b, int64_t k_stride,
+                 int64_t column_stride, int64_t n, int64_t k, float scale) {
+    pack_whole(call, simd, simd->tile_columns, packed, b, column_stride, k_stride, n, k, scale);
 }
 
 void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
@@ -154,6 +156,7 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
     tort_tile tile = {.a_step = at->a_step, .k = at->depth, .c_stride = g->c_stride};
     const bool complete = tort_simd_bounds(epilogue, &tile.bounds);
     for (int64_t n = at->n_first; n < at->n_last; n += step) {
+        if (n > at->n_first && !tort_call_goes_on(g->call, 0)) return;
         const int64_t n_last = tort_min(at->n_last, n + step);
         multiply_columns(g, at, &tile, n, n_last);
         for (int64_t m = at->m_first; !complete && m < at->m_last; m++)
@@ -196,6 +199,7 @@ static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
 static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first, int64_t m_last, float *a_buffer) {
     const int64_t lanes = g->simd->tile_rows, step = g->packed_a ? ROWS_PACKED : ROWS_BUFFER;
     for (at->m_first = m_first; at->m_first < m_last; at->m_first += step) {
+        if (at->m_first > m_first && !tort_call_goes_on(g->call, 0)) return;
         at->m_last = tort_min(m_last, at->m_first + step);
         if (g->packed_a) {
             at->a = g->packed_a + tort_round_up(g->m, lanes) * at->k_first + at->m_first * at->depth;
@@ -216,6 +220,7 @@ void tort_packed_gemm_block(const tort_packed_gemm *g, int64_t m_first, int64_t 
     for (int64_t k = 0; k == 0 || k < g->k; k += DEPTH) {
         block at = {.k_first = k, .depth = tort_min(DEPTH, g->k - k)};
         for (at.n_first = n_first; at.n_first < n_last; at.n_first += step) {
+            if (k + at.n_first > n_first && !tort_call_goes_on(g->call, 0)) return;
             at.n_last = tort_min(n_last, at.n_first + step);
             if (g->packed_b) {
                 at.b = g->packed_b + tort_round_up(g->n, lanes) * k + at.n_first * at.depth;

@@ -6,13 +6,14 @@
 #ifndef TORT_KERNELS_CPU_PACKED_GEMM_H
 #define TORT_KERNELS_CPU_PACKED_GEMM_H
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/pieces.h"
 
 #include <stddef.h>
 
 #define TORT_PACKED_DEPTH 384 /* of a block of k: operands packed ahead are stored block by block */
 
 typedef struct tort_packed_gemm {
+    const tort_call *call; /* the product ends with its run, incomplete */
     const tort_simd *simd;
     int64_t m, n, k;
     /* A: packed by tort_pack_a, or as it is in memory, multiplied by scale. */
@@ -39,10 +40,11 @@ typedef struct tort_packed_gemm {
 /* Returns the floats of an operand packed ahead. */
 int64_t tort_packed_a_size(const tort_simd *simd, int64_t m, int64_t k);
 int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k);
-void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t row_stride, int64_t k_stride, int64_t m,
-                 int64_t k);
-void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
-                 int64_t n, int64_t k, float scale);
+/* Packs A, or B times scale. call: of the run in which that happens, and with which it may end; NULL: ahead of runs. */
+void tort_pack_a(const tort_call *call, const tort_simd *simd, float *packed, const float *a, int64_t row_stride,
+                 int64_t k_stride, int64_t m, int64_t k);
+void tort_pack_b(const tort_call *call, const tort_simd *simd, float *packed, const float *b, int64_t k_stride,
+                 int64_t column_stride, int64_t n, int64_t k, float scale);
 /* A part of B: rows k_first..k_last, columns n_first..n_last. Columns are multiples of the tile, except at the end
  * of B. */
 typedef struct tort_b_part {

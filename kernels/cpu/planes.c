@@ -1,5 +1,6 @@
 /* planes.c - computes the layout of channels for windows, see planes.h. */
 #include "kernels/cpu/planes.h"
+#include "kernels/cpu/pieces.h"
 
 #include <string.h>
 
@@ -121,16 +122,17 @@ tort_status tort_planes_size(const tort_target *target, const tort_sliding *wind
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-void tort_planes_each(const tort_planes *p, tort_planes_body body, tort_planes_finish finish, const void *arg,
-                      int64_t channel, float *buffer, float *out) {
+void tort_planes_each(const tort_call *call, const tort_planes *p, tort_planes_body body, tort_planes_finish finish,
+                      const void *arg, int64_t channel, float *buffer, float *out) {
     const int64_t rows = p->output[1], width = p->output[2], pitch = p->length[2];
     const bool at_once = width < SHORT_ROW && pitch <= 2 * width + TORT_PLANE_TAIL;
+    const int64_t row_work = tort_work(width, p->kernel_size, 1), work = tort_work(rows * width, p->kernel_size, 1);
     float *wide = buffer + stored_floats(p);
-    for (int64_t d = 0; d < p->output[0]; d++) {
+    for (int64_t d = 0; d < p->output[0] && tort_goes_on(call, d, work); d++) {
         const float *source = buffer + tort_planes_row(p, d * rows);
         float *to = out + d * rows * width;
         if (!at_once) {
-            for (int64_t h = 0, done = 0; h < rows; h++) {
+            for (int64_t h = 0, done = 0; h < rows && tort_goes_on(call, h, row_work); h++) {
                 body(arg, channel, to + h * width, width, source + h * pitch);
                 const int64_t made = (h + 1) * width;
                 if (!finish || (made - done < FINISHED && h + 1 < rows)) continue;

@@ -59,7 +59,7 @@ int64_t tort_planes_buffer(const tort_planes *planes); /* floats */
 /* Calls body for all outputs of a channel that is stored at the start of buffer: row by row or, if rows are short,
  * for all rows of a slice at once; outputs between rows are then dropped. After each call, finish (NULL: nothing)
  * gets the new outputs while they are in the cache. */
-void tort_planes_each(const tort_planes *planes, tort_planes_body body, tort_planes_finish finish, const void *arg,
-                      int64_t channel, float *buffer, float *out);
+void tort_planes_each(const tort_call *call, const tort_planes *planes, tort_planes_body body,
+                      tort_planes_finish finish, const void *arg, int64_t channel, float *buffer, float *out);
 
 #endif

@@ -40,9 +40,10 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return tort_product_reserve(target, node->inputs[1].constant, scratch, error);
 }
 
-static void begin_with_bias(const tort_conv_params *p, const float *bias, float *y) {
-    const int64_t positions = tort_sliding_positions(&p->window);
-    for (int64_t i = 0; i < p->batch * p->filters; i++)
+static void begin_with_bias(const tort_call *call, const float *bias, float *y) {
+    const tort_conv_params *p = call->params;
+    const int64_t positions = tort_sliding_positions(&p->window), work = tort_work(positions, 16, 1);
+    for (int64_t i = 0; i < p->batch * p->filters && tort_goes_on(call, i, work); i++)
         for (int64_t k = 0; k < positions; k++) *y++ = bias[i % p->filters];
 }
 
@@ -64,7 +65,7 @@ static tort_status run(const tort_call *call) {
                              .c = call->outputs[0].data,
                              .c_stride = n,
                              .accumulate = bias != NULL};
-    if (bias) begin_with_bias(p, bias->data, gemm.c);
+    if (bias) begin_with_bias(call, bias->data, gemm.c);
     return tort_product_run(call, &gemm, NULL, call->scratch);
 }
 

@@ -4,6 +4,7 @@
  * rows.
  * Read next: planes.h. */
 #include "ops/pool.h"
+#include "kernels/cpu/pieces.h"
 #include "kernels/cpu/planes.h"
 
 #include <math.h>
@@ -29,6 +30,7 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
 }
 
 typedef struct pool_job {
+    const tort_call *call;
     const tort_pool_params *params;
     const tort_simd *simd;
     tort_planes planes;
@@ -65,9 +67,9 @@ static void pool_outputs(const void *arg, int64_t channel, float *out, int64_t w
     const pool_job *job = arg;
     (void)channel;
     if (job->params->kind == TORT_POOL_MAX)
-        job->simd->maximum(out, width, source, job->offsets, job->planes.kernel_size);
+        tort_maximum(job->call, job->simd, out, width, source, job->offsets, job->planes.kernel_size);
     else
-        job->simd->weighted_sum(out, width, source, &job->sum);
+        tort_weighted_sum(job->call, job->simd, out, width, source, &job->sum);
 }
 
 static void pool_part(void *arg, int64_t begin, int64_t end) {
@@ -75,14 +77,15 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
     const tort_planes *planes = &job->planes;
     const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const bool max = job->params->kind == TORT_POOL_MAX;
+    const int64_t work = tort_work(planes->outputs, planes->kernel_size + 16, 1);
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
         tort_cpu_share(job->params->batch * job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t channel = first; channel < last; channel++) {
+        for (int64_t channel = first; channel < last && tort_goes_on(job->call, channel - first, work); channel++) {
             float *y = job->y + channel * planes->outputs;
             job->simd->store_planes(planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
-            tort_planes_each(planes, pool_outputs, NULL, job, channel, buffer, y);
+            tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);
             if (max) continue;
             for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
                 divide_row(job, row, y + row * planes->output[2]);
@@ -94,7 +97,8 @@ static tort_status run_pool(const tort_call *call) {
     const tort_pool_params *p = call->params;
     const tort_cpu_device *device = call->device;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    pool_job job = {.params = p,
+    pool_job job = {.call = call,
+                    .params = p,
                     .simd = device->simd,
                     .parts = device->threads,
                     .x = call->inputs[0].data,

@@ -44,8 +44,8 @@ static bool is_row_product(const tort_packed_gemm *g) {
 }
 
 static void multiply_row(const tort_packed_gemm *g, int64_t first, int64_t last) {
-    g->simd->row_product(g->c + first, last - first, g->a, g->k, g->b + first, g->b_k_stride,
-                         g->column_bias ? g->column_bias + first : NULL);
+    tort_row_product(g->call, g->simd, g->c + first, last - first, g->a, g->k, g->b + first, g->b_k_stride,
+                     g->column_bias ? g->column_bias + first : NULL);
     if (g->epilogue) g->simd->finish(g->epilogue, g->residual ? g->residual + first : NULL, g->c + first, last - first);
 }
 
@@ -68,9 +68,10 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + (size_t)part * job->buffer_bytes / sizeof(float);
         const bool whole = job->count >= job->parts;
+        const int64_t work = tort_work(job->gemm->m, job->gemm->n, job->gemm->k);
         int64_t first = 0, last = job->count;
         if (whole) tort_cpu_share(job->count, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; i < last; i++) {
+        for (int64_t i = first; i < last && tort_goes_on(job->gemm->call, i - first, work); i++) {
             tort_packed_gemm gemm = *job->gemm;
             if (job->batches) {
                 int64_t a, b;
@@ -97,6 +98,7 @@ bool tort_product_is_one(const tort_matmul_params *p) {
 tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches,
                              void *buffers) {
     const tort_cpu_device *device = call->device;
+    gemm->call = call;
     gemm->simd = device->simd;
     gemm->packed_b = call->packed;
     gemm->pack_b = tort_pack_b_matrix;

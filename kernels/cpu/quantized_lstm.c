@@ -177,7 +177,8 @@ static void multiply(const lstm_job *job, const weights *w, const uint8_t *a, fl
                      const float *added, float *y) {
     const tort_cpu_device *device = job->call->device;
     const tort_byte_sign sign = tort_byte_sign_of(device->bytes, TORT_UINT8, false);
-    const tort_byte_gemm gemm = {.simd = device->simd,
+    const tort_byte_gemm gemm = {.call = job->call,
+                                 .simd = device->simd,
                                  .bytes = device->bytes,
                                  .m = m,
                                  .n = job->columns,
@@ -265,7 +266,8 @@ static void walk_direction(const lstm_job *job, const uint8_t *packed_w, const u
     const weights w = open_weights(job, packed_w, p->input, W, W_SCALE);
     multiply(job, &w, job->x, job->x_scale, job->x_zero, job->rows, job->biases, job->gates);
     const weights r = open_weights(job, packed_r, p->hidden, R, R_SCALE);
-    for (int64_t step = 0; step < p->length; step++) take_step(job, &r, backwards ? p->length - 1 - step : step);
+    for (int64_t step = 0; step < p->length && tort_call_goes_on(job->call, 0); step++)
+        take_step(job, &r, backwards ? p->length - 1 - step : step);
     end_states(job, Y_H, job->h);
     end_states(job, Y_C, job->c);
 }
@@ -279,7 +281,7 @@ static tort_status run(const tort_call *call) {
     if (p->batch == 0 || p->hidden == 0) return TORT_OK;
     take_scratch(&job, call->scratch);
     tort_cpu_quantize_dynamically(call, &call->inputs[X], job.x, &job.x_scale, &job.x_zero);
-    for (job.direction = 0; job.direction < p->directions; job.direction++, packed += sizes.w + sizes.r)
+    for (; job.direction < p->directions && tort_call_goes_on(call, 0); job.direction++, packed += sizes.w + sizes.r)
         walk_direction(&job, packed, packed + sizes.w);
     return TORT_OK;
 }

@@ -4,7 +4,7 @@
  * as a row of the output needs, which is their weighted sum. If a shape that was unknown turns out to resize other
  * axes, the plain loop runs. Read next: ops/resize.h. */
 #include "ops/resize.h"
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pieces.h"
 #include "runtime/base/memory.h"
 
 #include <math.h>
@@ -124,6 +124,7 @@ static void copy_nearest(const resize_table *table, bool doubles, const float *r
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 typedef struct resize_job {
+    const tort_call *call;
     const tort_resize_params *p;
     const tort_simd *simd;
     resize_form form;
@@ -145,10 +146,11 @@ static resize_table take_table(char **scratch, const tort_resize_axis *axis) {
 }
 
 /* Fills a table. indices and weights: room for the taps of one coordinate. */
-static void fill_table(const tort_resize_params *p, const tort_resize_axis *axis, const resize_table *table,
-                       int64_t *indices, double *weights) {
-    for (int64_t o = 0; o < axis->out; o++) {
-        tort_resize_taps(p, axis, o, indices, weights);
+static void fill_table(const resize_job *job, const tort_resize_axis *axis, const resize_table *table, int64_t *indices,
+                       double *weights) {
+    const int64_t work = tort_work(axis->taps, 16, 16);
+    for (int64_t o = 0; o < axis->out && tort_goes_on(job->call, o, work); o++) {
+        tort_resize_taps(job->p, axis, o, indices, weights);
         for (int64_t t = 0; t < axis->taps; t++) {
             table->indices[o * axis->taps + t] = (int32_t)indices[t];
             table->weights[o * axis->taps + t] = (float)weights[t];
@@ -165,8 +167,9 @@ static bool doubles(const resize_job *job) {
 /* Makes rows; a row with the same source as the one before it is copied from that. */
 static void nearest_rows(const resize_job *job, int64_t first, int64_t last) {
     const int64_t height = job->form.row.out, width = job->form.column.out, in = job->form.column.in;
+    const int64_t work = tort_work(width, 16, 1);
     const float *before = NULL;
-    for (int64_t i = first; i < last; i++) {
+    for (int64_t i = first; i < last && tort_goes_on(job->call, i, work); i++) {
         const float *from = job->x + (i / height * job->form.row.in + job->row.indices[i % height]) * in;
         float *to = job->y + i * width;
         if (from == before)
@@ -197,11 +200,14 @@ static void put_row(const resize_job *job, const row_ring *ring, int64_t slot, i
 
 static void interpolate_rows(const resize_job *job, const row_ring *ring, int64_t first, int64_t last) {
     const int64_t height = job->form.row.out, taps = job->row.taps;
-    for (int64_t i = first; i < last; i++) {
+    const int64_t row_work = tort_work(job->form.column.out, job->column.taps, 16),
+                  work = tort_work(row_work, taps, 16);
+    for (int64_t i = first; i < last && tort_goes_on(job->call, i, work); i++) {
         const int64_t plane = i / height * job->form.row.in;
         tort_weighted sum = {.offsets = ring->offsets, .weights = ring->weights};
         tort_simd_bounds(NULL, &sum.bounds);
         for (int64_t t = 0; t < taps; t++) {
+            if (work >> TORT_PIECE_BITS && !tort_goes_on(job->call, t, row_work)) return;
             const int64_t at = i % height * taps + t, row = job->row.indices[at];
             if (job->row.weights[at] == 0) continue;
             put_row(job, ring, row % taps, plane + row);
@@ -239,7 +245,8 @@ static void resize_parts(void *arg, int64_t begin, int64_t end) {
 static tort_status run_resize(const tort_call *call) {
     const tort_cpu_device *device = call->device;
     const tort_resize_params *p = call->params;
-    resize_job job = {.p = p, .simd = device->simd, .x = call->inputs[0].data, .y = call->outputs[0].data};
+    resize_job job = {
+        .call = call, .p = p, .simd = device->simd, .x = call->inputs[0].data, .y = call->outputs[0].data};
     const int64_t count = tort_count(&call->outputs[0]);
     if (count == 0 || p->rank == 0 || !find_form(p, &job.form)) return tort_resize_reference(call);
     if (!part_bytes(&job.form, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
@@ -248,8 +255,9 @@ static tort_status run_resize(const tort_call *call) {
     job.column = take_table(&scratch, &job.form.column);
     job.buffers = scratch;
     const row_ring ring = take_ring(&job, job.buffers);
-    fill_table(p, &job.form.row, &job.row, ring.held, (double *)(void *)ring.offsets);
-    fill_table(p, &job.form.column, &job.column, ring.held, (double *)(void *)ring.offsets);
+    fill_table(&job, &job.form.row, &job.row, ring.held, (double *)(void *)ring.offsets);
+    fill_table(&job, &job.form.column, &job.column, ring.held, (double *)(void *)ring.offsets);
+    if (!tort_call_goes_on(call, 0)) return TORT_OK; /* the tables may be incomplete */
     job.doubles = doubles(&job);
     job.parts = count < 16 * 1024 ? 1 : device->threads; /* done before another thread would have started */
     tort_cpu_parts(call, job.parts, resize_parts, &job);

@@ -41,15 +41,17 @@ static int64_t direction_floats(const direction_sizes *sizes) {
     return sizes->w + sizes->r + sizes->hidden_gate;
 }
 
-static void pack_weights(const tort_simd *simd, const tort_rnn_params *p, int64_t columns, int64_t input,
-                         int64_t hidden, const float *w, const float *r, float *packed) {
+/* call: NULL, or that of the run in which they are packed. */
+static void pack_weights(const tort_call *call, const tort_simd *simd, const tort_rnn_params *p, int64_t columns,
+                         int64_t input, int64_t hidden, const float *w, const float *r, float *packed) {
     const direction_sizes sizes = sizes_of(simd, p->cell, columns, input, hidden);
     const int64_t first = state_columns(p->cell, columns);
     for (int32_t d = 0; d < p->directions; d++, packed += direction_floats(&sizes)) {
-        tort_pack_b(simd, packed, w, 1, input, columns, input, 1);
-        tort_pack_b(simd, packed + sizes.w, r, 1, hidden, first, hidden, 1);
+        tort_pack_b(call, simd, packed, w, 1, input, columns, input, 1);
+        tort_pack_b(call, simd, packed + sizes.w, r, 1, hidden, first, hidden, 1);
         if (sizes.hidden_gate)
-            tort_pack_b(simd, packed + sizes.w + sizes.r, r + first * hidden, 1, hidden, columns - first, hidden, 1);
+            tort_pack_b(call, simd, packed + sizes.w + sizes.r, r + first * hidden, 1, hidden, columns - first, hidden,
+                        1);
         w += columns * input;
         r += columns * hidden;
     }
@@ -76,7 +78,7 @@ static tort_status prepare_rnn(tort_prepare *prepare) {
     const tort_info *w = &prepare->node->inputs[TORT_RNN_W], *r = &prepare->node->inputs[TORT_RNN_R];
     if (!prepare->packed) return TORT_OK;
     if (!w->data || !r->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constants W and R have no data");
-    pack_weights(device->simd, prepare->node->params, w->dims[1], w->dims[2], r->dims[2], w->data, r->data,
+    pack_weights(NULL, device->simd, prepare->node->params, w->dims[1], w->dims[2], r->dims[2], w->data, r->data,
                  prepare->packed);
     return TORT_OK;
 }
@@ -200,7 +202,8 @@ static void multiply(const rnn_item *item, const float *a, const float *packed, 
         rows = 2;
     }
     product job = {.item = item,
-                   .gemm = {.simd = item->simd,
+                   .gemm = {.call = item->call,
+                            .simd = item->simd,
                             .m = rows,
                             .n = columns,
                             .k = k,
@@ -298,7 +301,8 @@ static int64_t length_of(const rnn_item *item, int64_t sequence) {
 static void for_sequences(const rnn_item *item, float *gates, int64_t step,
                           void (*body)(const rnn_item *item, float *gates, int64_t sequence)) {
     const int64_t columns = item->params->gates * item->params->hidden;
-    for (int64_t b = 0; b < item->batch; b++)
+    const int64_t work = tort_work(columns, 16, 4);
+    for (int64_t b = 0; b < item->batch && tort_goes_on(item->call, b, work); b++)
         if (step < length_of(item, b)) body(item, gates + b * columns, b);
 }
 
@@ -407,10 +411,10 @@ static void walk(const rnn_item *item) {
     add_biases(item);
     load_states(item, TORT_RNN_INITIAL_H, item->h);
     load_states(item, TORT_RNN_INITIAL_C, item->c);
-    for (int64_t first = 0; first < p->length; first += max) {
+    for (int64_t first = 0; first < p->length && tort_call_goes_on(item->call, 0); first += max) {
         const int64_t steps = p->length - first < max ? p->length - first : max;
         multiply_input(item, first, steps);
-        for (int64_t step = first; step < first + steps; step++) {
+        for (int64_t step = first; step < first + steps && tort_call_goes_on(item->call, 0); step++) {
             take_step(item, item->gates + (step - first) * item->batch * columns, step);
             store_step(item, step);
         }
@@ -470,7 +474,7 @@ static tort_status run_rnn(const tort_call *call) {
     job.items = job.buffers + (size_t)buffers * job.made.buffer_bytes;
     if (!call->packed) {
         float *packed = (float *)(job.items + (size_t)job.made.items * job.made.item_bytes);
-        pack_weights(device->simd, p, p->gates * p->hidden, p->input, p->hidden, call->inputs[TORT_RNN_W].data,
+        pack_weights(call, device->simd, p, p->gates * p->hidden, p->input, p->hidden, call->inputs[TORT_RNN_W].data,
                      call->inputs[TORT_RNN_R].data, packed);
         job.packed = packed;
     }

@@ -203,7 +203,7 @@ typedef struct tort_simd {
     void (*weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
     /* out[i] = max over j of source[offsets[j] + i], count >= 1; NaN wins. Reads as far as weighted_sum. */
     void (*maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
-    /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0); rows of B are b_stride apart. */
+    /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0; may be y); rows of B are b_stride apart. */
     void (*row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                         const float *column_bias);
     /* y[j] = scale * the dot product of a (k) and row j of B (n, k); rows of B are b_stride apart. */

@@ -4,11 +4,12 @@
  * worst of the heap, by vectors, and skips those that cannot enter: it costs n comparisons and, for random data,
  * about k * ln(n / k) insertions of log k each; the sort costs 4 passes over n. Read next: ops/topk.h. */
 #include "ops/topk.h"
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pieces.h"
 #include "runtime/base/memory.h"
 
 #include <string.h>
 
+#define STRETCH 16384 /* elements between two questions whether the run goes on */
 #define BLOCK 64      /* elements that are skipped at a time */
 #define SORTED_PART 8 /* if k exceeds this part of the elements, all are sorted */
 
@@ -74,13 +75,22 @@ static bool may_enter(const float *x, float value, bool largest) {
     return any != 0;
 }
 
-static void select_few(const tort_topk_params *p, const float *x, uint64_t *heap) {
+/* False: the run has ended, and not all elements were asked. */
+static bool select_few(const tort_call *call, const float *x, uint64_t *heap) {
+    const tort_topk_params *p = call->params;
     const uint32_t invert = p->largest ? 0 : UINT32_MAX;
-    const int64_t k = p->k, step = p->inner;
+    const int64_t k = p->k, step = p->inner, sink_work = tort_work(16, 64, 1);
     for (int64_t i = 0; i < k; i++) heap[i] = number_of(x[i * step], i, invert);
-    for (int64_t at = k / 2 - 1; at >= 0; at--) sink(heap, k, at);
-    for (int64_t i = k; i < p->length; i++) {
+    for (int64_t at = k / 2 - 1; at >= 0; at--) {
+        if (!tort_goes_on(call, at, sink_work)) return false;
+        sink(heap, k, at);
+    }
+    for (int64_t i = k, asked = k; i < p->length; i++) {
         while (step == 1 && i + BLOCK <= p->length && !may_enter(x + i, x[index_of(heap[0])], p->largest)) i += BLOCK;
+        if (i - asked > STRETCH) {
+            if (!tort_call_goes_on(call, 0)) return false;
+            asked = i;
+        }
         for (const int64_t end = i + BLOCK; i < p->length; i++) {
             const uint64_t number = number_of(x[i * step], i, invert);
             if (number > heap[0]) {
@@ -91,39 +101,58 @@ static void select_few(const tort_topk_params *p, const float *x, uint64_t *heap
         }
     }
     for (int64_t left = k - 1; left > 0; left--) {
+        if (!tort_goes_on(call, left, sink_work)) return false;
         const uint64_t worst = heap[0];
         heap[0] = heap[left];
         heap[left] = worst;
         sink(heap, left, 0);
     }
+    return true;
 }
 
 /* ---- all sorted -------------------------------------------------------------------------------------------------- */
 
-/* Sorts by the 8 bits from `shift` on, best first; stable. */
-static void sort_pass(const uint64_t *from, uint64_t *to, int64_t count, int32_t shift) {
+/* Sorts by the 8 bits from `shift` on, best first; stable. False: the run has ended, and `to` is incomplete. */
+static bool sort_pass(const tort_call *call, const uint64_t *from, uint64_t *to, int64_t count, int32_t shift) {
     int64_t starts[256] = {0}, at = 0;
-    for (int64_t i = 0; i < count; i++) starts[255 - (from[i] >> shift & 255)]++;
+    for (int64_t first = 0, last; first < count; first = last) {
+        if (first > 0 && !tort_call_goes_on(call, 0)) return false;
+        last = tort_min(count, first + STRETCH);
+        for (int64_t i = first; i < last; i++) starts[255 - (from[i] >> shift & 255)]++;
+    }
     for (int32_t digit = 0; digit < 256; digit++) {
         const int64_t next = at + starts[digit];
         starts[digit] = at;
         at = next;
     }
-    for (int64_t i = 0; i < count; i++) to[starts[255 - (from[i] >> shift & 255)]++] = from[i];
+    for (int64_t first = 0, last; first < count; first = last) {
+        if (first > 0 && !tort_call_goes_on(call, 0)) return false;
+        last = tort_min(count, first + STRETCH);
+        for (int64_t i = first; i < last; i++) to[starts[255 - (from[i] >> shift & 255)]++] = from[i];
+    }
+    return true;
 }
 
-static void sort_all(const tort_topk_params *p, const float *x, uint64_t *numbers, uint64_t *others) {
+/* False: the run has ended, and the numbers are not sorted. */
+static bool sort_all(const tort_call *call, const float *x, uint64_t *numbers, uint64_t *others) {
+    const tort_topk_params *p = call->params;
     const uint32_t invert = p->largest ? 0 : UINT32_MAX;
-    for (int64_t i = 0; i < p->length; i++) numbers[i] = number_of(x[i * p->inner], i, invert);
-    for (int32_t shift = 32; shift < 64; shift += 16) {
-        sort_pass(numbers, others, p->length, shift);
-        sort_pass(others, numbers, p->length, shift + 8);
+    for (int64_t first = 0, last; first < p->length; first = last) {
+        if (first > 0 && !tort_call_goes_on(call, 0)) return false;
+        last = tort_min(p->length, first + STRETCH);
+        for (int64_t i = first; i < last; i++) numbers[i] = number_of(x[i * p->inner], i, invert);
     }
+    for (int32_t shift = 32; shift < 64; shift += 16)
+        if (!sort_pass(call, numbers, others, p->length, shift) ||
+            !sort_pass(call, others, numbers, p->length, shift + 8))
+            return false;
+    return true;
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 typedef struct topk_job {
+    const tort_call *call;
     const tort_topk_params *p;
     const float *x;
     float *values;    /* NULL: not wanted */
@@ -136,7 +165,8 @@ typedef struct topk_job {
 static void put_lane(const topk_job *job, int64_t lane, const float *x, const uint64_t *numbers) {
     const tort_topk_params *p = job->p;
     const int64_t to = lane / p->inner * p->k * p->inner + lane % p->inner;
-    for (int64_t i = 0; i < p->k; i++) {
+    const int64_t work = tort_work(16, 8, 1);
+    for (int64_t i = 0; i < p->k && tort_goes_on(job->call, i, work); i++) {
         const int64_t index = index_of(numbers[i]);
         if (job->values) job->values[to + i * p->inner] = x[index * p->inner];
         if (job->indices) job->indices[to + i * p->inner] = index;
@@ -146,16 +176,16 @@ static void put_lane(const topk_job *job, int64_t lane, const float *x, const ui
 static void select_parts(void *arg, int64_t begin, int64_t end) {
     const topk_job *job = arg;
     const tort_topk_params *p = job->p;
+    const int64_t work = tort_work(p->length, 16, 2);
     for (int64_t part = begin; part < end; part++) {
         uint64_t *numbers = (uint64_t *)(void *)(job->scratch + (size_t)part * job->part_bytes);
         int64_t first, last;
         tort_cpu_share(p->outer * p->inner, 1, part, job->parts, &first, &last);
-        for (int64_t lane = first; lane < last; lane++) {
+        for (int64_t lane = first; lane < last && tort_goes_on(job->call, lane, work); lane++) {
             const float *x = job->x + lane / p->inner * p->length * p->inner + lane % p->inner;
-            if (p->k > p->length / SORTED_PART && p->k > BLOCK)
-                sort_all(p, x, numbers, numbers + p->length);
-            else
-                select_few(p, x, numbers);
+            const bool all = p->k > p->length / SORTED_PART && p->k > BLOCK;
+            if (all ? !sort_all(job->call, x, numbers, numbers + p->length) : !select_few(job->call, x, numbers))
+                return;
             put_lane(job, lane, x, numbers);
         }
     }
@@ -165,7 +195,8 @@ static tort_status run_topk(const tort_call *call) {
     const tort_topk_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const tort_tensor *values = tort_call_output(call, 0), *indices = tort_call_output(call, 1);
-    topk_job job = {.p = p,
+    topk_job job = {.call = call,
+                    .p = p,
                     .x = call->inputs[0].data,
                     .values = values ? values->data : NULL,
                     .indices = indices ? indices->data : NULL,

@@ -5,7 +5,7 @@
  * number of threads nor on the rows around it. Read next: trees_pack.h, simd/trees.c. */
 #include "kernels/cpu/trees_pack.h"
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/numeric.h"
 
 #include <math.h>
@@ -15,7 +15,9 @@ enum {
     LANES = TORT_TREE_LANES,
     MAX_GROUPS = 16,     /* groups of LANES rows in a block, upper limit */
     BLOCK_FLOATS = 8192, /* features of a block: a tree stays in the L1 cache beside them */
-    STEP_COST = 2        /* nanoseconds per row and level of a tree */
+    STEP_COST = 2,       /* nanoseconds per row and level of a tree */
+    LARGE = 4096,        /* records: a walk down a tree of more may take so many steps */
+    WALK_COST = 1024     /* nanoseconds of a walk down a smaller tree */
 };
 
 static tort_verdict claim_trees(const tort_target *target, const tort_node_view *node) {
@@ -163,12 +165,20 @@ static void finish_rows(const tree_job *job, int64_t first, int64_t rows, const 
     }
 }
 
+/* Asked before walk number `walk`, down trees t .. t + count. False: the run has ended. */
+static bool walk_goes_on(const tree_job *job, int64_t walk, int32_t t, int32_t count) {
+    const tort_packed_trees *packed = job->packed;
+    const bool last = t >= packed->tree_count - count;
+    if (last || packed->trees[t + count] - packed->trees[t] > LARGE) return tort_call_goes_on(job->call, 0);
+    return tort_goes_on(job->call, walk, WALK_COST);
+}
+
 static void walk_one_row(const tree_job *job, int64_t row, const tree_buffers *b) {
     const tort_packed_trees *packed = job->packed;
     float leaves[LANES];
     load_rows(job, row, 1, 1, b->x);
     start_rows(job, 1, b);
-    for (int32_t t = 0; t < packed->tree_count; t += LANES) {
+    for (int32_t t = 0; t < packed->tree_count && walk_goes_on(job, t, t, LANES); t += LANES) {
         job->simd->walk_trees(packed->trees + t, b->x, packed->bits, leaves);
         for (int32_t i = 0; i < LANES && t + i < packed->tree_count; i++)
             add_vote(job, t + i, leaves[i], b->scores, b->voted);
@@ -180,11 +190,13 @@ static void walk_block(const tree_job *job, int64_t first, int64_t rows, const t
     const tort_packed_trees *packed = job->packed;
     const int64_t targets = job->p->targets, group_floats = LANES * (int64_t)packed->column_count;
     float leaves[LANES];
+    int64_t walks = 0;
     for (int64_t at = 0; at < rows; at += LANES)
         load_rows(job, first + at, rows - at < LANES ? rows - at : LANES, LANES, b->x + at / LANES * group_floats);
     start_rows(job, rows, b);
     for (int32_t t = 0; t < packed->tree_count; t++)
         for (int64_t at = 0; at < rows; at += LANES) {
+            if (!walk_goes_on(job, walks++, t, 1)) return;
             job->simd->walk_rows(packed->trees[t], b->x + at / LANES * group_floats, packed->bits, leaves);
             for (int64_t i = 0; i < LANES && at + i < rows; i++)
                 add_vote(job, t, leaves[i], b->scores + (at + i) * targets, b->voted + (at + i) * targets);
@@ -199,9 +211,9 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
         const int64_t block = job->groups * LANES;
         int64_t first, last;
         tort_cpu_share(job->rows, LANES, part, job->part_count, &first, &last);
-        for (; last - first >= LANES / 2; first += block)
+        for (; last - first >= LANES / 2 && tort_call_goes_on(job->call, 0); first += block)
             walk_block(job, first, last - first < block ? last - first : block, &b);
-        for (; first < last; first++) walk_one_row(job, first, &b);
+        for (; first < last && tort_call_goes_on(job->call, 0); first++) walk_one_row(job, first, &b);
     }
 }
 

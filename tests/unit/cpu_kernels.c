@@ -14,6 +14,7 @@
 #include "runtime/provider.h"
 #include "runtime/providers/claim.h"
 #include "runtime/base/threads.h"
+#include "runtime/base/watch.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 extern const tort_provider tort_provider_cpu;
@@ -188,6 +189,24 @@ static void check_all_written(const tort_kernel *row, tort_prepare prepare, size
     free(prepare.packed);
 }
 
+/* Runs that ended before, or end on the way: nothing but their memory counts. Scratch begins with numbers that would be
+ * wild as indices. */
+static void run_ended(const tort_kernel *row, const tort_call *call, size_t scratch, bool in_layout,
+                      const char *label) {
+    const size_t bytes = bytes_of(&call->outputs[0], in_layout);
+    for (int64_t nanoseconds = 0; nanoseconds <= 4096; nanoseconds = 4 * nanoseconds + 64) {
+        tort_watch watch = {.end = nanoseconds ? TORT_GOES_ON : TORT_CANCELLED, .deadline = tort_now() + nanoseconds};
+        tort_error error = {0};
+        tort_call ended = *call;
+        ended.watch = &watch;
+        ended.error = &error;
+        memset(call->scratch, GUARD_BYTE, scratch);
+        row->run(&ended);
+        cr_expect(guard_intact(call->scratch, scratch), "%s: wrote behind its scratch, as it ended", label);
+        cr_expect(guard_intact(call->outputs[0].data, bytes), "%s: wrote behind its output, as it ended", label);
+    }
+}
+
 /* Runs the row on the node; expected holds the plain loop's results. False: the row refused. */
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
@@ -239,6 +258,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     for (int32_t i = 1; i < call.output_count && !random->second_output; i++)
         compare(&expected[i], &outputs[i], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
+    run_ended(row, &call, scratch, writes_layout(row), label);
     free_placed(row, inputs, random->input_count);
     if (row->unfit) row->unfit(cpu->device, &cpu->env, fit.fitted);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);

@@ -78,7 +78,7 @@ static void check_parts(const tort_simd *simd, int64_t n, int64_t k, bool by_col
     fill(b, (size_t)(n * k) * sizeof *b, 2);
     memset(whole, 0, bytes); /* it has room behind its panels */
     memset(parts, 0xa5, bytes);
-    tort_pack_b(simd, whole, b, k_stride, column_stride, n, k, 1);
+    tort_pack_b(NULL, simd, whole, b, k_stride, column_stride, n, k, 1);
     const int64_t extent = by_columns ? n : k;
     for (int64_t first = 0; first < extent; first += step) {
         const int64_t last = first + step < extent ? first + step : extent;

@@ -64,10 +64,10 @@ INLINE void add_rows(float *restrict y, int64_t n, const float *a, int steps, co
 /* Reads B once, four rows at a time; y stays in the cache. */
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias) {
-    if (column_bias)
-        memcpy(y, column_bias, (size_t)n * sizeof(float));
-    else
+    if (!column_bias)
         memset(y, 0, (size_t)n * sizeof(float));
+    else if (column_bias != y)
+        memcpy(y, column_bias, (size_t)n * sizeof(float));
     int64_t j = 0;
     for (; j + BLOCK <= k; j += BLOCK) add_rows(y, n, a + j, BLOCK, b + j * b_stride, b_stride);
     for (; j < k; j++) add_rows(y, n, a + j, 1, b + j * b_stride, b_stride);
