@@ -104,10 +104,10 @@ void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
     panel_floats((size_t)a->value_size, (size_t)lanes, (size_t)a->count, &floats);
     a->left = a->packed_values + floats;
     const int64_t key_work = tort_work(lanes, a->key_size, 16), value_work = tort_work(lanes, a->count, 16);
-    for (int64_t j = 0; j < a->count && tort_goes_on(a->call, j / lanes, key_work); j += lanes)
+    for (int64_t j = 0; j < a->count && tort_piece_goes_on(a->call, j / lanes, key_work); j += lanes)
         pack_lanes(a, a->packed_keys + j * a->key_size, lanes, a->keys.data + j * a->keys.row, a->keys.row,
                    a->keys.column, a->count - j, a->key_size, 1);
-    for (int64_t j = 0; j < a->value_size && tort_goes_on(a->call, j / lanes, value_work); j += lanes)
+    for (int64_t j = 0; j < a->value_size && tort_piece_goes_on(a->call, j / lanes, value_work); j += lanes)
         pack_values(a, j, (int32_t)tort_min(lanes, a->value_size - j), a->packed_values + j * a->count);
 }
 
@@ -151,7 +151,8 @@ void tort_attend_scores(const tort_attend *a, const tort_attend_matrix *queries,
     tile.columns = a->simd->tile_columns;
     pack_left(a, queries, rows, a->key_size, scale);
     const int64_t work = tort_work(rows, tile.columns, a->key_size);
-    for (int64_t j = first; j < last && tort_goes_on(a->call, (j - first) / tile.columns, work); j += tile.columns) {
+    for (int64_t j = first; j < last && tort_piece_goes_on(a->call, (j - first) / tile.columns, work);
+         j += tile.columns) {
         tile.b = a->packed_keys + j * a->key_size;
         multiply_panel(a, rows, &tile, scores + j - first);
     }
@@ -167,12 +168,12 @@ void tort_attend_sum(const tort_attend *a, const float *weights, int64_t stride,
         return;
     }
     const int64_t work = tort_work(rows, DEPTH, a->value_size + 16);
-    for (int64_t k = first; k == first || (k < last && tort_goes_on(a->call, k / DEPTH, work)); k += DEPTH) {
+    for (int64_t k = first; k == first || (k < last && tort_piece_goes_on(a->call, k / DEPTH, work)); k += DEPTH) {
         const tort_attend_matrix part = {.data = weights + (k - first), .row = stride, .column = 1};
         tort_tile tile = unbounded(a, tort_min(DEPTH, last - k), y_stride);
         const int64_t panel_work = tort_work(rows, lanes, DEPTH);
         pack_left(a, &part, rows, tile.k, 1);
-        for (int64_t j = 0; j < a->value_size && tort_goes_on(a->call, j / lanes, panel_work); j += lanes) {
+        for (int64_t j = 0; j < a->value_size && tort_piece_goes_on(a->call, j / lanes, panel_work); j += lanes) {
             tile.b = a->packed_values + j * a->count + k * lanes;
             tile.columns = (int32_t)tort_min(lanes, a->value_size - j);
             tile.add = k > first ? y : NULL;

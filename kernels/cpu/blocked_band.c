@@ -136,7 +136,7 @@ static void copy_rows(const tort_bands *b, const tort_band *band, const void *im
             uint8_t *to = buffer + (size_t)(plane * b->plane + k * b->slice) * b->element;
             for (int64_t i = 0; i < count; i++, to += pitch) {
                 const int64_t row = top + i;
-                if (!tort_goes_on(b->call, copied++, work)) return;
+                if (!tort_piece_goes_on(b->call, copied++, work)) return;
                 if (depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1])
                     copy_row(b, image, band->first_plane + plane, (depth * s->input[1] + row) * s->input[2], to);
                 else

@@ -152,7 +152,7 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
     tort_simd_bounds(NULL, &w.bounds);
     const int64_t together = job->bands.together, work = tort_work(together * length, TORT_LANES, s->positions + 4);
     int64_t count;
-    for (int64_t row = 0; row < b->rows && tort_goes_on(job->call, row / together, work); row += count) {
+    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->call, row / together, work); row += count) {
         uint8_t *y = job->made + (b->n * s->outputs + (b->row + row) * length) * TORT_LANES;
         count = tort_bands_together(&job->bands, b, row);
         w.x = (const float *)b->x + row * b->row_step;
@@ -295,12 +295,12 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const int64_t row_work = tort_work(s->output[2], pixel_work, 16);
     for (int64_t block = 0; block < job->blocks; block++)
         for (int64_t h = begin; h < end; h++) {
-            if (!tort_goes_on(job->call, block * (end - begin) + h - begin, row_work)) return;
+            if (!tort_piece_goes_on(job->call, block * (end - begin) + h - begin, row_work)) return;
             const tort_reach see = tort_reach_of(s, 1, h);
             const int64_t top = h * s->strides[1] - s->begin[1] + see.from * s->dilations[1];
             const uint8_t *from = job->x + (block * s->pixels + top * s->input[2]) * TORT_LANES;
             uint8_t *to = job->y + (block * s->output[1] + h) * s->output[2] * TORT_LANES;
-            for (int64_t at = 0; at < s->output[2] && tort_goes_on(job->call, at, pixel_work); at++)
+            for (int64_t at = 0; at < s->output[2] && tort_piece_goes_on(job->call, at, pixel_work); at++)
                 *(loose_pixel *)(to + at * TORT_LANES) = largest(job, from, see.to - see.from, at);
         }
 }

@@ -295,7 +295,7 @@ static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *t
     const int64_t size = pixels / tiles, larger = pixels % tiles;
     const int64_t work = tort_work(job->simd->blocked_pixels, f->blocks * TORT_LANES, f->channels);
     for (int64_t i = 0; i < tiles; i++) {
-        if (!tort_goes_on(job->bands.call, i, work)) return;
+        if (!tort_piece_goes_on(job->bands.call, i, work)) return;
         tile->pixels = (int32_t)(size + (i < larger));
         tort_blocked_pixels(job->bands.call, job->simd, tile);
         ask_ahead(f, tile);
@@ -341,7 +341,7 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
     const int64_t together = job->bands.together;
     const int64_t work = tort_work(together * length, f->blocks * TORT_LANES, f->channels);
     int64_t count;
-    for (int64_t row = 0; row < b->rows && tort_goes_on(job->bands.call, row / together, work); row += count) {
+    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, row / together, work); row += count) {
         float *y = job->y + at + row * length * TORT_LANES;
         count = two && row + 1 < b->rows ? 2 : tort_bands_together(&job->bands, b, row);
         tile.x = (const float *)b->x + row * b->row_step;

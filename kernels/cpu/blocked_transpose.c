@@ -324,7 +324,7 @@ static void copy_band(const transpose_job *job, const band *b, float *buffer) {
     const size_t pixel = TORT_LANES * sizeof *buffer, inside = (size_t)s->input[2] * pixel;
     const size_t row_bytes = (size_t)job->row_pixels * pixel;
     const int64_t work = tort_work(job->plane, 4, 1);
-    for (int64_t plane = 0; plane < job->planes && tort_goes_on(job->call, plane, work); plane++) {
+    for (int64_t plane = 0; plane < job->planes && tort_piece_goes_on(job->call, plane, work); plane++) {
         float *to = buffer + plane * job->plane;
         memset(to, 0, (size_t)job->lead * pixel);
         to += job->lead * TORT_LANES;
@@ -385,7 +385,7 @@ static void make_phase(const transpose_job *job, const band *b, const phase *of,
     const int64_t asked = (next - tile->weights) / tile->blocks;
     const int64_t work =
         tort_work(job->simd->blocked_pixels, tile->blocks * TORT_LANES, channels_of(job->params) * of->taps);
-    for (int64_t i = 0, at = 0; i < tiles && tort_goes_on(job->call, i, work); i++, at += tile->pixels) {
+    for (int64_t i = 0, at = 0; i < tiles && tort_piece_goes_on(job->call, i, work); i++, at += tile->pixels) {
         tile->pixels = (int32_t)(pixels / tiles + (i < pixels % tiles));
         tile->later = next + tort_min(i, tile->blocks - 1) * asked;
         tile->x = b->x + at * TORT_LANES;

@@ -57,10 +57,10 @@ static void make_row(const window_job *job, const tort_blocked_window *row) {
     const tort_blocked_shape *s = &job->shape;
     const tort_reach whole = whole_windows(s);
     const int64_t work = tort_work(row->rows, s->kernel[2] + 4, TORT_LANES), end = s->output[2];
-    for (int64_t x = 0; x < whole.from && tort_goes_on(job->call, x, work); x++)
+    for (int64_t x = 0; x < whole.from && tort_piece_goes_on(job->call, x, work); x++)
         make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
     make_outputs(job, row, (tort_reach){0, s->kernel[2]}, whole.from, whole.to);
-    for (int64_t x = whole.to; x < end && tort_goes_on(job->call, x, work); x++)
+    for (int64_t x = whole.to; x < end && tort_piece_goes_on(job->call, x, work); x++)
         make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
 }
 
@@ -93,7 +93,7 @@ static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t f
         last = tort_min(end, (row / rows + 1) * rows);
         for (int64_t block = first_block; block < end_block; block++)
             for (int64_t h = row; h < last; h++, i++) {
-                if (!tort_goes_on(job->call, i, work)) return;
+                if (!tort_piece_goes_on(job->call, i, work)) return;
                 make_block_row(job, row / rows, block, h % rows);
             }
     }

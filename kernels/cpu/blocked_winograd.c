@@ -196,7 +196,7 @@ static void transform_inputs(const winograd_job *job, int64_t first, int64_t cou
         const int64_t top = at.row - w->begin[0], left = at.column - w->begin[1];
         const bool inside = top >= 0 && left >= 0 && top + INPUT <= height && left + INPUT <= width;
         for (int64_t block = 0; block < job->channel_blocks; block++) {
-            if (!tort_goes_on(job->call, t * job->channel_blocks + block, work)) return;
+            if (!tort_piece_goes_on(job->call, t * job->channel_blocks + block, work)) return;
             const float *plane = job->x + (at.n * job->channel_blocks + block) * height * width * TORT_LANES;
             float *to = v + (block * job->chunk + t) * TORT_LANES, copy[INPUT * INPUT * TORT_LANES];
             if (inside) {
@@ -228,7 +228,7 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
         tile.weights = weights + k * asked * blocks;
         tile.later = tile.weights + asked * blocks;
         for (int64_t i = 0, first = 0; i < tiles; i++, first += tile.pixels) {
-            if (!tort_goes_on(job->call, k * tiles + i, work)) return;
+            if (!tort_piece_goes_on(job->call, k * tiles + i, work)) return;
             tile.pixels = (int32_t)(count / tiles + (i < count % tiles));
             tile.x = v + (k * job->channel_blocks * job->chunk + first) * TORT_LANES;
             tile.y = m + (k * blocks * job->chunk + first) * TORT_LANES;

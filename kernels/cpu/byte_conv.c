@@ -211,7 +211,7 @@ static void store_quads(void *arg, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         int64_t first, last;
         tort_cpu_share(job->shape.quads * job->params->group, 1, part, job->parts, &first, &last);
-        for (int64_t q = first; q < last && tort_goes_on(job->gemm.call, q - first, work); q++) {
+        for (int64_t q = first; q < last && tort_piece_goes_on(job->gemm.call, q - first, work); q++) {
             const uint8_t *rows[4];
             quad_rows(job, job->image + q / job->shape.quads * job->shape.per_group * job->input, q % job->shape.quads,
                       0, rows);

@@ -243,7 +243,7 @@ static void run_channel(const depthwise_job *job, int64_t channel, const buffer 
     filter f;
     widen(job, (const uint8_t *)job->call->inputs[0].data + channel * l->input[0] * l->input[1], b);
     for (int64_t i = channel * per_channel; i < (channel + 1) * per_channel; i++) {
-        if (!tort_goes_on(job->call, i, work)) return;
+        if (!tort_piece_goes_on(job->call, i, work)) return;
         uint8_t *y = (uint8_t *)job->call->outputs[0].data + i * l->output[0] * width;
         read_filter(job, i % p->filters, &f);
         make_sums(&f, b->cut, b->sums, count);
@@ -263,7 +263,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
         memset(b.placed, (uint8_t)(int32_t)job->x.zero_point, (size_t)job->layout.bytes + SPARE);
         memset(b.cut, 0, (size_t)(job->layout.bytes + SPARE) * sizeof *b.cut);
         tort_cpu_share(job->params->batch * job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t c = first; c < last && tort_goes_on(job->call, c, work); c++) run_channel(job, c, &b);
+        for (int64_t c = first; c < last && tort_piece_goes_on(job->call, c, work); c++) run_channel(job, c, &b);
     }
 }
 

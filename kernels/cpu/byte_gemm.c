@@ -94,7 +94,7 @@ static void pack_rows(const tort_call *call, const tort_simd *simd, const tort_b
     for (int64_t m = first; m < last; m += lanes, packed += lanes * row_bytes(k))
         for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
             const int32_t count = (int32_t)tort_min(lanes, last - m);
-            if (call && !tort_goes_on(call, piece++, work)) return;
+            if (call && !tort_piece_goes_on(call, piece++, work)) return;
             rows.k = tort_min(K_AT_ONCE, k - at);
             simd->byte_rows(&rows, packed + at * lanes, a->data + m * a->line_stride + at * a->k_stride, count);
             for (int32_t i = 0; sums && i < count; i++)
@@ -522,7 +522,7 @@ static void multiply_columns(const work *w, const uint8_t *rows) {
     const int64_t tile_work = tort_work(tile_rows, w->n_last - w->n_first, w->g->k);
     const uint8_t *columns = take_columns(w);
     int64_t i = 0;
-    for (int64_t m = w->m_first; m < w->m_last && tort_goes_on(w->g->call, i, tile_work); m += tile_rows, i++)
+    for (int64_t m = w->m_first; m < w->m_last && tort_piece_goes_on(w->g->call, i, tile_work); m += tile_rows, i++)
         for (int64_t n = w->n_first; n < w->n_last; n += tile_columns)
             multiply_tile(w, rows + (m - w->m_first) * row_bytes(w->g->k),
                           columns + (n - w->n_first) * tort_round_up(w->g->k, 4), m, n);
@@ -568,7 +568,7 @@ void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_la
         w.m_last = tort_min(m_last, m + w.parts.rows_at_once);
         const uint8_t *rows = take_rows(&w);
         for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once, i++) {
-            if (!tort_goes_on(g->call, i, block_work)) return;
+            if (!tort_piece_goes_on(g->call, i, block_work)) return;
             w.n_first = n;
             w.n_last = tort_min(n_last, n + w.parts.columns_at_once);
             multiply_columns(&w, rows);

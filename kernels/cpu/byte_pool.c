@@ -93,7 +93,7 @@ static void largest_rows(const pool_job *job, const uint8_t *plane, int64_t out,
     memset(row, 0, (size_t)job->seen);
     const int64_t work = tort_work(count, 1, 1);
     for (int64_t k = 0; k < y->kernel; k++) {
-        if (!tort_goes_on(job->call, k, work)) return;
+        if (!tort_piece_goes_on(job->call, k, work)) return;
         const int64_t at = out * y->stride - y->begin + k * y->dilation;
         if (at < 0 || at >= y->input) continue;
         const uint8_t *restrict from = plane + at * x->input + skipped;
@@ -119,7 +119,7 @@ static void largest_neighbours(const pool_job *job, const uint8_t *row, uint8_t 
     memset(to, 0, (size_t)x->output);
     const int64_t work = tort_work(x->output, 1, 1);
     for (int64_t k = 0; k < x->kernel; k++) {
-        if (!tort_goes_on(job->call, k, work)) return;
+        if (!tort_piece_goes_on(job->call, k, work)) return;
         const int64_t at = k * x->dilation;
         const uint8_t *restrict from =
             x->stride == 1 ? row + at : phases + at % x->stride * job->phase + at / x->stride;
@@ -140,7 +140,7 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->planes, 1, part, job->parts, &first, &last);
         for (int64_t plane = first; plane < last; plane++)
             for (int64_t out = 0; out < job->y.output; out++) {
-                if (!tort_goes_on(job->call, plane * job->y.output + out, work)) return;
+                if (!tort_piece_goes_on(job->call, plane * job->y.output + out, work)) return;
                 largest_rows(job, job->from + plane * job->y.input * job->x.input, out, row);
                 largest_neighbours(job, row, phases, job->to + (plane * job->y.output + out) * job->x.output);
             }

@@ -129,7 +129,7 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
         const bool whole = job->count >= job->parts;
         int64_t first = 0, last = job->count;
         if (whole) tort_cpu_share(job->count, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; i < last && tort_goes_on(job->gemm->call, i - first, work); i++) {
+        for (int64_t i = first; i < last && tort_piece_goes_on(job->gemm->call, i - first, work); i++) {
             tort_byte_gemm gemm = *job->gemm;
             if (job->batches) {
                 int64_t a, b;

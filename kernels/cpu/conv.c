@@ -143,7 +143,7 @@ static void store_channels(void *arg, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         int64_t first, last;
         tort_cpu_share(job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t c = first; c < last && tort_goes_on(job->gemm.call, c - first, work); c++)
+        for (int64_t c = first; c < last && tort_piece_goes_on(job->gemm.call, c - first, work); c++)
             job->simd->store_planes(&job->planes, job->image + c * plane, 0, job->stored + c * job->planes.plane);
     }
 }
@@ -162,7 +162,7 @@ static void multiply_share(void *arg, int64_t begin, int64_t end) {
                        &m_last);
         tort_cpu_share(job->gemm.n, lanes, part / split.filter_parts, split.pixel_parts, &n_first, &n_last);
         const int64_t work = tort_work(m_last - m_first, PANELS * lanes, job->gemm.k);
-        for (int64_t n = n_first, i = 0; n < n_last && m_first < m_last && tort_goes_on(job->gemm.call, i, work);
+        for (int64_t n = n_first, i = 0; n < n_last && m_first < m_last && tort_piece_goes_on(job->gemm.call, i, work);
              n += PANELS * lanes, i++)
             tort_packed_gemm_block(&job->gemm, m_first, m_last, n,
                                    n + PANELS * lanes < n_last ? n + PANELS * lanes : n_last, buffer);
@@ -276,7 +276,8 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
         tort_cpu_share(p->batch * p->channels, 1, part, job->parts, &first, &last);
-        for (int64_t channel = first; channel < last && tort_goes_on(job->call, channel - first, work); channel++) {
+        for (int64_t channel = first; channel < last && tort_piece_goes_on(job->call, channel - first, work);
+             channel++) {
             job->simd->store_planes(planes, job->x + channel * input, 0, buffer);
             for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++)
                 tort_planes_each(job->call, planes, filter_outputs, finish, job, f % p->filters, buffer,

@@ -176,7 +176,7 @@ static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, c
     for (int64_t k = 0; k < job->kernel_size; k += done, addends += done * count) {
         const int64_t kw = k % job->kernel[2], kh = k / job->kernel[2] % job->kernel[1];
         const int64_t kd = k / job->kernel[2] / job->kernel[1];
-        if (!tort_goes_on(job->call, k, work)) return;
+        if (!tort_piece_goes_on(job->call, k, work)) return;
         done = in_twos && kw + 1 < job->kernel[2] ? 2 : 1;
         for (int64_t at = 0; at < count;) {
             const int64_t x = (begin + at) % width, row = (begin + at) / width;
@@ -197,7 +197,7 @@ static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, c
 static void begin_outputs(const transpose_job *job, int64_t n, int64_t filter, int64_t count) {
     float *y = job->y + (n * job->params->filters + filter) * job->outputs;
     const int64_t work = tort_work(job->outputs, 4, 1);
-    for (int64_t f = 0; f < count && tort_goes_on(job->call, f, work); f++) {
+    for (int64_t f = 0; f < count && tort_piece_goes_on(job->call, f, work); f++) {
         const float bias = job->bias ? job->bias[filter + f] : 0;
         for (int64_t i = 0; i < job->outputs; i++) y[f * job->outputs + i] = bias;
     }
@@ -212,7 +212,8 @@ static void pack_stripe(const transpose_job *job, int64_t n, int64_t g, int64_t 
                                    .b = job->x + (n * p->channels + g * channels) * job->inputs + begin,
                                    .b_k_stride = job->inputs,
                                    .b_column_stride = 1};
-    for (int64_t k = 0; k < channels && tort_goes_on(job->call, k / TORT_PACKED_DEPTH, work); k += TORT_PACKED_DEPTH) {
+    for (int64_t k = 0; k < channels && tort_piece_goes_on(job->call, k / TORT_PACKED_DEPTH, work);
+         k += TORT_PACKED_DEPTH) {
         const int64_t depth = tort_min(TORT_PACKED_DEPTH, channels - k);
         for (int64_t i = 0; i < count; i += lanes, packed += depth * lanes)
             tort_pack_b_matrix(&gemm, k, depth, i, (int32_t)tort_min(lanes, count - i), packed);
@@ -230,7 +231,7 @@ static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int
         const int64_t length = tort_min(STRIPE, job->inputs - begin);
         const int64_t work = tort_work(at_once * job->kernel_size, length, channels + 16);
         pack_stripe(job, n, g, begin, length, packed);
-        for (int64_t chunk = first; chunk < last && tort_goes_on(job->call, chunk - first, work); chunk++) {
+        for (int64_t chunk = first; chunk < last && tort_piece_goes_on(job->call, chunk - first, work); chunk++) {
             const int64_t filter = chunk * at_once, count = tort_min(at_once, filters - filter);
             const tort_packed_gemm gemm = {.call = job->call,
                                            .simd = job->simd,
@@ -244,7 +245,7 @@ static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int
             float *y = job->y + (n * p->filters + g * filters + filter) * job->outputs;
             const int64_t add_work = tort_work(job->kernel_size, length, 16);
             tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, NULL);
-            for (int64_t f = 0; f < count && tort_goes_on(job->call, f, add_work); f++)
+            for (int64_t f = 0; f < count && tort_piece_goes_on(job->call, f, add_work); f++)
                 add_stripe(job, begin, length, addends + f * job->kernel_size * length, y + f * job->outputs);
         }
     }

@@ -118,7 +118,7 @@ static void fill_columns(const deform_job *job, int64_t n, int64_t group, int64_
     for (int64_t k = 0; k < job->positions; k++)
         for (int64_t c = 0; c < channels; c++) {
             const int64_t channel = group * channels + c;
-            if (!tort_goes_on(job->call, k * channels + c, work)) return;
+            if (!tort_piece_goes_on(job->call, k * channels + c, work)) return;
             if (c == 0 || channel % moving == 0) find_places(job, n, channel / moving, k, first, count, &places);
             sample(&places, job->x + (n * p->channels + channel) * job->inputs,
                    columns + (c * job->positions + k) * BLOCK, count);

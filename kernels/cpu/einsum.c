@@ -101,7 +101,7 @@ static void multiply(const einsum_job *job, const einsum_block *block, float *c,
                              .c = c,
                              .c_stride = c_stride};
     const int64_t sums = tort_einsum_count(&plan->sums), work = tort_work(gemm.m, gemm.n, gemm.k);
-    for (int64_t i = 0; i < sums && tort_goes_on(job->call, i, work); i++) {
+    for (int64_t i = 0; i < sums && tort_piece_goes_on(job->call, i, work); i++) {
         const tort_einsum_axis at = offset_of(&plan->sums, i);
         gemm.a = block->a + at.a;
         gemm.b = block->b + at.b;
@@ -160,7 +160,7 @@ static void make_part(void *arg, int64_t begin, int64_t end) {
             tort_cpu_share(job->products, 1, part, job->parts, &first, &last);
         else
             tort_cpu_share(rows, BLOCK_ROWS, part, job->parts, &row_first, &row_last);
-        for (int64_t i = first; i < last && tort_goes_on(job->call, i - first, work); i++)
+        for (int64_t i = first; i < last && tort_piece_goes_on(job->call, i - first, work); i++)
             make_product(job, i, row_first, row_last, buffer);
     }
 }

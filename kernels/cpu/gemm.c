@@ -31,7 +31,7 @@ static tort_status prepare_gemm(tort_prepare *prepare) {
 static void start_with_c(const tort_call *call, const float *c, const float *residual, float *y) {
     const tort_gemm_params *p = call->params;
     const int64_t work = tort_work(p->n, 16, 1);
-    for (int64_t i = 0; i < p->m && tort_goes_on(call, i, work); i++)
+    for (int64_t i = 0; i < p->m && tort_piece_goes_on(call, i, work); i++)
         for (int64_t j = 0; j < p->n; j++) {
             const float scaled = p->beta * c[i * p->c_row_stride + j * p->c_column_stride];
             y[i * p->n + j] = scaled + (residual ? residual[i * p->n + j] : 0);

@@ -182,7 +182,7 @@ static void prepare_rows(void *arg, int64_t begin, int64_t end) {
     const tort_tensor *a = &job->call->inputs[TORT_NBITS_A];
     const int64_t depth = p->blocks * p->block;
     const int64_t work = tort_work(depth, 16, 1);
-    for (int64_t row = begin; row < end && tort_goes_on(job->call, row, work); row++) {
+    for (int64_t row = begin; row < end && tort_piece_goes_on(job->call, row, work); row++) {
         float *floats = job->scratch.a + row * depth;
         int8_t *bytes = job->scratch.bytes + row * depth;
         tort_load_floats(a->type, a->data, row * p->k, p->k, floats);
@@ -235,7 +235,7 @@ static void multiply_panels(void *arg, int64_t begin, int64_t end) {
         rows.scales = job->scratch.scales;
     }
     const int64_t work = tort_work(p->m, rows.k, width * 4);
-    for (int64_t i = begin; i < end && tort_goes_on(job->call, i, work); i++) {
+    for (int64_t i = begin; i < end && tort_piece_goes_on(job->call, i, work); i++) {
         const tort_nbits_panel panel = panel_at(p, width, job->call->packed, i);
         rows.y = job->scratch.y + i * width;
         multiply_panel(job->call, &panel, &rows);

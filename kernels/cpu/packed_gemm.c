@@ -39,7 +39,7 @@ static void pack_whole(const tort_call *call, const tort_simd *simd, int32_t lan
     for (int64_t block = 0; block < k; block += DEPTH) {
         const int64_t depth = tort_min(DEPTH, k - block), work = tort_work(depth, lanes, 16);
         for (int64_t first = 0; first < count; first += lanes) {
-            if (call && !tort_goes_on(call, packs++, work)) return;
+            if (call && !tort_piece_goes_on(call, packs++, work)) return;
             simd->pack_lanes(packed, lanes, source + first * lane_stride + block * k_stride, lane_stride, k_stride,
                              (int32_t)tort_min(lanes, count - first), depth, scale);
             packed += depth * lanes;

@@ -21,7 +21,7 @@ static inline int64_t tort_work(int64_t a, int64_t b, int64_t c) {
 
 /* Asked before item i of a loop whose items take `work` nanoseconds (tort_work). False: the run has ended, and the
  * loop too. Short loops ask nothing: that is left to the loops around them. */
-static inline bool tort_goes_on(const tort_call *call, int64_t i, int64_t work) {
+static inline bool tort_piece_goes_on(const tort_call *call, int64_t i, int64_t work) {
     return ((i * work) ^ ((i + 1) * work)) >> TORT_PIECE_BITS == 0 || tort_call_goes_on(call, 0);
 }
 

@@ -128,11 +128,11 @@ void tort_planes_each(const tort_call *call, const tort_planes *p, tort_planes_b
     const bool at_once = width < SHORT_ROW && pitch <= 2 * width + TORT_PLANE_TAIL;
     const int64_t row_work = tort_work(width, p->kernel_size, 1), work = tort_work(rows * width, p->kernel_size, 1);
     float *wide = buffer + stored_floats(p);
-    for (int64_t d = 0; d < p->output[0] && tort_goes_on(call, d, work); d++) {
+    for (int64_t d = 0; d < p->output[0] && tort_piece_goes_on(call, d, work); d++) {
         const float *source = buffer + tort_planes_row(p, d * rows);
         float *to = out + d * rows * width;
         if (!at_once) {
-            for (int64_t h = 0, done = 0; h < rows && tort_goes_on(call, h, row_work); h++) {
+            for (int64_t h = 0, done = 0; h < rows && tort_piece_goes_on(call, h, row_work); h++) {
                 body(arg, channel, to + h * width, width, source + h * pitch);
                 const int64_t made = (h + 1) * width;
                 if (!finish || (made - done < FINISHED && h + 1 < rows)) continue;

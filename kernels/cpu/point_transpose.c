@@ -43,7 +43,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 static void begin_with_bias(const tort_call *call, const float *bias, float *y) {
     const tort_conv_params *p = call->params;
     const int64_t positions = tort_sliding_positions(&p->window), work = tort_work(positions, 16, 1);
-    for (int64_t i = 0; i < p->batch * p->filters && tort_goes_on(call, i, work); i++)
+    for (int64_t i = 0; i < p->batch * p->filters && tort_piece_goes_on(call, i, work); i++)
         for (int64_t k = 0; k < positions; k++) *y++ = bias[i % p->filters];
 }
 

@@ -82,7 +82,8 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
         tort_cpu_share(job->params->batch * job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t channel = first; channel < last && tort_goes_on(job->call, channel - first, work); channel++) {
+        for (int64_t channel = first; channel < last && tort_piece_goes_on(job->call, channel - first, work);
+             channel++) {
             float *y = job->y + channel * planes->outputs;
             job->simd->store_planes(planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
             tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);

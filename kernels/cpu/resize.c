@@ -149,7 +149,7 @@ static resize_table take_table(char **scratch, const tort_resize_axis *axis) {
 static void fill_table(const resize_job *job, const tort_resize_axis *axis, const resize_table *table, int64_t *indices,
                        double *weights) {
     const int64_t work = tort_work(axis->taps, 16, 16);
-    for (int64_t o = 0; o < axis->out && tort_goes_on(job->call, o, work); o++) {
+    for (int64_t o = 0; o < axis->out && tort_piece_goes_on(job->call, o, work); o++) {
         tort_resize_taps(job->p, axis, o, indices, weights);
         for (int64_t t = 0; t < axis->taps; t++) {
             table->indices[o * axis->taps + t] = (int32_t)indices[t];
@@ -169,7 +169,7 @@ static void nearest_rows(const resize_job *job, int64_t first, int64_t last) {
     const int64_t height = job->form.row.out, width = job->form.column.out, in = job->form.column.in;
     const int64_t work = tort_work(width, 16, 1);
     const float *before = NULL;
-    for (int64_t i = first; i < last && tort_goes_on(job->call, i, work); i++) {
+    for (int64_t i = first; i < last && tort_piece_goes_on(job->call, i, work); i++) {
         const float *from = job->x + (i / height * job->form.row.in + job->row.indices[i % height]) * in;
         float *to = job->y + i * width;
         if (from == before)
@@ -202,12 +202,12 @@ static void interpolate_rows(const resize_job *job, const row_ring *ring, int64_
     const int64_t height = job->form.row.out, taps = job->row.taps;
     const int64_t row_work = tort_work(job->form.column.out, job->column.taps, 16),
                   work = tort_work(row_work, taps, 16);
-    for (int64_t i = first; i < last && tort_goes_on(job->call, i, work); i++) {
+    for (int64_t i = first; i < last && tort_piece_goes_on(job->call, i, work); i++) {
         const int64_t plane = i / height * job->form.row.in;
         tort_weighted sum = {.offsets = ring->offsets, .weights = ring->weights};
         tort_simd_bounds(NULL, &sum.bounds);
         for (int64_t t = 0; t < taps; t++) {
-            if (work >> TORT_PIECE_BITS && !tort_goes_on(job->call, t, row_work)) return;
+            if (work >> TORT_PIECE_BITS && !tort_piece_goes_on(job->call, t, row_work)) return;
             const int64_t at = i % height * taps + t, row = job->row.indices[at];
             if (job->row.weights[at] == 0) continue;
             put_row(job, ring, row % taps, plane + row);

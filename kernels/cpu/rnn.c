@@ -302,7 +302,7 @@ static void for_sequences(const rnn_item *item, float *gates, int64_t step,
                           void (*body)(const rnn_item *item, float *gates, int64_t sequence)) {
     const int64_t columns = item->params->gates * item->params->hidden;
     const int64_t work = tort_work(columns, 16, 4);
-    for (int64_t b = 0; b < item->batch && tort_goes_on(item->call, b, work); b++)
+    for (int64_t b = 0; b < item->batch && tort_piece_goes_on(item->call, b, work); b++)
         if (step < length_of(item, b)) body(item, gates + b * columns, b);
 }
 

@@ -82,7 +82,7 @@ static bool select_few(const tort_call *call, const float *x, uint64_t *heap) {
     const int64_t k = p->k, step = p->inner, sink_work = tort_work(16, 64, 1);
     for (int64_t i = 0; i < k; i++) heap[i] = number_of(x[i * step], i, invert);
     for (int64_t at = k / 2 - 1; at >= 0; at--) {
-        if (!tort_goes_on(call, at, sink_work)) return false;
+        if (!tort_piece_goes_on(call, at, sink_work)) return false;
         sink(heap, k, at);
     }
     for (int64_t i = k, asked = k; i < p->length; i++) {
@@ -101,7 +101,7 @@ static bool select_few(const tort_call *call, const float *x, uint64_t *heap) {
         }
     }
     for (int64_t left = k - 1; left > 0; left--) {
-        if (!tort_goes_on(call, left, sink_work)) return false;
+        if (!tort_piece_goes_on(call, left, sink_work)) return false;
         const uint64_t worst = heap[0];
         heap[0] = heap[left];
         heap[left] = worst;
@@ -166,7 +166,7 @@ static void put_lane(const topk_job *job, int64_t lane, const float *x, const ui
     const tort_topk_params *p = job->p;
     const int64_t to = lane / p->inner * p->k * p->inner + lane % p->inner;
     const int64_t work = tort_work(16, 8, 1);
-    for (int64_t i = 0; i < p->k && tort_goes_on(job->call, i, work); i++) {
+    for (int64_t i = 0; i < p->k && tort_piece_goes_on(job->call, i, work); i++) {
         const int64_t index = index_of(numbers[i]);
         if (job->values) job->values[to + i * p->inner] = x[index * p->inner];
         if (job->indices) job->indices[to + i * p->inner] = index;
@@ -181,7 +181,7 @@ static void select_parts(void *arg, int64_t begin, int64_t end) {
         uint64_t *numbers = (uint64_t *)(void *)(job->scratch + (size_t)part * job->part_bytes);
         int64_t first, last;
         tort_cpu_share(p->outer * p->inner, 1, part, job->parts, &first, &last);
-        for (int64_t lane = first; lane < last && tort_goes_on(job->call, lane, work); lane++) {
+        for (int64_t lane = first; lane < last && tort_piece_goes_on(job->call, lane, work); lane++) {
             const float *x = job->x + lane / p->inner * p->length * p->inner + lane % p->inner;
             const bool all = p->k > p->length / SORTED_PART && p->k > BLOCK;
             if (all ? !sort_all(job->call, x, numbers, numbers + p->length) : !select_few(job->call, x, numbers))

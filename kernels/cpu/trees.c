@@ -170,7 +170,7 @@ static bool walk_goes_on(const tree_job *job, int64_t walk, int32_t t, int32_t c
     const tort_packed_trees *packed = job->packed;
     const bool last = t >= packed->tree_count - count;
     if (last || packed->trees[t + count] - packed->trees[t] > LARGE) return tort_call_goes_on(job->call, 0);
-    return tort_goes_on(job->call, walk, WALK_COST);
+    return tort_piece_goes_on(job->call, walk, WALK_COST);
 }
 
 static void walk_one_row(const tree_job *job, int64_t row, const tree_buffers *b) {

@@ -84,7 +84,9 @@ def caught(suite, target, arguments):
         while program.poll() is None and not list(target.glob(".tinyort-*")):
             pass
         program.send_signal(signal.SIGSTOP)
-        if program.poll() is None and list(target.glob(".tinyort-*")):
+        while program.poll() is None and Path(f"/proc/{program.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "TZ":
+            pass
+        if program.poll() is None and [path.name[:9] for path in target.iterdir()] == [".tinyort-"]:
             return program
         program.kill()
         program.wait()
