@@ -226,6 +226,7 @@ static void attend_parts(void *arg, int64_t begin, int64_t end) {
         const int64_t first = count * part / job->loops->parts;
         for (int64_t i = first; i < count * (part + 1) / job->loops->parts; i++) {
             char *room = job->parts + (size_t)part * job->part_bytes;
+            if (!tort_call_goes_on(job->call, 0)) return;
             if (i == first || i % (lines * blocks) == 0) begin_keys(job, i / (lines * blocks), room);
             attend_block(job, i, room);
         }
