@@ -139,3 +139,12 @@ def test_profiling(tmp_path, monkeypatch):
     assert path.startswith("trace_") and len(events) >= 2
     assert {"name", "ph", "ts", "dur", "pid", "tid", "args"} <= set(events[0]) and events[0]["dur"] >= 0
     assert session.end_profiling() == ""
+
+
+def test_limits_of_time_and_trips():
+    model = models.product(1500, 1500, 1500)
+    with pytest.raises(tinyort.errors.Fail, match="making the session did not end within 1e-09 s"):
+        tinyort.InferenceSession(model, chain="cpu", time_limit=1e-9)
+    session = tinyort.InferenceSession(model, chain="cpu", time_limit=60)
+    name = session.get_inputs()[0].name
+    assert session.run(None, {name: np.ones(session.get_inputs()[0].shape, np.float32)})

@@ -263,7 +263,7 @@ Test(saved_files, an_allocation_fails_around_a_file, .init = make_folder, .fini 
 static void many_constants(onnx_bytes *b) {
     enum { COUNT = TORT_ARENA_FIRST + 100 };
     const int64_t one[] = {1};
-    char value[] = "v0000", weight[] = "w0000", inputs[16];
+    char value[16] = "v0000", weight[16] = "w0000", inputs[40];
     onnx_begin_model(b, 17);
     onnx_value(b, GRAPH_INPUT, "v0000", TORT_FLOAT, 1, one);
     for (int i = 1; i <= COUNT; i++) {
