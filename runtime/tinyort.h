@@ -498,7 +498,7 @@ TORT_API void tort_context_observe(tort_context *context, tort_observer observer
 }
 #endif
 
-/* The report of a session. */
-#include "runtime/tinyort_report.h"
+/* The report of a session; beside this file, wherever that is. */
+#include "tinyort_report.h"
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TINYORT_REPORT_H
 #define TINYORT_REPORT_H
 
-#include "runtime/tinyort.h"
+#include "tinyort.h"
 
 #ifdef __cplusplus
 extern "C" {
