@@ -98,3 +98,13 @@ def test_arguments():
         serve.build({"model": DIGITS, "replicas": "many"})
     with pytest.raises(tinyort.errors.InvalidArgument, match="unknown provider"):
         serve.build({"model": DIGITS, "providers": ["nothing"]})
+
+
+def test_a_folder_of_plans_is_no_link(tmp_path, monkeypatch):
+    """Whoever lays a link where the folder is expected must not have files written in another one."""
+    monkeypatch.setattr(serve.tempfile, "gettempdir", lambda: str(tmp_path))
+    (tmp_path / "mine").mkdir()
+    os.symlink(tmp_path / "mine", tmp_path / f"tinyort-{os.getuid()}")
+    with pytest.raises(PermissionError, match="name a folder"):
+        serve.shared_session("models/digits.onnx", "cpu:threads=1")
+    assert not list((tmp_path / "mine").iterdir())

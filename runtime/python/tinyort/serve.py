@@ -23,6 +23,7 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import time
 from typing import Any, Optional, Union
@@ -54,7 +55,8 @@ api = fastapi.FastAPI(title="tinyort")
 def _own_folder():
     folder = os.path.join(tempfile.gettempdir(), f"tinyort-{os.getuid()}")
     os.makedirs(folder, 0o700, exist_ok=True)
-    if os.stat(folder).st_uid != os.getuid():
+    found = os.lstat(folder)  # a link of another user may lead to a folder of ours
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
         raise PermissionError(f"{folder} belongs to another user: name a folder for plans with plans=...")
     return folder
 
@@ -79,8 +81,7 @@ def shared_session(model, chain, plans=None, **options):
         try:
             return tinyort.load_plan(path, map=True)
         except Error:  # there is none yet, or another version wrote it
-            tinyort.InferenceSession(model, chain=chain, **options).save_plan(f"{path}.part")
-            os.replace(f"{path}.part", path)  # who has mapped the old file keeps it
+            tinyort.InferenceSession(model, chain=chain, **options).save_plan(path)  # an old one stays mapped
             return tinyort.load_plan(path, map=True)
 
 
