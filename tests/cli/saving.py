@@ -78,10 +78,14 @@ def test_a_full_disk(suite, folder):
 
 def caught(suite, target, arguments):
     """The program, stopped while its file in the folder has not its name yet. What is too fast for that is tried again."""
-    no_core = lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)  # nohup and background shells hand on that they are ignored
+
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
-        program = subprocess.Popen([suite.tinyort, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=no_core)
+        program = subprocess.Popen([suite.tinyort, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=prepare)
         while program.poll() is None and not list(target.glob(".tinyort-*")):
             pass
         program.send_signal(signal.SIGSTOP)
