@@ -164,7 +164,7 @@ static const instruction_set *best_set(uint32_t instructions) {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* What a container may use. Plain builds are for machines without containers, and small. */
+/* Plain builds read no control groups: they are small, and for machines without containers. */
 #ifdef TORT_CPU_PLAIN
 #define tort_cgroup_processors(root) INT32_MAX
 #define tort_cgroup_memory(root) UINT64_MAX

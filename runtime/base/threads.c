@@ -5,14 +5,14 @@
  * the job stays valid until all its parts are counted out, so locks are needed only to sleep and to wake. The
  * caller takes parts from the front, workers from the end, so that a thread tends to get the same part again,
  * whose data is in its cache. */
-#define _GNU_SOURCE /* sched_getcpu, affinities; clock_gettime besides unistd.h */
+#define _GNU_SOURCE /* sched_getcpu, affinities */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/threads.h"
+#include "runtime/base/watch.h"
 
 /* Microseconds of busy waiting before a thread sleeps. Waking up takes about 50. */
 #define IN_RUN 1000      /* a worker during a run: the run may be in a long single-threaded step */
@@ -62,12 +62,6 @@ static void rest_a_moment(void) {
 #endif
 }
 
-static int64_t microseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void run_part(const pool_job *job, int32_t part) {
@@ -114,14 +108,14 @@ static bool has_work(tort_pool *pool) {
  * another one for milliseconds. */
 static bool look_for_work(tort_pool *pool) {
     if (!WAITS_BUSILY || !pool->looks) return has_work(pool);
-    const int64_t begin = microseconds();
+    const int64_t begin = tort_now();
     do {
         for (int32_t i = 0; i < LOOKS; i++) {
             if (has_work(pool)) return true;
             rest_a_moment();
         }
         sched_yield();
-    } while (microseconds() - begin < (atomic_load(&pool->runs) ? IN_RUN : pool->spin));
+    } while (tort_now() - begin < 1000 * (atomic_load(&pool->runs) ? IN_RUN : pool->spin));
     return false;
 }
 
@@ -266,14 +260,14 @@ static void offer_parts(tort_pool *pool, int32_t parts) {
 static bool look_for_end(tort_pool *pool) {
     if (atomic_load(&pool->pending) == 0) return true;
     if (!WAITS_BUSILY || !pool->looks) return false;
-    const int64_t begin = microseconds();
+    const int64_t begin = tort_now();
     do {
         for (int32_t i = 0; i < LOOKS; i++) {
             if (atomic_load(&pool->pending) == 0) return true;
             rest_a_moment();
         }
         sched_yield();
-    } while (microseconds() - begin < FOR_WORKERS);
+    } while (tort_now() - begin < 1000 * FOR_WORKERS);
     return false;
 }
 

@@ -11,7 +11,7 @@ typedef enum cli_option {
     OPTION_COUNT
 } cli_option;
 
-_Static_assert((int)OPTION_COUNT <= (int)CLI_MOST_OPTIONS, "cli_options.given has an element for each");
+_Static_assert((int)OPTION_COUNT <= (int)CLI_MAX_OPTIONS, "cli_options.given has an element for each");
 
 struct cli_option_row;
 /* Parses the text of an option into `out`, the member that the option's row names, or fails with what it expects. */

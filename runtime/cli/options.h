@@ -70,12 +70,12 @@ typedef struct cli_shapes {
     int32_t symbol_count;
 } cli_shapes;
 
-enum { CLI_MOST_OPTIONS = 96 };
+enum { CLI_MAX_OPTIONS = 96 };
 
 typedef struct cli_options {
     const char *command;
-    bool given[CLI_MOST_OPTIONS]; /* options of the table, by number */
-    char **operands;              /* models, directories: the end of argv */
+    bool given[CLI_MAX_OPTIONS]; /* options of the table, by number */
+    char **operands;             /* models, directories: the end of argv */
     int32_t operand_count;
     cli_texts chains; /* items[0] is NULL if there is none */
     cli_texts pins, bindings, inputs, only;

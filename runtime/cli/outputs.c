@@ -11,7 +11,7 @@
 
 /* Bytes that a .npy may be larger than its strings: from the first on it is told, more than the second is refused. */
 #define WORTH_TELLING ((uint64_t)16 << 20)
-#define MOST_PADDING ((uint64_t)1 << 30)
+#define MAX_PADDING ((uint64_t)1 << 30)
 
 /* The path of an output's file; the caller frees it. */
 static char *path_of(const cli_options *options, int32_t output) {
@@ -53,7 +53,7 @@ static tort_status check_padding(const char *path, const tort_value *output, tor
     char text[32];
     if (padding < WORTH_TELLING) return TORT_OK;
     cli_bytes_text((double)padding, text, sizeof text);
-    if (padding > MOST_PADDING)
+    if (padding > MAX_PADDING)
         return tort_fail(error, TORT_E_UNSUPPORTED,
                          "\"%s\" would be filled up with %s, as every string of a .npy takes the space of the longest: "
                          "add --format pb",

@@ -275,7 +275,7 @@ tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *er
     *labels = (cli_labels){0};
     uint8_t *bytes;
     size_t size;
-    tort_status status = cli_read_file(path, CLI_MOST_LABEL_BYTES, &bytes, &size, error);
+    tort_status status = cli_read_file(path, CLI_MAX_LABEL_BYTES, &bytes, &size, error);
     if (status) return status;
     labels->text = (char *)bytes;
     size_t lines = 1;

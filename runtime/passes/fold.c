@@ -20,7 +20,7 @@
 #define BULKY_LIMIT (1u << 16) /* bytes to which a TORT_OP_BULKY node may be folded */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)
 /* Nanoseconds of estimated work: at all, and for each byte of weights. Honest models need some nanoseconds a byte. */
-#define LEAST_WORK ((int64_t)500 << 20)
+#define MIN_WORK ((int64_t)500 << 20)
 #define WORK_OF_A_BYTE 50
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
@@ -378,7 +378,7 @@ static void set_limits(folder *f) {
     tort_account_limit(&session->text_account, f->budget < SIZE_MAX ? (size_t)f->budget : SIZE_MAX);
     f->watch.bounded = true;
     f->watch.deadline = session->watch.deadline;
-    f->watch.work = LEAST_WORK + (int64_t)(weights < INT64_MAX / 100 ? weights : INT64_MAX / 100) * WORK_OF_A_BYTE;
+    f->watch.work = MIN_WORK + (int64_t)(weights < INT64_MAX / 100 ? weights : INT64_MAX / 100) * WORK_OF_A_BYTE;
 }
 
 /* The visitor of a sweep. */

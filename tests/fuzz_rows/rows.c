@@ -131,7 +131,7 @@ int main(int count, char **arguments) {
         return 2;
     }
     if (row_total() > MAX_ROWS) {
-        fprintf(stderr, "there are %d fast rows: raise MOST_ROWS\n", row_total());
+        fprintf(stderr, "there are %d fast rows: raise MAX_ROWS\n", row_total());
         return 2;
     }
     const int64_t seed = strtoll(arguments[2], NULL, 10);

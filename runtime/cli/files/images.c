@@ -17,11 +17,11 @@
 #include "runtime/cli/files/images.h"
 #include "runtime/cli/files/whole_file.h"
 
-#define MOST_PICTURE_BYTES ((size_t)512 << 20) /* of the file */
+#define MAX_PICTURE_BYTES ((size_t)512 << 20) /* of the file */
 /* Pixels of a picture, and of what --resize makes of it. A pixel takes 9 bytes at most while it is decoded (a
  * progressive JPEG), 6 while it is resized. */
-#define MOST_PIXELS ((size_t)1 << 26)
-enum { MOST_SCANS = 100 }; /* of a progressive JPEG: each is a pass over the whole picture, however few its bytes */
+#define MAX_PIXELS ((size_t)1 << 26)
+enum { MAX_SCANS = 100 }; /* of a progressive JPEG: each is a pass over the whole picture, however few its bytes */
 
 typedef struct picture {
     int32_t width, height, channels;
@@ -34,9 +34,9 @@ static uint8_t *new_levels(int32_t width, int32_t height, int32_t channels) {
 
 /* what: "" or what would have so many pixels. */
 static tort_status check_size(const char *path, const char *what, size_t width, size_t height, tort_error *error) {
-    if (width && height && height <= MOST_PIXELS / width) return TORT_OK;
+    if (width && height && height <= MAX_PIXELS / width) return TORT_OK;
     return tort_fail(error, TORT_E_INPUT, "%s: %s%zu x %zu pixels are more than the %zu that are read", path, what,
-                     width, height, MOST_PIXELS);
+                     width, height, MAX_PIXELS);
 }
 
 /* ---- PNG --------------------------------------------------------------------------------------------------------- */
@@ -82,8 +82,8 @@ static void jpeg_silence(j_common_ptr info) {
 
 static void check_scans(j_common_ptr info) {
     jpeg_guard *guard = (jpeg_guard *)info->err;
-    if (((j_decompress_ptr)info)->input_scan_number <= MOST_SCANS) return;
-    snprintf(guard->message, sizeof guard->message, "it has more than %d scans", MOST_SCANS);
+    if (((j_decompress_ptr)info)->input_scan_number <= MAX_SCANS) return;
+    snprintf(guard->message, sizeof guard->message, "it has more than %d scans", MAX_SCANS);
     longjmp(guard->escape, 1);
 }
 
@@ -210,7 +210,7 @@ static tort_status decode_picture(const char *path, FILE *file, picture *out, to
 static tort_status read_picture(const char *path, picture *out, tort_error *error) {
     FILE *file;
     size_t size;
-    tort_status status = cli_open_file(path, MOST_PICTURE_BYTES, &file, &size, error);
+    tort_status status = cli_open_file(path, MAX_PICTURE_BYTES, &file, &size, error);
     if (status) return status;
     status = decode_picture(path, file, out, error);
     fclose(file);

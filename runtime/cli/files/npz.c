@@ -12,7 +12,7 @@
 #include "runtime/cli/files/npz.h"
 #include "runtime/base/memory.h"
 
-#define MOST_ARCHIVE_BYTES ((size_t)1 << 30) /* of the file, and of all entries together when they are unpacked */
+#define MAX_ARCHIVE_BYTES ((size_t)1 << 30) /* of the file, and of all entries together when they are unpacked */
 
 enum { END_SIZE = 22, ENTRY_SIZE = 46, LOCAL_SIZE = 30, LONGEST_COMMENT = 65535 };
 
@@ -127,10 +127,10 @@ static tort_status read_directory(const char *path, const uint8_t *bytes, size_t
             return tort_fail(error, TORT_E_INPUT, "%s: the archive's directory is damaged", path);
         unpacked += (*entries)[i].size;
     }
-    if (unpacked > MOST_ARCHIVE_BYTES)
+    if (unpacked > MAX_ARCHIVE_BYTES)
         return tort_fail(error, TORT_E_INPUT,
                          "%s: unpacked it has %llu bytes, and at most %zu are read; save it as .npy", path,
-                         (unsigned long long)unpacked, MOST_ARCHIVE_BYTES);
+                         (unsigned long long)unpacked, MAX_ARCHIVE_BYTES);
     return check_overlaps(path, *entries, *count, error);
 }
 
@@ -157,7 +157,7 @@ tort_status cli_npz_read(const char *path, cli_npz *npz, tort_error *error) {
     *npz = (cli_npz){0};
     uint8_t *bytes;
     size_t size;
-    tort_status status = cli_read_file(path, MOST_ARCHIVE_BYTES, &bytes, &size, error);
+    tort_status status = cli_read_file(path, MAX_ARCHIVE_BYTES, &bytes, &size, error);
     if (!status) status = read_arrays(path, bytes, size, npz, error);
     free(bytes);
     return status;

@@ -14,10 +14,10 @@ bool tort_path_ends(const char *path, const char *ending) {
 tort_status tort_file_open(const tort_env *env, const char *path, tort_source **source, tort_error *error) {
     tort_status status = tort_source_open_file(env, path, NULL, source, error);
     const uint64_t size = status ? 0 : tort_source_size(*source);
-    if (size <= TORT_MOST_FILE_BYTES) return status;
+    if (size <= TORT_MAX_FILE_BYTES) return status;
     tort_source_close(*source);
     return tort_fail(error, TORT_E_INPUT, "it has %llu bytes; at most %llu are read of such a file",
-                     (unsigned long long)size, (unsigned long long)TORT_MOST_FILE_BYTES);
+                     (unsigned long long)size, (unsigned long long)TORT_MAX_FILE_BYTES);
 }
 
 /* Parses a message within a memory limit by the file's size; what `read` allocates afterwards does not count. */

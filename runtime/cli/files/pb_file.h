@@ -10,9 +10,9 @@
 
 bool tort_path_ends(const char *path, const char *ending);
 
-#define TORT_MOST_FILE_BYTES ((uint64_t)8 << 30) /* what values of a run on cpu may take, by default */
+#define TORT_MAX_FILE_BYTES ((uint64_t)8 << 30) /* what values of a run on cpu may take, by default */
 
-/* Opens a regular file of at most TORT_MOST_FILE_BYTES. The caller closes it. */
+/* Opens a regular file of at most TORT_MAX_FILE_BYTES. The caller closes it. */
 tort_status tort_file_open(const tort_env *env, const char *path, tort_source **source, tort_error *error);
 /* Reads a file that holds a message of kind `root` and passes the message to `read`; it is freed afterwards.
  * TORT_E_USAGE if the path does not end in .pb. */

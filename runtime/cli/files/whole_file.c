@@ -47,7 +47,7 @@ tort_status cli_check_file(const char *path, tort_error *error) {
     return TORT_OK;
 }
 
-tort_status cli_open_file(const char *path, size_t most, FILE **file, size_t *size, tort_error *error) {
+tort_status cli_open_file(const char *path, size_t max, FILE **file, size_t *size, tort_error *error) {
     struct stat facts;
     *file = NULL;
     tort_status status = cli_check_file(path, error);
@@ -57,9 +57,9 @@ tort_status cli_open_file(const char *path, size_t most, FILE **file, size_t *si
         status = tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, strerror(errno));
     else if (!S_ISREG(facts.st_mode))
         status = tort_fail(error, TORT_E_IO, "'%s' is not a regular file", path);
-    else if ((uint64_t)facts.st_size > most)
+    else if ((uint64_t)facts.st_size > max)
         status = tort_fail(error, TORT_E_INPUT, "'%s' has %lld bytes; at most %zu are read of such a file", path,
-                           (long long)facts.st_size, most);
+                           (long long)facts.st_size, max);
     else
         *file = cli_check_memory(fdopen(fd, "rb"));
     if (status && fd >= 0) close(fd);
@@ -73,10 +73,10 @@ tort_status cli_read_all(const char *path, FILE *file, void *bytes, size_t size,
                      ferror(file) ? strerror(errno) : "it has become shorter");
 }
 
-tort_status cli_read_file(const char *path, size_t most, uint8_t **bytes, size_t *size, tort_error *error) {
+tort_status cli_read_file(const char *path, size_t max, uint8_t **bytes, size_t *size, tort_error *error) {
     FILE *file;
     *bytes = NULL;
-    tort_status status = cli_open_file(path, most, &file, size, error);
+    tort_status status = cli_open_file(path, max, &file, size, error);
     if (status) return status;
     *bytes = cli_alloc(*size + 1, 1);
     status = cli_read_all(path, file, *bytes, *size, error);

@@ -8,14 +8,14 @@
 
 /* Checks that there is a file of this name; the error for a misspelt one suggests the nearest name in its folder. */
 tort_status cli_check_file(const char *path, tort_error *error);
-/* Opens a regular file of at most `most` bytes; a device and a pipe are refused without waiting for them. The caller
+/* Opens a regular file of at most `max` bytes; a device and a pipe are refused without waiting for them. The caller
  * closes it; *file is NULL after a failure. */
-tort_status cli_open_file(const char *path, size_t most, FILE **file, size_t *size, tort_error *error);
+tort_status cli_open_file(const char *path, size_t max, FILE **file, size_t *size, tort_error *error);
 /* Reads so many bytes, which the file must have. */
 tort_status cli_read_all(const char *path, FILE *file, void *bytes, size_t size, tort_error *error);
-/* Reads all bytes of a regular file of at most `most` bytes, with a 0 after them, into memory from malloc; *bytes is
+/* Reads all bytes of a regular file of at most `max` bytes, with a 0 after them, into memory from malloc; *bytes is
  * NULL after a failure. */
-tort_status cli_read_file(const char *path, size_t most, uint8_t **bytes, size_t *size, tort_error *error);
+tort_status cli_read_file(const char *path, size_t max, uint8_t **bytes, size_t *size, tort_error *error);
 
 /* Checks that files could be written into this folder once it is created; creates nothing. `option` is for the message:
  * "--save". */
