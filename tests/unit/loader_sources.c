@@ -14,35 +14,10 @@
 #include "loader/source.h"
 #include "runtime/base/memory.h"
 #include "tests/counting_env.h"
+#include "tests/unit/folder.h"
 #include "tests/unit/loading.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
-
-static char folder[64];
-
-static void make_folder(void) {
-    strcpy(folder, "/tmp/tinyort_test_XXXXXX");
-    cr_assert(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[600];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void write_file(const char *name, const void *bytes, size_t size) {
-    FILE *file = fopen(in_folder(name), "wb");
-    cr_assert(file);
-    cr_assert_eq(fwrite(bytes, 1, size, file), size);
-    fclose(file);
-}
 
 static void external_tensor(onnx_bytes *b, const char *name, const char *location, const char *more) {
     onnx_begin_tensor(b, GRAPH_INITIALIZER, name, TORT_FLOAT, 1, three);

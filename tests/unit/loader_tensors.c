@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/folder.h"
 #include "tests/unit/loading.h"
 
 static const int64_t two[] = {2};
@@ -332,32 +333,6 @@ Test(loader_tensors, sparse_tensors_of_external_data) {
 }
 
 /* ---- external data ---------------------------------------------------------------------------------------------- */
-
-static char folder[64];
-
-static void make_folder(void) {
-    strcpy(folder, "/tmp/tinyort_test_XXXXXX");
-    cr_assert(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void write_file(const char *name, const void *bytes, size_t size) {
-    FILE *file = fopen(in_folder(name), "wb");
-    cr_assert(file);
-    cr_assert_eq(fwrite(bytes, 1, size, file), size);
-    fclose(file);
-}
 
 static void external_entry(onnx_bytes *b, const char *key, const char *value) {
     onnx_begin(b, TENSOR_EXTERNAL);

@@ -15,20 +15,14 @@
 #include "runtime/lowered/lowered.h"
 #include "runtime/tinyort_plan.h"
 #include "tests/counting_env.h"
+#include "tests/unit/folder.h"
 #include "tests/unit/saved_models.h"
 
-static char folder[64], path[96];
+static char path[96];
 
-static void make_folder(void) {
-    strcpy(folder, "/tmp/tinyort_test_XXXXXX");
-    cr_assert(mkdtemp(folder));
+static void make_place(void) {
+    make_folder();
     snprintf(path, sizeof path, "%s/plan", folder);
-}
-
-static void remove_folder(void) {
-    char command[96];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
 }
 
 static void write_plan(const saved_bytes *bytes) {
@@ -40,7 +34,7 @@ static void write_plan(const saved_bytes *bytes) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-Test(saved_files, what_is_no_plan, .init = make_folder, .fini = remove_folder) {
+Test(saved_files, what_is_no_plan, .init = make_place, .fini = remove_folder) {
     tort_session *session = NULL;
     tort_error error;
     write_plan(&(saved_bytes){.data = (uint8_t *)"", .size = 0});
@@ -101,7 +95,7 @@ static void meddle(const saved_bytes *bytes, off_t cut_to, const char *words) {
     }
 }
 
-Test(saved_files, a_file_that_is_cut_while_it_is_read, .init = make_folder, .fini = remove_folder) {
+Test(saved_files, a_file_that_is_cut_while_it_is_read, .init = make_place, .fini = remove_folder) {
     saved_original o = saved_original_make(saved_shape_arithmetic, &saved_on_cpu);
     const off_t size = (off_t)o.bytes.size;
     const off_t sizes[] = {0, 8, 16, size / 2, size - 200, size - 100, size - 24, size - 1};
@@ -109,7 +103,7 @@ Test(saved_files, a_file_that_is_cut_while_it_is_read, .init = make_folder, .fin
     saved_original_free(&o);
 }
 
-Test(saved_files, a_file_that_cannot_be_read_any_more, .init = make_folder, .fini = remove_folder) {
+Test(saved_files, a_file_that_cannot_be_read_any_more, .init = make_place, .fini = remove_folder) {
     saved_original o = saved_original_make(saved_loop, &saved_on_cpu);
     meddle(&o.bytes, -1, "the saved plan cannot be read: Bad file descriptor");
     saved_original_free(&o);
@@ -128,7 +122,7 @@ static void expect_unwritten(const tort_session *session, const char *to, const 
     cr_expect_neq(stat(part, &facts), 0, "%s is left", part);
 }
 
-Test(saved_files, a_name_that_a_folder_has, .init = make_folder, .fini = remove_folder) {
+Test(saved_files, a_name_that_a_folder_has, .init = make_place, .fini = remove_folder) {
     saved_original o = saved_original_make(saved_loop, &saved_on_cpu);
     tort_session *session = saved_load(&o.bytes);
     expect_unwritten(session, folder, "is a folder, and only a regular file is replaced");
@@ -137,7 +131,7 @@ Test(saved_files, a_name_that_a_folder_has, .init = make_folder, .fini = remove_
 }
 
 /* Whether the bytes do not fit while they are written, or what is left of them when the file is closed. */
-Test(saved_files, a_disk_that_is_full, .init = make_folder, .fini = remove_folder) {
+Test(saved_files, a_disk_that_is_full, .init = make_place, .fini = remove_folder) {
     saved_original o = saved_original_make(saved_open_conv_net, &saved_on_cpu);
     tort_session *session = saved_load(&o.bytes);
     struct rlimit before, small;
@@ -251,7 +245,7 @@ Test(saved_files, an_allocation_anywhere_fails_while_a_plan_is_loaded, .timeout 
     }
 }
 
-Test(saved_files, an_allocation_fails_around_a_file, .init = make_folder, .fini = remove_folder) {
+Test(saved_files, an_allocation_fails_around_a_file, .init = make_place, .fini = remove_folder) {
     saved_original o = saved_original_make(saved_loop, &saved_on_cpu);
     write_plan(&o.bytes);
     fail_each(load_file, &o.bytes, 0);
@@ -278,7 +272,7 @@ static void many_constants(onnx_bytes *b) {
     onnx_end(b);
 }
 
-Test(saved_files, an_allocation_of_a_large_plan_fails, .init = make_folder, .fini = remove_folder, .timeout = 300) {
+Test(saved_files, an_allocation_of_a_large_plan_fails, .init = make_place, .fini = remove_folder, .timeout = 300) {
     saved_original o = saved_original_make(many_constants, &saved_on_cpu);
     fail_each(load_it, &o.bytes, 1 << 14);
     fail_each(save_file, &o.bytes, TORT_ARENA_FIRST);
