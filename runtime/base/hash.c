@@ -16,20 +16,31 @@ void tort_env_choose_key(tort_env *env) {
     key[1] |= 1; /* chosen, even if all bits were 0 */
 }
 
-uint64_t tort_hash_word(const uint64_t key[2], uint64_t word) {
+static uint64_t multiply(const uint64_t key[2], uint64_t word) {
     const uint64_t a = word ^ key[0], b = key[1] | 1; /* an odd factor loses nothing */
+#ifdef __SIZEOF_INT128__
+    const uint64_t high = (uint64_t)((unsigned __int128)a * b >> 64);
+#else
     const uint64_t a_low = a & UINT32_MAX, b_low = b & UINT32_MAX, a_high = a >> 32, b_high = b >> 32;
     const uint64_t one = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (one & UINT32_MAX);
-    return a * b ^ (a_high * b_high + (one >> 32) + (other >> 32));
+    const uint64_t high = a_high * b_high + (one >> 32) + (other >> 32);
+#endif
+    return a * b ^ high;
+}
+
+uint64_t tort_hash_word(const uint64_t key[2], uint64_t word) {
+    return multiply(key, word);
 }
 
 uint64_t tort_hash(const uint64_t key[2], const void *data, size_t length) {
-    const char *bytes = data;
-    uint64_t hash = length;
-    for (size_t at = 0; at < length; at += sizeof hash) {
-        uint64_t word = 0;
-        memcpy(&word, bytes + at, length - at < sizeof word ? length - at : sizeof word);
-        hash = tort_hash_word(key, hash ^ word);
+    const char *bytes = data, *const end = bytes + length;
+    uint64_t hash = length, word = 0;
+    for (; end - bytes >= (ptrdiff_t)sizeof word; bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = multiply(key, hash ^ word);
     }
-    return hash;
+    if (bytes == end) return hash;
+    word = 0;
+    memcpy(&word, bytes, (size_t)(end - bytes));
+    return multiply(key, hash ^ word);
 }
