@@ -102,7 +102,7 @@ static void arg_rows(void *arg, int64_t begin, int64_t end) {
     int64_t *output = task->call->outputs[0].data;
     for (int64_t row = begin; row < end; row++) {
         arg_best best = {0};
-        for (int64_t first = 0; first < length; first += TORT_BLOCK)
+        for (int64_t first = 0; first < length && tort_row_goes_on(task->call->watch, first); first += TORT_BLOCK)
             observe_block(task, row * length + first, tort_block_count(length, first), first, true, &best);
         output[row] = best.index;
     }
@@ -116,7 +116,7 @@ static void arg_columns(void *arg, int64_t begin, int64_t end) {
     arg_best best[TORT_BLOCK];
     for (int64_t item = begin; item < end; item++) {
         int64_t outer = item / groups, first = item % groups * TORT_BLOCK, count = tort_block_count(inner, first);
-        for (int64_t k = 0; k < length; k++)
+        for (int64_t k = 0; k < length && tort_row_goes_on(task->call->watch, k * TORT_BLOCK); k++)
             observe_block(task, (outer * length + k) * inner + first, count, k, false, best);
         for (int64_t i = 0; i < count; i++) output[outer * inner + first + i] = best[i].index;
     }

@@ -55,11 +55,13 @@ static tort_status resolve_batch_norm(tort_resolve *resolve) {
 static double channel_moment(const tort_call *call, int64_t channel, double center, int power) {
     const tort_batch_norm_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
+    int64_t done = 0;
     double block[TORT_BLOCK], sum = 0;
     for (int64_t n = 0; n < params->batch; n++) {
         int64_t base = (n * params->channels + channel) * params->inner;
         for (int64_t first = 0; first < params->inner; first += TORT_BLOCK) {
             int64_t count = tort_block_count(params->inner, first);
+            if (!tort_row_goes_on(call->watch, done += TORT_BLOCK)) return sum;
             tort_load_doubles(x->type, x->data, base + first, count, block);
             for (int64_t i = 0; i < count; i++)
                 sum += power == 1 ? block[i] : (block[i] - center) * (block[i] - center);
@@ -78,11 +80,13 @@ static void put_entry(const tort_call *call, int32_t output, int64_t channel, do
 static void normalize_channel(const tort_call *call, int64_t channel, double mean, double factor, double offset) {
     const tort_batch_norm_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    int64_t done = 0;
     double block[TORT_BLOCK];
     for (int64_t n = 0; n < params->batch; n++) {
         int64_t base = (n * params->channels + channel) * params->inner;
         for (int64_t first = 0; first < params->inner; first += TORT_BLOCK) {
             int64_t count = tort_block_count(params->inner, first);
+            if (!tort_row_goes_on(call->watch, done += TORT_BLOCK)) return;
             tort_load_doubles(x->type, x->data, base + first, count, block);
             for (int64_t i = 0; i < count; i++) block[i] = (block[i] - mean) * factor + offset;
             tort_store_doubles(y->type, y->data, base + first, count, block);

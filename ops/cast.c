@@ -12,6 +12,7 @@
 #include "ops/extent.h"
 #include "ops/number_text.h"
 #include "ops/shapes.h"
+#include "ops/strided.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -137,7 +138,7 @@ static tort_status numbers_to_text(const tort_call *call) {
     tort_string *out = call->outputs[0].data;
     int64_t count = tort_count(in);
     tort_status status = TORT_OK;
-    for (int64_t i = 0; i < count && !status; i++) {
+    for (int64_t i = 0; i < count && !status && tort_row_goes_on(call->watch, i); i++) {
         char text[TORT_NUMBER_TEXT];
         size_t length;
         if (tort_type_is_float(in->type)) {
@@ -158,7 +159,7 @@ static tort_status text_to_numbers(const tort_call *call) {
     const tort_cast *params = call->params;
     const tort_string *in = call->inputs[0].data;
     int64_t count = tort_count(out);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
         int64_t integer;
         double value;
         if (!tort_type_is_float(out->type) && tort_text_to_int64(in[i], &integer)) {
@@ -192,7 +193,7 @@ static tort_status run_cast(const tort_call *call) {
 
 static tort_status run_bit_cast(const tort_call *call) {
     const tort_tensor *in = &call->inputs[0], *out = &call->outputs[0];
-    tort_copy_elements(in->type, out->data, 0, in->data, 0, tort_count(in));
+    tort_fill_tensor(call, out, in->data, 1);
     return TORT_OK;
 }
 

@@ -52,7 +52,7 @@ static tort_status crop_reference(const tort_call *call) {
         tort_box_add(&box, have < want ? have : want, dst_strides[k], src_strides[k]);
         pads = pads || have < want;
     }
-    if (pads) tort_fill_elements(output->type, output->data, 0, tort_count(output), zero, 0);
+    if (pads) tort_fill_tensor(call, output, zero, 0);
     tort_copy_box(call, input->type, output->data, input->data, &box);
     return TORT_OK;
 }

@@ -153,7 +153,7 @@ static tort_status fill_resolve(tort_resolve *resolve) {
 static tort_status fill_reference(const tort_call *call) {
     const tort_fill_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
-    tort_fill_elements(output->type, output->data, 0, tort_count(output), params->value, 0);
+    tort_fill_tensor(call, output, params->value, 0);
     return TORT_OK;
 }
 

@@ -80,7 +80,7 @@ static void start(const accumulation *a, int64_t count, block *sums) {
 static void along_line(const accumulation *a, int64_t first) {
     block values, sum;
     start(a, 1, &sum);
-    for (int64_t done = 0; done < a->length; done += TORT_BLOCK) {
+    for (int64_t done = 0; done < a->length && tort_row_goes_on(a->call->watch, done); done += TORT_BLOCK) {
         int64_t count = tort_block_count(a->length, done);
         int64_t at = first + (a->reverse ? a->length - done - count : done);
         load(a, at, count, &values);
@@ -104,7 +104,7 @@ static void along_line(const accumulation *a, int64_t first) {
 static void across(const accumulation *a, int64_t first, int64_t count) {
     block values, sums;
     start(a, count, &sums);
-    for (int64_t done = 0; done < a->length; done++) {
+    for (int64_t done = 0; done < a->length && tort_row_goes_on(a->call->watch, done * TORT_BLOCK); done++) {
         int64_t at = first + (a->reverse ? a->length - 1 - done : done) * a->inner;
         load(a, at, count, &values);
         if (a->exclusive) store(a, at, count, &sums);

@@ -5,6 +5,7 @@
 #include "ops/dropout.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
+#include "ops/strided.h"
 
 #include <string.h>
 
@@ -44,7 +45,7 @@ static void drop(const tort_call *call, double ratio, const tort_tensor *mask) {
     int64_t count = tort_count(x);
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
         const double kept = tort_generator_uniform(&generator) >= ratio;
         const double value = kept * tort_element_at(x, i) * (1 / (1 - ratio));
         tort_store_doubles(out->type, out->data, i, 1, &value);
@@ -61,9 +62,11 @@ static tort_status run_dropout(const tort_call *call) {
         drop(call, ratio, mask);
         return TORT_OK;
     }
-    int64_t count = tort_count(x);
-    tort_copy_elements(x->type, call->outputs[0].data, 0, x->data, 0, count);
-    for (int64_t i = 0; mask && i < count; i++) tort_store_integers(mask->type, mask->data, i, 1, &(int64_t){1});
+    tort_fill_tensor(call, &call->outputs[0], x->data, 1);
+    if (!mask) return TORT_OK;
+    int64_t one_element[2] = {0, 0};
+    tort_store_integers(mask->type, one_element, 0, 1, &(int64_t){1});
+    tort_fill_tensor(call, mask, one_element, 0);
     return TORT_OK;
 }
 

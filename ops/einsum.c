@@ -274,6 +274,8 @@ typedef struct einsum_task {
     int32_t rank;
 } einsum_task;
 
+enum { PART = 1 << 18 }; /* products between which a run may end */
+
 #define INNER_LOOP(name, type)                                                                                         \
     static void name(int64_t count, type *c, int64_t sc, const type *a, int64_t sa, const type *b, int64_t sb) {       \
         if (sc == 1 && sa == 0 && sb == 1) {                                                                           \
@@ -302,13 +304,25 @@ static void inner_loop(const einsum_task *task, int64_t count, const int64_t at[
                      task->b.data ? (const double *)task->b.data + at[1] : &one, steps[1]);
 }
 
+/* The loop along the innermost label, in parts; false: the run is over. *done counts products. */
+static bool inner_parts(const einsum_task *task, int64_t count, const int64_t at[3], const int64_t steps[3],
+                        int64_t *done) {
+    for (int64_t i = 0; i < count; i += PART) {
+        const int64_t some = count - i < PART ? count - i : PART;
+        const int64_t from[3] = {at[0] + i * steps[0], at[1] + i * steps[1], at[2] + i * steps[2]};
+        if (!tort_work_goes_on(task->call->watch, done, some)) return false;
+        inner_loop(task, some, from, steps);
+    }
+    return true;
+}
+
 /* Contracts indices begin .. end-1 of the outermost label. */
 static void contract_part(void *arg, int64_t begin, int64_t end) {
     const einsum_task *task = arg;
     const int64_t *strides[3] = {task->a.strides, task->b.strides, task->c.strides};
     const int64_t *sizes = task->params->sizes;
     const int32_t last = task->rank - 1;
-    int64_t index[TORT_EINSUM_LABELS] = {0}, at[3] = {0}, steps[3] = {0};
+    int64_t index[TORT_EINSUM_LABELS] = {0}, at[3] = {0}, steps[3] = {0}, done = 0;
     if (task->rank == 0) {
         inner_loop(task, 1, at, steps);
         return;
@@ -318,13 +332,11 @@ static void contract_part(void *arg, int64_t begin, int64_t end) {
         at[k] = begin * strides[k][task->order[0]];
     }
     if (last == 0) {
-        inner_loop(task, end - begin, at, steps);
+        inner_parts(task, end - begin, at, steps, &done);
         return;
     }
     index[0] = begin;
-    for (int64_t asked = 0;; asked++) {
-        if (asked % 256 == 255 && !tort_call_goes_on(task->call, 0)) return;
-        inner_loop(task, sizes[task->order[last]], at, steps);
+    while (inner_parts(task, sizes[task->order[last]], at, steps, &done)) {
         int32_t d = last - 1;
         for (; d >= 0; d--) {
             const int32_t l = task->order[d];

@@ -76,6 +76,7 @@ static tort_status resolve_gather(tort_resolve *resolve) {
 }
 
 typedef struct gather_task {
+    const tort_call *call;
     const tort_gather_params *params;
     const tort_tensor *indices;
     const char *data;
@@ -88,7 +89,8 @@ static void gather_slices(void *arg, int64_t begin, int64_t end) {
     const int64_t count = task->params->index_count, size = task->params->size;
     for (int64_t i = begin; i < end; i++) {
         int64_t source = i / count * size + tort_index_wrapped(task->indices, i % count, size);
-        memcpy(task->output + (size_t)i * task->bytes, task->data + (size_t)source * task->bytes, task->bytes);
+        tort_copy_bytes(task->call->watch, task->output + (size_t)i * task->bytes,
+                        task->data + (size_t)source * task->bytes, task->bytes);
     }
 }
 
@@ -97,8 +99,8 @@ static tort_status gather(const tort_call *call) {
     size_t size = (size_t)tort_type_bits(call->inputs[0].type) / 8;
     tort_status status = tort_check_indices(call, &call->inputs[1], 0, 1, params->size);
     if (status != TORT_OK || tort_count(&call->outputs[0]) == 0) return status;
-    gather_task task = {params, &call->inputs[1], call->inputs[0].data, call->outputs[0].data,
-                        (size_t)params->inner * size};
+    gather_task task = {
+        call, params, &call->inputs[1], call->inputs[0].data, call->outputs[0].data, (size_t)params->inner * size};
     tort_parallel(call, params->outer * params->index_count, 5 + (int64_t)(task.bytes / 16), gather_slices, &task);
     return TORT_OK;
 }
@@ -151,7 +153,7 @@ static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
         }
         int64_t step = task->axis == last ? 0 : 1;
         char *to = (char *)task->call->outputs[0].data + (size_t)(row * length) * task->size;
-        for (int64_t i = 0; i < length; i++) {
+        for (int64_t i = 0; i < length && tort_row_goes_on(task->call->watch, i); i++) {
             int64_t index = tort_index_wrapped(indices, row * length + i, axis_size);
             int64_t source = base + i * step + index * strides[task->axis];
             tort_copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,

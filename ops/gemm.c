@@ -138,7 +138,8 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
             const int64_t columns = tort_block_count(p->n, first);
             if (!tort_call_goes_on(job->call, 0)) return;
-            const tort_product_row row = {.a = job->data[0],
+            const tort_product_row row = {.watch = job->call->watch,
+                                          .a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
                                           .a_first = p->trans_a ? r : r * p->k,

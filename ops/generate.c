@@ -36,7 +36,7 @@ static tort_status eye_reference(const tort_call *call) {
     if (rows == 0 || columns == 0) return TORT_OK;
     int64_t zero_element[2] = {0, 0};
     tort_store_integers(output->type, zero_element, 0, 1, &zero);
-    tort_fill_elements(output->type, output->data, 0, rows * columns, zero_element, 0);
+    tort_fill_tensor(call, output, zero_element, 0);
     int64_t first = k >= 0 ? 0 : k > -rows ? -k : rows;
     for (int64_t row = first; row < rows && k < columns - row; row++) {
         tort_store_integers(output->type, output->data, row * columns + row + k, 1, &one);
@@ -127,7 +127,7 @@ static tort_status range_reference(const tort_call *call) {
     int64_t count = output->dims[0];
     if (tort_type_is_float(type)) {
         const double start = tort_element_at(&call->inputs[0], 0), delta = step ? tort_element_at(step, 0) : 1;
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
             double value = start + (double)i * delta;
             tort_store_doubles(type, output->data, i, 1, &value);
         }
@@ -135,7 +135,7 @@ static tort_status range_reference(const tort_call *call) {
         int64_t start, delta = 1;
         tort_load_integers(type, call->inputs[0].data, 0, 1, &start);
         if (step) tort_load_integers(type, step->data, 0, 1, &delta);
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
             int64_t value = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)delta);
             tort_store_integers(type, output->data, i, 1, &value);
         }
@@ -185,8 +185,8 @@ static tort_status one_hot_reference(const tort_call *call) {
     int32_t axis = ((const tort_one_hot_params *)call->params)->axis;
     int64_t depth = output->dims[axis], inner = 1, count = tort_count(indices);
     for (int32_t k = axis; k < indices->rank; k++) inner *= indices->dims[k];
-    tort_fill_elements(output->type, output->data, 0, tort_count(output), values->data, 0);
-    for (int64_t first = 0; first < count; first += TORT_BLOCK) {
+    tort_fill_tensor(call, output, values->data, 0);
+    for (int64_t first = 0; first < count && tort_row_goes_on(call->watch, first); first += TORT_BLOCK) {
         int64_t block[TORT_BLOCK], size = tort_block_count(count, first);
         tort_load_integers(indices->type, indices->data, first, size, block);
         for (int64_t k = 0; k < size; k++) {

@@ -19,7 +19,8 @@ static void position_text(const tort_tensor *tensor, int64_t i, char text[8 * 24
 tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices, int64_t first, int64_t step,
                                int64_t size) {
     int64_t total = tort_count(indices);
-    for (int64_t i = first; i < total; i += step) {
+    for (int64_t i = first, done = 0; i < total; i += step, done++) {
+        if (!tort_row_goes_on(call->watch, done)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
         int64_t index = tort_index_at(indices, i);
         if (index >= -size && index < size) continue;
         char position[8 * 24];

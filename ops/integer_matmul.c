@@ -163,7 +163,7 @@ void tort_integer_product_open(const tort_call *call, const tort_integer_inputs 
     const tort_tensor *left = &call->inputs[in->a], *right = &call->inputs[in->b];
     float *a_out = floats, *b_out = floats + tort_count(left);
     tort_tensor zero;
-    *product = (tort_integer_product){.params = call->params, .y = &call->outputs[0]};
+    *product = (tort_integer_product){.call = call, .params = call->params, .y = &call->outputs[0]};
     open_scales(call, in, product);
     product->loop = tort_loop_broadcast(product->y, product->scales, product->b_scale ? 2 : 0);
     if (product->loop.count == 0) return;
@@ -240,7 +240,8 @@ static void multiply(const tort_integer_product *p, int64_t first, int64_t count
     const tort_matmul_params *shape = p->params;
     int64_t row = first / shape->n, column = first % shape->n, a, b;
     tort_matmul_offsets(shape, row / shape->m, &a, &b);
-    const tort_product_row r = {.a = p->a,
+    const tort_product_row r = {.watch = p->call->watch,
+                                .a = p->a,
                                 .b = p->b,
                                 .k = shape->k,
                                 .a_first = a + row % shape->m * shape->k,

@@ -38,6 +38,7 @@ typedef struct tort_integer_product tort_integer_product;
 typedef void (*tort_product_sums)(const tort_integer_product *product, int64_t first, int64_t count, double *sums);
 
 struct tort_integer_product {
+    const tort_call *call;
     const tort_matmul_params *params;
     const tort_tensor *y;
     const float *a, *b;                   /* less their zero points, laid out as the operands; or NULL */

@@ -77,13 +77,13 @@ static double sample_loss(const tort_call *call, int64_t sample, int64_t target,
     double shift = 0;
     if (softmax) {
         double max = -INFINITY, sum = 0;
-        for (int64_t c = 0; c < params->classes; c++)
+        for (int64_t c = 0; c < params->classes && tort_row_goes_on(call->watch, c); c++)
             max = fmax(max, tort_element_at(scores, base + c * params->inner));
-        for (int64_t c = 0; c < params->classes; c++)
+        for (int64_t c = 0; c < params->classes && tort_row_goes_on(call->watch, c); c++)
             sum += exp(tort_element_at(scores, base + c * params->inner) - max);
         shift = max + log(sum);
     }
-    for (int64_t c = 0; log_prob && c < params->classes; c++) {
+    for (int64_t c = 0; log_prob && c < params->classes && tort_row_goes_on(call->watch, c); c++) {
         double value = tort_element_at(scores, base + c * params->inner) - shift;
         tort_store_doubles(log_prob->type, log_prob->data, base + c * params->inner, 1, &value);
     }
@@ -96,7 +96,9 @@ static tort_status run(const tort_call *call) {
     const tort_tensor *targets = &call->inputs[TARGETS], *output = &call->outputs[0];
     const tort_tensor *weights = tort_call_input(call, WEIGHTS), *log_prob = tort_call_output(call, 1);
     double sum = 0, weight_sum = 0;
+    int64_t done = 0;
     for (int64_t i = 0; i < params->batch * params->inner; i++) {
+        if (!tort_work_goes_on(call->watch, &done, params->classes)) return TORT_OK;
         int64_t target = tort_index_at(targets, i);
         bool ignored = params->ignores && target == params->ignore_index;
         if (!ignored && (target < 0 || target >= params->classes))

@@ -170,17 +170,17 @@ void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_
         const T *a = (const T *)r->a + r->a_first, *b = (const T *)r->b + r->b_first;                                  \
         if (r->b_column_step == 1) {                                                                                   \
             for (int64_t j = 0; j < columns; j++) acc[j] = 0;                                                          \
-            for (int64_t k = 0; k < r->k; k++) {                                                                       \
+            for (int64_t k = 0; k < r->k && tort_row_goes_on(r->watch, k * 16); k++) {                                 \
                 const Sum factor = (Sum)(Wide)a[k * r->a_step];                                                        \
                 for (int64_t j = 0; j < columns; j++) acc[j] += factor * (Sum)(Wide)b[k * r->b_row_step + j];          \
             }                                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
-        for (int64_t j = 0; j < columns; j++) {                                                                        \
+        for (int64_t j = 0; j < columns && tort_row_goes_on(r->watch, j * 1024); j++) {                                \
             const T *column = b + j * r->b_column_step;                                                                \
             Sum sums[4] = {0, 0, 0, 0}; /* four sums, so that additions do not wait for each other */                  \
             int64_t k = 0;                                                                                             \
-            for (; k + 4 <= r->k; k += 4)                                                                              \
+            for (; k + 4 <= r->k && tort_row_goes_on(r->watch, k); k += 4)                                             \
                 for (int64_t i = 0; i < 4; i++)                                                                        \
                     sums[i] += (Sum)(Wide)a[(k + i) * r->a_step] * (Sum)(Wide)column[(k + i) * r->b_row_step];         \
             for (; k < r->k; k++) sums[0] += (Sum)(Wide)a[k * r->a_step] * (Sum)(Wide)column[k * r->b_row_step];       \
@@ -232,7 +232,8 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
             const int64_t columns = tort_block_count(p->n, first);
             if (!tort_call_goes_on(job->call, 0)) return;
-            const tort_product_row row = {.a = job->data[0],
+            const tort_product_row row = {.watch = job->call->watch,
+                                          .a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
                                           .a_first = a + r % p->m * p->a_row,

@@ -34,6 +34,7 @@ void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_
 /* A row of a product: k elements of A from a_first on, a_step apart; B from b_first on, its rows b_row_step and its
  * columns b_column_step apart. */
 typedef struct tort_product_row {
+    struct tort_watch *watch; /* NULL: nothing ends the product */
     const void *a, *b;
     int64_t k, a_first, a_step, b_first, b_row_step, b_column_step;
 } tort_product_row;

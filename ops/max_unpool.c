@@ -4,6 +4,7 @@
  * axis: the rest is zero. Read next: pool.c. */
 #include "ops/numeric.h"
 #include "ops/sliding.h"
+#include "ops/strided.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -105,8 +106,8 @@ static tort_status run_max_unpool(const tort_call *call) {
     int64_t total = 1;
     for (int32_t i = 0; i < y->rank; i++) total *= params->unpooled[i];
     if (tort_count(y) == 0) return TORT_OK;
-    memset(y->data, 0, (size_t)tort_count(y) * (size_t)tort_type_bits(y->type) / 8);
-    for (int64_t i = 0; i < count; i++) {
+    tort_fill_tensor(call, y, (const uint64_t[2]){0}, 0);
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
         int64_t rest = indices[i], at = 0, stride = 1;
         if (rest < 0 || rest >= total)
             return tort_fail(call->error, TORT_E_RUN,

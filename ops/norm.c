@@ -175,7 +175,7 @@ static double row_sum(const tort_norm_rows *rows, int64_t row, double mean, int 
     enum { LANES = 8 };
     const int64_t size = rows->params->size;
     double sums[LANES] = {0}, block[TORT_BLOCK], total = 0;
-    for (int64_t at = 0; at < size; at += TORT_BLOCK) {
+    for (int64_t at = 0; at < size && tort_row_goes_on(rows->call->watch, at); at += TORT_BLOCK) {
         int64_t count = tort_block_count(size, at);
         rows->load(rows, row, at, count, block);
         for (int64_t i = 0; i < count; i++) block[i] -= mean;
@@ -202,7 +202,7 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
         double inverse = 1 / sqrt(variance + params->epsilon);
         if (means) tort_store_doubles(means->type, means->data, row, 1, &mean);
         if (inverses) tort_store_doubles(inverses->type, inverses->data, row, 1, &inverse);
-        for (int64_t at = 0; at < params->size; at += TORT_BLOCK) {
+        for (int64_t at = 0; at < params->size && tort_row_goes_on(rows->call->watch, at); at += TORT_BLOCK) {
             int64_t count = tort_block_count(params->size, at);
             rows->load(rows, row, at, count, block);
             if (sums) tort_store_doubles(sums->type, sums->data, first + at, count, block);
@@ -215,14 +215,15 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Rows may be empty: then their mean and standard deviation, if asked for, are NaN. */
-void tort_norm_run(const tort_call *call, const tort_norm_rows *rows) {
-    tort_parallel(call, rows->params->rows, rows->params->size * 4, normalize_rows, (void *)rows);
+void tort_norm_run(const tort_norm_rows *rows) {
+    tort_parallel(rows->call, rows->params->rows, rows->params->size * 4, normalize_rows, (void *)rows);
 }
 
 /* Outputs behind Y: the mean if one is subtracted, then the inverse of the standard deviation. */
 static tort_status run(const tort_call *call) {
     const int32_t inverses = call->op->variant == NORM_CENTERED ? 2 : 1;
-    const tort_norm_rows rows = {.params = call->params,
+    const tort_norm_rows rows = {.call = call,
+                                 .params = call->params,
                                  .load = load_row,
                                  .x = &call->inputs[0],
                                  .scale = &call->inputs[1],
@@ -230,7 +231,7 @@ static tort_status run(const tort_call *call) {
                                  .y = &call->outputs[0],
                                  .means = inverses > 1 ? tort_call_output(call, inverses - 1) : NULL,
                                  .inverses = tort_call_output(call, inverses)};
-    tort_norm_run(call, &rows);
+    tort_norm_run(&rows);
     return TORT_OK;
 }
 

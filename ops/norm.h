@@ -19,6 +19,7 @@ typedef struct tort_norm_params {
 /* Arguments of a run over all rows, on several threads where that pays. X is supplied by `load`: `count` elements of a
  * row from element `first` on. Tensors but y and scale may be NULL. */
 typedef struct tort_norm_rows {
+    const tort_call *call;
     const tort_norm_params *params;
     void (*load)(const struct tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values);
     const tort_tensor *x; /* for load */
@@ -28,7 +29,7 @@ typedef struct tort_norm_rows {
     const tort_tensor *sums;                 /* receives X, as `load` supplies it */
 } tort_norm_rows;
 
-void tort_norm_run(const tort_call *call, const tort_norm_rows *rows);
+void tort_norm_run(const tort_norm_rows *rows);
 
 /* BatchNormalization views X as [batch, channels, inner]; per-activation statistics (spatial=0) make every element
  * behind the batch a channel. Each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + bias. */

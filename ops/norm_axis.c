@@ -35,7 +35,7 @@ static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
         int64_t first = item % groups * TORT_BLOCK, count = tort_block_count(params->inner, first);
         int64_t base = item / groups * params->length * params->inner + first;
         for (int64_t i = 0; i < count; i++) norms[i] = 0;
-        for (int64_t k = 0; k < params->length; k++) {
+        for (int64_t k = 0; k < params->length && tort_row_goes_on(call->watch, k * TORT_BLOCK); k++) {
             tort_load_doubles(input->type, input->data, base + k * params->inner, count, block);
             for (int64_t i = 0; i < count; i++) norms[i] += params->p == 1 ? fabs(block[i]) : block[i] * block[i];
         }
@@ -43,7 +43,7 @@ static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
             if (params->p == 2) norms[i] = sqrt(norms[i]);
             if (norms[i] == 0) norms[i] = 1;
         }
-        for (int64_t k = 0; k < params->length; k++) {
+        for (int64_t k = 0; k < params->length && tort_row_goes_on(call->watch, k * TORT_BLOCK); k++) {
             tort_load_doubles(input->type, input->data, base + k * params->inner, count, block);
             for (int64_t i = 0; i < count; i++) block[i] /= norms[i];
             tort_store_doubles(output->type, output->data, base + k * params->inner, count, block);
@@ -171,9 +171,11 @@ static bool next_run(group_walk *walk) {
 static double group_sum(const tort_call *call, int64_t group, double center, int power) {
     const tort_tensor *x = &call->inputs[0];
     group_walk walk = walk_group(call->params, group);
+    int64_t done = 0;
     double block[TORT_BLOCK], sum = 0;
     do {
         for (int64_t first = 0; first < walk.run; first += TORT_BLOCK) {
+            if (!tort_row_goes_on(call->watch, done += TORT_BLOCK)) return sum;
             int64_t count = tort_block_count(walk.run, first);
             tort_load_doubles(x->type, x->data, walk.at + first, count, block);
             for (int64_t i = 0; i < count; i++)
@@ -194,8 +196,10 @@ static void normalize_groups(void *arg, int64_t begin, int64_t end) {
         double mean = group_sum(call, group, 0, 1) / size;
         double deviation = sqrt(group_sum(call, group, mean, 2) / size) + epsilon;
         group_walk walk = walk_group(params, group);
+        int64_t done = 0;
         do {
             for (int64_t first = 0; first < walk.run; first += TORT_BLOCK) {
+                if (!tort_row_goes_on(call->watch, done += TORT_BLOCK)) return;
                 int64_t count = tort_block_count(walk.run, first);
                 tort_load_doubles(x->type, x->data, walk.at + first, count, block);
                 for (int64_t i = 0; i < count; i++) block[i] = (block[i] - mean) / deviation;

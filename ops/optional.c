@@ -18,8 +18,8 @@ tort_status tort_give_value(const tort_call *call, tort_value *value) {
 tort_status tort_give_input(const tort_call *call) {
     if (call->output_values) return tort_give_value(call, tort_call_element(call, 0));
     size_t bytes = 0;
-    if (tort_tensor_bytes(&call->inputs[0], &bytes) && bytes)
-        memcpy(call->outputs[0].data, call->inputs[0].data, bytes);
+    if (tort_tensor_bytes(&call->inputs[0], &bytes))
+        tort_copy_bytes(call->watch, call->outputs[0].data, call->inputs[0].data, bytes);
     return TORT_OK;
 }
 

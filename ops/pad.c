@@ -151,6 +151,8 @@ static tort_status pad_resolve(tort_resolve *resolve) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
+enum { PART = 65536 }; /* positions of a row between which a run may end */
+
 static int64_t modulo(int64_t a, int64_t b) {
     int64_t rest = a % b;
     return rest < 0 ? rest + b : rest;
@@ -173,6 +175,7 @@ int64_t tort_pad_source(const tort_pad_params *pad, int32_t axis, int64_t size, 
 }
 
 typedef struct pad_job {
+    const tort_call *call;
     const tort_tensor *input, *output;
     const void *value; /* one element */
     int32_t rank;
@@ -180,25 +183,32 @@ typedef struct pad_job {
     int64_t inside, inside_count;       /* part of an output row that is contiguous in its input row */
 } pad_job;
 
-/* Writes row `row` of the output, whose input row begins at element src; src < 0: all padding. */
-static void pad_row(const pad_job *job, int64_t row, int64_t src) {
-    tort_type type = job->output->type;
-    int64_t length = job->output->dims[job->rank - 1], dst = row * length;
-    const int64_t *map = job->maps[job->rank - 1];
+/* Writes positions begin .. end-1 of a row that begins at element dst of the output, and at src of the input; src < 0:
+ * all padding. */
+static void pad_part(const pad_job *job, int64_t dst, int64_t src, int64_t begin, int64_t end) {
+    const tort_type type = job->output->type;
+    const int64_t *map = job->maps[job->rank - 1], inside_end = job->inside + job->inside_count;
     if (src < 0) {
-        tort_fill_elements(type, job->output->data, dst, length, job->value, 0);
+        tort_fill_elements(type, job->output->data, dst + begin, end - begin, job->value, 0);
         return;
     }
-    for (int64_t i = 0; i < length; i++) {
-        if (i == job->inside && job->inside_count > 0) {
-            tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], job->inside_count);
-            i += job->inside_count - 1;
+    for (int64_t i = begin, count; i < end; i += count) {
+        count = 1;
+        if (i >= job->inside && i < inside_end) {
+            count = (inside_end < end ? inside_end : end) - i;
+            tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], count);
         } else if (map[i] < 0) {
             tort_copy_elements(type, job->output->data, dst + i, job->value, 0, 1);
         } else {
             tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], 1);
         }
     }
+}
+
+static void pad_row(const pad_job *job, int64_t row, int64_t src) {
+    const int64_t length = job->output->dims[job->rank - 1];
+    for (int64_t at = 0; at < length && tort_row_goes_on(job->call->watch, at); at += PART)
+        pad_part(job, row * length, src, at, length - at < PART ? length : at + PART);
 }
 
 static void pad_rows(void *arg, int64_t begin, int64_t end) {
@@ -214,13 +224,15 @@ static void pad_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static void make_maps(const tort_call *call, pad_job *job) {
+/* False: the run is over. */
+static bool make_maps(const tort_call *call, pad_job *job) {
     const tort_pad_params *pad = call->params;
     int64_t strides[TORT_MAX_RANK], *map = call->scratch;
     tort_strides(job->rank, job->input->dims, strides);
     for (int32_t k = 0; k < job->rank; k++) {
         job->maps[k] = map;
         for (int64_t i = 0; i < job->output->dims[k]; i++) {
+            if (!tort_row_goes_on(call->watch, i)) return false;
             int64_t at = tort_pad_source(pad, k, job->input->dims[k], i);
             *map++ = at < 0 ? -1 : at * strides[k];
         }
@@ -229,11 +241,12 @@ static void make_maps(const tort_call *call, pad_job *job) {
     int64_t before = pad->before[last], after = pad->after[last];
     job->inside = before > 0 ? before : 0;
     job->inside_count = job->output->dims[last] - job->inside - (after > 0 ? after : 0);
+    return true;
 }
 
 static tort_status pad_reference(const tort_call *call) {
     const tort_pad_params *pad = call->params;
-    pad_job job = {.input = &call->inputs[0], .output = &call->outputs[0], .rank = pad->rank};
+    pad_job job = {.call = call, .input = &call->inputs[0], .output = &call->outputs[0], .rank = pad->rank};
     const tort_tensor *given = tort_call_input(call, 2);
     unsigned char value[16] = {0};
     if (!given && pad->value != 0.0f) tort_store_floats(job.output->type, value, 0, 1, &pad->value);
@@ -244,7 +257,7 @@ static tort_status pad_reference(const tort_call *call) {
         tort_copy_elements(job.output->type, job.output->data, 0, job.input->data, 0, 1);
         return TORT_OK;
     }
-    make_maps(call, &job);
+    if (!make_maps(call, &job)) return TORT_OK;
     int64_t length = job.output->dims[job.rank - 1];
     if (tort_type_bits(job.output->type) < 8) {
         pad_rows(&job, 0, count / length); /* two threads must not write to one byte */

@@ -260,8 +260,8 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Reduces a plane as one window. Four sums, so that additions do not wait for each other. */
-#define REDUCE_PLANE(T, name)                                                                                          \
+/* Reduces `count` elements more of a plane, as one window. Four sums, so that additions do not wait for each other. */
+#define REDUCE_PART(T, name)                                                                                           \
     static double sum_##name(const T *x, int64_t count) {                                                              \
         double sums[4] = {0, 0, 0, 0};                                                                                 \
         int64_t i = 0;                                                                                                 \
@@ -280,20 +280,28 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
             if (tort_pool_exceeds((double)x[i], best)) best = (double)x[i];                                            \
         return best;                                                                                                   \
     }                                                                                                                  \
-    static double reduce_##name(const pool_job *job, const T *x) {                                                     \
+    static double reduce_##name(const pool_job *job, const T *x, int64_t count, double so_far) {                       \
         const double p = job->params->p;                                                                               \
-        if (job->params->kind == TORT_POOL_MAX) return max_##name(x, job->plane, job->lowest);                         \
-        if (job->params->kind == TORT_POOL_LP) return root(sum_powers_##name(x, job->plane, p), p);                    \
-        return sum_##name(x, job->plane) / (double)job->plane;                                                         \
+        if (job->params->kind == TORT_POOL_MAX) return max_##name(x, count, so_far);                                   \
+        return so_far + (job->params->kind == TORT_POOL_LP ? sum_powers_##name(x, count, p) : sum_##name(x, count));   \
     }
-REDUCE_PLANE(float, float)
-REDUCE_PLANE(double, double)
+REDUCE_PART(float, float)
+REDUCE_PART(double, double)
+
+enum { PART = 65536 }; /* elements of a plane between which a run may end */
 
 static void pool_planes(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
+    const tort_pool_params *p = job->params;
     for (int64_t plane = begin; plane < end; plane++) {
-        const double result = job->type == TORT_DOUBLE ? reduce_double(job, (const double *)job->x + plane * job->plane)
-                                                       : reduce_float(job, (const float *)job->x + plane * job->plane);
+        double result = p->kind == TORT_POOL_MAX ? job->lowest : 0;
+        for (int64_t at = 0; at < job->plane && tort_row_goes_on(job->call->watch, at); at += PART) {
+            const int64_t first = plane * job->plane + at, count = job->plane - at < PART ? job->plane - at : PART;
+            result = job->type == TORT_DOUBLE ? reduce_double(job, (const double *)job->x + first, count, result)
+                                              : reduce_float(job, (const float *)job->x + first, count, result);
+        }
+        if (p->kind == TORT_POOL_LP) result = root(result, p->p);
+        if (p->kind == TORT_POOL_AVERAGE) result /= (double)job->plane;
         tort_store_doubles(job->y->type, job->y->data, plane, 1, &result);
     }
 }

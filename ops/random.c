@@ -73,7 +73,7 @@ static tort_status run_draw(const tort_call *call) {
     int64_t count = tort_count(out);
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
         double drawn = uniform ? tort_generator_uniform(&generator) : tort_generator_normal(&generator);
         double value = drawn * params->scale + params->base;
         tort_store_doubles(out->type, out->data, i, 1, &value);
@@ -87,7 +87,7 @@ static tort_status run_bernoulli(const tort_call *call) {
     int64_t count = tort_count(out);
     tort_generator generator;
     tort_generator_start(&generator, &params->seed);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
         const double p = tort_element_at(x, i);
         if (!(p >= 0 && p <= 1))
             return tort_fail(call->error, TORT_E_RUN, "element %lld is %g, expected a probability from 0 to 1",

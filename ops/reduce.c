@@ -317,7 +317,7 @@ static bool next_position(const tort_reduce_params *params, int32_t outer_rank, 
 static void sweep_floats(const reduce_task *task, const output_block *block, reduction kind, const double *shift,
                          double *into) {
     const tort_tensor *data = &task->call->inputs[0];
-    int64_t coordinates[TORT_MAX_RANK] = {0}, input = block->input;
+    int64_t coordinates[TORT_MAX_RANK] = {0}, input = block->input, at = 0;
     double x[TORT_BLOCK];
     for (int64_t i = 0; i < block->lanes; i++) into[i] = initial_float(kind);
     if (task->params->reduced_count == 0) return;
@@ -325,14 +325,17 @@ static void sweep_floats(const reduce_task *task, const output_block *block, red
         if (block->lanes > 1 || block->run == 1) {
             tort_load_doubles(data->type, data->data, input, block->lanes, x);
             accumulate_floats(kind, into, x, shift, block->lanes);
+            at += TORT_BLOCK;
             continue;
         }
-        for (int64_t first = 0; first < block->run; first += TORT_BLOCK) {
+        for (int64_t first = 0; first < block->run && tort_row_goes_on(task->call->watch, at); first += TORT_BLOCK) {
             int64_t count = tort_block_count(block->run, first);
+            at += TORT_BLOCK;
             tort_load_doubles(data->type, data->data, input + first, count, x);
             into[0] = reduce_float_run(kind, into[0], x, shift[0], count);
         }
-    } while (next_position(task->params, block->outer_rank, coordinates, &input));
+    } while (tort_row_goes_on(task->call->watch, at) &&
+             next_position(task->params, block->outer_rank, coordinates, &input));
 }
 
 static void reduce_floats(void *arg, int64_t begin, int64_t end) {
@@ -361,11 +364,13 @@ static void reduce_integers(void *arg, int64_t begin, int64_t end) {
     int64_t into[TORT_BLOCK], x[TORT_BLOCK];
     for (int64_t item = begin; item < end; item++) {
         output_block block = block_at(task->params, item);
-        int64_t coordinates[TORT_MAX_RANK] = {0}, input = block.input;
+        int64_t coordinates[TORT_MAX_RANK] = {0}, input = block.input, at = 0;
         for (int64_t i = 0; i < block.lanes; i++) into[i] = initial_integer(kind, data->type);
         if (task->params->reduced_count > 0) do {
-                for (int64_t first = 0; first < block.run; first += TORT_BLOCK) {
+                for (int64_t first = 0; first < block.run && tort_row_goes_on(task->call->watch, at);
+                     first += TORT_BLOCK) {
                     int64_t count = block.run == 1 ? block.lanes : tort_block_count(block.run, first);
+                    at += TORT_BLOCK;
                     tort_load_integers(data->type, data->data, input + first, count, x);
                     for (int64_t i = 0; i < count; i++) {
                         int64_t lane = block.run == 1 ? i : 0;

@@ -240,7 +240,7 @@ tort_status tort_resize_reference(const tort_call *call) {
     if (tort_count(output) == 0) return TORT_OK;
     if (params->rank == 0) {
         if (output->rank > 0) return tort_fail(call->error, TORT_E_INTERNAL, "scales or sizes were not known in time");
-        tort_copy_elements(output->type, output->data, 0, call->inputs[0].data, 0, tort_count(output));
+        tort_fill_tensor(call, output, call->inputs[0].data, 1);
         return TORT_OK;
     }
     build_task(call, &task);

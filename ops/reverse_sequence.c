@@ -44,6 +44,7 @@ static tort_status reverse_reference(const tort_call *call) {
     int64_t batches = input->dims[params->batch_first ? 0 : 1], times = input->dims[params->batch_first ? 1 : 0];
     int64_t inner = 1, batch_stride = params->batch_first ? times : 1, time_stride = params->batch_first ? 1 : batches;
     for (int32_t k = 2; k < input->rank; k++) inner *= input->dims[k];
+    int64_t done = 0;
     for (int64_t b = 0; b < batches; b++) {
         if (lengths[b] < 0 || lengths[b] > times) {
             return tort_fail(call->error, TORT_E_RUN, "sequence_lens[%lld] is %lld, not in [0, %lld]", (long long)b,
@@ -51,6 +52,7 @@ static tort_status reverse_reference(const tort_call *call) {
         }
         for (int64_t t = 0; t < times; t++) {
             int64_t from = t < lengths[b] ? lengths[b] - 1 - t : t;
+            if (!tort_row_goes_on(call->watch, done++)) return TORT_OK;
             tort_copy_elements(input->type, call->outputs[0].data, (b * batch_stride + t * time_stride) * inner,
                                input->data, (b * batch_stride + from * time_stride) * inner, inner);
         }

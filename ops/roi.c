@@ -199,7 +199,7 @@ static double sample_place(tort_type type, double start, double bin, double samp
     return as_float(type, start + as_float(type, as_float(type, (index + 0.5) * bin) / samples));
 }
 
-void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, int64_t by, int64_t bx,
+void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, int64_t by, int64_t bx, int64_t *done,
                           void (*take)(void *arg, const tort_roi_sample *sample), void *arg) {
     const tort_roi_params *params = call->params;
     const tort_type type = call->inputs[1].type;
@@ -211,6 +211,7 @@ void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, 
     for (int64_t i = 0; i < down.count; i++) {
         double at_y = sample_place(type, start_y, region->bin_height, high, down.first + (double)i);
         for (int64_t k = 0; k < across.count; k++) {
+            if (!tort_row_goes_on(call->watch, ++*done)) return;
             double at_x = sample_place(type, start_x, region->bin_width, wide, across.first + (double)k);
             tort_roi_sample sample;
             if (sample_at(params, at_y, at_x, &sample)) take(arg, &sample);
@@ -236,11 +237,12 @@ static void take_sample(void *arg, const tort_roi_sample *sample) {
     bin->seen++;
 }
 
-static double align_bin(const tort_call *call, const tort_roi_region *region, int64_t base, int64_t by, int64_t bx) {
+static double align_bin(const tort_call *call, const tort_roi_region *region, int64_t base, int64_t by, int64_t bx,
+                        int64_t *done) {
     const tort_roi_params *params = call->params;
     const double samples = region->samples_high * region->samples_wide;
     roi_bin bin = {.x = &call->inputs[0], .base = base};
-    tort_roi_each_sample(call, region, by, bx, take_sample, &bin);
+    tort_roi_each_sample(call, region, by, bx, done, take_sample, &bin);
     if (bin.seen < samples && bin.max < 0) bin.max = 0; /* samples outside are 0 */
     return params->max ? bin.max : bin.sum / fmax(samples, 1);
 }
@@ -250,12 +252,14 @@ static void align_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_roi_params *params = call->params;
     const tort_tensor *y = &call->outputs[0];
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         tort_roi_region region = tort_roi_region_of(call, item / params->channels);
         int64_t channel = region.batch * params->channels + item % params->channels;
         for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
+            if (!tort_row_goes_on(call->watch, ++done)) return;
             double value = align_bin(call, &region, channel * params->height * params->width, bin / params->bins_wide,
-                                     bin % params->bins_wide);
+                                     bin % params->bins_wide, &done);
             tort_store_doubles(y->type, y->data, item * params->bins_high * params->bins_wide + bin, 1, &value);
         }
     }
@@ -337,6 +341,7 @@ static void crop_items(void *arg, int64_t begin, int64_t end) {
         double corners[4]; /* y1, x1, y2, x2 */
         tort_load_doubles(rois->type, rois->data, 4 * r, 4, corners);
         for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
+            if (!tort_row_goes_on(call->watch, bin)) return;
             double at_y = crop_place(rois->type, corners[0], corners[2], params->height, params->bins_high,
                                      bin / params->bins_wide);
             double at_x = crop_place(rois->type, corners[1], corners[3], params->width, params->bins_wide,
@@ -372,6 +377,7 @@ static void pool_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         double region[5];
         tort_load_doubles(call->inputs[1].type, call->inputs[1].data, item / params->channels * 5, 5, region);
@@ -382,8 +388,9 @@ static void pool_items(void *arg, int64_t begin, int64_t end) {
             bin_range(region[2], region[4], bin / params->bins_wide, params->bins_high, params->height, &top, &bottom);
             bin_range(region[1], region[3], bin % params->bins_wide, params->bins_wide, params->width, &left, &right);
             double max = top < bottom && left < right ? -INFINITY : 0; /* an empty bin is 0 */
+            if (!tort_row_goes_on(call->watch, ++done)) return;
             for (int64_t h = top; h < bottom; h++)
-                for (int64_t w = left; w < right; w++)
+                for (int64_t w = left; w < right && tort_row_goes_on(call->watch, ++done); w++)
                     max = fmax(max, tort_element_at(x, (channel * params->height + h) * params->width + w));
             tort_store_doubles(y->type, y->data, item * params->bins_high * params->bins_wide + bin, 1, &max);
         }

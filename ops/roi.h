@@ -31,8 +31,9 @@ typedef struct tort_roi_sample {
 /* RoiAlign: TORT_E_RUN if the image is empty or a batch index is out of range. */
 tort_status tort_roi_check(const tort_call *call);
 tort_roi_region tort_roi_region_of(const tort_call *call, int64_t region);
-/* Calls `take` for each sample of bin (by, bx) that lies in the image. */
-void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, int64_t by, int64_t bx,
+/* Calls `take` for each sample of bin (by, bx) that lies in the image. *done counts samples, from 0 before the first
+ * bin: the run may end between them. */
+void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, int64_t by, int64_t bx, int64_t *done,
                           void (*take)(void *arg, const tort_roi_sample *sample), void *arg);
 
 #endif

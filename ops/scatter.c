@@ -5,6 +5,7 @@
  * Read first: gather.c. */
 #include "ops/index.h"
 #include "ops/scatter.h"
+#include "ops/strided.h"
 
 #include <string.h>
 
@@ -169,22 +170,17 @@ static void combine(const tort_scatter_params *params, const tort_tensor *output
 
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
-static void copy_data(const tort_call *call) {
-    const tort_tensor *data = &call->inputs[0];
-    tort_copy_elements(data->type, call->outputs[0].data, 0, data->data, 0, tort_count(data));
-}
-
 static tort_status scatter_elements(const tort_call *call) {
     const tort_scatter_params *params = call->params;
     const tort_tensor *indices = &call->inputs[1], *updates = &call->inputs[2], *output = &call->outputs[0];
     const int64_t axis_size = output->dims[params->axis], total = tort_count(indices);
     tort_status status = tort_check_indices(call, indices, 0, 1, axis_size);
     if (status != TORT_OK || tort_count(output) == 0) return status;
-    copy_data(call);
+    tort_fill_tensor(call, output, call->inputs[0].data, 1);
     int64_t strides[TORT_MAX_RANK], coordinates[TORT_MAX_RANK] = {0};
     tort_strides(output->rank, output->dims, strides);
     int64_t base = 0; /* offset of all coordinates but the one along the axis */
-    for (int64_t i = 0; i < total; i++) {
+    for (int64_t i = 0; i < total && tort_row_goes_on(call->watch, i); i++) {
         int64_t to = base + tort_index_wrapped(indices, i, axis_size) * strides[params->axis];
         combine(params, output, to, updates, i, 1);
         for (int32_t d = indices->rank - 1; d >= 0; d--) {
@@ -207,8 +203,8 @@ static tort_status scatter_nd(const tort_call *call) {
         if (status != TORT_OK) return status;
     }
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    copy_data(call);
-    for (int64_t i = 0; i < nd->tuples; i++) {
+    tort_fill_tensor(call, &call->outputs[0], call->inputs[0].data, 1);
+    for (int64_t i = 0; i < nd->tuples && tort_row_goes_on(call->watch, i); i++) {
         int64_t to = 0;
         for (int32_t k = 0; k < nd->tuple_length; k++)
             to += tort_index_wrapped(indices, i * nd->tuple_length + k, nd->sizes[k]) * nd->strides[k];

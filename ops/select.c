@@ -31,15 +31,18 @@ static void nonzero_mask(tort_type type, const void *data, int64_t first, int64_
     }
 }
 
-static int64_t nonzero_count(tort_type type, const void *data, int64_t count) {
+static tort_status nonzero_count(const tort_infer *infer, tort_type type, const void *data, int64_t count,
+                                 int64_t *found) {
     int64_t total = 0;
     bool mask[TORT_BLOCK];
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
         int64_t size = tort_block_count(count, first);
+        if (!tort_row_goes_on(infer->watch, first)) return tort_fail(infer->error, TORT_E_RUN, "the run is over");
         nonzero_mask(type, data, first, size, mask);
         for (int64_t i = 0; i < size; i++) total += mask[i];
     }
-    return total;
+    *found = total;
+    return TORT_OK;
 }
 
 static tort_status nonzero_infer(tort_infer *infer) {
@@ -50,9 +53,10 @@ static tort_status nonzero_infer(tort_infer *infer) {
         return TORT_OK;
     }
     tort_dim count = tort_dim_product(infer->dims, input->rank, input->dims);
-    if (input->data && tort_dim_known(count)) dims[1] = nonzero_count(input->type, input->data, count);
+    tort_status status = TORT_OK;
+    if (input->data && tort_dim_known(count)) status = nonzero_count(infer, input->type, input->data, count, &dims[1]);
     tort_infer_shape(infer, 0, TORT_INT64, 2, dims);
-    return TORT_OK;
+    return status;
 }
 
 /* The output is [rank, number found]: row k has coordinate k of all elements found. */
@@ -61,7 +65,7 @@ static tort_status nonzero_reference(const tort_call *call) {
     int64_t count = tort_count(input), found = 0, columns = call->outputs[0].dims[1];
     int64_t *out = call->outputs[0].data;
     bool mask[TORT_BLOCK];
-    for (int64_t first = 0; first < count && columns > 0; first += TORT_BLOCK) {
+    for (int64_t first = 0; first < count && columns > 0 && tort_row_goes_on(call->watch, first); first += TORT_BLOCK) {
         int64_t size = tort_block_count(count, first);
         nonzero_mask(input->type, input->data, first, size, mask);
         for (int64_t i = 0; i < size; i++) {
@@ -103,10 +107,10 @@ static tort_status compress_infer(tort_infer *infer) {
     const tort_dim given =
         condition->rank < 0 ? length : tort_dim_product(infer->dims, condition->rank, condition->dims);
     if (condition->data && tort_dim_known(given) && tort_dim_known(length))
-        kept = nonzero_count(TORT_BOOL, condition->data, given < length ? given : length);
+        status = nonzero_count(infer, TORT_BOOL, condition->data, given < length ? given : length, &kept);
     dims[params.axis] = kept;
     tort_infer_shape(infer, 0, input->type, params.flat ? 1 : input->rank, dims);
-    return TORT_OK;
+    return status;
 }
 
 static tort_status compress_resolve(tort_resolve *resolve) {
@@ -117,7 +121,7 @@ static tort_status compress_reference(const tort_call *call) {
     const tort_compress_params *params = call->params;
     const tort_tensor *input = &call->inputs[0], *condition = &call->inputs[1];
     const uint8_t *keep = condition->data;
-    int64_t length = tort_count(input), outer = 1, inner = 1, to = 0;
+    int64_t length = tort_count(input), outer = 1, inner = 1, to = 0, done = 0;
     if (!params->flat) {
         length = input->dims[params->axis];
         for (int32_t k = 0; k < params->axis; k++) outer *= input->dims[k];
@@ -127,6 +131,7 @@ static tort_status compress_reference(const tort_call *call) {
     if (inner == 0) return TORT_OK;
     for (int64_t i = 0; i < outer; i++) {
         for (int64_t k = 0; k < count; k++) {
+            if (!tort_row_goes_on(call->watch, done++)) return TORT_OK;
             if (!keep[k]) continue;
             tort_copy_elements(input->type, call->outputs[0].data, to, input->data, (i * length + k) * inner, inner);
             to += inner;

@@ -80,18 +80,19 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
     double block[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
         softmax_lane lane = {0};
-        for (int64_t first = 0; first < length; first += TORT_BLOCK) {
+        for (int64_t first = 0; first < length && tort_row_goes_on(task->call->watch, first); first += TORT_BLOCK) {
             int64_t count = tort_block_count(length, first);
             tort_load_doubles(input->type, input->data, row * length + first, count, block);
             for (int64_t i = 0; i < count; i++) lane_observe_max(&lane, block[i], first + i);
         }
-        for (int64_t first = 0; first < length && task->kind != HARDMAX; first += TORT_BLOCK) {
+        for (int64_t first = 0; first < length && task->kind != HARDMAX && tort_row_goes_on(task->call->watch, first);
+             first += TORT_BLOCK) {
             int64_t count = tort_block_count(length, first);
             tort_load_doubles(input->type, input->data, row * length + first, count, block);
             for (int64_t i = 0; i < count; i++) lane.sum += exp(block[i] - lane.max);
         }
         lane.log_sum = log(lane.sum);
-        for (int64_t first = 0; first < length; first += TORT_BLOCK) {
+        for (int64_t first = 0; first < length && tort_row_goes_on(task->call->watch, first); first += TORT_BLOCK) {
             int64_t count = tort_block_count(length, first);
             tort_load_doubles(input->type, input->data, row * length + first, count, block);
             for (int64_t i = 0; i < count; i++) block[i] = element_of(task->kind, &lane, block[i], first + i);
@@ -114,16 +115,17 @@ static void normalize_columns(void *arg, int64_t begin, int64_t end) {
         int64_t count = tort_block_count(inner, first);
         int64_t base = item / groups * length * inner + first;
         for (int64_t i = 0; i < count; i++) lanes[i] = (softmax_lane){0};
-        for (int64_t k = 0; k < length; k++) {
+        for (int64_t k = 0; k < length && tort_row_goes_on(task->call->watch, k * TORT_BLOCK); k++) {
             tort_load_doubles(input->type, input->data, base + k * inner, count, block);
             for (int64_t i = 0; i < count; i++) lane_observe_max(&lanes[i], block[i], k);
         }
-        for (int64_t k = 0; k < length && task->kind != HARDMAX; k++) {
+        for (int64_t k = 0; k < length && task->kind != HARDMAX && tort_row_goes_on(task->call->watch, k * TORT_BLOCK);
+             k++) {
             tort_load_doubles(input->type, input->data, base + k * inner, count, block);
             for (int64_t i = 0; i < count; i++) lanes[i].sum += exp(block[i] - lanes[i].max);
         }
         for (int64_t i = 0; i < count; i++) lanes[i].log_sum = log(lanes[i].sum);
-        for (int64_t k = 0; k < length; k++) {
+        for (int64_t k = 0; k < length && tort_row_goes_on(task->call->watch, k * TORT_BLOCK); k++) {
             tort_load_doubles(input->type, input->data, base + k * inner, count, block);
             for (int64_t i = 0; i < count; i++) block[i] = element_of(task->kind, &lanes[i], block[i], k);
             tort_store_doubles(output->type, output->data, base + k * inner, count, block);

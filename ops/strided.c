@@ -6,8 +6,9 @@
 #include <string.h>
 
 enum {
-    TILE = 16,    /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
-    SHORT_ROW = 8 /* shorter rows are not worth a call each */
+    TILE = 16,       /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
+    SHORT_ROW = 8,   /* shorter rows are not worth a call each */
+    LONG_ROW = 65536 /* longer rows are copied in parts: a run may end between them */
 };
 
 void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride) {
@@ -154,6 +155,7 @@ static int32_t order_loops(tort_box *box) {
 }
 
 typedef struct copy_job {
+    const tort_call *call;
     tort_type type;
     void *dst;
     const void *src;
@@ -166,10 +168,11 @@ static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first
     const element_mover *mover = find_mover(job->type);
     int32_t y = box->rank - 2, x = box->rank - 1;
     int64_t bytes = tort_type_bits(job->type) / 8, dst_y = box->dst_strides[y], src_y = box->src_strides[y];
-    int64_t dst_x = box->dst_strides[x], src_x = box->src_strides[x];
+    int64_t dst_x = box->dst_strides[x], src_x = box->src_strides[x], done = 0;
     for (int64_t top = 0; top < box->dims[y]; top += TILE) {
         int64_t bottom = top + TILE < box->dims[y] ? top + TILE : box->dims[y];
         for (int64_t left = 0; left < box->dims[x]; left += TILE) {
+            if (!tort_row_goes_on(job->call->watch, done += TILE * TILE)) return;
             int64_t width = left + TILE < box->dims[x] ? TILE : box->dims[x] - left;
             int64_t dst = dst_first + top * dst_y + left * dst_x, src = src_first + top * src_y + left * src_x;
             if (mover && dst_x == 1 && src_y == 1 && bottom - top == TILE && width == TILE) {
@@ -183,11 +186,20 @@ static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first
     }
 }
 
+static void copy_last_dim(const copy_job *job, int64_t dst_first, int64_t src_first) {
+    const int32_t last = job->box->rank - 1;
+    const int64_t count = job->box->dims[last], dst_stride = job->box->dst_strides[last];
+    const int64_t src_stride = job->box->src_strides[last];
+    for (int64_t at = 0; at < count && tort_row_goes_on(job->call->watch, at); at += LONG_ROW)
+        copy_row(job->type, job->dst, dst_first + at * dst_stride, dst_stride, job->src, src_first + at * src_stride,
+                 src_stride, count - at < LONG_ROW ? count - at : LONG_ROW);
+}
+
 /* Copies items begin .. end-1 of the outer dims, in row-major order. */
 static void copy_items(void *arg, int64_t begin, int64_t end) {
     const copy_job *job = arg;
     const tort_box *box = job->box;
-    int32_t outer = box->rank - job->inner, last = box->rank - 1;
+    int32_t outer = box->rank - job->inner;
     int64_t index[TORT_BOX_RANK], dst = box->dst_first, src = box->src_first, rest = begin;
     for (int32_t k = outer - 1; k >= 0; k--) {
         index[k] = rest % box->dims[k];
@@ -199,8 +211,7 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
         if (job->inner == 2) {
             copy_plane(job, dst, src);
         } else {
-            copy_row(job->type, job->dst, dst, box->dst_strides[last], job->src, src, box->src_strides[last],
-                     box->dims[last]);
+            copy_last_dim(job, dst, src);
         }
         for (int32_t k = outer - 1; k >= 0; k--) {
             dst += box->dst_strides[k];
@@ -216,7 +227,7 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
 tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
     tort_box box;
     if (!tort_box_simplify(given, &box)) return TORT_OK;
-    copy_job job = {type, dst, src, &box, order_loops(&box)};
+    copy_job job = {call, type, dst, src, &box, order_loops(&box)};
     int32_t last = box.rank - 1;
     int64_t items = 1, item_elements = box.dims[last];
     if (job.inner == 2) item_elements *= box.dims[last - 1];
@@ -224,7 +235,13 @@ tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, cons
     if (tort_type_bits(type) < 8) {
         copy_items(&job, 0, items); /* two threads must not write to one byte */
     } else {
-        tort_parallel(call, items, 5 + item_elements / 4, copy_items, &job);
+        tort_parallel(call, items, 10 + item_elements / 4, copy_items, &job);
     }
     return TORT_OK;
+}
+
+void tort_fill_tensor(const tort_call *call, const tort_tensor *to, const void *from, int64_t stride) {
+    tort_box box = {0};
+    tort_box_add(&box, tort_count(to), 1, stride);
+    tort_copy_box(call, to->type, to->data, from, &box);
 }

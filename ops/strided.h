@@ -39,6 +39,8 @@ tort_status tort_move_concat(const tort_call *call, tort_box_mover move);
 tort_status tort_move_split(const tort_call *call, tort_box_mover move);
 tort_status tort_move_expand(const tort_call *call, tort_box_mover move);
 tort_status tort_move_tile(const tort_call *call, tort_box_mover move);
+/* Fills all of `to` from `from`: with its elements in their order (stride 1), or with its first element (stride 0). */
+void tort_fill_tensor(const tort_call *call, const tort_tensor *to, const void *from, int64_t stride);
 /* dst[first .. first+count) = element `index` of src; dst and src are different tensors. */
 void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count, const void *src, int64_t index);
 

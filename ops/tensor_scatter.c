@@ -4,6 +4,7 @@
 
 #include "ops/extent.h"
 #include "ops/shapes.h"
+#include "ops/strided.h"
 
 #include <string.h>
 
@@ -64,7 +65,7 @@ static tort_status cache_reference(const tort_call *call) {
     const int64_t inner = tort_extent(past->dims, params->axis + 1, past->rank), count = update->dims[params->axis];
     const tort_tensor *indices = tort_call_input(call, 2);
     void *out = call->outputs[0].data;
-    tort_copy_elements(past->type, out, 0, past->data, 0, outer * length * inner);
+    tort_fill_tensor(call, &call->outputs[0], past->data, 1);
     for (int64_t o = 0; o < outer; o++) {
         int64_t batch = o / (outer / past->dims[0]);
         int64_t first = indices ? ((const int64_t *)indices->data)[batch] : 0;

@@ -270,10 +270,10 @@ static void look_from(const vectorizer *v, int64_t first, int64_t left, int64_t 
  * none. */
 static void look_row(const vectorizer *v, int64_t begin, float *row) {
     const tfidf_params *params = v->params;
-    int64_t shortest = params->shortest;
+    int64_t shortest = params->shortest, done = 0;
     for (int64_t distance = 1; distance <= params->distances && (distance == 1 || distance < params->width);
          distance++) {
-        for (int64_t i = 0; i < params->width && tort_call_goes_on(v->call, 0); i++)
+        for (int64_t i = 0; i < params->width && tort_work_goes_on(v->call->watch, &done, 16 * params->longest); i++)
             look_from(v, begin + i, params->width - i, distance, shortest, row);
         if (shortest == 1) shortest = 2;
     }
@@ -285,8 +285,8 @@ static void vectorize_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; r++) {
         float *row = v->output + r * params->columns;
         memset(row, 0, (size_t)params->columns * sizeof *row);
-        for (int64_t i = r * params->width; i < (r + 1) * params->width; i++)
-            v->hashes[i] = hash_token(v->hash_key, &v->input, i);
+        for (int64_t i = 0; i < params->width && tort_row_goes_on(v->call->watch, i); i++)
+            v->hashes[r * params->width + i] = hash_token(v->hash_key, &v->input, r * params->width + i);
         look_row(v, r * params->width, row);
     }
 }

@@ -105,8 +105,10 @@ static void sink(topk_entry *heap, int64_t count, int64_t at) {
     heap[at] = entry;
 }
 
-/* Selects the lane's best k entries into `heap`, best first. */
-static void select_lane(const tort_topk_params *params, const tort_tensor *input, int64_t base, topk_entry *heap) {
+/* Selects the lane's best k entries into `heap`, best first. False: the run is over, and entries may be missing. */
+static bool select_lane(const tort_call *call, int64_t base, topk_entry *heap) {
+    const tort_topk_params *params = call->params;
+    const tort_tensor *input = &call->inputs[0];
     const int64_t k = params->k;
     uint64_t keys[TORT_BLOCK];
     for (int64_t first = 0; first < params->length;) {
@@ -115,10 +117,13 @@ static void select_lane(const tort_topk_params *params, const tort_tensor *input
         load_keys(input, base + first * params->inner, count, params->largest, keys);
         for (int64_t i = 0; i < count; i++) {
             topk_entry entry = {keys[i], first + i};
+            if (!tort_row_goes_on(call->watch, first + i)) return false;
             if (first + i < k) {
                 heap[first + i] = entry;
-                if (first + i == k - 1)
-                    for (int64_t at = k / 2 - 1; at >= 0; at--) sink(heap, k, at);
+                for (int64_t at = first + i == k - 1 ? k / 2 - 1 : -1; at >= 0; at--) {
+                    if (!tort_row_goes_on(call->watch, at)) return false;
+                    sink(heap, k, at);
+                }
             } else if (worse(heap[0], entry)) {
                 heap[0] = entry;
                 sink(heap, k, 0);
@@ -127,11 +132,13 @@ static void select_lane(const tort_topk_params *params, const tort_tensor *input
         first += count;
     }
     for (int64_t left = k - 1; left > 0; left--) {
+        if (!tort_row_goes_on(call->watch, left)) return false;
         topk_entry worst = heap[0];
         heap[0] = heap[left];
         heap[left] = worst;
         sink(heap, left, 0);
     }
+    return true;
 }
 
 typedef struct topk_task {
@@ -150,10 +157,9 @@ static void topk_lanes(void *arg, int64_t begin, int64_t end) {
         topk_entry *heap = (topk_entry *)task->call->scratch + worker * params->k;
         for (int64_t lane = worker; lane < lanes; lane += task->workers) {
             int64_t outer = lane / params->inner, inner = lane % params->inner;
-            if (!tort_call_goes_on(task->call, 0)) return;
             int64_t from = outer * params->length * params->inner + inner;
             int64_t to = outer * params->k * params->inner + inner;
-            select_lane(params, input, from, heap);
+            if (!tort_call_goes_on(task->call, 0) || !select_lane(task->call, from, heap)) return;
             for (int64_t i = 0; i < params->k; i++) {
                 int64_t at = to + i * params->inner;
                 if (tort_present(values))

@@ -9,6 +9,7 @@
 
 /* Views a tensor as [outer, slices, inner]; slice s is all elements (o, s, i). */
 typedef struct slices {
+    struct tort_watch *watch; /* see tort_goes_on; when the run is over, slices compare as equal */
     tort_type type;
     const void *data;
     int64_t outer, count, inner;
@@ -55,8 +56,9 @@ static int compare_elements(tort_type type, const void *data, int64_t a, int64_t
 }
 
 static int compare_slices(const slices *s, int64_t a, int64_t b) {
+    int64_t done = 0;
     for (int64_t o = 0; o < s->outer; o++) {
-        for (int64_t i = 0; i < s->inner; i++) {
+        for (int64_t i = 0; i < s->inner && tort_row_goes_on(s->watch, done); i++, done++) {
             int64_t first = o * s->count;
             int order = compare_elements(s->type, s->data, (first + a) * s->inner + i, (first + b) * s->inner + i);
             if (order) return order;
@@ -67,7 +69,8 @@ static int compare_slices(const slices *s, int64_t a, int64_t b) {
 
 /* Fills `order` with the slices' numbers, sorted; equal ones in the order of the tensor. Both arrays have s->count
  * entries. Merge sort, bottom up. False: the run is over, and the order is none. */
-static bool sort_slices(const slices *s, int64_t *order, int64_t *spare, struct tort_watch *watch) {
+static bool sort_slices(const slices *s, int64_t *order, int64_t *spare) {
+    int64_t done = 0;
     for (int64_t i = 0; i < s->count; i++) order[i] = i;
     for (int64_t run = 1; run<s->count; run = run> s->count / 2 ? s->count : 2 * run) {
         for (int64_t first = 0; first < s->count; first += 2 * run) {
@@ -75,14 +78,14 @@ static bool sort_slices(const slices *s, int64_t *order, int64_t *spare, struct 
             int64_t end = s->count - middle < run ? s->count : middle + run;
             int64_t a = first, b = middle;
             for (int64_t to = first; to < end; to++) {
-                if (to % 4096 == 4095 && !tort_goes_on(watch, 4096 * 20)) return false;
+                if (!tort_work_goes_on(s->watch, &done, 16 + s->outer * s->inner)) return false;
                 bool left = b == end || (a < middle && compare_slices(s, order[a], order[b]) <= 0);
                 spare[to] = left ? order[a++] : order[b++];
             }
         }
-        memcpy(order, spare, (size_t)s->count * sizeof *order);
+        if (!tort_copy_bytes(s->watch, order, spare, (size_t)s->count * sizeof *order)) return false;
     }
-    return true;
+    return tort_goes_on(s->watch, 0);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------------------------- */
@@ -100,11 +103,11 @@ static tort_status read_params(const tort_node_view *node, tort_error *error, un
     return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank, &params->axis);
 }
 
-static slices slices_of(const unique_params *params, tort_type type, const void *data, int32_t rank,
-                        const int64_t *dims) {
-    if (params->flat) return (slices){type, data, 1, tort_extent(dims, 0, rank), 1};
+static slices slices_of(const unique_params *params, struct tort_watch *watch, tort_type type, const void *data,
+                        int32_t rank, const int64_t *dims) {
+    if (params->flat) return (slices){watch, type, data, 1, tort_extent(dims, 0, rank), 1};
     const int32_t axis = params->axis;
-    return (slices){type, data, tort_extent(dims, 0, axis), dims[axis], tort_extent(dims, axis + 1, rank)};
+    return (slices){watch, type, data, tort_extent(dims, 0, axis), dims[axis], tort_extent(dims, axis + 1, rank)};
 }
 
 static tort_status count_unique(const tort_infer *infer, const slices *s, tort_dim *out) {
@@ -116,10 +119,10 @@ static tort_status count_unique(const tort_infer *infer, const slices *s, tort_d
     if (bytes == 0) return TORT_OK;
     int64_t *order = tort_alloc(env, bytes);
     if (!order) return tort_out_of_memory(infer->error, bytes);
-    const bool sorted = sort_slices(s, order, order + s->count, infer->watch);
+    const bool sorted = sort_slices(s, order, order + s->count);
     for (int64_t i = 0; sorted && i < s->count; i++) *out += i == 0 || compare_slices(s, order[i - 1], order[i]) != 0;
     tort_free(env, order, bytes);
-    return sorted ? TORT_OK : tort_fail(infer->error, TORT_E_RUN, "the run is over");
+    return sorted && tort_goes_on(s->watch, 0) ? TORT_OK : tort_fail(infer->error, TORT_E_RUN, "the run is over");
 }
 
 static tort_status unique_infer(tort_infer *infer) {
@@ -138,7 +141,7 @@ static tort_status unique_infer(tort_infer *infer) {
     else
         slice_count = tort_dim_fresh(infer->dims, true);
     if (known && input->rank >= 0) {
-        slices s = slices_of(&params, input->type, input->data, input->rank, dims);
+        slices s = slices_of(&params, infer->watch, input->type, input->data, input->rank, dims);
         status = count_unique(infer, &s, &found);
         if (status) return status;
     }
@@ -160,7 +163,7 @@ static tort_status unique_resolve(tort_resolve *resolve) {
     for (int32_t k = 0; k < input->rank; k++) {
         if (!tort_dim_known(input->dims[k])) return TORT_OK;
     }
-    slices s = slices_of(params, input->type, NULL, input->rank, input->dims);
+    slices s = slices_of(params, NULL, input->type, NULL, input->rank, input->dims);
     if (tort_mul_size((size_t)s.count, SCRATCH_ARRAYS * sizeof(int64_t), &resolve->scratch_bytes)) return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
@@ -168,10 +171,11 @@ static tort_status unique_resolve(tort_resolve *resolve) {
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
 static void copy_slice(const slices *s, void *out, int64_t out_count, int64_t to, int64_t from) {
-    for (int64_t o = 0; o < s->outer; o++) {
-        tort_copy_elements(s->type, out, (o * out_count + to) * s->inner, s->data, (o * s->count + from) * s->inner,
-                           s->inner);
-    }
+    enum { PART = 65536 }; /* elements between which a run may end */
+    for (int64_t o = 0; o < s->outer; o++)
+        for (int64_t at = 0; at < s->inner && tort_row_goes_on(s->watch, at); at += PART)
+            tort_copy_elements(s->type, out, (o * out_count + to) * s->inner + at, s->data,
+                               (o * s->count + from) * s->inner + at, s->inner - at < PART ? s->inner - at : PART);
 }
 
 static int64_t *output_of(const tort_call *call, int32_t i) {
@@ -181,23 +185,25 @@ static int64_t *output_of(const tort_call *call, int32_t i) {
 static tort_status unique_reference(const tort_call *call) {
     const unique_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
-    slices s = slices_of(params, input->type, input->data, input->rank, input->dims);
+    slices s = slices_of(params, call->watch, input->type, input->data, input->rank, input->dims);
     if (s.count == 0) return TORT_OK; /* and there is no scratch */
     int64_t *order = call->scratch, *group = order + s.count, *first = group + s.count, *place = first + s.count;
-    int64_t groups = 0, placed = 0, *indices = output_of(call, params->indices);
+    int64_t groups = 0, placed = 0, done = 0, *indices = output_of(call, params->indices);
     int64_t *inverse = output_of(call, params->inverse), *counts = output_of(call, params->counts);
 
-    if (!sort_slices(&s, order, first, call->watch)) return TORT_OK; /* more groups would be found than there are */
+    if (!sort_slices(&s, order, first)) return TORT_OK; /* more groups would be found than there are */
     for (int64_t i = 0; i < s.count; i++) {
+        if (!tort_work_goes_on(call->watch, &done, 16 + s.outer * s.inner)) return TORT_OK;
         if (i == 0 || compare_slices(&s, order[i - 1], order[i]) != 0) first[groups++] = order[i];
         group[order[i]] = groups - 1;
     }
     for (int64_t g = 0; g < groups; g++) place[g] = g;
-    for (int64_t i = 0; i < s.count && !params->sorted; i++) {
+    for (int64_t i = 0; i < s.count && !params->sorted && tort_row_goes_on(call->watch, i); i++) {
         if (first[group[i]] == i) place[group[i]] = placed++;
     }
     if (counts && groups) memset(counts, 0, (size_t)groups * sizeof *counts);
     for (int64_t i = 0; i < s.count; i++) {
+        if (!tort_work_goes_on(call->watch, &done, 16)) return TORT_OK;
         int64_t to = place[group[i]];
         if (inverse) inverse[i] = to;
         if (counts) counts[to]++;

@@ -202,14 +202,26 @@ void tort_clear_tail(const tort_tensor *tensor);
  * nanoseconds). */
 TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
                             void *arg);
-/* Asked by kernels before about `work` nanoseconds of work, on any of their threads: at most some 20 ms, or 0 for a
+/* Asked by kernels before about `work` nanoseconds of work, on any of their threads: at most some 1 ms, or 0 for a
  * part of work that was told before. False: the run was cancelled or its time is over, and the kernel returns at once,
  * with any status and any contents of its outputs. tort_parallel asks before each such part, and then leaves the rest
  * out: what it should have filled must not be used as an index. */
-#define TORT_WORK_AT_ONCE 20000000
+#define TORT_WORK_AT_ONCE 1000000
 TORT_API bool tort_goes_on(struct tort_watch *watch, int64_t work);
 static inline bool tort_call_goes_on(const tort_call *call, int64_t work) {
     return tort_goes_on(call->watch, work);
+}
+/* memcpy in parts, between which a run may end. False: as above. */
+TORT_API bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes);
+/* Counts `work`, elements or products, in *done, from 0 on, and asks after every 2^20 or so. False: as above. */
+static inline bool tort_work_goes_on(struct tort_watch *watch, int64_t *done, int64_t work) {
+    const int64_t before = *done;
+    *done += work;
+    return (before ^ *done) >> 20 == 0 || tort_goes_on(watch, 0);
+}
+/* Asked before element `at` of a long row, of a loop from 0 on whose steps divide 2^16. False: as above. */
+static inline bool tort_row_goes_on(struct tort_watch *watch, int64_t at) {
+    return at == 0 || at % 65536 != 0 || tort_goes_on(watch, 0);
 }
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */
 TORT_API char *tort_call_text(const tort_call *call, size_t length);

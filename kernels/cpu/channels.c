@@ -2,7 +2,7 @@
  * GroupNormalization, and LpNormalization along the last axis.
  *
  * Read next: simd/normalize.c; rows.c for normalizations of rows. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/norm.h"
 
 #include <math.h>
@@ -53,8 +53,8 @@ static void normalize_planes(void *arg, int64_t begin, int64_t end) {
     const tort_batch_norm_params *p = job->call->params;
     for (int64_t i = begin; i < end; i++) {
         const int64_t c = i % p->channels;
-        job->simd->shift_row(job->x + i * p->inner, job->y + i * p->inner, p->inner, job->mean[c], job->factors[c],
-                             job->bias[c]);
+        tort_shift_row(job->call, job->simd, job->x + i * p->inner, job->y + i * p->inner, p->inner, job->mean[c],
+                       job->factors[c], job->bias[c]);
     }
 }
 
@@ -95,12 +95,13 @@ static void normalize_groups(void *arg, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         const float *x = job->x + i * p->size;
         float *y = job->y + i * p->size;
-        const float mean = job->simd->row_sum(x, p->size, 0, false) / (float)p->size;
-        const float variance = job->simd->row_sum(x, p->size, mean, true) / (float)p->size;
+        const float mean = tort_row_sum(job->call, job->simd, x, p->size, 0, false) / (float)p->size;
+        const float variance = tort_row_sum(job->call, job->simd, x, p->size, mean, true) / (float)p->size;
         const float inverse = 1 / sqrtf(variance + (float)p->epsilon);
         for (int64_t c = 0; c < channels; c++) {
             const int64_t at = i % groups * p->scale_strides[1] + c * p->scale_strides[2];
-            job->simd->shift_row(x + c * inner, y + c * inner, inner, mean, inverse * job->scale[at], job->bias[at]);
+            tort_shift_row(job->call, job->simd, x + c * inner, y + c * inner, inner, mean, inverse * job->scale[at],
+                           job->bias[at]);
         }
     }
 }
@@ -139,9 +140,9 @@ static void normalize_lengths(void *arg, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         const float *x = job->x + i * p->length;
         float *y = job->y + i * p->length;
-        const float sum = job->simd->row_sum(x, p->length, 0, true);
+        const float sum = tort_row_sum(job->call, job->simd, x, p->length, 0, true);
         if (sum > 1e-30f && sum < 1e30f)
-            job->simd->shift_row(x, y, p->length, 0, 1 / sqrtf(sum), 0);
+            tort_shift_row(job->call, job->simd, x, y, p->length, 0, 1 / sqrtf(sum), 0);
         else
             normalize_exactly(x, y, p->length);
     }

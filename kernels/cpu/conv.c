@@ -144,7 +144,8 @@ static void store_channels(void *arg, int64_t begin, int64_t end) {
         int64_t first, last;
         tort_cpu_share(job->params->channels, 1, part, job->parts, &first, &last);
         for (int64_t c = first; c < last && tort_piece_goes_on(job->gemm.call, c - first, work); c++)
-            job->simd->store_planes(&job->planes, job->image + c * plane, 0, job->stored + c * job->planes.plane);
+            tort_planes_store(job->gemm.call, &job->planes, job->image + c * plane, 0,
+                              job->stored + c * job->planes.plane);
     }
 }
 
@@ -278,7 +279,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(p->batch * p->channels, 1, part, job->parts, &first, &last);
         for (int64_t channel = first; channel < last && tort_piece_goes_on(job->call, channel - first, work);
              channel++) {
-            job->simd->store_planes(planes, job->x + channel * input, 0, buffer);
+            tort_planes_store(job->call, planes, job->x + channel * input, 0, buffer);
             for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++)
                 tort_planes_each(job->call, planes, filter_outputs, finish, job, f % p->filters, buffer,
                                  job->y + f * planes->outputs);

@@ -34,6 +34,14 @@ void tort_weighted_sum(const tort_call *call, const tort_simd *simd, float *out,
                        const tort_weighted *weighted);
 void tort_maximum(const tort_call *call, const tort_simd *simd, float *out, int64_t width, const float *source,
                   const int64_t *offsets, int64_t count);
+/* The same of rows of any length. Read next: long_rows.c. */
+float tort_row_sum(const tort_call *call, const tort_simd *simd, const float *x, int64_t n, float shift, bool squared);
+void tort_shift_row(const tort_call *call, const tort_simd *simd, const float *x, float *y, int64_t n, float mean,
+                    float factor, float bias);
+void tort_softmax_row(const tort_call *call, const tort_simd *simd, const float *x, float *y, int64_t n);
+void tort_log_softmax_row(const tort_call *call, const tort_simd *simd, const float *x, float *y, int64_t n);
+void tort_normalize_row(const tort_call *call, const tort_simd *simd, const float *x, float *y, int64_t n,
+                        float epsilon, bool centered, const float *scale, const float *bias, bool one_scale);
 /* loop: blocked_sum or blocked_maximum. */
 void tort_blocked_windows(const tort_call *call, const tort_simd *simd, void (*loop)(const tort_blocked_window *window),
                           const tort_blocked_window *window);

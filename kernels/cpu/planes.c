@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define SHORT_ROW 64 /* outputs; longer rows are made one by one */
+#define SHORT_ROW 64     /* outputs; longer rows are made one by one */
+#define STORED (1 << 20) /* floats of planes between which a run may end */
 
 /* Flattens an image to one long row, if windows see single consecutive elements without padding. */
 static void flatten_pointwise(tort_planes *p) {
@@ -120,6 +121,14 @@ tort_status tort_planes_size(const tort_target *target, const tort_sliding *wind
         tort_cpu_reserve_floats(scratch, floats))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
+}
+
+void tort_planes_store(const tort_call *call, const tort_planes *p, const float *channel, float fill, float *stored) {
+    const tort_simd *simd = ((const tort_cpu_device *)call->device)->simd;
+    const int64_t all = p->length[0] * p->length[1], floats = p->phases[1] * p->phases[2] * p->length[2];
+    const int64_t rows = tort_max(1, STORED / tort_max(1, floats));
+    for (int64_t at = 0; at < all && (at == 0 || tort_call_goes_on(call, 0)); at += rows)
+        simd->store_planes(p, channel, fill, stored, at, tort_min(all, at + rows));
 }
 
 void tort_planes_each(const tort_call *call, const tort_planes *p, tort_planes_body body, tort_planes_finish finish,

@@ -44,6 +44,10 @@ int64_t tort_planes_row(const tort_planes *planes, int64_t row);
  * returns their number. */
 int32_t tort_planes_runs(const tort_planes *planes, int64_t first, int32_t columns, tort_run *runs);
 
+/* Brings an input channel into the stored form; padding gets `fill`. */
+void tort_planes_store(const tort_call *call, const tort_planes *planes, const float *channel, float fill,
+                       float *stored);
+
 /* ---- filters and pools of single channels ---- */
 
 /* Makes `width` outputs from source. arg is the caller's. */

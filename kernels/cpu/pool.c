@@ -85,7 +85,7 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
         for (int64_t channel = first; channel < last && tort_piece_goes_on(job->call, channel - first, work);
              channel++) {
             float *y = job->y + channel * planes->outputs;
-            job->simd->store_planes(planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
+            tort_planes_store(job->call, planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
             tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);
             if (max) continue;
             for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)

@@ -15,6 +15,7 @@
 typedef enum finishing { FINISH_NOT, FINISH_MEAN, FINISH_ROOT, FINISH_LOG } finishing;
 
 typedef struct reduce_job {
+    const tort_call *call;
     const tort_reduce_params *view;
     tort_fold fold;
     tort_fold_kind kind;
@@ -48,6 +49,14 @@ static float finished(const reduce_job *job, double value) {
 
 /* ---- folding ----------------------------------------------------------------------------------------------------- */
 
+/* Folds rows; the run may end between many of them. */
+static void fold_rows(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
+                      int64_t chunks) {
+    enum { ROWS = 8192 };
+    for (int64_t at = 0; at < rows && (at == 0 || tort_call_goes_on(job->call, 0)); at += ROWS)
+        job->fold(into, x + at * stride, stride, tort_min(ROWS, rows - at), chunks);
+}
+
 /* Folds fewer columns than a chunk: some rows at a time are copied to a buffer, whose other columns are ignored. */
 static void fold_narrow(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
                         int64_t count) {
@@ -55,7 +64,7 @@ static void fold_narrow(const reduce_job *job, double *into, const float *x, int
     float buffer[ROWS][TORT_FOLD_CHUNK] = {{0}};
     double results[TORT_FOLD_CHUNK] = {0};
     memcpy(results, into, (size_t)count * sizeof(double));
-    for (int64_t row = 0; row < rows; row += ROWS) {
+    for (int64_t row = 0; row < rows && tort_row_goes_on(job->call->watch, row); row += ROWS) {
         const int64_t some = rows - row < ROWS ? rows - row : ROWS;
         for (int64_t k = 0; k < some; k++) memcpy(buffer[k], x + (row + k) * stride, (size_t)count * sizeof(float));
         job->fold(results, buffer[0], TORT_FOLD_CHUNK, some, 1);
@@ -73,9 +82,9 @@ static void fold_columns(const reduce_job *job, double *into, const float *x, in
         return;
     }
     if (rest) memcpy(results, into + back, sizeof results);
-    job->fold(into, x, stride, rows, count / TORT_FOLD_CHUNK);
+    fold_rows(job, into, x, stride, rows, count / TORT_FOLD_CHUNK);
     if (!rest) return;
-    job->fold(results, x + back, stride, rows, 1);
+    fold_rows(job, results, x + back, stride, rows, 1);
     memcpy(into + count - rest, results + TORT_FOLD_CHUNK - rest, (size_t)rest * sizeof(double));
 }
 
@@ -127,7 +136,7 @@ static double fold_run(const reduce_job *job, double so_far, const float *x, int
     double into[WIDEST];
     float last[WIDEST];
     for (int64_t i = 0; i < width; i++) into[i] = first_of(job->kind);
-    job->fold(into, x, width, count / width, width / TORT_FOLD_CHUNK);
+    fold_rows(job, into, x, width, count / width, width / TORT_FOLD_CHUNK);
     if (rest) {
         const bool sums = first_of(job->kind) == 0;
         for (int64_t i = 0; i < width; i++) last[i] = sums ? 0 : x[0];
@@ -169,12 +178,13 @@ static void reduce_runs(void *arg, int64_t begin, int64_t end) {
     const tort_reduce_params *view = job->view;
     const int32_t last = view->rank - 1;
     for (int64_t item = begin; item < end; item++) {
-        int64_t index[TORT_MAX_RANK] = {0};
+        int64_t index[TORT_MAX_RANK] = {0}, done = 0;
         const float *x = start_of(job, view->rank, item);
         double result = first_of(job->kind);
         if (view->reduced_count > 0) do {
                 result = fold_run(job, result, x, last < 0 ? 1 : view->dims[last]);
-            } while (next_position(view, last, index, &x));
+                done += TORT_BLOCK;
+            } while (tort_row_goes_on(job->call->watch, done) && next_position(view, last, index, &x));
         job->y[item] = finished(job, result);
     }
 }
@@ -190,13 +200,14 @@ static void reduce_columns(void *arg, int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; item++) {
         const int64_t first = item % blocks * job->columns, rest = length - first;
         const int64_t count = rest < job->columns ? rest : job->columns;
-        int64_t index[TORT_MAX_RANK] = {0};
+        int64_t index[TORT_MAX_RANK] = {0}, done = 0;
         const float *x = start_of(job, last, item / blocks) + first;
         float *y = job->y + item / blocks * length + first;
         for (int64_t i = 0; i < count; i++) into[i] = first_of(job->kind);
         if (view->reduced_count > 0) do {
                 fold_columns(job, into, x, stride, rows, count);
-            } while (next_position(view, last - 1, index, &x));
+                done += TORT_BLOCK;
+            } while (tort_row_goes_on(job->call->watch, done) && next_position(view, last - 1, index, &x));
         for (int64_t i = 0; i < count; i++) y[i] = finished(job, into[i]);
     }
 }
@@ -205,7 +216,8 @@ static tort_status reduce_view(const tort_call *call, const tort_reduce_params *
                                finishing finish) {
     const tort_cpu_device *device = call->device;
     const int32_t last = view->rank - 1;
-    reduce_job job = {.view = view,
+    reduce_job job = {.call = call,
+                      .view = view,
                       .fold = device->simd->folds[kind],
                       .kind = kind,
                       .finish = finish,

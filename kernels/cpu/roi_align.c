@@ -16,6 +16,7 @@ static tort_verdict claim_roi_align(const tort_target *target, const tort_node_v
 
 /* A bin of all channels: elements not yet added to Y, and their weights. */
 typedef struct roi_bin {
+    const tort_call *call;
     const tort_roi_params *p;
     const float *x; /* the image */
     float *y;       /* the bin of the first channel */
@@ -28,7 +29,7 @@ typedef struct roi_bin {
 static void add_taps(roi_bin *bin) {
     const tort_roi_params *p = bin->p;
     const int64_t plane = p->height * p->width, bins = p->bins_high * p->bins_wide;
-    for (int64_t c = 0; c < p->channels; c++) {
+    for (int64_t c = 0; c < p->channels && tort_row_goes_on(bin->call->watch, c * MAX_TAPS); c++) {
         const float *x = bin->x + c * plane;
         float sums[4] = {0, 0, 0, 0};
         for (int32_t i = 0; i < bin->count; i += 4)
@@ -52,7 +53,8 @@ static void align_bins(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_roi_params *p = call->params;
     const int64_t bins = p->bins_high * p->bins_wide;
-    roi_bin bin = {.p = p};
+    int64_t done = 0;
+    roi_bin bin = {.call = call, .p = p};
     for (int64_t item = begin; item < end; item++) {
         const int64_t at = item % bins;
         const tort_roi_region region = tort_roi_region_of(call, item / bins);
@@ -60,7 +62,7 @@ static void align_bins(void *arg, int64_t begin, int64_t end) {
         bin.y = (float *)call->outputs[0].data + item / bins * p->channels * bins + at;
         bin.scale = (float)(1 / fmax(region.samples_high * region.samples_wide, 1));
         for (int64_t c = 0; c < p->channels; c++) bin.y[c * bins] = 0;
-        tort_roi_each_sample(call, &region, at / p->bins_wide, at % p->bins_wide, take_sample, &bin);
+        tort_roi_each_sample(call, &region, at / p->bins_wide, at % p->bins_wide, &done, take_sample, &bin);
         add_taps(&bin);
     }
 }

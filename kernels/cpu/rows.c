@@ -2,7 +2,7 @@
  * InstanceNormalization, RMSNormalization and SimplifiedLayerNormalization, also of a sum (SkipLayerNormalization).
  *
  * Read next: simd/normalize.c. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pieces.h"
 #include "ops/microsoft/skip_norm.h"
 #include "ops/softmax.h"
 
@@ -15,9 +15,12 @@ static tort_verdict claim_softmax(const tort_target *target, const tort_node_vie
     return tort_cpu_claim_float(target, node);
 }
 
+typedef void softmax_row(const tort_call *call, const tort_simd *simd, const float *x, float *y, int64_t n);
+
 typedef struct row_job {
+    const tort_call *call;
     const tort_simd *simd;
-    void (*softmax)(const float *x, float *y, int64_t count);
+    softmax_row *softmax;
     const tort_norm_params *norm;
     const float *x, *scale, *bias;
     float *y;
@@ -27,22 +30,27 @@ typedef struct row_job {
 static void softmax_rows(void *arg, int64_t begin, int64_t end) {
     const row_job *job = arg;
     for (int64_t row = begin; row < end; row++)
-        job->softmax(job->x + row * job->length, job->y + row * job->length, job->length);
+        job->softmax(job->call, job->simd, job->x + row * job->length, job->y + row * job->length, job->length);
 }
 
-static tort_status run_rows(const tort_call *call, void (*softmax)(const float *x, float *y, int64_t count)) {
+static tort_status run_rows(const tort_call *call, softmax_row *softmax) {
     const tort_softmax_params *p = call->params;
-    row_job job = {.softmax = softmax, .x = call->inputs[0].data, .y = call->outputs[0].data, .length = p->length};
+    row_job job = {.call = call,
+                   .simd = ((const tort_cpu_device *)call->device)->simd,
+                   .softmax = softmax,
+                   .x = call->inputs[0].data,
+                   .y = call->outputs[0].data,
+                   .length = p->length};
     if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, p->outer, p->length + 1, softmax_rows, &job);
     return TORT_OK;
 }
 
 static tort_status run_softmax(const tort_call *call) {
-    return run_rows(call, ((const tort_cpu_device *)call->device)->simd->softmax_row);
+    return run_rows(call, tort_softmax_row);
 }
 
 static tort_status run_log_softmax(const tort_call *call) {
-    return run_rows(call, ((const tort_cpu_device *)call->device)->simd->log_softmax_row);
+    return run_rows(call, tort_log_softmax_row);
 }
 
 /* ---- LayerNormalization ------------------------------------------------------------------------------------------ */
@@ -84,14 +92,15 @@ static tort_verdict claim_layer_norm(const tort_target *target, const tort_node_
 static void norm_rows(void *arg, int64_t begin, int64_t end) {
     const row_job *job = arg;
     for (int64_t row = begin; row < end; row++)
-        job->simd->normalize_row(job->x + row * job->length, job->y + row * job->length, job->length,
-                                 (float)job->norm->epsilon, job->norm->centered, job->scale, job->bias, false);
+        tort_normalize_row(job->call, job->simd, job->x + row * job->length, job->y + row * job->length, job->length,
+                           (float)job->norm->epsilon, job->norm->centered, job->scale, job->bias, false);
 }
 
 static tort_status run_layer_norm(const tort_call *call) {
     const tort_norm_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    row_job job = {.simd = device->simd,
+    row_job job = {.call = call,
+                   .simd = device->simd,
                    .norm = p,
                    .x = call->inputs[0].data,
                    .scale = call->inputs[1].data,
@@ -120,6 +129,8 @@ static tort_verdict claim_skip_norm(const tort_target *target, const tort_node_v
     return tort_cpu_claim_float(target, node);
 }
 
+enum { PART = 65536 }; /* elements of a row between which a run may end */
+
 typedef struct skip_job {
     row_job rows;
     const float *skip, *sum_bias;
@@ -135,10 +146,13 @@ static void skip_norm_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
         const float *x = rows->x + row * rows->length, *skip = job->skip + row % job->skip_rows * rows->length;
         float *sums = job->sums + row * rows->length;
-        for (int64_t i = 0; i < rows->length; i++) sums[i] = x[i] + skip[i];
-        if (job->sum_bias) rows->simd->finish(&sum, job->sum_bias, sums, rows->length);
-        rows->simd->normalize_row(sums, rows->y + row * rows->length, rows->length, (float)rows->norm->epsilon,
-                                  rows->norm->centered, rows->scale, rows->bias, false);
+        for (int64_t at = 0; at < rows->length && tort_row_goes_on(rows->call->watch, at); at += PART) {
+            const int64_t count = tort_min(PART, rows->length - at);
+            for (int64_t i = at; i < at + count; i++) sums[i] = x[i] + skip[i];
+            if (job->sum_bias) rows->simd->finish(&sum, job->sum_bias + at, sums + at, count);
+        }
+        tort_normalize_row(rows->call, rows->simd, sums, rows->y + row * rows->length, rows->length,
+                           (float)rows->norm->epsilon, rows->norm->centered, rows->scale, rows->bias, false);
     }
 }
 
@@ -150,7 +164,8 @@ static tort_status run_skip_norm(const tort_call *call) {
     const tort_skip_norm_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const tort_tensor *sums = tort_call_output(call, TORT_SKIP_NORM_SUM), *y = &call->outputs[0];
-    skip_job job = {.rows = {.simd = device->simd,
+    skip_job job = {.rows = {.call = call,
+                             .simd = device->simd,
                              .norm = &p->norm,
                              .x = call->inputs[0].data,
                              .scale = call->inputs[2].data,
@@ -170,16 +185,17 @@ static tort_status run_skip_norm(const tort_call *call) {
 static void instance_rows(void *arg, int64_t begin, int64_t end) {
     const row_job *job = arg;
     for (int64_t row = begin; row < end; row++)
-        job->simd->normalize_row(job->x + row * job->length, job->y + row * job->length, job->length,
-                                 (float)job->norm->epsilon, true, job->scale + row % job->channels,
-                                 job->bias + row % job->channels, true);
+        tort_normalize_row(job->call, job->simd, job->x + row * job->length, job->y + row * job->length, job->length,
+                           (float)job->norm->epsilon, true, job->scale + row % job->channels,
+                           job->bias + row % job->channels, true);
 }
 
 /* Normalizes channels as rows; scale and bias are one number per channel. */
 static tort_status run_instance_norm(const tort_call *call) {
     const tort_norm_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    row_job job = {.simd = device->simd,
+    row_job job = {.call = call,
+                   .simd = device->simd,
                    .norm = p,
                    .x = call->inputs[0].data,
                    .scale = call->inputs[1].data,

@@ -197,8 +197,10 @@ typedef struct tort_simd {
      * bits unchanged, so elements may be of any 4-byte type. */
     void (*pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                        int32_t count, int64_t k, float scale);
-    /* Brings one input channel into the stored form of planes.h; padding gets `fill`. */
-    void (*store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
+    /* Brings rows begin .. end-1 of all length[0] * length[1] of each phase of an input channel into the stored form of
+     * planes.h; padding gets `fill`. */
+    void (*store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored,
+                         int64_t begin, int64_t end);
     /* Makes the sums of positions 0..width-1. Reads up to width-1 elements beyond those it needs. */
     void (*weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
     /* out[i] = max over j of source[offsets[j] + i], count >= 1; NaN wins. Reads as far as weighted_sum. */
@@ -260,6 +262,10 @@ typedef struct tort_simd {
     void (*deal)(const float *x, int64_t count, int64_t hands, float *lists);
     /* Finds the minimum and maximum of x and 0; NaN is skipped. */
     void (*range)(const float *x, int64_t count, float *low, float *high);
+    /* The maximum of a row; if an element is NaN, any. */
+    float (*row_max)(const float *x, int64_t count);
+    /* y = e^(x - max), where max is that of a row around x; returns the sum. y may be x. */
+    float (*exp_row)(const float *x, float *y, int64_t count, float max);
     /* Softmax of a row; y may be x. The rows of log_softmax_row must not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);
     void (*log_softmax_row)(const float *x, float *y, int64_t count);

@@ -98,6 +98,7 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
 enum { ADD, GELU, SPLIT_GELU }; /* variants of the rows */
 
 typedef struct bias_job {
+    const tort_call *call;
     const tort_bias_params *params;
     const tort_tensor *x, *bias, *skip, *y; /* bias and skip: NULL if absent */
     tort_epilogue epilogue;                 /* its activation alone */
@@ -117,7 +118,7 @@ static void run_bias_rows(void *arg, int64_t begin, int64_t end) {
     const int64_t columns = job->params->columns / (job->split ? 2 : 1);
     double values[TORT_BLOCK], left[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++)
-        for (int64_t first = 0; first < columns; first += TORT_BLOCK) {
+        for (int64_t first = 0; first < columns && tort_row_goes_on(job->call->watch, first); first += TORT_BLOCK) {
             const int64_t count = tort_block_count(columns, first);
             load_sums(job, row, first + (job->split ? columns : 0), count, values);
             for (int64_t i = 0; i < count; i++) values[i] = tort_epilogue_activate(&job->epilogue, values[i]);
@@ -132,7 +133,8 @@ static void run_bias_rows(void *arg, int64_t begin, int64_t end) {
 static tort_status run_rows(const tort_call *call) {
     const tort_bias_params *params = call->params;
     const tort_activation gelu = params->gelu.tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU;
-    bias_job job = {.params = params,
+    bias_job job = {.call = call,
+                    .params = params,
                     .x = &call->inputs[0],
                     .bias = tort_call_input(call, 1),
                     .skip = tort_call_input(call, 2),
@@ -199,17 +201,17 @@ static void softmax_lanes(void *arg, int64_t begin, int64_t end) {
         const int64_t bias_row = p->inner ? row / (p->lanes / p->bias_lanes) : row % p->bias_lanes;
         const softmax_lane lane = {&call->inputs[0], &call->inputs[1], row * p->length, bias_row * p->length};
         double max = -INFINITY, sum = 0;
-        for (int64_t at = 0; at < p->length; at += TORT_BLOCK) {
+        for (int64_t at = 0; at < p->length && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->length, at);
             load_lane(&lane, at, count, values);
             for (int64_t i = 0; i < count; i++) max = values[i] > max ? values[i] : max;
         }
-        for (int64_t at = 0; at < p->length; at += TORT_BLOCK) {
+        for (int64_t at = 0; at < p->length && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->length, at);
             load_lane(&lane, at, count, values);
             for (int64_t i = 0; i < count; i++) sum += exp(values[i] - max);
         }
-        for (int64_t at = 0; at < p->length; at += TORT_BLOCK) {
+        for (int64_t at = 0; at < p->length && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->length, at);
             load_lane(&lane, at, count, values);
             for (int64_t i = 0; i < count; i++) values[i] = exp(values[i] - max) / sum;

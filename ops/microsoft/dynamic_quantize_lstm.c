@@ -154,7 +154,8 @@ static void add_product(const lstm_walk *walk, const float *a, float a_scale, co
                         int32_t scales, int64_t first, int64_t count, double *gates) {
     const int64_t columns = 4 * walk->params->hidden;
     const tort_tensor *scale = &walk->call->inputs[scales];
-    const tort_product_row row = {.a = a,
+    const tort_product_row row = {.watch = walk->call->watch,
+                                  .a = a,
                                   .b = weights + walk->direction * depth * columns,
                                   .k = depth,
                                   .a_step = 1,

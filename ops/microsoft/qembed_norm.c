@@ -90,13 +90,14 @@ static tort_status run_embed(const tort_call *call) {
     if (!status) status = tort_embed_check(call, TORT_EMBED_SEGMENTS, TORT_EMBED_SEGMENT_TABLE, "segment_ids");
     if (status) return status;
     const tort_tensor gamma = widen(call, 3, floats), beta = widen(call, 4, floats + tort_count(&gamma));
-    const tort_norm_rows rows = {.params = &params->norm,
+    const tort_norm_rows rows = {.call = call,
+                                 .params = &params->norm,
                                  .load = load_embedding,
                                  .arg = call,
                                  .scale = &gamma,
                                  .bias = &beta,
                                  .y = &call->outputs[0]};
-    if (tort_count(rows.y) > 0) tort_norm_run(call, &rows);
+    if (tort_count(rows.y) > 0) tort_norm_run(&rows);
     if (tort_call_output(call, 1)) tort_embed_count_places(call, params, &call->outputs[1]);
     return TORT_OK;
 }

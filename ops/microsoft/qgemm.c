@@ -149,7 +149,8 @@ static void multiply_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++)
         for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
             const int64_t count = tort_block_count(p->n, first);
-            const tort_product_row r = {.a = job->a,
+            const tort_product_row r = {.watch = job->call->watch,
+                                        .a = job->a,
                                         .b = job->b,
                                         .k = p->k,
                                         .a_first = row * p->a_row_stride,

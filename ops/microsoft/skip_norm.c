@@ -111,7 +111,8 @@ static void load_skip(const tort_norm_rows *rows, int64_t row, int64_t first, in
 
 static tort_status run_skip(const tort_call *call) {
     const tort_skip_norm_params *params = call->params;
-    const tort_norm_rows rows = {.params = &params->norm,
+    const tort_norm_rows rows = {.call = call,
+                                 .params = &params->norm,
                                  .load = load_skip,
                                  .x = &call->inputs[0],
                                  .arg = call,
@@ -121,7 +122,7 @@ static tort_status run_skip(const tort_call *call) {
                                  .means = tort_call_output(call, 1),
                                  .inverses = tort_call_output(call, 2),
                                  .sums = tort_call_output(call, TORT_SKIP_NORM_SUM)};
-    tort_norm_run(call, &rows);
+    tort_norm_run(&rows);
     return TORT_OK;
 }
 
@@ -240,7 +241,8 @@ void tort_embed_count_places(const tort_call *call, const tort_embed_norm_params
 
 static tort_status run_embed(const tort_call *call) {
     const tort_embed_norm_params *params = call->params;
-    const tort_norm_rows rows = {.params = &params->norm,
+    const tort_norm_rows rows = {.call = call,
+                                 .params = &params->norm,
                                  .load = load_embedding,
                                  .arg = call,
                                  .scale = &call->inputs[TORT_EMBED_GAMMA],
@@ -251,7 +253,7 @@ static tort_status run_embed(const tort_call *call) {
     if (!status) status = tort_embed_check(call, TORT_EMBED_SEGMENTS, TORT_EMBED_SEGMENT_TABLE, "segment_ids");
     if (!status) status = tort_embed_check(call, TORT_EMBED_POSITION_IDS, TORT_EMBED_POSITIONS, "position_ids");
     if (status) return status;
-    if (tort_count(rows.y) > 0) tort_norm_run(call, &rows);
+    if (tort_count(rows.y) > 0) tort_norm_run(&rows);
     if (tort_call_output(call, 1)) tort_embed_count_places(call, params, &call->outputs[1]);
     return TORT_OK;
 }

@@ -62,7 +62,8 @@ static tort_status encoder_reference(const tort_call *call) {
     const int64_t count = tort_count(x), width = params->categories.count;
     const tort_lookup lookup = tort_lookup_build(call, params->categories, params->type, false, call->scratch);
     float *y = call->outputs[0].data;
-    for (int64_t i = 0; i < count; i++, y += width) {
+    int64_t done = 0;
+    for (int64_t i = 0; i < count && tort_work_goes_on(call->watch, &done, 16 + width); i++, y += width) {
         const int64_t category = category_of(&lookup, x, i);
         memset(y, 0, (size_t)width * sizeof *y);
         if (category >= 0)

@@ -8,12 +8,14 @@
 /* ---- ArrayFeatureExtractor --------------------------------------------------------------------------------------- */
 
 /* Checks the indices; status is TORT_E_MODEL for constants, TORT_E_RUN for indices known only in a run. */
-static tort_status check_indices(tort_error *error, tort_status status, const int64_t *indices, int64_t count,
-                                 int64_t features) {
-    for (int64_t i = 0; i < count; i++)
+static tort_status check_indices(struct tort_watch *watch, tort_error *error, tort_status status,
+                                 const int64_t *indices, int64_t count, int64_t features) {
+    for (int64_t i = 0; i < count; i++) {
+        if (!tort_row_goes_on(watch, i)) return tort_fail(error, TORT_E_RUN, "the run is over");
         if (indices[i] < 0 || indices[i] >= features)
             return tort_fail(error, status, "Y[%lld] is %lld, X has features 0 to %lld", (long long)i,
                              (long long)indices[i], (long long)features - 1);
+    }
     return TORT_OK;
 }
 
@@ -32,7 +34,7 @@ static tort_status extractor_infer(tort_infer *infer) {
     dims[rank - 1] = y->rank < 0 ? tort_dim_fresh(infer->dims, true) : tort_dim_product(infer->dims, y->rank, y->dims);
     tort_infer_shape(infer, 0, x->type, rank, dims);
     if (!y->data || !tort_dim_known(x->dims[x->rank - 1])) return TORT_OK;
-    return check_indices(infer->error, TORT_E_MODEL, y->data, dims[rank - 1], x->dims[x->rank - 1]);
+    return check_indices(infer->watch, infer->error, TORT_E_MODEL, y->data, dims[rank - 1], x->dims[x->rank - 1]);
 }
 
 static tort_status extractor_reference(const tort_call *call) {
@@ -40,11 +42,12 @@ static tort_status extractor_reference(const tort_call *call) {
     const int64_t features = x->dims[x->rank - 1], wanted = tort_count(y), *indices = y->data;
     const int64_t rows = tort_extent(x->dims, 0, x->rank - 1);
     const size_t size = (size_t)tort_type_bits(x->type) / 8;
-    tort_status status = check_indices(call->error, TORT_E_RUN, indices, wanted, features);
+    tort_status status = check_indices(call->watch, call->error, TORT_E_RUN, indices, wanted, features);
     if (status) return status;
     if (tort_count(z) == 0) return TORT_OK;
+    int64_t done = 0;
     for (int64_t row = 0; row < rows; row++)
-        for (int64_t i = 0; i < wanted; i++)
+        for (int64_t i = 0; i < wanted && tort_row_goes_on(call->watch, done++); i++)
             tort_copy_element((char *)z->data + (size_t)(row * wanted + i) * size,
                               (const char *)x->data + (size_t)(row * features + indices[i]) * size, size);
     return TORT_OK;

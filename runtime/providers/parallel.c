@@ -3,8 +3,19 @@
 #include "runtime/base/watch.h"
 #include "runtime/op.h"
 
+#include <string.h>
+
 bool tort_goes_on(struct tort_watch *watch, int64_t work) {
     return !watch || tort_watch_goes_on(watch, work);
+}
+
+bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes) {
+    const size_t part = 1 << 20;
+    for (size_t at = 0; at < bytes; at += part) {
+        if (at > 0 && !tort_goes_on(watch, 0)) return false;
+        memcpy((char *)to + at, (const char *)from + at, bytes - at < part ? bytes - at : part);
+    }
+    return true;
 }
 
 /* A range that takes longer than TORT_WORK_AT_ONCE. */

@@ -20,10 +20,10 @@ static tort_status reserve(const tort_caller *c, int32_t memory, size_t bytes, t
 }
 
 tort_status tort_call_copy(const tort_caller *c, int32_t memory, void *to, const void *from, size_t bytes) {
-    const tort_context *context = c->outer->context;
+    tort_context *context = c->outer->context;
     if (!bytes) return TORT_OK;
     if (!memory) {
-        memcpy(to, from, bytes);
+        tort_copy_bytes(&context->watch, to, from, bytes);
         return TORT_OK;
     }
     const tort_link *link = context->session->memories[memory].owner;

@@ -160,7 +160,7 @@ static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error
     if (!tort_tensor_bytes(from, &bytes)) return tort_fail(error, TORT_E_INTERNAL, "a copy of unknown size");
     if (!bytes) return TORT_OK;
     if (step->provider < 0) {
-        memcpy(to->data, from->data, bytes);
+        tort_copy_bytes(&frame->context->watch, to->data, from->data, bytes);
         return TORT_OK;
     }
     const tort_link *link = &frame->context->session->chain[step->provider];

@@ -38,7 +38,7 @@ static void meet(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_counting(const tort_call *call) {
-    tort_parallel(call, ITEMS, 10000, meet, NULL);
+    tort_parallel(call, ITEMS, TORT_WORK_AT_ONCE / ITEMS, meet, NULL);
     memcpy(call->outputs[0].data, call->inputs[0].data, sizeof(float) * (size_t)tort_count(&call->inputs[0]));
     return TORT_OK;
 }

@@ -41,7 +41,7 @@ INLINE float larger_float(float a, float b) {
     return a > b ? a : b;
 }
 
-static float row_max(const float *x, int64_t count) {
+float SIMD(tort_simd_row_max)(const float *x, int64_t count) {
     vector most[CHAINS];
     float lanes[WIDTH], best = x[0];
     int64_t i = 0;
@@ -73,8 +73,7 @@ INLINE vector exp_below_one(vector x) {
     return (vector)(~vanishes & (mask)(p * (vector)power));
 }
 
-/* Computes y = e^(x - max) and returns its sum. y is x or does not overlap it. */
-static float exp_row(const float *x, float *y, int64_t count, float max) {
+float SIMD(tort_simd_exp_row)(const float *x, float *y, int64_t count, float max) {
     vector acc[CHAINS] = {{0}};
     int64_t i = 0;
     for (; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
@@ -100,14 +99,14 @@ static float exp_row(const float *x, float *y, int64_t count, float max) {
 
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count) {
     if (count == 0) return;
-    const float scale = 1 / exp_row(x, y, count, row_max(x, count));
+    const float scale = 1 / SIMD(tort_simd_exp_row)(x, y, count, SIMD(tort_simd_row_max)(x, count));
     /* Pragmas here and below assert that y is x or does not overlap it. */
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] *= scale;
 }
 
 void SIMD(tort_simd_log_softmax_row)(const float *restrict x, float *restrict y, int64_t count) {
     if (count == 0) return;
-    const float max = row_max(x, count);
+    const float max = SIMD(tort_simd_row_max)(x, count);
     for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
     const float log_sum = logf(row_sum(y, count, 0, false));
     for (int64_t i = 0; i < count; i++) y[i] = x[i] - max - log_sum;

@@ -28,18 +28,19 @@ static void store_row(const float *row, const tort_plane_columns *columns, int64
 #define ROWS_AHEAD 8
 #define LINE 16 /* floats of a cache line */
 
-/* Stores a slice; its rows are read once, in the order of the input. In a large slice rows ahead are prefetched:
- * hardware prefetchers stop at the end of a page. */
-static void store_slice(const tort_planes *p, const float *slice, float fill, float *stored) {
+/* Stores rows begin .. end-1 of each phase of a slice (NULL: all padding), whose rows are read once, in the order of
+ * the input. In a large slice rows ahead are prefetched: hardware prefetchers stop at the end of a page. */
+static void store_rows(const tort_planes *p, const float *slice, float fill, float *stored, int64_t begin,
+                       int64_t end) {
     const int64_t width = p->length[2], plane = p->length[1] * width;
     const int64_t ahead = p->input[1] * p->input[2] > LARGE_SLICE ? p->input[2] : 0;
     tort_plane_columns columns[MAX_PHASES];
     for (int64_t first = 0; first < p->phases[2]; first += MAX_PHASES) {
         const int64_t left = p->phases[2] - first, count = left < MAX_PHASES ? left : MAX_PHASES;
         for (int64_t j = 0; j < count; j++) columns[j] = tort_plane_columns_of(p, first + j);
-        for (int64_t h = 0; h < p->length[1]; h++)
+        for (int64_t h = begin; h < end; h++)
             for (int64_t i = 0; i < p->phases[1]; i++) {
-                const int64_t row = tort_plane_source(p, 1, h * p->phases[1] + i);
+                const int64_t row = slice ? tort_plane_source(p, 1, h * p->phases[1] + i) : -1;
                 for (int64_t x = 0; row >= 0 && x < ahead; x += LINE)
                     __builtin_prefetch(slice + (row + ROWS_AHEAD) * ahead + x);
                 float *to = stored + (i * p->phases[2] + first) * plane + h * width;
@@ -52,12 +53,12 @@ static void store_slice(const tort_planes *p, const float *slice, float fill, fl
     }
 }
 
-void SIMD(tort_simd_store_planes)(const tort_planes *p, const float *channel, float fill, float *stored) {
-    for (int64_t d = 0; d < p->length[0]; d++, stored += p->slice) {
-        const int64_t slice = tort_plane_source(p, 0, d);
-        if (slice < 0)
-            fill_floats(stored, p->slice, fill);
-        else
-            store_slice(p, channel + slice * p->input[1] * p->input[2], fill, stored);
+void SIMD(tort_simd_store_planes)(const tort_planes *p, const float *channel, float fill, float *stored, int64_t begin,
+                                  int64_t end) {
+    for (int64_t at = begin, next; at < end; at = next) {
+        const int64_t d = at / p->length[1], slice = tort_plane_source(p, 0, d), first = d * p->length[1];
+        next = end < first + p->length[1] ? end : first + p->length[1];
+        store_rows(p, slice < 0 ? NULL : channel + slice * p->input[1] * p->input[2], fill, stored + d * p->slice,
+                   at - first, next - first);
     }
 }

@@ -88,7 +88,8 @@ void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t 
                                const tort_run *runs, int32_t run_count, bool may_overread);
 void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                                 int32_t count, int64_t k, float scale);
-void SIMD(tort_simd_store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
+void SIMD(tort_simd_store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored,
+                                  int64_t begin, int64_t end);
 void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
 void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
@@ -113,6 +114,8 @@ void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const flo
                                       int64_t pixels);
 void SIMD(tort_simd_deal)(const float *x, int64_t count, int64_t hands, float *lists);
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high);
+float SIMD(tort_simd_row_max)(const float *x, int64_t count);
+float SIMD(tort_simd_exp_row)(const float *x, float *y, int64_t count, float max);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
