@@ -2,8 +2,8 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, aarch64, qemu, embed, systems; of regex, pictures
-#                               and cache, which a build can do without; --check only says what is missing
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, aarch64, qemu, embed, systems; of regex,
+#                               pictures and cache, which a build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
 #   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
@@ -77,6 +77,10 @@ needed() {
         echo "program:clang clang"
         echo "fuzzer:clang libclang-rt-14-dev"
         ;;
+    analyze)
+        echo "program:clang clang"
+        echo "program:cppcheck cppcheck"
+        ;;
     aarch64)
         echo "program:protoc-c protobuf-c-compiler"
         echo "program:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
@@ -99,7 +103,7 @@ needed() {
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     systems) echo "program:debootstrap debootstrap" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac

@@ -126,7 +126,7 @@ static tort_status add_output(const splitting *s, int32_t probabilities) {
 
 tort_status tort_split_attention(tort_loader *loader, const tort_scope *scope, const tort_node *node) {
     splitting s = {.loader = loader, .whole = node, .graph = scope->graph, .name = node->name};
-    int32_t value;
+    int32_t value = -1;
     if (node->input_count - node->captured != INPUTS || node->output_count != 1)
         return tort_fail(loader->error, TORT_E_MODEL, "it has %d inputs and %d outputs; expected Q, K, V and Y",
                          (int)(node->input_count - node->captured), (int)node->output_count);

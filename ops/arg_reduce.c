@@ -113,7 +113,7 @@ static void arg_columns(void *arg, int64_t begin, int64_t end) {
     const int64_t length = task->params->length, inner = task->params->inner;
     const int64_t groups = (inner + TORT_BLOCK - 1) / TORT_BLOCK;
     int64_t *output = task->call->outputs[0].data;
-    arg_best best[TORT_BLOCK];
+    arg_best best[TORT_BLOCK] = {{0}};
     for (int64_t item = begin; item < end; item++) {
         int64_t outer = item / groups, first = item % groups * TORT_BLOCK, count = tort_block_count(inner, first);
         for (int64_t k = 0; k < length && tort_row_goes_on(task->call->watch, k * TORT_BLOCK); k++)

@@ -73,14 +73,13 @@ static void next_row(const tort_loop *loop, int64_t *index, int64_t *offsets) {
 
 void tort_loop_run(const tort_loop *loop, int64_t begin, int64_t end, tort_row row, void *arg) {
     if (begin >= end) return;
-    int64_t index[TORT_LOOP_RANK], starts[TORT_LOOP_OPERANDS] = {0}, rest = begin, width = loop->dims[loop->rank - 1];
-    for (int32_t d = loop->rank - 1; d >= 0; d--) {
+    const int64_t width = loop->dims[loop->rank - 1];
+    int64_t index[TORT_LOOP_RANK], starts[TORT_LOOP_OPERANDS] = {0}, within = begin % width, rest = begin / width;
+    for (int32_t d = loop->rank - 2; d >= 0; d--) {
         index[d] = rest % loop->dims[d];
         rest /= loop->dims[d];
-        if (d == loop->rank - 1) continue;
         for (int32_t k = 0; k < loop->operands; k++) starts[k] += index[d] * loop->strides[k][d];
     }
-    int64_t within = index[loop->rank - 1];
     while (begin < end) {
         int64_t offsets[TORT_LOOP_OPERANDS], count = width - within < end - begin ? width - within : end - begin;
         for (int32_t k = 0; k < loop->operands; k++) offsets[k] = starts[k] + within * loop->steps[k];

@@ -31,8 +31,9 @@ static tort_status col2im_read(const tort_node_view *node, tort_error *error, to
     tort_numbers image, block;
     tort_status status = tort_read_numbers(node, 1, "image_shape", &image, error);
     if (!status) status = tort_read_numbers(node, 2, "block_shape", &block, error);
-    *sizes = !status && image.known == TORT_KNOWN && block.known == TORT_KNOWN;
+    *sizes = false;
     if (status) return status;
+    *sizes = image.known == TORT_KNOWN && block.known == TORT_KNOWN;
     p->spatial = image.count < 0 ? block.count : image.count;
     if (p->spatial < 0) return TORT_OK;
     if (p->spatial < 1 || p->spatial > TORT_COL2IM_RANK)

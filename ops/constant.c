@@ -132,12 +132,12 @@ static tort_status fill_infer(tort_infer *infer) {
     tort_infer_unknown(infer, 0, type);
     status = tort_read_shape(infer, 0, "input", 0, &shape);
     if (status || shape.known != TORT_KNOWN) return status;
-    tort_dim dims[TORT_MAX_RANK];
+    tort_dim dims[TORT_MAX_RANK] = {1};
     for (int32_t k = 0; k < shape.count; k++) dims[k] = tort_scalar_to_dim(infer->dims, shape.values[k]);
     tort_infer_shape(infer, 0, type, shape.count, dims);
 
     bool integers = type == TORT_INT64 || type == TORT_INT32 || type == TORT_BOOL;
-    int64_t count = shape.count == 0 ? 1 : dims[0], value;
+    int64_t count = dims[0], value;
     if (!integers || shape.count > 1 || !tort_dim_known(count) || count > TORT_MAX_ELEMENTS) return TORT_OK;
     tort_scalar elements[TORT_MAX_ELEMENTS];
     tort_load_integers(type, params.value, 0, 1, &value);

@@ -119,9 +119,9 @@ tort_status tort_read_floats(const tort_node_view *node, int32_t input, const ch
 }
 
 tort_status tort_read_shape(const tort_infer *infer, int32_t input, const char *name, int64_t min, tort_symbols *out) {
-    const tort_info *info = input >= 0 ? &infer->node->inputs[input] : NULL;
+    const tort_info *inputs = infer->node->inputs;
     tort_status status = TORT_OK;
-    if (info && info->rank == 1) status = tort_check_rank(infer->error, info->dims[0]);
+    if (input >= 0 && inputs[input].rank == 1) status = tort_check_rank(infer->error, inputs[input].dims[0]);
     if (!status) status = tort_read_symbols(infer->node, infer->dims, input, name, out, infer->error);
     if (!status) status = tort_check_rank(infer->error, out->count);
     for (int32_t k = 0; !status && k < out->count; k++) {

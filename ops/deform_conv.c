@@ -71,7 +71,7 @@ static tort_status infer_deform_conv(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d and W rank %d, expected the same", (int)rank,
                          (int)w->rank);
     tort_sliding window;
-    tort_dim dims[TORT_MAX_RANK];
+    tort_dim dims[TORT_MAX_RANK] = {0};
     tort_status status = tort_sliding_read(infer->node, rank - 2, &window, infer->error);
     if (!status && w->rank >= 0) status = tort_sliding_kernel(&window, w->dims + 2, infer->error);
     if (!status) status = check_groups(infer);

@@ -93,9 +93,8 @@ static tort_status range_integers(const tort_infer *infer, const tort_scalar *bo
 static tort_status range_floats(const tort_infer *infer) {
     const tort_node_view *node = infer->node;
     tort_type type = node->inputs[0].type;
-    double bounds[3];
+    double bounds[] = {0, 0, 1}; /* default of delta */
     tort_infer_unknown_dims(infer, 0, type, 1);
-    bounds[2] = 1; /* default of delta */
     for (int32_t i = 0; i < node->input_count && tort_has_input(node, i); i++) {
         if (!node->inputs[i].data) return TORT_OK;
         tort_load_doubles(type, node->inputs[i].data, 0, 1, &bounds[i]);
@@ -111,9 +110,9 @@ static tort_status range_floats(const tort_infer *infer) {
 
 static tort_status range_infer(tort_infer *infer) {
     static const char *const names[] = {"start", "limit", "delta"};
-    tort_scalar bounds[3];
+    /* The default of delta, which com.microsoft allows to be absent. */
+    tort_scalar bounds[3] = {[2] = tort_scalar_known(1)};
     tort_status status = TORT_OK;
-    bounds[2] = tort_scalar_known(1); /* default of delta, which com.microsoft allows to be absent */
     for (int32_t i = 0; i < 3 && !status; i++)
         if (tort_has_input(infer->node, i)) status = tort_read_symbol(infer, i, names[i], &bounds[i]);
     if (status) return status;

@@ -219,7 +219,7 @@ static void product_row(void *arg, const tort_loop *loop, int64_t first, int64_t
     const tort_integer_product *p = arg;
     double sums[TORT_BLOCK];
     for (int64_t at = 0; at < count;) {
-        int64_t piece = p->params->n - (first + at) % p->params->n, starts[TORT_LOOP_OPERANDS];
+        int64_t piece = p->params->n - (first + at) % p->params->n, starts[TORT_LOOP_OPERANDS] = {0};
         if (piece > count - at) piece = count - at;
         if (piece > TORT_BLOCK) piece = TORT_BLOCK;
         for (int32_t k = 0; k < loop->operands; k++) starts[k] = offsets[k] + at * loop->steps[k];

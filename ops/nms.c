@@ -182,7 +182,7 @@ static bool is_empty(const tort_info *info) {
 static tort_status check_limits(const tort_node_view *node, tort_error *error) {
     static const char *const names[] = {"max_output_boxes_per_class", "iou_threshold", "score_threshold"};
     tort_status status = TORT_OK;
-    for (int32_t i = MAX_BOXES; !status && i < node->input_count; i++)
+    for (int32_t i = MAX_BOXES; !status && i <= SCORE_THRESHOLD; i++)
         if (tort_has_input(node, i) && !is_empty(&node->inputs[i]))
             status = tort_check_single(node, i, names[i - MAX_BOXES], error);
     return status;

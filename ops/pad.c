@@ -122,7 +122,7 @@ static tort_status pad_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
     tort_pad_params *pad = resolve->params;
-    tort_numbers axes, pads;
+    tort_numbers axes, pads = {0};
     list_of_pads copy;
     bool mode_known = true;
     pad->mode = pad_mode(node, &mode_known);

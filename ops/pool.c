@@ -180,7 +180,7 @@ static int64_t max_index(const pool_job *job, int64_t plane, int64_t at) {
     const tort_sliding *window = &job->params->window;
     if (at < 0) return -1;
     if (!job->params->column_major) return plane * job->plane + at;
-    int64_t coordinates[TORT_MAX_SPATIAL], index = 0;
+    int64_t coordinates[TORT_MAX_SPATIAL] = {0}, index = 0;
     for (int32_t i = window->axes - 1; i >= 0; i--) {
         coordinates[i] = at % window->input[i];
         at /= window->input[i];

@@ -341,7 +341,7 @@ static void sweep_floats(const reduce_task *task, const output_block *block, red
 static void reduce_floats(void *arg, int64_t begin, int64_t end) {
     const reduce_task *task = arg;
     const tort_tensor *output = &task->call->outputs[0];
-    double into[TORT_BLOCK], shift[TORT_BLOCK] = {0};
+    double into[TORT_BLOCK] = {0}, shift[TORT_BLOCK] = {0};
     for (int64_t item = begin; item < end; item++) {
         output_block block = block_at(task->params, item);
         if (task->kind == REDUCE_LOG_SUM_EXP) {
@@ -361,7 +361,7 @@ static void reduce_integers(void *arg, int64_t begin, int64_t end) {
     const reduction kind = task->kind;
     const tort_tensor *data = &task->call->inputs[0], *output = &task->call->outputs[0];
     const int64_t flip = data->type == TORT_UINT64 ? INT64_MIN : 0;
-    int64_t into[TORT_BLOCK], x[TORT_BLOCK];
+    int64_t into[TORT_BLOCK] = {0}, x[TORT_BLOCK];
     for (int64_t item = begin; item < end; item++) {
         output_block block = block_at(task->params, item);
         int64_t coordinates[TORT_MAX_RANK] = {0}, input = block.input, at = 0;

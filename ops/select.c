@@ -98,7 +98,7 @@ static tort_status compress_infer(tort_infer *infer) {
     if (input->rank == 0) return tort_fail(infer->error, TORT_E_MODEL, "input has rank 0, expected 1 or more");
     if (input->rank < 0 && !params.flat) return TORT_OK;
 
-    tort_dim dims[TORT_MAX_RANK], length = tort_dim_fresh(infer->dims, true), kept = length;
+    tort_dim dims[TORT_MAX_RANK] = {0}, length = tort_dim_fresh(infer->dims, true), kept = length;
     if (input->rank >= 0) {
         for (int32_t k = 0; k < input->rank; k++) dims[k] = input->dims[k];
         length = params.flat ? tort_dim_product(infer->dims, input->rank, input->dims) : dims[params.axis];

@@ -129,7 +129,7 @@ static void store(const update *u, int32_t group, int64_t first, int64_t count, 
 static void update_blocks(void *arg, int64_t begin, int64_t end) {
     const update *u = arg;
     const int64_t total = tort_count(&u->call->inputs[TENSORS + u->tensor]);
-    double x[TORT_BLOCK], gradients[TORT_BLOCK], states[MAX_STATES][TORT_BLOCK];
+    double x[TORT_BLOCK], gradients[TORT_BLOCK], states[MAX_STATES][TORT_BLOCK] = {{0}};
     for (int64_t b = begin; b < end; b++) {
         const int64_t first = b * TORT_BLOCK, count = tort_block_count(total, first);
         load(u, 0, first, count, x);

@@ -92,7 +92,7 @@ static void join_blocks(void *arg, int64_t begin, int64_t end) {
     joining j = *(const joining *)arg;
     const tort_tensor *out = &j.call->outputs[0];
     int64_t total = tort_count(out);
-    block space;
+    block space = {.d = {0}};
     j.block = &space;
     for (int64_t b = begin; b < end; b++) {
         j.begin = b * TORT_BLOCK;

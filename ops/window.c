@@ -91,7 +91,7 @@ static int64_t bin_of(const mel *m, int64_t k) {
 }
 
 static mel read_mel(const tort_call *call) {
-    mel m;
+    mel m = {0};
     double edges[2];
     int64_t *integers[3] = {&m.bins, &m.length, &m.rate};
     for (int i = 0; i < 3; i++) tort_load_integers(call->inputs[i].type, call->inputs[i].data, 0, 1, integers[i]);

@@ -166,7 +166,7 @@ static int64_t first_window(const tort_bands *b, int64_t row) {
 }
 
 bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer, tort_band *band) {
-    if (at >= last || (b->call && !tort_call_goes_on(b->call, 0))) return false;
+    if (at >= last || !tort_call_goes_on(b->call, 0)) return false;
     *band = (tort_band){.n = at / b->rows, .row = at % b->rows, .planes = b->planes_at_once};
     const int64_t of_slice = b->flat ? b->rows : b->shape.output[1];
     band->rows = tort_min(tort_min(b->band, of_slice - band->row % of_slice), last - at);
@@ -182,7 +182,7 @@ bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer
 bool tort_bands_next_planes(const tort_bands *b, void *buffer, tort_band *band) {
     band->first_plane += band->planes;
     band->planes = tort_min(b->planes_at_once, b->planes - band->first_plane);
-    if (band->planes <= 0 || (b->call && !tort_call_goes_on(b->call, 0))) return false;
+    if (band->planes <= 0 || !tort_call_goes_on(b->call, 0)) return false;
     if (b->copied) copy_band(b, band, buffer);
     return true;
 }

@@ -35,7 +35,6 @@ typedef struct grouping {
 
 /* Sets the grouping; false if groups do not consist of whole blocks. */
 static bool group_blocks(const tort_simd *simd, const tort_conv_params *p, grouping *g) {
-    if (p->group < 1) return false;
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
     const bool joined = p->group > 1 && channels == filters && channels < TORT_LANES && TORT_LANES % channels == 0;
     *g = (grouping){.groups = joined ? tort_blocks(p->channels) : p->group,

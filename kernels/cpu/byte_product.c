@@ -88,7 +88,8 @@ tort_byte_zeros tort_byte_zeros_of(const tort_tensor *zero, const tort_byte_sign
         each[j] = zero_at(zero, j, sign);
         same = same && each[j] == each[0];
     }
-    return same && n > 0 ? (tort_byte_zeros){.one = each[0]} : (tort_byte_zeros){.each = each};
+    if (same && n > 0) return (tort_byte_zeros){.one = each[0]};
+    return (tort_byte_zeros){.each = each};
 }
 
 void tort_byte_product_result(const tort_call *call, const tort_tensor *y_zero, tort_byte_gemm *gemm) {

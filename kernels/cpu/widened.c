@@ -236,9 +236,11 @@ static void convert_whole(const widened_run *run, bool widen) {
     tort_halves list[TORT_WIDENED_INPUTS];
     int32_t count = 0;
     for (int32_t i = 0; i < max; i++)
-        if (operands[i].place == TORT_WIDENED_IN_SCRATCH && !operands[i].tiled)
-            list[count++] = (tort_halves){
+        if (operands[i].place == TORT_WIDENED_IN_SCRATCH && !operands[i].tiled) {
+            list[count] = (tort_halves){
                 .type = halves[i].type, .halves = halves[i].data, .floats = floats[i].data, .count = operands[i].count};
+            count++;
+        }
     if (count) tort_halves_convert(run->call, widen, list, count);
 }
 

@@ -108,28 +108,28 @@ static tort_status run(const tort_call *call) {
     return TORT_OK;
 }
 
-static tort_status emit_depthwise(tort_emit *emit, tort_firmware_call *call, const char *bias) {
+static tort_status emit_depthwise(tort_emit *emit, tort_firmware_call call, const char *bias) {
     const tinyort_depthwise_float_shape shape = depthwise_of(emit->node->params);
     const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
     const char *operands[] = {emit->inputs[0], emit->inputs[1], bias, emit->scratch, emit->outputs[0], NULL};
     memcpy(emit->code, form->depthwise_code, sizeof form->depthwise_code);
-    call->function = "tinyort_depthwise_float";
-    call->members = TORT_FIRMWARE_WINDOW("window.") "batch channels filters rows pitch dense";
-    call->shape = &shape.window.height;
-    return tort_firmware_emit_with(emit, call, operands);
+    call.function = "tinyort_depthwise_float";
+    call.members = TORT_FIRMWARE_WINDOW("window.") "batch channels filters rows pitch dense";
+    call.shape = &shape.window.height;
+    return tort_firmware_emit_with(emit, &call, operands);
 }
 
-static tort_status emit_tiles(tort_emit *emit, tort_firmware_call *call, const char *bias) {
+static tort_status emit_tiles(tort_emit *emit, tort_firmware_call call, const char *bias) {
     const tort_node_view *node = emit->node;
     const tinyort_conv_tiles_shape shape = tiles_of(node->params);
     const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
     const char *z = tort_has_input(node, TORT_EPILOGUE_Z) ? emit->inputs[TORT_EPILOGUE_Z] : "NULL";
     const char *operands[] = {emit->inputs[0], NULL, bias, z, emit->scratch, emit->outputs[0], NULL};
     memcpy(emit->code, form->conv_code, sizeof form->conv_code);
-    call->function = "tinyort_conv_tiles";
-    call->members = TORT_FIRMWARE_WINDOW("window.") "batch groups channels filters direct";
-    call->shape = &shape.window.height;
-    return tort_firmware_emit_packed(emit, call, operands, shape.groups, shape.filters, depth_of(node->params));
+    call.function = "tinyort_conv_tiles";
+    call.members = TORT_FIRMWARE_WINDOW("window.") "batch groups channels filters direct";
+    call.shape = &shape.window.height;
+    return tort_firmware_emit_packed(emit, &call, operands, shape.groups, shape.filters, depth_of(node->params));
 }
 
 static tort_status emit(tort_emit *emit) {
@@ -139,7 +139,7 @@ static tort_status emit(tort_emit *emit) {
     tort_firmware_call call = {.numbers = bounds, .number_count = 2};
     tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
     const tort_status status =
-        emit->node->kernel->variant == TILES ? emit_tiles(emit, &call, bias) : emit_depthwise(emit, &call, bias);
+        emit->node->kernel->variant == TILES ? emit_tiles(emit, call, bias) : emit_depthwise(emit, call, bias);
     return status ? status : tort_firmware_emit_activation(emit, &p->epilogue);
 }
 

@@ -173,7 +173,8 @@ static tinyort_average_bytes_shape average_of(const tort_pool_params *p, tort_ty
 static tort_rows rows_of_average(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
     (void)target;
-    return p->count_include_pad ? (tort_rows){0} : tort_firmware_window_rows(&p->window, p->batch);
+    if (p->count_include_pad) return (tort_rows){0};
+    return tort_firmware_window_rows(&p->window, p->batch);
 }
 
 static tort_status run_average(const tort_call *call) {

@@ -132,8 +132,11 @@ static void append_table(tort_emit *emit, const char *name, const int32_t *eleme
     for (size_t i = 0; i < count; i++) {
         snprintf(text, sizeof text, "%s", i ? ", " : "");
         append(emit, text);
-        if (elements) snprintf(number, sizeof number, "%d", (int)elements[i]);
-        append(emit, elements ? number : tort_compile_float(weights[i], number));
+        if (elements)
+            snprintf(number, sizeof number, "%d", (int)elements[i]);
+        else
+            tort_compile_float(weights[i], number);
+        append(emit, number);
     }
     append(emit, "};");
 }

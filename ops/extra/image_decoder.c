@@ -62,7 +62,7 @@ static tort_status decoder_resolve(tort_resolve *resolve) {
 
 static void put_pixels(const tort_picture *picture, pixel_format format, uint8_t *out) {
     const size_t count = picture->width * picture->height;
-    if (format == FORMAT_RGB) memcpy(out, picture->pixels, count * 3);
+    if (format == FORMAT_RGB && count) memcpy(out, picture->pixels, count * 3);
     for (size_t i = 0; i < count && format != FORMAT_RGB; i++) {
         const uint8_t *rgb = picture->pixels + 3 * i;
         if (format == FORMAT_GREY) {

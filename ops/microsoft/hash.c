@@ -48,9 +48,9 @@ static void hash_range(void *arg, int64_t begin, int64_t end) {
     const size_t size = (size_t)tort_type_bits(x->type) / 8;
     uint32_t *out = call->outputs[0].data;
     for (int64_t i = begin; i < end; i++) {
-        const tort_string *text = x->type == TORT_STRING ? (const tort_string *)x->data + i : NULL;
-        out[i] = text ? hash_of((const unsigned char *)text->data, text->length, seed)
-                      : hash_of((const unsigned char *)x->data + (size_t)i * size, size, seed);
+        const tort_string *texts = x->data;
+        out[i] = x->type == TORT_STRING ? hash_of((const unsigned char *)texts[i].data, texts[i].length, seed)
+                                        : hash_of((const unsigned char *)x->data + (size_t)i * size, size, seed);
     }
 }
 

@@ -165,7 +165,7 @@ tort_status tort_heads_begin(heads_job *job, const float *projected, void *scrat
         status = tort_fail(job->call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
                            (long long)job->call->inputs[p->score_bias].dims[3], (long long)job->longest);
     const tort_tensor *mask = p->mask >= 0 ? &job->call->inputs[p->mask] : NULL;
-    if (!status && p->mask_kind == TORT_HEADS_ELEMENTS && mask->dims[mask->rank - 1] < job->longest)
+    if (!status && mask && p->mask_kind == TORT_HEADS_ELEMENTS && mask->dims[mask->rank - 1] < job->longest)
         status = tort_fail(job->call->error, TORT_E_RUN, "the mask is for %lld keys; there are %lld",
                            (long long)mask->dims[mask->rank - 1], (long long)job->longest);
     if (status) return status;
@@ -310,7 +310,9 @@ static void lay_out_keys(const heads_job *job, int32_t which, int64_t batch, int
 static void lay_out_queries(const heads_job *job, int64_t batch, int64_t head, const row_room *room) {
     const tort_heads_params *p = job->p;
     const tort_head_strides *to = &job->query.strides;
-    float *rows = job->laid_out[QUERY] + batch * to->batch + head * to->head;
+    float *rows = job->laid_out[QUERY];
+    if (!rows) return;
+    rows += batch * to->batch + head * to->head;
     for (int64_t s = 0; s < p->queries; s++) make_row(job, QUERY, batch, head, s, room, rows + s * to->position);
 }
 

@@ -112,11 +112,10 @@ static void read_row(const tort_call *call, const tort_moe_matrix *m, int64_t ro
 
 void tort_moe_matrix_multiply(const tort_call *call, const tort_moe_matrix *m, int64_t expert, const float *x,
                               float *y) {
-    const tort_tensor *bias = m->bias >= 0 ? &call->inputs[m->bias] : NULL;
     float weights[TORT_BLOCK];
     for (int64_t j = 0; j < m->rows; j++) {
         const int64_t row = expert * m->rows + j;
-        double sum = bias ? tort_element_at(bias, row) : 0;
+        double sum = m->bias >= 0 ? tort_element_at(&call->inputs[m->bias], row) : 0;
         for (int64_t k = 0; k < m->depth; k += TORT_BLOCK) {
             const int64_t count = tort_block_count(m->depth, k);
             read_row(call, m, row, k, count, weights);

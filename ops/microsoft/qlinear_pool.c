@@ -68,7 +68,7 @@ static void pool_planes(void *arg, int64_t begin, int64_t end) {
         const int64_t first = job->step > 1 ? n * job->channels : plane, more = job->step > 1 ? c : 0;
         const uint8_t *x = (const uint8_t *)job->x->data + first * x_plane + more;
         for (int64_t i = 0; i < y_plane; i++) {
-            int64_t out[TORT_MAX_SPATIAL], count = 1, left = i;
+            int64_t out[TORT_MAX_SPATIAL] = {0}, count = 1, left = i;
             for (int32_t a = w->axes - 1; a >= 0; left /= w->output[a--]) {
                 out[a] = left % w->output[a];
                 count *= tort_pool_divisor(job->p, a, out[a]);

@@ -48,7 +48,10 @@ static void fill(tort_tensor *tensor, uint64_t seed, cli_range range) {
 /* A target that a Reshape always accepts: -1, 1, 1 ... */
 static void fill_target(tort_tensor *tensor) {
     int64_t count = tort_count(tensor);
-    for (int64_t i = 0; i < count; i++) tort_store_integers(tensor->type, tensor->data, i, 1, &(int64_t){i ? 1 : -1});
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t size = i ? 1 : -1;
+        tort_store_integers(tensor->type, tensor->data, i, 1, &size);
+    }
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */

@@ -57,7 +57,7 @@ tort_status tort_infer_broadcast(const tort_infer *infer, const tort_info *a, co
         return TORT_OK;
     }
     int32_t rank = a->rank > b->rank ? a->rank : b->rank;
-    tort_dim result[TORT_MAX_RANK];
+    tort_dim result[TORT_MAX_RANK] = {0};
     for (int32_t i = 0; i < rank; i++) {
         tort_dim x = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
         tort_dim y = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];

@@ -59,8 +59,8 @@ static bool can_evaluate(folder *f, const tort_node *node) {
     for (int32_t i = 0; i < node->input_count; i++) {
         const tort_info *info = node->inputs[i] < 0 ? NULL : &f->lowered->infos[node->inputs[i]];
         f->inputs[i] = (tort_tensor){.type = info ? info->type : TORT_UNDEFINED};
-        if (!reads(node, i)) continue;
-        if (!tort_is_constant(f->lowered, node->inputs[i]) || !tort_info_tensor(info, &f->inputs[i])) return false;
+        if (!info || !reads(node, i)) continue;
+        if (!info->constant || !tort_info_tensor(info, &f->inputs[i])) return false;
     }
     uint64_t total = 0;
     for (int32_t i = 0; i < node->output_count; i++) {

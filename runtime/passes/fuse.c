@@ -84,10 +84,10 @@ tort_status tort_fuse_offer(tort_fuser *f, tort_candidate *c, int32_t provider, 
     refresh(f);
     tort_node_view view = tort_pass_view(&f->pass, c->index);
     bool fits = false;
-    c->view = &view;
     *taken = false;
     tort_status status = tort_pass_acquire(&f->pass, c->index, f->error);
     if (status) return status;
+    c->view = &view;
     status = check_made(f, view, &fits);
     if (!status && fits) {
         fits = !tort_candidate_resolve(c, &view, NULL);
@@ -99,6 +99,7 @@ tort_status tort_fuse_offer(tort_fuser *f, tort_candidate *c, int32_t provider, 
         status = tort_candidate_offer(c, provider, taken, f->error);
     if (!status && *taken) status = tort_candidate_size_packing(c, f->error);
     tort_pass_release(&f->pass, c->index);
+    c->view = NULL;
     return status;
 }
 
@@ -128,8 +129,8 @@ static bool list_parts(const tort_fuser *f, const tort_fused_parts *p, tort_unit
     joined->from = from;
     for (int32_t k = 0; k < p->count; k++) {
         const tort_unit *part = &units[p->nodes[k]];
-        for (int32_t i = 0; i < part->from_count; i++) insert_sorted(from, joined->from_count++, part->from[i]);
-        if (!part->from) insert_sorted(from, joined->from_count++, p->nodes[k]);
+        const int32_t *parts = part->from ? part->from : &p->nodes[k], count = part->from ? part->from_count : 1;
+        for (int32_t i = 0; i < count; i++) insert_sorted(from, joined->from_count++, parts[i]);
     }
     return true;
 }

@@ -179,7 +179,7 @@ static bool match_from(tort_match *match, int32_t k) {
     int32_t nodes[TORT_PATTERN_NODES], values[TORT_PATTERN_VALUES];
     memcpy(nodes, match->nodes, sizeof nodes);
     memcpy(values, match->values, sizeof values);
-    for (int turn = 0; turn <= commutes; turn++) {
+    for (int turn = 0; turn < (commutes ? 2 : 1); turn++) {
         if (bind_operands(match, k, turn ? !first : first) && match_from(match, k - 1)) return true;
         memcpy(match->nodes, nodes, sizeof nodes);
         memcpy(match->values, values, sizeof values);

@@ -181,6 +181,7 @@ static tort_status place_all(tort_candidate *c, tort_pass *pass, tort_error *err
         if (!status) status = tort_candidate_store(c, error);
         if (status) tort_error_at_node(error, &lowered->graph, i);
         tort_pass_release(pass, i);
+        c->view = NULL;
     }
     return status;
 }
@@ -190,7 +191,8 @@ static tort_status place_graph(tort_lowered *lowered, tort_error *error) {
     tort_pass pass;
     tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
-    status = place_all(&(tort_candidate){.session = session, .lowered = lowered}, &pass, error);
+    tort_candidate c = {.session = session, .lowered = lowered};
+    status = place_all(&c, &pass, error);
     tort_pass_free(&pass);
     return status;
 }

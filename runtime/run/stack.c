@@ -243,7 +243,8 @@ tort_status tort_call_results_of_none(const tort_caller *c) {
         const int32_t slot = result_slot(c, i), from = c->trips->carried_first + i;
         if (slot < 0) continue;
         const tort_value *value = operand_value(c, from);
-        const tort_tensor tensor = value ? (tort_tensor){.rank = -1} : tort_call_operand(c, from);
+        tort_tensor tensor = {.rank = -1};
+        if (!value) tensor = tort_call_operand(c, from);
         status = value ? pass_value(c, slot, value) : make_result(c, i, &tensor);
     }
     return status;

@@ -184,13 +184,14 @@ static tort_status place_node(tort_candidate *c, tort_pass *pass, int32_t index,
     c->index = index;
     c->unit = &c->lowered->units[index];
     c->node = &c->lowered->graph.nodes[index];
-    c->view = &view;
     tort_status status = tort_pass_acquire(pass, index, error);
     if (status) return status;
+    c->view = &view;
     status = tort_candidate_resolve(c, &view, error);
     if (!status) status = place_unit(c, saved, error);
     if (status) tort_error_at_unit(error, c->lowered, index);
     tort_pass_release(pass, index);
+    c->view = NULL;
     return status;
 }
 

@@ -46,9 +46,11 @@ Test(cpu_shares, flat_pictures_of_all_sizes_are_shared_evenly) {
 /* A thread that begins anywhere in a flat picture makes all that is left of its share, some tiles at a time. */
 Test(cpu_shares, bands_of_a_flat_share_cover_it_once) {
     static float picture[16 * 13 * 13 * TORT_LANES];
+    const tort_call call = {0};
     tort_bands bands;
     tort_band band;
     flat_bands(13, 256, &bands);
+    bands.call = &call;
     bands.x = picture;
     int64_t at = 85;
     for (; tort_bands_next(&bands, at, 169, NULL, &band); at += band.rows) {
