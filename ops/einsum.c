@@ -366,7 +366,8 @@ static void order_labels(einsum_task *task, uint64_t labels, uint64_t kept) {
 }
 
 static void contract(const tort_call *call, einsum_task *task, uint64_t labels, uint64_t kept, int64_t count) {
-    memset(task->c.data, 0, (size_t)count * sizeof(double));
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += PART)
+        memset((double *)task->c.data + at, 0, (size_t)(count - at < PART ? count - at : PART) * sizeof(double));
     int64_t work = 2;
     for (int32_t l = 0; l < task->params->label_count; l++) {
         if (!(labels >> l & 1)) continue;
@@ -405,10 +406,13 @@ static einsum_array load_operand(const tort_call *call, int32_t o, bool integers
     const tort_tensor *tensor = &call->inputs[o];
     double *into = memory->operand;
     memory->operand += operand->count;
-    if (integers)
-        tort_load_integers(tensor->type, tensor->data, 0, operand->count, (int64_t *)(void *)into);
-    else
-        tort_load_doubles(tensor->type, tensor->data, 0, operand->count, into);
+    for (int64_t at = 0, some; at < operand->count && tort_row_goes_on(call->watch, at); at += some) {
+        some = operand->count - at < PART ? operand->count - at : PART;
+        if (integers)
+            tort_load_integers(tensor->type, tensor->data, at, some, (int64_t *)(void *)into + at);
+        else
+            tort_load_doubles(tensor->type, tensor->data, at, some, into + at);
+    }
     return (einsum_array){into, operand->strides};
 }
 
@@ -448,10 +452,13 @@ static tort_status einsum(const tort_call *call) {
         task.c = result = place_partial(params, o, &memory);
         contract(call, &task, before | params->uses[o], partial_labels(params, o), partial_count(params, o));
     }
-    if (integers)
-        tort_store_integers(output->type, output->data, 0, params->output.count, result.data);
-    else
-        tort_store_doubles(output->type, output->data, 0, params->output.count, result.data);
+    for (int64_t at = 0, some; at < params->output.count && tort_row_goes_on(call->watch, at); at += some) {
+        some = params->output.count - at < PART ? params->output.count - at : PART;
+        if (integers)
+            tort_store_integers(output->type, output->data, at, some, (const int64_t *)result.data + at);
+        else
+            tort_store_doubles(output->type, output->data, at, some, (const double *)result.data + at);
+    }
     return TORT_OK;
 }
 

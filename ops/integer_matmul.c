@@ -127,7 +127,7 @@ static void round_block(void *arg, int64_t begin, int64_t end) {
 
 static float round_operand(const tort_call *call, const tort_tensor *a, float *out) {
     dynamic_job job = {.a = a->data, .out = out};
-    tort_dynamic_scale(a->data, tort_count(a), &job.scale, &job.zero);
+    tort_dynamic_scale(call->watch, a->data, tort_count(a), &job.scale, &job.zero);
     tort_parallel(call, tort_count(a), 1, round_block, &job);
     return job.scale;
 }

@@ -164,34 +164,30 @@ void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_
 
 /* ---- rows of products -------------------------------------------------------------------------------------------- */
 
-/* `Sum` is the type of the sum; elements are converted to it through `Wide`, so that signs are kept. */
-#define PRODUCT_ROW(T, Wide, Sum, name)                                                                                \
-    static void product_##name(const tort_product_row *r, int64_t columns, Sum *acc) {                                 \
+#define PRODUCT_ROW(T, name)                                                                                           \
+    static void product_##name(const tort_product_row *r, int64_t columns, double *acc) {                              \
         const T *a = (const T *)r->a + r->a_first, *b = (const T *)r->b + r->b_first;                                  \
         if (r->b_column_step == 1) {                                                                                   \
             for (int64_t j = 0; j < columns; j++) acc[j] = 0;                                                          \
             for (int64_t k = 0; k < r->k && tort_row_goes_on(r->watch, k * 16); k++) {                                 \
-                const Sum factor = (Sum)(Wide)a[k * r->a_step];                                                        \
-                for (int64_t j = 0; j < columns; j++) acc[j] += factor * (Sum)(Wide)b[k * r->b_row_step + j];          \
+                const double factor = (double)a[k * r->a_step];                                                        \
+                for (int64_t j = 0; j < columns; j++) acc[j] += factor * (double)b[k * r->b_row_step + j];             \
             }                                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
         for (int64_t j = 0; j < columns && tort_row_goes_on(r->watch, j * 1024); j++) {                                \
             const T *column = b + j * r->b_column_step;                                                                \
-            Sum sums[4] = {0, 0, 0, 0}; /* four sums, so that additions do not wait for each other */                  \
+            double sums[4] = {0, 0, 0, 0}; /* four sums, so that additions do not wait for each other */               \
             int64_t k = 0;                                                                                             \
             for (; k + 4 <= r->k && tort_row_goes_on(r->watch, k); k += 4)                                             \
                 for (int64_t i = 0; i < 4; i++)                                                                        \
-                    sums[i] += (Sum)(Wide)a[(k + i) * r->a_step] * (Sum)(Wide)column[(k + i) * r->b_row_step];         \
-            for (; k < r->k; k++) sums[0] += (Sum)(Wide)a[k * r->a_step] * (Sum)(Wide)column[k * r->b_row_step];       \
+                    sums[i] += (double)a[(k + i) * r->a_step] * (double)column[(k + i) * r->b_row_step];               \
+            for (; k < r->k; k++) sums[0] += (double)a[k * r->a_step] * (double)column[k * r->b_row_step];             \
             acc[j] = (sums[0] + sums[1]) + (sums[2] + sums[3]);                                                        \
         }                                                                                                              \
     }
-PRODUCT_ROW(float, double, double, float)
-PRODUCT_ROW(double, double, double, double)
-PRODUCT_ROW(int32_t, int64_t, uint64_t, int32)
-PRODUCT_ROW(uint32_t, uint64_t, uint64_t, uint32)
-PRODUCT_ROW(uint64_t, uint64_t, uint64_t, 64)
+PRODUCT_ROW(float, float)
+PRODUCT_ROW(double, double)
 
 void tort_product_floats(tort_type type, const tort_product_row *row, int64_t columns, double *acc) {
     if (type == TORT_DOUBLE)
@@ -200,13 +196,29 @@ void tort_product_floats(tort_type type, const tort_product_row *row, int64_t co
         product_float(row, columns, acc);
 }
 
-void tort_product_integers(tort_type type, const tort_product_row *row, int64_t columns, uint64_t *acc) {
-    if (type == TORT_INT32)
-        product_int32(row, columns, acc);
-    else if (type == TORT_UINT32)
-        product_uint32(row, columns, acc);
+/* Loads integers that are `step` apart. */
+static void load_apart(tort_type type, const void *data, int64_t first, int64_t step, int64_t count, int64_t *values) {
+    if (step == 1)
+        tort_load_integers(type, data, first, count, values);
     else
-        product_64(row, columns, acc);
+        for (int64_t i = 0; i < count; i++) tort_load_integers(type, data, first + i * step, 1, &values[i]);
+}
+
+void tort_product_integers(tort_type type, const tort_product_row *r, int64_t columns, uint64_t *acc) {
+    int64_t factors[TORT_BLOCK], values[TORT_BLOCK];
+    for (int64_t j = 0; j < columns; j++) acc[j] = 0;
+    for (int64_t k = 0; k < r->k && tort_row_goes_on(r->watch, k * 16); k += TORT_BLOCK) {
+        const int64_t count = tort_block_count(r->k, k), row = r->b_first + k * r->b_row_step;
+        load_apart(type, r->a, r->a_first + k * r->a_step, r->a_step, count, factors);
+        for (int64_t i = 0; i < count && r->b_column_step == 1; i++) {
+            tort_load_integers(type, r->b, row + i * r->b_row_step, columns, values);
+            for (int64_t j = 0; j < columns; j++) acc[j] += (uint64_t)factors[i] * (uint64_t)values[j];
+        }
+        for (int64_t j = 0; j < columns && r->b_column_step != 1; j++) {
+            load_apart(type, r->b, row + j * r->b_column_step, r->b_row_step, count, values);
+            for (int64_t i = 0; i < count; i++) acc[j] += (uint64_t)factors[i] * (uint64_t)values[i];
+        }
+    }
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */

@@ -260,48 +260,29 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Reduces `count` elements more of a plane, as one window. Four sums, so that additions do not wait for each other. */
-#define REDUCE_PART(T, name)                                                                                           \
-    static double sum_##name(const T *x, int64_t count) {                                                              \
-        double sums[4] = {0, 0, 0, 0};                                                                                 \
-        int64_t i = 0;                                                                                                 \
-        for (; i + 4 <= count; i += 4)                                                                                 \
-            for (int64_t c = 0; c < 4; c++) sums[c] += (double)x[i + c];                                               \
-        for (; i < count; i++) sums[0] += (double)x[i];                                                                \
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);                                                              \
-    }                                                                                                                  \
-    static double sum_powers_##name(const T *x, int64_t count, double p) {                                             \
-        double sum = 0;                                                                                                \
-        for (int64_t i = 0; i < count; i++) sum += power((double)x[i], p);                                             \
-        return sum;                                                                                                    \
-    }                                                                                                                  \
-    static double max_##name(const T *x, int64_t count, double best) {                                                 \
-        for (int64_t i = 0; i < count; i++)                                                                            \
-            if (tort_pool_exceeds((double)x[i], best)) best = (double)x[i];                                            \
-        return best;                                                                                                   \
-    }                                                                                                                  \
-    static double reduce_##name(const pool_job *job, const T *x, int64_t count, double so_far) {                       \
-        const double p = job->params->p;                                                                               \
-        if (job->params->kind == TORT_POOL_MAX) return max_##name(x, count, so_far);                                   \
-        return so_far + (job->params->kind == TORT_POOL_LP ? sum_powers_##name(x, count, p) : sum_##name(x, count));   \
-    }
-REDUCE_PART(float, float)
-REDUCE_PART(double, double)
-
-enum { PART = 65536 }; /* elements of a plane between which a run may end */
-
+/* Reduces planes as one window each, in four sums, so that additions do not wait for each other. */
 static void pool_planes(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_pool_params *p = job->params;
+    double block[TORT_BLOCK];
     for (int64_t plane = begin; plane < end; plane++) {
-        double result = p->kind == TORT_POOL_MAX ? job->lowest : 0;
-        for (int64_t at = 0; at < job->plane && tort_row_goes_on(job->call->watch, at); at += PART) {
-            const int64_t first = plane * job->plane + at, count = job->plane - at < PART ? job->plane - at : PART;
-            result = job->type == TORT_DOUBLE ? reduce_double(job, (const double *)job->x + first, count, result)
-                                              : reduce_float(job, (const float *)job->x + first, count, result);
+        double sums[4] = {0, 0, 0, 0}, result = job->lowest;
+        for (int64_t at = 0; at < job->plane && tort_row_goes_on(job->call->watch, at); at += TORT_BLOCK) {
+            const int64_t count = tort_block_count(job->plane, at);
+            tort_load_doubles(job->type, job->x, plane * job->plane + at, count, block);
+            if (p->kind == TORT_POOL_MAX) {
+                for (int64_t i = 0; i < count; i++)
+                    if (tort_pool_exceeds(block[i], result)) result = block[i];
+                continue;
+            }
+            for (int64_t i = 0; i < count && p->kind == TORT_POOL_LP; i++) block[i] = power(block[i], p->p);
+            for (int64_t i = count; i % 4; i++) block[i] = 0;
+            for (int64_t i = 0; i < count; i += 4)
+                for (int64_t c = 0; c < 4; c++) sums[c] += block[i + c];
         }
-        if (p->kind == TORT_POOL_LP) result = root(result, p->p);
-        if (p->kind == TORT_POOL_AVERAGE) result /= (double)job->plane;
+        const double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        if (p->kind == TORT_POOL_LP) result = root(sum, p->p);
+        if (p->kind == TORT_POOL_AVERAGE) result = sum / (double)job->plane;
         tort_store_doubles(job->y->type, job->y->data, plane, 1, &result);
     }
 }

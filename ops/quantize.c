@@ -344,9 +344,15 @@ void tort_scale_of_range(float low, float high, float *scale, float *zero_point)
     *zero_point = zero < 0 ? 0 : zero > 255 ? 255 : zero;
 }
 
-void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point) {
+void tort_dynamic_scale(struct tort_watch *watch, const float *x, int64_t count, float *scale, float *zero_point) {
+    enum { PART = 65536 }; /* elements between which a run may end */
     float low = 0, high = 0;
-    if (count > 0) range_with_zero(x, count, &low, &high);
+    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += PART) {
+        float part_low, part_high;
+        range_with_zero(x + at, count - at < PART ? count - at : PART, &part_low, &part_high);
+        low = part_low < low ? part_low : low;
+        high = part_high > high ? part_high : high;
+    }
     tort_scale_of_range(low, high, scale, zero_point);
 }
 
@@ -354,7 +360,7 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
     const int64_t count = tort_count(x);
     float scale, zero_point;
-    tort_dynamic_scale(x->data, count, &scale, &zero_point);
+    tort_dynamic_scale(call->watch, x->data, count, &scale, &zero_point);
     const tort_tensor *y_scale = tort_call_output(call, 1), *y_zero_point = tort_call_output(call, 2);
     if (y_scale) *(float *)y_scale->data = scale;
     if (y_zero_point) *(uint8_t *)y_zero_point->data = (uint8_t)zero_point;

@@ -26,7 +26,7 @@ void tort_quantize_block(const tort_quantize *params, tort_type type, void *out,
                          const float *scale, const float *zero_point);
 
 /* Computes scale and zero point as DynamicQuantizeLinear: uint8 then covers all of x, and 0. */
-void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point);
+void tort_dynamic_scale(struct tort_watch *watch, const float *x, int64_t count, float *scale, float *zero_point);
 /* The same for x from low to high, low <= 0 <= high. */
 void tort_scale_of_range(float low, float high, float *scale, float *zero_point);
 

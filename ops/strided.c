@@ -8,7 +8,7 @@
 enum {
     TILE = 16,       /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
     SHORT_ROW = 8,   /* shorter rows are not worth a call each */
-    LONG_ROW = 65536 /* longer rows are copied in parts: a run may end between them */
+    LONG_ROW = 65536 /* longer rows are divided: among threads, and a run may end between parts */
 };
 
 void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride) {
@@ -186,20 +186,11 @@ static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first
     }
 }
 
-static void copy_last_dim(const copy_job *job, int64_t dst_first, int64_t src_first) {
-    const int32_t last = job->box->rank - 1;
-    const int64_t count = job->box->dims[last], dst_stride = job->box->dst_strides[last];
-    const int64_t src_stride = job->box->src_strides[last];
-    for (int64_t at = 0; at < count && tort_row_goes_on(job->call->watch, at); at += LONG_ROW)
-        copy_row(job->type, job->dst, dst_first + at * dst_stride, dst_stride, job->src, src_first + at * src_stride,
-                 src_stride, count - at < LONG_ROW ? count - at : LONG_ROW);
-}
-
 /* Copies items begin .. end-1 of the outer dims, in row-major order. */
 static void copy_items(void *arg, int64_t begin, int64_t end) {
     const copy_job *job = arg;
     const tort_box *box = job->box;
-    int32_t outer = box->rank - job->inner;
+    int32_t outer = box->rank - job->inner, last = box->rank - 1;
     int64_t index[TORT_BOX_RANK], dst = box->dst_first, src = box->src_first, rest = begin;
     for (int32_t k = outer - 1; k >= 0; k--) {
         index[k] = rest % box->dims[k];
@@ -211,7 +202,8 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
         if (job->inner == 2) {
             copy_plane(job, dst, src);
         } else {
-            copy_last_dim(job, dst, src);
+            copy_row(job->type, job->dst, dst, box->dst_strides[last], job->src, src, box->src_strides[last],
+                     box->dims[last]);
         }
         for (int32_t k = outer - 1; k >= 0; k--) {
             dst += box->dst_strides[k];
@@ -224,19 +216,35 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
     }
 }
 
+/* Divides a long last dim in two; the elements behind the last whole part are left to a box of their own. */
+static void divide_row(tort_box *box, tort_box *rest) {
+    const int32_t last = box->rank - 1;
+    const int64_t parts = box->dims[last] / LONG_ROW, dst = box->dst_strides[last], src = box->src_strides[last];
+    *rest = *box;
+    rest->dims[last] -= parts * LONG_ROW;
+    rest->dst_first += parts * LONG_ROW * dst;
+    rest->src_first += parts * LONG_ROW * src;
+    box->dims[last] = parts;
+    box->dst_strides[last] = LONG_ROW * dst;
+    box->src_strides[last] = LONG_ROW * src;
+    tort_box_add(box, LONG_ROW, dst, src);
+}
+
 tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
-    tort_box box;
+    tort_box box, rest;
     if (!tort_box_simplify(given, &box)) return TORT_OK;
+    tort_call alone = *call;
     copy_job job = {call, type, dst, src, &box, order_loops(&box)};
+    if (job.inner == 1 && box.dims[box.rank - 1] > LONG_ROW && box.rank < TORT_BOX_RANK) {
+        divide_row(&box, &rest);
+        tort_copy_box(call, type, dst, src, &rest);
+    }
     int32_t last = box.rank - 1;
     int64_t items = 1, item_elements = box.dims[last];
     if (job.inner == 2) item_elements *= box.dims[last - 1];
     for (int32_t k = 0; k < box.rank - job.inner; k++) items *= box.dims[k];
-    if (tort_type_bits(type) < 8) {
-        copy_items(&job, 0, items); /* two threads must not write to one byte */
-    } else {
-        tort_parallel(call, items, 10 + item_elements / 4, copy_items, &job);
-    }
+    if (tort_type_bits(type) < 8) alone.env = NULL; /* two threads must not write to one byte */
+    tort_parallel(&alone, items, 10 + item_elements / 4, copy_items, &job);
     return TORT_OK;
 }
 

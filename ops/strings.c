@@ -19,6 +19,7 @@ static void concat_row(void *arg, const tort_loop *loop, int64_t first, int64_t 
     const tort_string *b = (const tort_string *)job->call->inputs[1].data + offsets[1];
     tort_string *out = (tort_string *)job->call->outputs[0].data + first;
     for (int64_t i = 0; i < count && !job->failed; i++, a += loop->steps[0], b += loop->steps[1]) {
+        if (!tort_row_goes_on(job->call->watch, first + i)) return;
         char *text = tort_call_text(job->call, a->length + b->length);
         if (!text) {
             job->failed = true;
@@ -94,17 +95,24 @@ static int64_t split_text(const splitter *how, tort_string text, tort_string *pa
     }
 }
 
-/* Largest number of parts of a string of known contents. */
-static int64_t widest_split(const tort_node_view *node, int64_t count) {
+/* The run was over while strings were counted. */
+static tort_status is_over(const tort_infer *infer) {
+    return tort_fail(infer->error, TORT_E_RUN, "the run is over");
+}
+
+/* Finds the largest number of parts of a string of known contents. */
+static tort_status widest_split(const tort_infer *infer, int64_t count, tort_dim *widest) {
+    const tort_node_view *node = infer->node;
     const tort_string *texts = node->inputs[0].data;
     const tort_attribute *delimiter = tort_attr(node, "delimiter");
     const splitter how = {delimiter ? delimiter->u.s : (tort_string){"", 0}, split_limit(node)};
-    int64_t widest = 0;
-    for (int64_t i = 0; i < count; i++) {
+    *widest = 0;
+    for (int64_t i = 0, done = 0; i < count; i++) {
+        if (!tort_work_goes_on(infer->watch, &done, 64 + (int64_t)texts[i].length)) return is_over(infer);
         int64_t parts = split_text(&how, texts[i], NULL);
-        if (parts > widest) widest = parts;
+        if (parts > *widest) *widest = parts;
     }
-    return widest;
+    return TORT_OK;
 }
 
 static tort_status split_infer(tort_infer *infer) {
@@ -119,9 +127,9 @@ static tort_status split_infer(tort_infer *infer) {
     tort_infer_shape(infer, 1, TORT_INT64, input->rank, dims);
     dims[input->rank] = tort_dim_fresh(infer->dims, true);
     if (count == 0) dims[input->rank] = 0;
-    if (input->data && tort_dim_known(count)) dims[input->rank] = widest_split(infer->node, count);
+    if (input->data && tort_dim_known(count)) status = widest_split(infer, count, &dims[input->rank]);
     tort_infer_shape(infer, 0, TORT_STRING, input->rank + 1, dims);
-    return TORT_OK;
+    return status;
 }
 
 static tort_status split_resolve(tort_resolve *resolve) {
@@ -137,7 +145,9 @@ static tort_status split_reference(const tort_call *call) {
     const splitter how = {{tort_list_at(params, delimiter), (size_t)delimiter.count}, params->limit};
     const tort_tensor *input = &call->inputs[0], *parts = &call->outputs[0];
     int64_t count = tort_count(input), width = parts->dims[input->rank];
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0, done = 0; i < count; i++) {
+        if (!tort_work_goes_on(call->watch, &done, 64 + (int64_t)((const tort_string *)input->data)[i].length + width))
+            return TORT_OK;
         tort_string *row = (tort_string *)parts->data + i * width;
         int64_t made = split_text(&how, ((const tort_string *)input->data)[i], row);
         if (tort_present(&call->outputs[1])) ((int64_t *)call->outputs[1].data)[i] = made;
@@ -221,15 +231,20 @@ static bool is_stopword(const stopwords *stop, tort_string text) {
     return false;
 }
 
-/* Number of strings of known contents that stay; at least one, which is then empty. */
-static int64_t count_kept(const tort_node_view *node, int64_t length) {
+/* Counts strings of known contents that stay; at least one, which is then empty. */
+static tort_status count_kept(const tort_infer *infer, int64_t length, tort_dim *kept) {
+    const tort_node_view *node = infer->node;
     const tort_string *texts = node->inputs[0].data;
     const tort_attribute *words = tort_attr(node, "stopwords");
     const stopwords stop = {words ? words->u.strings : NULL, words ? words->count : 0,
                             tort_attr_int(node, "is_case_sensitive") != 0};
-    int64_t kept = 0;
-    for (int64_t i = 0; i < length; i++) kept += !is_stopword(&stop, texts[i]);
-    return kept ? kept : 1;
+    *kept = 0;
+    for (int64_t i = 0, done = 0; i < length; i++) {
+        if (!tort_work_goes_on(infer->watch, &done, 64 + stop.count)) return is_over(infer);
+        *kept += !is_stopword(&stop, texts[i]);
+    }
+    if (*kept == 0) *kept = 1;
+    return TORT_OK;
 }
 
 static tort_status normalizer_change(const tort_node_view *node, tort_error *error, letter_case *out) {
@@ -252,10 +267,10 @@ static tort_status normalizer_infer(tort_infer *infer) {
                          (int)input->rank);
     }
     tort_dim dims[2] = {1, 1}, length = input->dims[input->rank - 1], kept = tort_dim_fresh(infer->dims, true);
-    if (input->data && tort_dim_known(length)) kept = count_kept(infer->node, length);
+    if (input->data && tort_dim_known(length)) status = count_kept(infer, length, &kept);
     dims[input->rank - 1] = kept;
     tort_infer_shape(infer, 0, TORT_STRING, input->rank, dims);
-    return TORT_OK;
+    return status;
 }
 
 static tort_status normalizer_resolve(tort_resolve *resolve) {
@@ -282,7 +297,8 @@ static tort_status normalizer_reference(const tort_call *call) {
     const stopwords stop = {words, params->stopwords.count, params->case_sensitive};
     for (int64_t k = 0; k < stop.count; k++) words[k] = tort_list_string(params, params->stopwords, k);
     int64_t count = tort_count(&call->inputs[0]), kept = 0;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0, done = 0; i < count; i++) {
+        if (!tort_work_goes_on(call->watch, &done, 64 + stop.count + (int64_t)in[i].length)) return TORT_OK;
         if (is_stopword(&stop, in[i])) continue;
         out[kept] = in[i];
         tort_status status = change_string(call, params->change, &out[kept]);

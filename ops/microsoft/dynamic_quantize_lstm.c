@@ -111,7 +111,7 @@ typedef struct lstm_walk {
 /* Quantizes to integers in the range of uint8, less their zero point, stored as floats; returns the scale. */
 static float round_all(const float *from, int64_t count, float *out) {
     float scale, zero;
-    tort_dynamic_scale(from, count, &scale, &zero);
+    tort_dynamic_scale(NULL, from, count, &scale, &zero);
     const float min = -zero, max = 255 - zero, round = 0x1.8p23f, divisor = scale > 0 ? scale : 1;
     for (int64_t i = 0; i < count; i++) {
         const float x = from[i] / divisor, above = x > min ? x : min;
