@@ -163,6 +163,7 @@ static void scan_heads(void *arg, int64_t begin, int64_t end) {
     const tort_tensor *output = &call->outputs[0], *present = tort_call_output(call, 1);
     const int64_t rows = params->key_size, columns = params->value_size;
     const int64_t group = params->query_heads / params->key_heads;
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         const int64_t batch = item / params->key_heads, head = item % params->key_heads;
         double *state = (double *)call->scratch + item * (rows + 1) * columns, *value = state + rows * columns;
@@ -171,6 +172,7 @@ static void scan_heads(void *arg, int64_t begin, int64_t end) {
         else
             memset(state, 0, (size_t)(rows * columns) * sizeof *state);
         for (int64_t t = 0; t < params->length; t++) {
+            if (!tort_work_goes_on(call->watch, &done, (group + 2) * rows * columns)) return;
             update_state(call, batch, head, t, state, value);
             for (int64_t g = 0; g < group; g++) {
                 int64_t at = (batch * params->length + t) * params->query_heads + head * group + g;
@@ -258,11 +260,12 @@ static void convolve_channels(void *arg, int64_t begin, int64_t end) {
     const tort_tensor *bias = tort_call_input(call, BIAS);
     const tort_tensor *output = &call->outputs[0], *present = tort_call_output(call, 1);
     const int64_t kept = params->kernel - 1;
+    int64_t done = 0;
     for (int64_t channel = begin; channel < end; channel++) {
         const int64_t c = channel % params->channels;
         for (int64_t p = 0; p < params->length; p++) {
             double sum = bias ? tort_element_at(bias, c) : 0;
-            for (int64_t k = 0; k < params->kernel; k++)
+            for (int64_t k = 0; k < params->kernel && tort_row_goes_on(call->watch, ++done); k++)
                 sum += tort_element_at(&call->inputs[WEIGHT], c * params->kernel + k) *
                        position_at(call, channel, p - kept + k);
             if (params->silu) sum /= 1 + exp(-sum);

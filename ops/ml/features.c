@@ -219,9 +219,10 @@ static tort_status normalizer_resolve(tort_resolve *resolve) {
 }
 
 /* Divisor of a row's elements; 0: they stay. fmax ignores NaN, sums do not. */
-static double row_norm(norm_kind norm, const tort_tensor *x, int64_t first, int64_t count) {
+static double row_norm(const tort_call *call, norm_kind norm, int64_t first, int64_t count) {
+    const tort_tensor *x = &call->inputs[0];
     double block[TORT_BLOCK], max = -INFINITY, sum = 0;
-    for (int64_t at = 0; at < count; at += TORT_BLOCK) {
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
         const int64_t length = tort_block_count(count, at);
         tort_load_doubles(x->type, x->data, first + at, length, block);
         for (int64_t i = 0; i < length; i++) {
@@ -242,8 +243,8 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
     double block[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
         const int64_t start = row * features;
-        const double norm = row_norm(params->norm, x, start, features), divisor = norm != 0 ? norm : 1;
-        for (int64_t at = 0; at < features; at += TORT_BLOCK) {
+        const double norm = row_norm(call, params->norm, start, features), divisor = norm != 0 ? norm : 1;
+        for (int64_t at = 0; at < features && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
             const int64_t length = tort_block_count(features, at);
             tort_load_doubles(x->type, x->data, start + at, length, block);
             for (int64_t i = 0; i < length; i++) y[start + at + i] = (float)(block[i] / divisor);

@@ -225,7 +225,7 @@ static tort_status map_to_strings(const mapping_job *job) {
     const int64_t count = tort_count(&call->inputs[0]);
     tort_string *y = call->outputs[0].data;
     tort_status status = TORT_OK;
-    for (int64_t i = 0; i < count && !status; i++) {
+    for (int64_t i = 0; i < count && !status && tort_row_goes_on(call->watch, i); i++) {
         const int64_t at = find(job, i);
         const tort_string value = at < 0 ? (tort_string){tort_list_at(params, params->text), (size_t)params->text.count}
                                          : tort_list_string(params, params->values, at);

@@ -347,7 +347,10 @@ static tort_status classifier_reference(const tort_call *call) {
                           .labels = tort_labels_open(call, &params->labels, scratch + params->kernels_bytes)};
     if (!job.labels) return tort_out_of_memory(call->error, params->labels_bytes);
     job.room = row_room_at(params, (double *)(void *)(scratch + params->kernels_bytes + params->labels_bytes));
-    for (int64_t row = 0; row < rows && vectors == 0; row++) put_linear_row(&job, row);
+    for (int64_t row = 0, done = 0; row < rows && vectors == 0; row++) {
+        if (!tort_work_goes_on(call->watch, &done, params->classes * params->svm.features)) return TORT_OK;
+        put_linear_row(&job, row);
+    }
     for (int64_t first = 0; first < rows && vectors > 0; first += TORT_SVM_ROWS) {
         const int64_t count = rows - first < TORT_SVM_ROWS ? rows - first : TORT_SVM_ROWS;
         tort_svm_kernels(call, &params->svm, first, count, kernels);

@@ -228,13 +228,13 @@ static tort_status trees(const tort_call *call) {
     double *scores = call->scratch;
     tort_string *names = (tort_string *)(void *)(scores + targets);
     uint8_t *voted = (uint8_t *)(names + p->names.count);
-    int64_t rows = 0, columns = 0;
+    int64_t rows = 0, columns = 0, done = 0;
     tort_status status = tort_trees_input(call, &rows, &columns);
     if (!status) status = tort_trees_names(call, names);
     for (int64_t row = 0; !status && row < rows; row++) {
         memset(scores, 0, targets * sizeof *scores);
         memset(voted, 0, targets);
-        for (int64_t t = 0; t < p->roots.count; t++)
+        for (int64_t t = 0; t < p->roots.count && tort_work_goes_on(call->watch, &done, 64); t++)
             vote(p, find_leaf(call, roots[t], row * columns, wide), wide, scores, voted);
         tort_trees_finish(call, row, scores, voted, names);
     }

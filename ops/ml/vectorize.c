@@ -112,6 +112,8 @@ static tort_status vectorizer_reference(const tort_call *call) {
     const vectorizer_params *params = call->params;
     const tort_tensor *y = &call->outputs[0];
     const int64_t *widths = tort_list_at(params, params->widths), rows = y->dims[0], width = y->dims[1];
+    enum { PART = 4096 }; /* features of a row at a time */
+    int64_t done = 0;
     float *out = y->data;
     for (int32_t i = 0; i < call->input_count; out += widths[i++]) {
         const tort_tensor *x = &call->inputs[i];
@@ -119,8 +121,9 @@ static tort_status vectorizer_reference(const tort_call *call) {
         const int64_t taken = features < widths[i] ? features : widths[i];
         for (int64_t row = 0; row < rows; row++) {
             float *to = out + row * width;
-            if (taken) tort_load_floats(x->type, x->data, row * features, taken, to);
-            for (int64_t k = taken; k < widths[i]; k++) to[k] = 0;
+            for (int64_t k = 0; k < taken && tort_work_goes_on(call->watch, &done, PART); k += PART)
+                tort_load_floats(x->type, x->data, row * features + k, taken - k < PART ? taken - k : PART, to + k);
+            for (int64_t k = taken; k < widths[i] && tort_work_goes_on(call->watch, &done, 1); k++) to[k] = 0;
         }
     }
     return TORT_OK;

@@ -119,7 +119,7 @@ static tort_status zip_reference(const tort_call *call) {
     tort_value *sequence =
         tort_value_sequence(call->env, tort_map_type(params->labels.type, tort_tensor_type(TORT_FLOAT)));
     bool ok = job.keys && sequence;
-    for (int64_t row = 0; row < rows && ok; row++)
+    for (int64_t row = 0, done = 0; row < rows && ok && tort_work_goes_on(call->watch, &done, 64 + features); row++)
         ok = append_map(&job, (const float *)x->data + row * features, sequence);
     tort_value_release(job.keys);
     if (ok) return tort_give_value(call, sequence);
