@@ -15,6 +15,11 @@ def write(path, nodes, inputs, outputs, weights=(), opset=21, domain=None):
     return path
 
 
+def chains(suite):
+    """The processor, and a device before it where one is simulated."""
+    return ["cpu"] if suite.run("providers", "--ep", "cudasim", "--require", "cudasim").status else ["cpu", "cudasim,cpu"]
+
+
 def numbers(name, *values):
     return helper.make_tensor(name, INT64, [len(values)], values)
 
@@ -96,10 +101,11 @@ def test_text_is_charged(suite, folder):
     constant = write(folder / "constant.onnx", doubling, [], [tensor("s45", STRING, [1])], [word])
     started = [helper.make_node("Cast", ["x"], ["s0"], to=STRING), *doubling]
     given = write(folder / "given.onnx", started, [tensor("x", FLOAT, [1])], [tensor("s45", STRING, [1])])
-    for command in ([constant], [given, "--random", "1"]):
-        suite.expect(0, "placement", "plan", command[0])
-        suite.expect(4, ['(StringConcat-', "sequences, maps and text need", "option dynamic_limit"], "run", *command)
-        suite.expect(4, ["of at most 1048576 are in use"], "run", *command, "--dynamic-limit", "1M")
+    for chain in chains(suite):
+        for command in ([constant, "--ep", chain], [given, "--random", "1", "--ep", chain]):
+            suite.expect(0, "placement", "plan", command[0])
+            suite.expect(4, ['(StringConcat-', "sequences, maps and text need", "option dynamic_limit"], "run", *command)
+            suite.expect(4, ["of at most 1048576 are in use"], "run", *command, "--dynamic-limit", "1M")
 
 
 def growing(folder, kind):
@@ -116,9 +122,11 @@ def growing(folder, kind):
 
 def test_sequences_are_charged(suite, folder):
     model = growing(folder, FLOAT)
-    suite.expect(4, ['/insert" (SequenceInsert-', "sequences, maps and text need 1048", "of at most 16777216 are in use"],
-                 "run", model, "--random", "1", "--dynamic-limit", "16M")
-    suite.expect(5, "all loops of the run have made 10 trips (option trip_limit)", "run", model, "--random", "1", "--trip-limit", "10")
+    for chain in chains(suite):
+        suite.expect(4, ['/insert" (SequenceInsert-', "sequences, maps and text need 1048", "of at most 16777216 are in use"],
+                     "run", model, "--random", "1", "--dynamic-limit", "16M", "--ep", chain)
+        suite.expect(5, "all loops of the run have made 10 trips (option trip_limit)",
+                     "run", model, "--random", "1", "--trip-limit", "10", "--ep", chain)
 
 
 def nested(depth, counts):
@@ -139,11 +147,12 @@ def nested(depth, counts):
 def test_trips_are_counted_together(suite, folder):
     nodes, weights = nested(3, 10)
     model = write(folder / "nested.onnx", nodes, [tensor("x", FLOAT, [])], [tensor("y", FLOAT, [])], weights)
-    suite.expect(0, "placement", "run", model, "--random", "1", "--trip-limit", "1110")
-    suite.expect(5, "all loops of the run have made 1109 trips", "run", model, "--random", "1", "--trip-limit", "1109")
     nodes, weights = nested(6, 1000)
     endless = write(folder / "endless.onnx", nodes, [tensor("x", FLOAT, [])], [tensor("y", FLOAT, [])], weights)
-    suite.expect(5, "did not end within 0.2 s", "run", endless, "--random", "1", "--time-limit", "0.2")
+    for chain in chains(suite):
+        suite.expect(0, "placement", "run", model, "--random", "1", "--trip-limit", "1110", "--ep", chain)
+        suite.expect(5, "all loops of the run have made 1109 trips", "run", model, "--random", "1", "--trip-limit", "1109", "--ep", chain)
+        suite.expect(5, "did not end within 0.2 s", "run", endless, "--random", "1", "--time-limit", "0.2", "--ep", chain)
 
 
 def test_many_symbols(suite, folder):
