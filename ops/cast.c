@@ -138,7 +138,7 @@ static tort_status numbers_to_text(const tort_call *call) {
     tort_string *out = call->outputs[0].data;
     int64_t count = tort_count(in);
     tort_status status = TORT_OK;
-    for (int64_t i = 0; i < count && !status && tort_row_goes_on(call->watch, i); i++) {
+    for (int64_t i = 0, done = 0; i < count && !status && tort_work_goes_on(call->watch, &done, 512); i++) {
         char text[TORT_NUMBER_TEXT];
         size_t length;
         if (tort_type_is_float(in->type)) {
@@ -159,7 +159,7 @@ static tort_status text_to_numbers(const tort_call *call) {
     const tort_cast *params = call->params;
     const tort_string *in = call->inputs[0].data;
     int64_t count = tort_count(out);
-    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
+    for (int64_t i = 0, done = 0; i < count && tort_work_goes_on(call->watch, &done, 512); i++) {
         int64_t integer;
         double value;
         if (!tort_type_is_float(out->type) && tort_text_to_int64(in[i], &integer)) {
