@@ -119,6 +119,7 @@ typedef struct tort_prepare {
                        pack.writes_all); NULL: none */
     void *prepared; /* to fill: other data for run and release */
     const struct tort_in_file *in_file; /* for tort_prepare_read */
+    struct tort_watch *watch;           /* see tort_goes_on: once the session is over, nothing need be filled */
     tort_error *error;
 } tort_prepare;
 

@@ -55,7 +55,8 @@ static void pack_pieces(void *arg, int64_t begin, int64_t end) {
         outcome *mine = &job->outcomes[part];
         int64_t first, last;
         tort_cpu_share(job->pieces, 1, part, job->parts, &first, &last);
-        for (int64_t i = first; !mine->status && i < last; i++) mine->status = pack_piece(job, i, buffer, &mine->error);
+        for (int64_t i = first; !mine->status && i < last && tort_goes_on(job->prepare->watch, 0); i++)
+            mine->status = pack_piece(job, i, buffer, &mine->error);
     }
 }
 

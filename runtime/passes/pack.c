@@ -171,6 +171,7 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
                             .env = &session->env,
                             .packed = unit->packed,
                             .in_file = &in_file,
+                            .watch = &session->watch,
                             .error = error};
     status = hold_inputs(p, index, view->inputs, true, stage, error);
     const int32_t before = tort_link_enter(link);

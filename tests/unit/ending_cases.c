@@ -43,6 +43,12 @@ static void make_matmul_of_floats(random_node *n) {
     add_matrices(n, TORT_FLOAT);
 }
 
+static void make_matmul_of_weights(random_node *n) {
+    add_matrices(n, TORT_FLOAT);
+    for (int64_t i = 0; i < (int64_t)WIDE * WIDE; i++) ((float *)n->inputs[1].data)[i] = 1;
+    n->constant[1] = true;
+}
+
 static void make_matmul_of_halves(random_node *n) {
     add_matrices(n, TORT_FLOAT16);
 }
@@ -347,6 +353,7 @@ static void make_rows_of_trees(random_node *n) {
 
 const ending_case ending_cases[] = {
     {"", "MatMul", "matmul_packed", "2048^3", make_matmul_of_floats},
+    {"", "MatMul", "matmul_packed", "2048^3, weights", make_matmul_of_weights},
     {"", "MatMul", "matmul_packed", "float16 2048^3", make_matmul_of_halves},
     {"", "MatMul", "matmul_packed", "65536 of 16^3", make_many_matmuls},
     {"", "MatMul", "matmul_packed", "1 x 30000 x 1500", make_row_matmul},

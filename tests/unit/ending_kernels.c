@@ -116,6 +116,16 @@ static void run_call(const tort_kernel *row, const tort_node_view *view, const t
     free(call.scratch);
 }
 
+/* A row that packs large weights in parts fills none when the making of its session is over. */
+static void check_packing_ends(const tort_kernel *row, tort_prepare prepare, size_t packed, const char *label) {
+    tort_watch over = {.end = TORT_CANCELLED};
+    const char *bytes = prepare.packed;
+    prepare.watch = &over;
+    cr_expect(row->prepare(&prepare) == TORT_OK, "%s", label);
+    cr_expect(bytes[0] == 0 && !memcmp(bytes, bytes + 1, packed - 1), "%s: packed weights of a session that is over",
+              label);
+}
+
 /* Prepares the row for the node and runs it. */
 static void run_row(const tort_kernel *row, tort_node_view *view, const opened *cpu, const char *label) {
     tort_error error = {0};
@@ -135,6 +145,7 @@ static void run_row(const tort_kernel *row, tort_node_view *view, const opened *
         prepare.packed = allocate(packed);
         memset(prepare.packed, 0, packed);
     }
+    if (packed && row->pack.in_parts) check_packing_ends(row, prepare, packed, label);
     if (row->prepare) cr_assert(row->prepare(&prepare) == TORT_OK, "%s: %s", label, error.msg);
     run_call(row, view, &prepare, consumed, cpu, label);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
