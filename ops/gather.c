@@ -84,13 +84,21 @@ typedef struct gather_task {
     size_t bytes; /* of a slice, `inner` elements */
 } gather_task;
 
+static inline void copy_slice(const tort_call *call, void *to, const void *from, size_t bytes) {
+    enum { LONG = 1 << 20 }; /* bytes; a run may end inside of longer slices */
+    if (bytes < LONG)
+        memcpy(to, from, bytes);
+    else
+        tort_copy_bytes(call->watch, to, from, bytes);
+}
+
 static void gather_slices(void *arg, int64_t begin, int64_t end) {
     const gather_task *task = arg;
     const int64_t count = task->params->index_count, size = task->params->size;
     for (int64_t i = begin; i < end; i++) {
         int64_t source = i / count * size + tort_index_wrapped(task->indices, i % count, size);
-        tort_copy_bytes(task->call->watch, task->output + (size_t)i * task->bytes,
-                        task->data + (size_t)source * task->bytes, task->bytes);
+        copy_slice(task->call, task->output + (size_t)i * task->bytes, task->data + (size_t)source * task->bytes,
+                   task->bytes);
     }
 }
 
@@ -236,6 +244,7 @@ static tort_status resolve_gather_nd(tort_resolve *resolve) {
 }
 
 typedef struct nd_task {
+    const tort_call *call;
     const tort_gather_nd_params *params;
     const tort_tensor *indices;
     const char *data;
@@ -253,7 +262,7 @@ static void gather_tuples(void *arg, int64_t begin, int64_t end) {
             int64_t index = tort_index_at(task->indices, i * params->tuple_length + k);
             source += (index < 0 ? index + params->sizes[k] : index) * params->strides[k];
         }
-        memcpy(task->output + (size_t)i * bytes, task->data + (size_t)source * task->size, bytes);
+        copy_slice(task->call, task->output + (size_t)i * bytes, task->data + (size_t)source * task->size, bytes);
     }
 }
 
@@ -265,7 +274,7 @@ static tort_status gather_nd(const tort_call *call) {
     }
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     size_t size = (size_t)tort_type_bits(call->inputs[0].type) / 8;
-    nd_task task = {params, &call->inputs[1], call->inputs[0].data, call->outputs[0].data, size};
+    nd_task task = {call, params, &call->inputs[1], call->inputs[0].data, call->outputs[0].data, size};
     int64_t cost = 10 + params->inner * (int64_t)size / 16;
     tort_parallel(call, params->batch * params->tuples, cost, gather_tuples, &task);
     return TORT_OK;

@@ -16,17 +16,25 @@ static void position_text(const tort_tensor *tensor, int64_t i, char text[8 * 24
     snprintf(text + length, (size_t)(8 * 24 - length), "]");
 }
 
+static tort_status refuse(tort_error *error, const tort_tensor *indices, int64_t i, int64_t size) {
+    char position[8 * 24];
+    position_text(indices, i, position);
+    return tort_fail(error, TORT_E_RUN, "index %lld at %s of indices is not in [-%lld, %lld)",
+                     (long long)tort_index_at(indices, i), position, (long long)size, (long long)size);
+}
+
+enum { PART = 65536 }; /* indices between which a run may end */
+
 tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices, int64_t first, int64_t step,
                                int64_t size) {
-    int64_t total = tort_count(indices);
-    for (int64_t i = first, done = 0; i < total; i += step, done++) {
-        if (!tort_row_goes_on(call->watch, done)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
-        int64_t index = tort_index_at(indices, i);
-        if (index >= -size && index < size) continue;
-        char position[8 * 24];
-        position_text(indices, i, position);
-        return tort_fail(call->error, TORT_E_RUN, "index %lld at %s of indices is not in [-%lld, %lld)",
-                         (long long)index, position, (long long)size, (long long)size);
+    const int64_t total = tort_count(indices);
+    for (int64_t i = first; i < total;) {
+        const int64_t end = (total - i) / step > PART ? i + PART * step : total;
+        for (; i < end; i += step) {
+            const int64_t index = tort_index_at(indices, i);
+            if (index < -size || index >= size) return refuse(call->error, indices, i, size);
+        }
+        if (!tort_call_goes_on(call, 0)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
     }
     return TORT_OK;
 }

@@ -214,7 +214,9 @@ static inline bool tort_call_goes_on(const tort_call *call, int64_t work) {
 /* memcpy in parts, between which a run may end. False: as above. */
 TORT_API bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes);
 /* Asked before element `at` of a long row, of a loop from 0 on whose steps divide 2^16. False: as above. */
-TORT_API bool tort_row_goes_on(struct tort_watch *watch, int64_t at);
+static inline bool tort_row_goes_on(struct tort_watch *watch, int64_t at) {
+    return (at & 65535) != 0 || at == 0 || tort_goes_on(watch, 0);
+}
 /* Counts `work`, elements or products, in *done, from 0 on, and asks after every 2^20 or so. False: as above. */
 TORT_API bool tort_work_goes_on(struct tort_watch *watch, int64_t *done, int64_t work);
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */

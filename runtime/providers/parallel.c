@@ -9,10 +9,6 @@ bool tort_goes_on(struct tort_watch *watch, int64_t work) {
     return !watch || tort_watch_goes_on(watch, work);
 }
 
-bool tort_row_goes_on(struct tort_watch *watch, int64_t at) {
-    return at == 0 || at % 65536 != 0 || tort_goes_on(watch, 0);
-}
-
 bool tort_work_goes_on(struct tort_watch *watch, int64_t *done, int64_t work) {
     const int64_t before = *done;
     *done += work;
