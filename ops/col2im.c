@@ -99,6 +99,7 @@ static tort_status col2im_resolve(tort_resolve *resolve) {
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
 typedef struct col2im_job {
+    const tort_call *call;
     const tort_col2im_params *p;
     const void *in;
     void *out;
@@ -154,7 +155,9 @@ static double gather(const col2im_job *job, const int64_t *position, int64_t bas
     col2im_walk walk;
     double sum = 0;
     uint64_t exact = 0;
-    for (bool more = walk_begin(p, position, &walk); more; more = walk_next(p, &walk)) {
+    int64_t done = 0;
+    for (bool more = walk_begin(p, position, &walk); more && tort_row_goes_on(job->call->watch, done++);
+         more = walk_next(p, &walk)) {
         const int64_t found = covered(p, &walk), at = (base + found) * job->parts + part;
         if (found < 0) continue;
         if (tort_type_is_float(job->type)) {
@@ -196,13 +199,17 @@ static void gather_pixels(void *arg, int64_t begin, int64_t end) {
 static tort_status col2im_reference(const tort_call *call) {
     const tort_col2im_params *p = call->params;
     const tort_tensor *output = &call->outputs[0];
-    col2im_job job = {p, call->inputs[0].data, output->data, output->type, 1, 1};
+    col2im_job job = {call, p, call->inputs[0].data, output->data, output->type, 1, 1};
     if (output->type == TORT_COMPLEX64 || output->type == TORT_COMPLEX128) {
         job.type = output->type == TORT_COMPLEX64 ? TORT_FLOAT : TORT_DOUBLE;
         job.parts = 2;
     }
     for (int32_t k = 0; k < p->spatial; k++) job.pixels *= p->image[k];
-    const int64_t cells = p->block_size < job.pixels ? p->block_size : job.pixels;
+    int64_t cells = 1; /* that may cover a pixel */
+    for (int32_t k = 0; k < p->spatial; k++) {
+        const int64_t reach = (p->places[k] - 1) * p->strides[k] / p->dilations[k] + 1;
+        cells *= p->block[k] < reach ? p->block[k] : reach;
+    }
     tort_parallel(call, tort_count(output), 10 * cells, gather_pixels, &job);
     return TORT_OK;
 }

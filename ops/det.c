@@ -60,7 +60,7 @@ static double determinant(const tort_call *call, int64_t n, double *a) {
 static tort_status run_det(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
     int64_t n = x->dims[x->rank - 1], matrices = tort_count(out);
-    for (int64_t m = 0; m < matrices; m++) {
+    for (int64_t m = 0; m < matrices && tort_call_goes_on(call, 0); m++) {
         if (n > 0) tort_load_doubles(x->type, x->data, m * n * n, n * n, call->scratch);
         double value = determinant(call, n, call->scratch);
         tort_store_doubles(out->type, out->data, m, 1, &value);
@@ -110,7 +110,7 @@ static tort_status run_inverse(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const int64_t n = x->dims[x->rank - 1], count = tort_count(y);
     double *a = call->scratch, *inverse = a + n * n;
-    for (int64_t first = 0; first < count; first += n * n) {
+    for (int64_t first = 0; first < count && tort_call_goes_on(call, 0); first += n * n) {
         tort_load_doubles(x->type, x->data, first, n * n, a);
         invert(call, n, a, inverse);
         tort_store_doubles(y->type, y->data, first, n * n, inverse);

@@ -92,14 +92,15 @@ static int64_t keys_of(const flex_params *params, int64_t row) {
     return (batch * groups + head % params->heads / params->group) * params->keys * params->size;
 }
 
-/* Scores of one query and keys first .. first+count-1. */
-static void score_block(const tort_call *call, int64_t row, int64_t first, int64_t count) {
+/* Scores of one query and keys first .. first+count-1. `done`: see tort_work_goes_on. False: the run is over. */
+static bool score_block(const tort_call *call, int64_t row, int64_t first, int64_t count, int64_t *done) {
     const flex_params *params = call->params;
     const tort_tensor *queries = &call->inputs[0], *keys = &call->inputs[1], *out = &call->outputs[0];
     const int64_t begin = keys_of(params, row) + first * params->size;
     double query[TORT_BLOCK], key[TORT_BLOCK], sums[TORT_BLOCK] = {0};
     for (int64_t e = 0; e < params->size; e += TORT_BLOCK) {
         const int64_t part = tort_block_count(params->size, e);
+        if (!tort_work_goes_on(call->watch, done, count * part)) return false;
         tort_load_doubles(queries->type, queries->data, row * params->size + e, part, query);
         for (int64_t k = 0; k < count; k++) {
             tort_load_doubles(keys->type, keys->data, begin + k * params->size + e, part, key);
@@ -108,24 +109,28 @@ static void score_block(const tort_call *call, int64_t row, int64_t first, int64
     }
     for (int64_t k = 0; k < count; k++) sums[k] *= params->scale;
     tort_store_doubles(out->type, out->data, row * params->keys + first, count, sums);
+    return true;
 }
 
 static void score_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const flex_params *params = call->params;
+    int64_t done = 0;
     for (int64_t row = begin; row < end; row++)
         for (int64_t k = 0; k < params->keys; k += TORT_BLOCK)
-            score_block(call, row, k, tort_block_count(params->keys, k));
+            if (!score_block(call, row, k, tort_block_count(params->keys, k), &done)) return;
 }
 
-/* Elements first .. first+count-1 of an output row: a row of probabilities times columns of the values. */
-static void sum_block(const tort_call *call, int64_t row, int64_t first, int64_t count) {
+/* Elements first .. first+count-1 of an output row: a row of probabilities times columns of the values. `done` and the
+ * result: as of score_block. */
+static bool sum_block(const tort_call *call, int64_t row, int64_t first, int64_t count, int64_t *done) {
     const flex_params *params = call->params;
     const tort_tensor *probabilities = &call->inputs[0], *values = &call->inputs[1], *out = &call->outputs[0];
     const int64_t begin = keys_of(params, row) + first;
     double weights[TORT_BLOCK], value[TORT_BLOCK], sums[TORT_BLOCK] = {0};
     for (int64_t k = 0; k < params->keys; k += TORT_BLOCK) {
         const int64_t part = tort_block_count(params->keys, k);
+        if (!tort_work_goes_on(call->watch, done, count * part)) return false;
         tort_load_doubles(probabilities->type, probabilities->data, row * params->keys + k, part, weights);
         for (int64_t i = 0; i < part; i++) {
             tort_load_doubles(values->type, values->data, begin + (k + i) * params->size, count, value);
@@ -133,14 +138,16 @@ static void sum_block(const tort_call *call, int64_t row, int64_t first, int64_t
         }
     }
     tort_store_doubles(out->type, out->data, row * params->size + first, count, sums);
+    return true;
 }
 
 static void sum_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const flex_params *params = call->params;
+    int64_t done = 0;
     for (int64_t row = begin; row < end; row++)
         for (int64_t e = 0; e < params->size; e += TORT_BLOCK)
-            sum_block(call, row, e, tort_block_count(params->size, e));
+            if (!sum_block(call, row, e, tort_block_count(params->size, e), &done)) return;
 }
 
 static tort_status run(const tort_call *call) {

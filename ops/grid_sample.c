@@ -200,6 +200,14 @@ static void copy_nearest(const tort_call *call, const grid_taps *taps, int64_t f
     }
 }
 
+/* Number of elements of a channel that a point is made of. */
+static int64_t taps_of(const tort_grid_params *params) {
+    static const int64_t per_axis[] = {1, 2, 4}; /* by mode */
+    int64_t taps = 1;
+    for (int32_t d = 0; d < params->spatial; d++) taps *= per_axis[params->mode];
+    return taps;
+}
+
 /* Samples points begin .. end-1, counted over all batches. */
 static void sample_points(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
@@ -207,15 +215,17 @@ static void sample_points(void *arg, int64_t begin, int64_t end) {
     const tort_tensor *y = &call->outputs[0];
     grid_taps taps[TORT_MAX_RANK];
     double sums[TORT_BLOCK];
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         const int64_t batch = item / params->points, point = item % params->points;
         point_taps(call, item, taps);
-        if (params->mode == TORT_GRID_NEAREST) {
-            copy_nearest(call, taps, batch * params->channels, params->channels, point);
-            continue;
-        }
         for (int64_t first = 0; first < params->channels; first += TORT_BLOCK) {
             int64_t count = tort_block_count(params->channels, first), channel = batch * params->channels + first;
+            if (!tort_work_goes_on(call->watch, &done, count * taps_of(params))) return;
+            if (params->mode == TORT_GRID_NEAREST) {
+                copy_nearest(call, taps, channel, count, point);
+                continue;
+            }
             interpolate(params, &call->inputs[0], taps, channel, count, sums);
             for (int64_t c = 0; c < count; c++)
                 tort_store_doubles(y->type, y->data, (channel + c) * params->points + point, 1, &sums[c]);
@@ -229,9 +239,7 @@ static tort_status grid_sample(const tort_call *call) {
     for (int32_t d = 0; d < params->spatial; d++)
         if (params->sizes[d] == 0)
             return tort_fail(call->error, TORT_E_RUN, "axis %d of X is empty: there is nothing to sample", d + 2);
-    static const int64_t taps[] = {1, 2, 4}; /* number per axis, by mode */
-    int64_t work = 20 * params->spatial;
-    for (int32_t d = 0; d < params->spatial; d++) work *= taps[params->mode];
+    const int64_t work = 20 * params->spatial * taps_of(params);
     tort_parallel(call, params->batch * params->points, work * params->channels / 4, sample_points, (void *)call);
     return TORT_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/shapes.h"
+#include "ops/strided.h"
 
 static tort_status reverse_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
@@ -52,9 +53,10 @@ static tort_status reverse_reference(const tort_call *call) {
         }
         for (int64_t t = 0; t < times; t++) {
             int64_t from = t < lengths[b] ? lengths[b] - 1 - t : t;
-            if (!tort_row_goes_on(call->watch, done++)) return TORT_OK;
-            tort_copy_elements(input->type, call->outputs[0].data, (b * batch_stride + t * time_stride) * inner,
-                               input->data, (b * batch_stride + from * time_stride) * inner, inner);
+            if (!tort_copy_run(call->watch, &done, input->type, call->outputs[0].data,
+                               (b * batch_stride + t * time_stride) * inner, input->data,
+                               (b * batch_stride + from * time_stride) * inner, inner))
+                return TORT_OK;
         }
     }
     return TORT_OK;

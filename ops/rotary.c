@@ -6,6 +6,7 @@
  * sequence. */
 #include "ops/attention.h"
 #include "ops/extent.h"
+#include "ops/strided.h"
 
 enum { X }; /* the first input */
 
@@ -109,12 +110,14 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
     const tort_tensor *cosines = &call->inputs[params->cosines], *sines = &call->inputs[params->sines];
     const int64_t half = params->rotated / 2;
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         int64_t row = cache_row(call, item);
         int64_t base = item / params->length * params->strides.batch + item % params->length * params->strides.position;
         for (int64_t h = 0; h < params->heads; h++) {
             const int64_t head = base + h * params->strides.head;
             for (int64_t i = 0; i < half; i++) {
+                if (!tort_work_goes_on(call->watch, &done, 8)) return;
                 int64_t first = head + (params->interleaved ? 2 * i : i);
                 int64_t second = params->interleaved ? first + 1 : first + half;
                 double cosine = tort_element_at(cosines, row * half + i);
@@ -124,8 +127,9 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
                 tort_store_doubles(y->type, y->data, first, 1, &real);
                 tort_store_doubles(y->type, y->data, second, 1, &imaginary);
             }
-            tort_copy_elements(x->type, y->data, head + params->rotated, x->data, head + params->rotated,
-                               params->size - params->rotated);
+            if (!tort_copy_run(call->watch, &done, x->type, y->data, head + params->rotated, x->data,
+                               head + params->rotated, params->size - params->rotated))
+                return;
         }
     }
 }
@@ -135,6 +139,7 @@ static tort_status rotary(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     const tort_tensor *chosen = tort_call_input(call, (int32_t)params->positions);
     for (int64_t i = 0; chosen && i < params->batch * params->length; i++) {
+        if (!tort_row_goes_on(call->watch, i)) return TORT_OK;
         const int64_t position = cache_row(call, i);
         if (position < 0 || position >= params->cache_length)
             return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",

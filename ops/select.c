@@ -5,6 +5,7 @@
 
 #include "ops/numeric.h"
 #include "ops/shapes.h"
+#include "ops/strided.h"
 
 #include <string.h>
 
@@ -121,7 +122,7 @@ static tort_status compress_reference(const tort_call *call) {
     const tort_compress_params *params = call->params;
     const tort_tensor *input = &call->inputs[0], *condition = &call->inputs[1];
     const uint8_t *keep = condition->data;
-    int64_t length = tort_count(input), outer = 1, inner = 1, to = 0, done = 0;
+    int64_t length = tort_count(input), outer = 1, inner = 1, to = 0, done = 0, copied = 0;
     if (!params->flat) {
         length = input->dims[params->axis];
         for (int32_t k = 0; k < params->axis; k++) outer *= input->dims[k];
@@ -133,7 +134,9 @@ static tort_status compress_reference(const tort_call *call) {
         for (int64_t k = 0; k < count; k++) {
             if (!tort_row_goes_on(call->watch, done++)) return TORT_OK;
             if (!keep[k]) continue;
-            tort_copy_elements(input->type, call->outputs[0].data, to, input->data, (i * length + k) * inner, inner);
+            if (!tort_copy_run(call->watch, &copied, input->type, call->outputs[0].data, to, input->data,
+                               (i * length + k) * inner, inner))
+                return TORT_OK;
             to += inner;
         }
     }

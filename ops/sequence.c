@@ -29,6 +29,10 @@ static tort_status read_position(const tort_call *call, int32_t i, const tort_va
     return TORT_OK;
 }
 
+static tort_status is_over(const tort_call *call) {
+    return tort_fail(call->error, TORT_E_RUN, "the run is over");
+}
+
 /* Sequence of input 0, to be changed: itself if nobody else needs it, else a copy. */
 static tort_value *changeable(const tort_call *call) {
     const tort_value *sequence = tort_call_value(call, 0);
@@ -221,7 +225,7 @@ static tort_status split_evenly(const tort_call *call, splitter *split, int64_t 
     if (size / length >= INT32_MAX)
         return tort_fail(call->error, TORT_E_RUN, "%lld elements split by %lld are too many parts", (long long)size,
                          (long long)length);
-    while (split->first < size) {
+    while (split->first < size && tort_call_goes_on(call, 0)) {
         const int64_t left = size - split->first;
         if (!append_new(sequence, next_part(call, split, left < length ? left : length)))
             return tort_out_of_memory(call->error, sizeof sequence);
@@ -235,6 +239,7 @@ static tort_status check_lengths(const tort_call *call, const splitter *split, c
     int64_t left = size;
     for (int64_t i = 0; i < lengths->dims[0]; i++) {
         const int64_t length = tort_index_at(lengths, i);
+        if (!tort_row_goes_on(call->watch, i)) return is_over(call);
         if (length < 0 || length > left)
             return tort_fail(call->error, TORT_E_RUN, "split[%lld] is %lld where the axis has %lld of %lld left",
                              (long long)i, (long long)length, (long long)left, (long long)size);
@@ -248,7 +253,7 @@ static tort_status check_lengths(const tort_call *call, const splitter *split, c
 static tort_status split_by_list(const tort_call *call, splitter *split, const tort_tensor *lengths,
                                  tort_value *sequence) {
     tort_status status = check_lengths(call, split, lengths);
-    for (int64_t i = 0; !status && i < lengths->dims[0]; i++)
+    for (int64_t i = 0; !status && i < lengths->dims[0] && tort_call_goes_on(call, 0); i++)
         if (!append_new(sequence, next_part(call, split, tort_index_at(lengths, i))))
             status = tort_out_of_memory(call->error, sizeof sequence);
     return status;
@@ -317,6 +322,7 @@ static tort_status joined_shape(const tort_call *call, int32_t axis, tort_tensor
     const int32_t first_rank = tort_value_view(tort_value_at(sequence, 0))->rank;
     *shape = part_at(sequence, 0, axis, params->stack);
     for (int32_t i = 1; i < tort_value_count(sequence); i++) {
+        if (!tort_row_goes_on(call->watch, i)) return is_over(call);
         const int32_t rank = tort_value_view(tort_value_at(sequence, i))->rank;
         if (rank != first_rank)
             return tort_fail(call->error, TORT_E_RUN, "element %d has rank %d, the first one rank %d", i, rank,
@@ -338,7 +344,7 @@ static void join_parts(const tort_call *call, int32_t axis, const tort_tensor *s
     const tort_value *sequence = tort_call_value(call, 0);
     const int64_t outer = tort_extent(shape->dims, 0, axis), row = tort_extent(shape->dims, axis, shape->rank);
     int64_t first = 0;
-    for (int32_t i = 0; i < tort_value_count(sequence); i++) {
+    for (int32_t i = 0; i < tort_value_count(sequence) && tort_call_goes_on(call, 0); i++) {
         const tort_tensor part = part_at(sequence, i, axis, params->stack);
         const int64_t run = tort_extent(part.dims, axis, part.rank);
         tort_box box = {.dst_first = first};

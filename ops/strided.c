@@ -83,6 +83,17 @@ static void copy_row(tort_type type, void *dst, int64_t dst_first, int64_t dst_s
     }
 }
 
+bool tort_copy_run(struct tort_watch *watch, int64_t *done, tort_type type, void *dst, int64_t dst_first,
+                   const void *src, int64_t src_first, int64_t count) {
+    enum { PART = 65536 };
+    for (int64_t at = 0; at < count; at += PART) {
+        const int64_t part = count - at < PART ? count - at : PART;
+        if (!tort_work_goes_on(watch, done, 16 + part)) return false;
+        tort_copy_elements(type, dst, dst_first + at, src, src_first + at, part);
+    }
+    return true;
+}
+
 void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count, const void *src, int64_t index) {
     if (count > 0) copy_row(type, dst, first, 1, src, index, 0, count);
 }

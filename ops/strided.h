@@ -41,6 +41,9 @@ tort_status tort_move_expand(const tort_call *call, tort_box_mover move);
 tort_status tort_move_tile(const tort_call *call, tort_box_mover move);
 /* Fills all of `to` from `from`: with its elements in their order (stride 1), or with its first element (stride 0). */
 void tort_fill_tensor(const tort_call *call, const tort_tensor *to, const void *from, int64_t stride);
+/* tort_copy_elements in parts, between which a run may end. *done and the result: see tort_work_goes_on. */
+bool tort_copy_run(struct tort_watch *watch, int64_t *done, tort_type type, void *dst, int64_t dst_first,
+                   const void *src, int64_t src_first, int64_t count);
 /* dst[first .. first+count) = element `index` of src; dst and src are different tensors. */
 void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count, const void *src, int64_t index);
 

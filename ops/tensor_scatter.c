@@ -65,6 +65,7 @@ static tort_status cache_reference(const tort_call *call) {
     const int64_t inner = tort_extent(past->dims, params->axis + 1, past->rank), count = update->dims[params->axis];
     const tort_tensor *indices = tort_call_input(call, 2);
     void *out = call->outputs[0].data;
+    int64_t done = 0;
     tort_fill_tensor(call, &call->outputs[0], past->data, 1);
     for (int64_t o = 0; o < outer; o++) {
         int64_t batch = o / (outer / past->dims[0]);
@@ -75,8 +76,9 @@ static tort_status cache_reference(const tort_call *call) {
         }
         for (int64_t k = 0; k < count; k++) {
             int64_t to = params->circular ? (first % length + k) % length : first + k;
-            tort_copy_elements(past->type, out, (o * length + to) * inner, update->data, (o * count + k) * inner,
-                               inner);
+            if (!tort_copy_run(call->watch, &done, past->type, out, (o * length + to) * inner, update->data,
+                               (o * count + k) * inner, inner))
+                return TORT_OK;
         }
     }
     return TORT_OK;

@@ -4,6 +4,7 @@
  * different ones is known only with the data: infer sorts to count them, and the loop sorts again. */
 #include "ops/extent.h"
 #include "ops/shapes.h"
+#include "ops/strided.h"
 
 #include <string.h>
 
@@ -171,11 +172,11 @@ static tort_status unique_resolve(tort_resolve *resolve) {
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
 static void copy_slice(const slices *s, void *out, int64_t out_count, int64_t to, int64_t from) {
-    enum { PART = 65536 }; /* elements between which a run may end */
+    int64_t done = 0;
     for (int64_t o = 0; o < s->outer; o++)
-        for (int64_t at = 0; at < s->inner && tort_row_goes_on(s->watch, at); at += PART)
-            tort_copy_elements(s->type, out, (o * out_count + to) * s->inner + at, s->data,
-                               (o * s->count + from) * s->inner + at, s->inner - at < PART ? s->inner - at : PART);
+        if (!tort_copy_run(s->watch, &done, s->type, out, (o * out_count + to) * s->inner, s->data,
+                           (o * s->count + from) * s->inner, s->inner))
+            return;
 }
 
 static int64_t *output_of(const tort_call *call, int32_t i) {

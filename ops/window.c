@@ -65,7 +65,7 @@ static tort_status run_window(const tort_call *call) {
     const int32_t kind = call->op->variant;
     int64_t size = out->dims[0];
     double period = (double)(params->periodic ? size : size - 1);
-    for (int64_t n = 0; n < size; n++) {
+    for (int64_t n = 0; n < size && tort_row_goes_on(call->watch, n); n++) {
         double angle = turn * (double)n / period;
         double value = cosines[kind].a - cosines[kind].b * cos(angle) + cosines[kind].c * cos(2 * angle);
         tort_store_doubles(out->type, out->data, n, 1, &value);
@@ -104,7 +104,7 @@ static mel read_mel(const tort_call *call) {
 /* Fills column i with a triangle over the bins of points i, i + 1 and i + 2. */
 static tort_status run_mel(const tort_call *call) {
     const tort_tensor *out = &call->outputs[0];
-    int64_t rows = out->dims[0], columns = out->dims[1];
+    int64_t rows = out->dims[0], columns = out->dims[1], done = 0;
     mel m = read_mel(call);
     if (m.rate <= 0)
         return tort_fail(call->error, TORT_E_RUN, "sample_rate is %lld, expected 1 or more", (long long)m.rate);
@@ -116,6 +116,7 @@ static tort_status run_mel(const tort_call *call) {
                              "must be from 0 to half of sample_rate",
                              (long long)i, (long long)left, (long long)right, (long long)rows);
         for (int64_t j = 0; j < rows; j++) {
+            if (!tort_work_goes_on(call->watch, &done, 4)) return TORT_OK;
             double weight = j == center ? 1 : 0;
             if (j >= left && j < center) weight = (double)(j - left) / (double)(center - left);
             if (j > center && j < right) weight = (double)(right - j) / (double)(right - center);

@@ -29,6 +29,7 @@ typedef struct grid_places {
 } grid_places;
 
 typedef struct grid_job {
+    const tort_call *call;
     const tort_grid_params *p;
     const float *x, *grid;
     float *y;
@@ -110,11 +111,13 @@ static void sample_blocks(void *arg, int64_t begin, int64_t end) {
     const tort_grid_params *p = job->p;
     const int64_t blocks = (p->points + BLOCK - 1) / BLOCK, elements = p->sizes[0] * p->sizes[1];
     grid_places places;
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         const int64_t image = item / blocks, first = item % blocks * BLOCK;
         const int64_t count = p->points - first < BLOCK ? p->points - first : BLOCK;
         find_places(job, job->grid + (image * p->points + first) * 2, count, &places);
         for (int64_t c = image * p->channels; c < (image + 1) * p->channels; c++) {
+            if (!tort_work_goes_on(job->call->watch, &done, 16 + count)) return;
             const float *x = job->x + c * elements;
             float *y = job->y + c * p->points + first;
             if (p->mode == TORT_GRID_LINEAR)
@@ -127,7 +130,7 @@ static void sample_blocks(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run_grid_sample(const tort_call *call) {
     const tort_grid_params *p = call->params;
-    const grid_job job = {.p = p, .x = call->inputs[0].data, .grid = call->inputs[1].data, .y = call->outputs[0].data};
+    const grid_job job = {call, p, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (p->sizes[0] == 0 || p->sizes[1] == 0)
         return tort_fail(call->error, TORT_E_RUN, "axis %d of X is empty: there is nothing to sample",

@@ -44,7 +44,9 @@ static void match_some(void *arg, int64_t begin, int64_t end) {
     const match_job *job = arg;
     const tort_string *texts = job->call->inputs[0].data;
     bool *out = job->call->outputs[0].data;
-    for (int64_t i = begin; i < end; i++) out[i] = tort_regex_matches(job->regex, texts[i].data, texts[i].length);
+    int64_t done = 0;
+    for (int64_t i = begin; i < end && tort_work_goes_on(job->call->watch, &done, 16 + (int64_t)texts[i].length); i++)
+        out[i] = tort_regex_matches(job->regex, texts[i].data, texts[i].length);
 }
 
 static tort_status match_reference(const tort_call *call) {

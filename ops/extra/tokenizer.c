@@ -81,9 +81,23 @@ static tort_status open_splitter(splitter *split, const tort_string *texts, int3
 /* Collects the tokens of a text. */
 typedef struct tokens {
     const splitter *split;
+    struct tort_watch *watch;
+    int64_t done;     /* see tort_work_goes_on */
+    bool over;        /* the run is: tokens are missing */
     tort_string *out; /* NULL: tokens are only counted */
     int64_t count;
 } tokens;
+
+static bool goes_on(tokens *t, int64_t work) {
+    t->over = t->over || !tort_work_goes_on(t->watch, &t->done, work);
+    return !t->over;
+}
+
+/* tort_regex_find; false also if the run is over. */
+static bool find(tokens *t, const tort_regex *pattern, tort_string text, size_t from, size_t *at, size_t *length) {
+    const bool found = tort_regex_find(pattern, text.data, text.length, from, at, length);
+    return goes_on(t, 16 + (int64_t)((found ? *at + *length : text.length) - from)) && found;
+}
 
 /* Bytes of the first UTF-8 character of a text that is not empty: up to the next byte that begins a character. */
 static size_t character_length(const char *data, size_t length) {
@@ -103,7 +117,7 @@ static bool put_token(tokens *t, const char *data, size_t length) {
 }
 
 static void split_characters(tokens *t, tort_string text) {
-    for (size_t at = 0, length; at < text.length; at += length) {
+    for (size_t at = 0, length; at < text.length && goes_on(t, 8); at += length) {
         length = character_length(text.data + at, text.length - at);
         put_token(t, text.data + at, length);
     }
@@ -112,8 +126,7 @@ static void split_characters(tokens *t, tort_string text) {
 /* Adds the matches of the pattern. After a match that is too short, the search goes on at its second character. */
 static void split_matches(tokens *t, tort_string text) {
     size_t at, length;
-    for (size_t from = 0; tort_regex_find(t->split->patterns[0], text.data, text.length, from, &at, &length);
-         from = at + length)
+    for (size_t from = 0; find(t, t->split->patterns[0], text, from, &at, &length); from = at + length)
         if (!put_token(t, text.data + at, length)) length = character_length(text.data + at, length);
 }
 
@@ -126,32 +139,35 @@ static void split_between(tokens *t, tort_string text, int32_t separator) {
         return;
     }
     const tort_regex *pattern = split->patterns[separator];
-    for (; tort_regex_find(pattern, text.data, text.length, from, &at, &length); from = at + length)
+    for (; find(t, pattern, text, from, &at, &length); from = at + length)
         split_between(t, (tort_string){text.data + from, at - from}, separator + 1);
     split_between(t, (tort_string){text.data + from, text.length - from}, separator + 1);
 }
 
-static int64_t split_text(const splitter *split, tort_string text, tort_string *out) {
-    tokens t = {.split = split, .out = out};
-    if (text.length == 0) return 0;
-    if (split->characters)
-        split_characters(&t, text);
-    else if (split->separators == 0)
-        split_matches(&t, text);
+static int64_t split_text(tokens *t, tort_string text, tort_string *out) {
+    t->out = out;
+    t->count = 0;
+    if (!goes_on(t, 16) || text.length == 0) return 0;
+    if (t->split->characters)
+        split_characters(t, text);
+    else if (t->split->separators == 0)
+        split_matches(t, text);
     else
-        split_between(&t, text, 0);
-    return t.count;
+        split_between(t, text, 0);
+    return t->count;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-static int64_t widest(const splitter *split, const tort_string *texts, int64_t count) {
-    int64_t max = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t made = split_text(split, texts[i], NULL);
-        if (made > max) max = made;
+static tort_status find_widest(const tort_infer *infer, const splitter *split, const tort_string *texts, int64_t count,
+                               int64_t *max) {
+    tokens t = {.split = split, .watch = infer->watch};
+    *max = 0;
+    for (int64_t i = 0; i < count && !t.over; i++) {
+        const int64_t made = split_text(&t, texts[i], NULL);
+        if (made > *max) *max = made;
     }
-    return max;
+    return t.over ? tort_fail(infer->error, TORT_E_RUN, "the run is over") : TORT_OK;
 }
 
 static tort_status open_node(const tort_infer *infer, splitter *split) {
@@ -173,7 +189,9 @@ static tort_status infer_tokens(tort_infer *infer, const splitter *split) {
     dims[x->rank] = tort_dim_fresh(infer->dims, true);
     if (count == 0) dims[x->rank] = 0;
     if (x->data && tort_dim_known(count)) {
-        const int64_t max = widest(split, x->data, count);
+        int64_t max;
+        tort_status status = find_widest(infer, split, x->data, count, &max);
+        if (status) return status;
         dims[x->rank] = max && tort_attr_int(infer->node, "mark") ? max + 2 : max;
     }
     tort_infer_shape(infer, 0, TORT_STRING, x->rank + 1, dims);
@@ -216,14 +234,15 @@ static void write_tokens(const tort_call *call, const splitter *split, tort_stri
     const tokenizer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const int64_t count = tort_count(x), width = y->dims[x->rank];
-    for (int64_t i = 0; i < count && width; i++) {
+    tokens t = {.split = split, .watch = call->watch};
+    for (int64_t i = 0; i < count && width && !t.over; i++) {
         tort_string *row = (tort_string *)y->data + i * width;
-        int64_t made = split_text(split, ((const tort_string *)x->data)[i], row + params->mark) + params->mark;
+        int64_t made = split_text(&t, ((const tort_string *)x->data)[i], row + params->mark) + params->mark;
         if (params->mark) {
             row[0] = (tort_string){"\x02", 1};
             row[made++] = (tort_string){"\x03", 1};
         }
-        while (made < width) row[made++] = pad;
+        while (made < width && goes_on(&t, 1)) row[made++] = pad;
     }
 }
 

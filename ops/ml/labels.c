@@ -28,7 +28,9 @@ const void *tort_labels_open(const tort_call *call, const tort_labels *labels, v
     if (labels->type != TORT_STRING) return tort_list_at(call->params, labels->list);
     tort_string *texts = scratch;
     for (int64_t i = 0; i < labels->list.count; i++)
-        if (tort_call_copy_text(call, tort_list_string(call->params, labels->list, i), &texts[i])) return NULL;
+        if (!tort_row_goes_on(call->watch, i) ||
+            tort_call_copy_text(call, tort_list_string(call->params, labels->list, i), &texts[i]))
+            return NULL;
     return texts;
 }
 

@@ -36,11 +36,12 @@ static tort_status resolve_scores(tort_resolve *resolve, int64_t targets) {
     return tort_post_transform_attr(resolve, &params->transform);
 }
 
-static float score_of(const linear_params *params, const tort_tensor *x, int64_t row, int64_t target) {
+static float score_of(const tort_call *call, int64_t row, int64_t target) {
+    const linear_params *params = call->params;
     const float *coefficients = tort_list_at(params, params->coefficients);
     const float *intercepts = tort_list_at(params, params->intercepts);
     const int64_t features = params->features;
-    const double sum = tort_row_dot(x, row * features, coefficients + target * features, features);
+    const double sum = tort_row_dot(call, row * features, coefficients + target * features, features);
     return (float)(sum + (params->intercepts.count ? (double)intercepts[target] : 0));
 }
 
@@ -70,7 +71,7 @@ static void regress_rows(void *arg, int64_t begin, int64_t end) {
     const linear_params *params = call->params;
     for (int64_t row = begin; row < end; row++) {
         float *scores = (float *)call->outputs[0].data + row * params->targets;
-        for (int64_t t = 0; t < params->targets; t++) scores[t] = score_of(params, &call->inputs[0], row, t);
+        for (int64_t t = 0; t < params->targets; t++) scores[t] = score_of(call, row, t);
         tort_post_transform_floats(params->transform, scores, params->targets);
     }
 }
@@ -152,7 +153,7 @@ static void classify_row(const classifier_job *job, int64_t row) {
     float best = 0;
     int64_t which = 0;
     for (int64_t t = 0; t < params->targets; t++) {
-        const float score = score_of(params, &job->call->inputs[0], row, t);
+        const float score = score_of(job->call, row, t);
         if (t == 0 || score > best) {
             best = score;
             which = t;
@@ -168,7 +169,7 @@ static void classify_rows(void *arg, int64_t begin, int64_t end) {
     const linear_params *params = job->call->params;
     for (int64_t row = begin; row < end; row++) {
         if (params->targets == 1)
-            classify_by_one(job, row, score_of(params, &job->call->inputs[0], row, 0));
+            classify_by_one(job, row, score_of(job->call, row, 0));
         else
             classify_row(job, row);
     }

@@ -63,8 +63,14 @@ tort_lookup tort_lookup_build(const tort_call *call, tort_list keys, tort_type t
     const uint64_t slots = slot_count(keys.count);
     const void *params = call->params;
     tort_lookup lookup = {call->env->hash_key, params, keys, type, scratch, slots - 1};
-    for (uint64_t i = 0; i < slots; i++) lookup.slots[i] = -1;
-    for (int64_t i = 0; i < keys.count; i++) {
+    for (uint64_t i = 0; i < slots; i++) {
+        lookup.slots[i] = -1;
+        if (tort_row_goes_on(call->watch, (int64_t)i)) continue;
+        lookup.mask = 0; /* the only slot is free: nothing is found */
+        lookup.slots[0] = -1;
+        return lookup;
+    }
+    for (int64_t i = 0; i < keys.count && tort_row_goes_on(call->watch, i); i++) {
         const uint64_t slot = type == TORT_STRING ? slot_of_text(&lookup, tort_list_string(params, keys, i))
                                                   : slot_of_code(&lookup, code_of(type, tort_list_at(params, keys), i));
         if (lookup.slots[slot] < 0 || !first) lookup.slots[slot] = (int32_t)i;

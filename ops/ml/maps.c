@@ -83,15 +83,15 @@ static tort_status vectorizer_reference(const tort_call *call) {
     if (status) return status;
     char *y = tort_value_data(row);
     memset(y, 0, (size_t)count * size);
-    for (int32_t i = 0; i < tort_value_count(map); i++) {
+    for (int32_t i = 0; i < tort_value_count(map) && tort_row_goes_on(call->watch, i); i++) {
         const int64_t at = tort_lookup_element(&lookup, tort_value_keys(map)->data, i);
         const void *element = element_at(call, i);
         if (!element) return TORT_E_RUN;
         if (at >= 0) memcpy(y + (size_t)at * size, element, size);
     }
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
         const int64_t at = place_of(params, &lookup, i);
-        if (at != i) memcpy(y + (size_t)i * size, y + (size_t)at * size, size);
+        if (at >= 0 && at != i) memcpy(y + (size_t)i * size, y + (size_t)at * size, size);
     }
     return own_text(call, row);
 }
@@ -200,7 +200,7 @@ static tort_status cast_sparse(const tort_call *call, tort_value *row) {
         for (int64_t i = 0; i < params->length; i++) ((tort_string *)tort_value_data(row))[i] = nothing;
     else
         memset(tort_value_data(row), 0, (size_t)params->length * (size_t)tort_type_bits(params->type) / 8);
-    for (int32_t i = 0; i < tort_value_count(map) && !status; i++) {
+    for (int32_t i = 0; i < tort_value_count(map) && !status && tort_row_goes_on(call->watch, i); i++) {
         if (keys[i] < 0 || keys[i] >= params->length)
             return tort_fail(call->error, TORT_E_RUN, "key %lld of the map is not in 0 to %lld, that is max_map - 1",
                              (long long)keys[i], (long long)params->length - 1);
@@ -224,10 +224,11 @@ static void sink(const int64_t *keys, int32_t *heap, int32_t count, int32_t at) 
     heap[at] = entry;
 }
 
-static void sort_by_key(const int64_t *keys, int32_t *order, int32_t count) {
+/* If the run is over, the order is another one. */
+static void sort_by_key(struct tort_watch *watch, const int64_t *keys, int32_t *order, int32_t count) {
     for (int32_t i = 0; i < count; i++) order[i] = i;
-    for (int32_t i = count / 2; i-- > 0;) sink(keys, order, count, i);
-    for (int32_t last = count - 1; last > 0; last--) {
+    for (int32_t i = count / 2; i-- > 0 && tort_row_goes_on(watch, i);) sink(keys, order, count, i);
+    for (int32_t last = count - 1; last > 0 && tort_row_goes_on(watch, last); last--) {
         const int32_t largest = order[0];
         order[0] = order[last];
         order[last] = largest;
@@ -241,9 +242,10 @@ static tort_status cast_dense(const tort_call *call, tort_value *row) {
     const size_t bytes = (size_t)count * sizeof(int32_t);
     int32_t *order = tort_alloc(call->env, bytes);
     if (!order) return tort_out_of_memory(call->error, bytes);
-    sort_by_key(tort_value_keys(map)->data, order, count);
+    sort_by_key(call->watch, tort_value_keys(map)->data, order, count);
     tort_status status = TORT_OK;
-    for (int32_t i = 0; i < count && !status; i++) status = cast_to_place(call, row, order[i], i);
+    for (int32_t i = 0; i < count && !status && tort_row_goes_on(call->watch, i); i++)
+        status = cast_to_place(call, row, order[i], i);
     tort_free(call->env, order, bytes);
     return status;
 }

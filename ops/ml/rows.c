@@ -55,20 +55,21 @@ static double block_sum(const float *a, const float *b, int64_t count, bool dist
     return sums[0] + sums[1] + (sums[2] + sums[3]);
 }
 
-static double row_sum(const tort_tensor *x, int64_t first, const float *with, int64_t count, bool distance) {
+static double row_sum(const tort_call *call, int64_t first, const float *with, int64_t count, bool distance) {
+    const tort_tensor *x = &call->inputs[0];
     float block[TORT_BLOCK];
     double sum = 0;
-    for (int64_t at = 0; at < count; at += TORT_BLOCK) {
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
         const int64_t length = tort_block_count(count, at);
         sum += block_sum(row_block(x, first + at, length, block), with + at, length, distance);
     }
     return sum;
 }
 
-double tort_row_dot(const tort_tensor *x, int64_t first, const float *weights, int64_t count) {
-    return row_sum(x, first, weights, count, false);
+double tort_row_dot(const tort_call *call, int64_t first, const float *weights, int64_t count) {
+    return row_sum(call, first, weights, count, false);
 }
 
-double tort_row_distance(const tort_tensor *x, int64_t first, const float *point, int64_t count) {
-    return row_sum(x, first, point, count, true);
+double tort_row_distance(const tort_call *call, int64_t first, const float *point, int64_t count) {
+    return row_sum(call, first, point, count, true);
 }

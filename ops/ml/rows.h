@@ -13,9 +13,9 @@ tort_status tort_check_features(tort_error *error, tort_dim features, int64_t wa
 int64_t tort_row_count(const tort_tensor *x);
 int64_t tort_row_features(const tort_tensor *x);
 
-/* Dot product of x's elements first .. first+count-1, rounded to float, and the weights. */
-double tort_row_dot(const tort_tensor *x, int64_t first, const float *weights, int64_t count);
+/* Dot product of elements first .. first+count-1 of input 0, rounded to float, and the weights. */
+double tort_row_dot(const tort_call *call, int64_t first, const float *weights, int64_t count);
 /* Squared Euclidean distance between these elements and a point. */
-double tort_row_distance(const tort_tensor *x, int64_t first, const float *point, int64_t count);
+double tort_row_distance(const tort_call *call, int64_t first, const float *point, int64_t count);
 
 #endif

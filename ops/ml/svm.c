@@ -65,10 +65,10 @@ typedef struct kernel_job {
     double *values;
 } kernel_job;
 
-static double kernel_value(const tort_svm *svm, const tort_tensor *x, int64_t row, const float *vector) {
+static double kernel_value(const tort_call *call, const tort_svm *svm, int64_t row, const float *vector) {
     const int64_t first = row * svm->features;
-    if (svm->kernel == TORT_SVM_RBF) return exp(-svm->gamma * tort_row_distance(x, first, vector, svm->features));
-    const double product = tort_row_dot(x, first, vector, svm->features);
+    if (svm->kernel == TORT_SVM_RBF) return exp(-svm->gamma * tort_row_distance(call, first, vector, svm->features));
+    const double product = tort_row_dot(call, first, vector, svm->features);
     switch (svm->kernel) {
     case TORT_SVM_POLY: return pow(svm->gamma * product + svm->coef0, svm->degree);
     case TORT_SVM_SIGMOID: return tanh(svm->gamma * product + svm->coef0);
@@ -82,8 +82,8 @@ static void fill_kernels(void *arg, int64_t begin, int64_t end) {
     const tort_svm *svm = job->svm;
     const float *vectors = tort_list_at(job->call->params, svm->support_vectors);
     for (int64_t i = begin; i < end; i++)
-        job->values[i] = kernel_value(svm, &job->call->inputs[0], job->first + i / svm->vectors,
-                                      vectors + i % svm->vectors * svm->features);
+        job->values[i] =
+            kernel_value(job->call, svm, job->first + i / svm->vectors, vectors + i % svm->vectors * svm->features);
 }
 
 void tort_svm_kernels(const tort_call *call, const tort_svm *svm, int64_t first, int64_t count, double *values) {

@@ -315,9 +315,8 @@ static void put_linear_row(const classifier_job *job, int64_t row) {
     const int64_t features = params->svm.features, n = params->classes;
     double *sums = job->room.votes;
     for (int64_t c = 0; c < n; c++)
-        sums[c] =
-            (double)(float)(tort_row_dot(&job->call->inputs[0], row * features, coefficients + c * features, features) +
-                            (double)rho[0]);
+        sums[c] = (double)(float)(tort_row_dot(job->call, row * features, coefficients + c * features, features) +
+                                  (double)rho[0]);
     if (tort_present(label)) tort_put_label(label, row, job->labels, linear_choice(params, sums));
     if (!tort_present(scores)) return;
     float *out = (float *)scores->data + row * n;
@@ -351,7 +350,7 @@ static tort_status classifier_reference(const tort_call *call) {
         if (!tort_work_goes_on(call->watch, &done, params->classes * params->svm.features)) return TORT_OK;
         put_linear_row(&job, row);
     }
-    for (int64_t first = 0; first < rows && vectors > 0; first += TORT_SVM_ROWS) {
+    for (int64_t first = 0; first < rows && vectors > 0 && tort_call_goes_on(call, 0); first += TORT_SVM_ROWS) {
         const int64_t count = rows - first < TORT_SVM_ROWS ? rows - first : TORT_SVM_ROWS;
         tort_svm_kernels(call, &params->svm, first, count, kernels);
         for (int64_t r = 0; r < count; r++) put_row(&job, first + r, kernels + r * vectors);

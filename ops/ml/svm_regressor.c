@@ -56,7 +56,7 @@ static void linear_rows(void *arg, int64_t begin, int64_t end) {
     const int64_t features = params->svm.features;
     const float *coefficients = tort_list_at(params, params->coefficients);
     for (int64_t row = begin; row < end; row++)
-        put_score(call, row, tort_row_dot(&call->inputs[0], row * features, coefficients, features));
+        put_score(call, row, tort_row_dot(call, row * features, coefficients, features));
 }
 
 static tort_status regressor_reference(const tort_call *call) {
@@ -69,11 +69,13 @@ static tort_status regressor_reference(const tort_call *call) {
         tort_parallel(call, rows, svm->features, linear_rows, (void *)call);
         return TORT_OK;
     }
+    int64_t done = 0;
     for (int64_t first = 0; first < rows; first += TORT_SVM_ROWS) {
         const int64_t count = rows - first < TORT_SVM_ROWS ? rows - first : TORT_SVM_ROWS;
         tort_svm_kernels(call, svm, first, count, values);
         for (int64_t r = 0; r < count; r++) {
             double sum = 0;
+            if (!tort_work_goes_on(call->watch, &done, 16 + svm->vectors)) return TORT_OK;
             for (int64_t v = 0; v < svm->vectors; v++) sum += values[r * svm->vectors + v] * (double)coefficients[v];
             put_score(call, first + r, sum);
         }
