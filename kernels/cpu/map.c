@@ -54,6 +54,7 @@ static tort_status run_clip(const tort_call *call) {
 /* ---- with a bias ------------------------------------------------------------------------------------------------- */
 
 typedef struct bias_job {
+    const tort_call *call;
     const tort_simd *simd;
     tort_epilogue epilogue;
     const float *x, *bias;
@@ -62,13 +63,18 @@ typedef struct bias_job {
 } bias_job;
 
 static void bias_rows(void *arg, int64_t begin, int64_t end) {
+    enum { PART = 65536 }; /* elements of a row at a time */
     const bias_job *job = arg;
-    for (int64_t row = begin; row < end; row++) {
-        float *y = job->y + row * job->columns;
-        const float *x = job->x + row * job->columns;
-        if (x != y) memcpy(y, x, (size_t)job->columns * sizeof(float));
-        job->simd->finish(&job->epilogue, job->bias, y, job->columns);
-    }
+    int64_t done = 0;
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t at = 0; at < job->columns; at += PART) {
+            const int64_t count = job->columns - at < PART ? job->columns - at : PART;
+            float *y = job->y + row * job->columns + at;
+            const float *x = job->x + row * job->columns + at;
+            if (!tort_work_goes_on(job->call->watch, &done, count)) return;
+            if (x != y) memcpy(y, x, (size_t)count * sizeof(float));
+            job->simd->finish(&job->epilogue, job->bias + at, y, count);
+        }
 }
 
 static tort_status run_bias_gelu(const tort_call *call) {
@@ -76,7 +82,8 @@ static tort_status run_bias_gelu(const tort_call *call) {
     const tort_cpu_device *device = call->device;
     const tort_tensor *bias = tort_call_input(call, 1);
     if (!bias) return run_gelu(call);
-    bias_job job = {.simd = device->simd,
+    bias_job job = {.call = call,
+                    .simd = device->simd,
                     .epilogue.activation = params->gelu.tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU,
                     .x = call->inputs[0].data,
                     .bias = bias->data,

@@ -10,11 +10,13 @@
 #include "kernels/cpu/packed_gemm.h"
 #include "ops/extent.h"
 
-enum { FEW_ROWS = 24 }; /* up to so many rows, unpacking to memory does not pay */
+enum { FEW_ROWS = 24 };   /* up to so many rows, unpacking to memory does not pay */
+enum { MAX_K = 1 << 20 }; /* a row is multiplied in one piece */
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_nbits *p = node->params;
     if (p->grouped) return tort_no(TORT_NO_ATTR, "", "takes no g_idx");
+    if (p->k > MAX_K) return tort_no(TORT_NO_ATTR, "", "is for rows of at most %d elements", MAX_K);
     for (int32_t i = TORT_NBITS_B; i <= TORT_NBITS_ZEROS; i++)
         if (tort_has_input(node, i) && !node->inputs[i].constant)
             return tort_no(TORT_NO_DYNAMIC, "", "B, scales and zero_points must be constants");
@@ -303,7 +305,7 @@ static void run_many(rows_job *job) {
     tort_packed_gemm gemm = {.call = call, .simd = device->simd, .m = p->m, .n = p->n, .k = p->k, .scale = 1};
     gemm.a = a->data;
     if (a->type != TORT_FLOAT) {
-        tort_load_floats(a->type, a->data, 0, p->m * p->k, job->scratch.a);
+        tort_nbits_load_a(call, job->scratch.a);
         gemm.a = job->scratch.a;
     }
     gemm.a_row_stride = p->k;

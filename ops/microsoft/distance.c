@@ -37,27 +37,32 @@ static tort_status resolve_distance(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-static double square_distance(const tort_call *call, int64_t i, int64_t j) {
+/* `done`: see tort_work_goes_on. False: the run is over. */
+static bool find_square(const tort_call *call, int64_t i, int64_t j, int64_t *done, double *square) {
     const distance_params *p = call->params;
     const tort_tensor *a = &call->inputs[0], *b = &call->inputs[1];
-    double left[TORT_BLOCK], right[TORT_BLOCK], sum = 0;
+    double left[TORT_BLOCK], right[TORT_BLOCK];
+    *square = 0;
     for (int64_t at = 0; at < p->columns; at += TORT_BLOCK) {
         const int64_t count = tort_block_count(p->columns, at);
+        if (!tort_work_goes_on(call->watch, done, 16 + count)) return false;
         tort_load_doubles(a->type, a->data, i * p->columns + at, count, left);
         tort_load_doubles(b->type, b->data, j * p->columns + at, count, right);
         for (int64_t k = 0; k < count; k++) left[k] -= right[k];
-        sum += tort_dot(left, left, count);
+        *square += tort_dot(left, left, count);
     }
-    return sum;
+    return true;
 }
 
 static void distance_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const distance_params *p = call->params;
     const tort_tensor *c = &call->outputs[0];
+    int64_t done = 0;
     for (int64_t i = begin; i < end; i++)
         for (int64_t j = 0; j < p->b_rows; j++) {
-            double distance = square_distance(call, i, j);
+            double distance;
+            if (!find_square(call, i, j, &done, &distance)) return;
             if (p->root) distance = sqrt(distance);
             tort_store_doubles(c->type, c->data, i * p->b_rows + j, 1, &distance);
         }

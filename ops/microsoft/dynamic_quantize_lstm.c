@@ -108,15 +108,18 @@ typedef struct lstm_walk {
     int64_t direction, step, longest;
 } lstm_walk;
 
+enum { PART = 65536 }; /* elements between which a run may end */
+
 /* Quantizes to integers in the range of uint8, less their zero point, stored as floats; returns the scale. */
-static float round_all(const float *from, int64_t count, float *out) {
+static float round_all(struct tort_watch *watch, const float *from, int64_t count, float *out) {
     float scale, zero;
-    tort_dynamic_scale(NULL, from, count, &scale, &zero);
+    tort_dynamic_scale(watch, from, count, &scale, &zero);
     const float min = -zero, max = 255 - zero, round = 0x1.8p23f, divisor = scale > 0 ? scale : 1;
-    for (int64_t i = 0; i < count; i++) {
-        const float x = from[i] / divisor, above = x > min ? x : min;
-        out[i] = ((above < max ? above : max) + round) - round;
-    }
+    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += PART)
+        for (int64_t i = at; i < count && i < at + PART; i++) {
+            const float x = from[i] / divisor, above = x > min ? x : min;
+            out[i] = ((above < max ? above : max) + round) - round;
+        }
     return scale;
 }
 
@@ -125,7 +128,7 @@ static void widen_weights(const tort_call *call, int32_t weights, int32_t zeros,
     const tort_rnn_params *p = call->params;
     const tort_tensor *from = &call->inputs[weights], *zero = &call->inputs[zeros];
     const int64_t columns = 4 * p->hidden, rows = tort_count(from) / columns;
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = 0, done = 0; row < rows && tort_work_goes_on(call->watch, &done, columns); row++) {
         const int64_t direction = row / (rows / p->directions);
         float *to = out + row * columns;
         tort_load_floats(from->type, from->data, row * columns, columns, to);
@@ -231,9 +234,9 @@ static void walk_direction(lstm_walk *walk) {
     const int64_t states = sizes_of(p).states;
     begin_states(walk);
     end_sequences(walk, 0);
-    for (walk->step = 0; walk->step < walk->longest; walk->step++) {
+    for (walk->step = 0; walk->step < walk->longest && tort_call_goes_on(walk->call, 0); walk->step++) {
         for (int64_t i = 0; i < states; i++) walk->spread[i] = (float)walk->h[i];
-        walk->state_scale = round_all(walk->spread, states, walk->state);
+        walk->state_scale = round_all(walk->call->watch, walk->spread, states, walk->state);
         tort_parallel(walk->call, p->batch, 4 * p->hidden * (p->hidden + p->input), step_sequences, walk);
         end_sequences(walk, walk->step + 1);
     }
@@ -268,7 +271,7 @@ static tort_status run_lstm(const tort_call *call) {
     if (s.states == 0) return TORT_OK;
     widen_weights(call, W, W_ZERO, walk.w);
     widen_weights(call, R, R_ZERO, walk.r);
-    walk.x_scale = round_all(call->inputs[X].data, walk.longest * p->batch * p->input, walk.x);
+    walk.x_scale = round_all(call->watch, call->inputs[X].data, walk.longest * p->batch * p->input, walk.x);
     for (walk.direction = 0; walk.direction < p->directions; walk.direction++) walk_direction(&walk);
     return TORT_OK;
 }

@@ -85,10 +85,16 @@ static float at(const tort_tensor *tensor, int64_t i) {
     return (float)tort_element_at(tensor, i);
 }
 
-/* Sums both halves of a row of `columns`. */
-static void add_halves(const tort_tensor *tensor, int64_t row, int64_t columns, float *sums) {
-    sums[0] = sums[1] = 0;
-    for (int64_t j = 0; j < columns; j++) sums[j >= columns / 2] += at(tensor, row * columns + j);
+/* Sums both halves of each row of `columns`; 2 sums a row. */
+static void add_halves(const tort_call *call, const tort_tensor *tensor, int64_t rows, int64_t columns, float *sums) {
+    int64_t done = 0;
+    for (int64_t row = 0; row < rows; row++, sums += 2) {
+        sums[0] = sums[1] = 0;
+        for (int64_t j = 0; j < columns; j++) {
+            if (!tort_work_goes_on(call->watch, &done, 1)) return;
+            sums[j >= columns / 2] += at(tensor, row * columns + j);
+        }
+    }
 }
 
 static float sigmoid(float x) {
@@ -102,7 +108,7 @@ static float gate_of(const tort_call *call, int64_t row) {
     const int64_t position = row % p->length, head = row / p->length % p->heads, entry = row / p->length / p->heads;
     const int64_t first = ((entry * p->length + position) * p->heads + head) * p->size;
     float update = sums[2 * p->size], reset = sums[2 * p->size + 1];
-    for (int64_t i = 0; i < p->size; i++) {
+    for (int64_t i = 0; i < p->size && tort_row_goes_on(call->watch, i); i++) {
         const float q = at(&call->inputs[QUERY], first + i) + at(&call->inputs[QUERY_BIAS], head * p->size + i);
         update += q * sums[2 * i];
         reset += q * sums[2 * i + 1];
@@ -117,7 +123,7 @@ static void gate_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
         const float gate = gate_of(call, row);
         const int64_t from = row % (p->heads * p->length) * p->length;
-        for (int64_t k = 0; k < p->length; k++) {
+        for (int64_t k = 0; k < p->length && tort_row_goes_on(call->watch, k); k++) {
             const float bias = gate * at(&call->inputs[POSITIONS], from + k);
             tort_store_floats(y->type, y->data, row * p->length + k, 1, &bias);
         }
@@ -127,8 +133,8 @@ static void gate_rows(void *arg, int64_t begin, int64_t end) {
 static tort_status run_gated(const tort_call *call) {
     const gated_params *p = call->params;
     float *sums = call->scratch;
-    for (int64_t i = 0; i < p->size; i++) add_halves(&call->inputs[WEIGHT], i, p->columns, sums + 2 * i);
-    add_halves(&call->inputs[BIAS], 0, p->columns, sums + 2 * p->size);
+    add_halves(call, &call->inputs[WEIGHT], p->size, p->columns, sums);
+    add_halves(call, &call->inputs[BIAS], 1, p->columns, sums + 2 * p->size);
     if (tort_count(&call->outputs[0]) > 0)
         tort_parallel(call, p->batch * p->heads * p->length, 4 * (p->size + p->length), gate_rows, (void *)call);
     return TORT_OK;

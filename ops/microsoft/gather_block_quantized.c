@@ -177,6 +177,7 @@ static void gather_slices(void *arg, int64_t begin, int64_t end) {
     const tort_tensor *indices = &job->call->inputs[INDICES], *y = &job->call->outputs[0];
     const int64_t row = p->gather_axis == p->rank - 1 ? 1 : p->dims[p->rank - 1];
     float block[TORT_BLOCK];
+    int64_t done = 0;
     for (int64_t slice = begin; slice < end; slice++) {
         int64_t index;
         tort_load_integers(indices->type, indices->data, slice % job->index_count, 1, &index);
@@ -186,6 +187,7 @@ static void gather_slices(void *arg, int64_t begin, int64_t end) {
         for (int64_t at = 0; at < job->inner;) {
             int64_t count = row - at % row;
             if (count > TORT_BLOCK) count = TORT_BLOCK;
+            if (!tort_work_goes_on(job->call->watch, &done, 16 + count)) return;
             if (inside)
                 dequantize(job, place + at, count, block);
             else

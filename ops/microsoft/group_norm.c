@@ -141,12 +141,14 @@ static void load_run(const group_walk *walk, int64_t run, int64_t at, int64_t co
     add(more, count, values);
 }
 
-/* Mean of (x - center)^power; power 1 or 2. */
+/* Mean of (x - center)^power; power 1 or 2. Any number if the run is over. */
 static double mean_of(const group_walk *walk, double center, int power) {
     double sum = 0, values[TORT_BLOCK];
+    int64_t done = 0;
     for (int64_t run = 0; run < walk->runs; run++)
         for (int64_t at = 0; at < walk->length; at += TORT_BLOCK) {
             const int64_t count = tort_block_count(walk->length, at);
+            if (!tort_work_goes_on(walk->call->watch, &done, 16 + count)) return 0;
             load_run(walk, run, at, count, values);
             for (int64_t i = 0; i < count; i++) values[i] -= center;
             for (int64_t i = 0; i < count; i++) sum += power == 2 ? values[i] * values[i] : values[i];
@@ -154,12 +156,14 @@ static double mean_of(const group_walk *walk, double center, int power) {
     return sum / (double)(walk->runs * walk->length);
 }
 
-static void normalize_run(const group_walk *walk, int64_t run, double mean, double inverse) {
+/* `done`: see tort_work_goes_on. False: the run is over. */
+static bool normalize_run(const group_walk *walk, int64_t run, double mean, double inverse, int64_t *done) {
     const tort_call *call = walk->call;
     const tort_tensor *y = tort_call_output(call, 0), *sums = tort_call_output(call, 1);
     double values[TORT_BLOCK], gamma[TORT_BLOCK], beta[TORT_BLOCK];
     for (int64_t at = 0; at < walk->length; at += TORT_BLOCK) {
         const int64_t count = tort_block_count(walk->length, at), first = run_start(walk, run) + at;
+        if (!tort_work_goes_on(call->watch, done, 16 + count)) return false;
         load_run(walk, run, at, count, values);
         if (sums) tort_store_doubles(sums->type, sums->data, first, count, values);
         load_channels(walk, &call->inputs[GAMMA], 0, run, at, count, gamma);
@@ -168,14 +172,16 @@ static void normalize_run(const group_walk *walk, int64_t run, double mean, doub
         for (int64_t i = 0; walk->params->silu && i < count; i++) values[i] /= 1 + exp(-values[i]);
         if (y) tort_store_doubles(y->type, y->data, first, count, values);
     }
+    return true;
 }
 
 static void normalize_groups(void *arg, int64_t begin, int64_t end) {
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         const group_walk walk = walk_of(arg, item);
         const double mean = mean_of(&walk, 0, 1), variance = mean_of(&walk, mean, 2);
         for (int64_t run = 0; run < walk.runs; run++)
-            normalize_run(&walk, run, mean, 1 / sqrt(variance + walk.params->epsilon));
+            if (!normalize_run(&walk, run, mean, 1 / sqrt(variance + walk.params->epsilon), &done)) return;
     }
 }
 

@@ -47,8 +47,11 @@ static void hash_range(void *arg, int64_t begin, int64_t end) {
     const uint32_t seed = ((const hash_params *)call->params)->seed;
     const size_t size = (size_t)tort_type_bits(x->type) / 8;
     uint32_t *out = call->outputs[0].data;
+    int64_t done = 0;
     for (int64_t i = begin; i < end; i++) {
         const tort_string *texts = x->data;
+        const int64_t bytes = x->type == TORT_STRING ? (int64_t)texts[i].length : 8;
+        if (!tort_work_goes_on(call->watch, &done, 4 + bytes / 4)) return;
         out[i] = x->type == TORT_STRING ? hash_of((const unsigned char *)texts[i].data, texts[i].length, seed)
                                         : hash_of((const unsigned char *)x->data + (size_t)i * size, size, seed);
     }

@@ -48,6 +48,7 @@ static tort_status resolve(tort_resolve *resolve) {
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
 typedef struct masked_job {
+    const tort_call *call;
     const masked_pool *params;
     const float *x;
     const int32_t *mask;
@@ -55,24 +56,27 @@ typedef struct masked_job {
     int64_t output_rows, plane; /* of an image: rows of Y, elements of X */
 } masked_job;
 
-/* Largest element of the window at `out`, in an image and its mask. */
-static float window_max(const masked_job *job, const float *x, const int32_t *mask, const int64_t *out) {
+/* Finds the largest element of the window at `out`, in an image and its mask. `done`: see tort_work_goes_on. False: the
+ * run is over. */
+static bool find_max(const masked_job *job, const float *x, const int32_t *mask, const int64_t *out, int64_t *done,
+                     float *max) {
     const tort_sliding *window = &job->params->pool.window;
     const int32_t last = window->axes - 1;
-    float best = -FLT_MAX;
     int64_t from, to;
     tort_sliding_walk walk;
+    *max = -FLT_MAX;
     tort_sliding_reach(window, last, out[last], out[last] + 1, &from, &to);
-    if (from >= to || !tort_sliding_walk_begin(window, out, &walk)) return best;
+    if (from >= to || !tort_sliding_walk_begin(window, out, &walk)) return true;
     do {
         const int64_t row = tort_sliding_input_row(window, out, &walk) * window->input[last] +
                             out[last] * window->strides[last] - window->begin[last];
         for (int64_t at = row + from; at < row + to; at++) {
+            if (!tort_work_goes_on(job->call->watch, done, 1)) return false;
             if (mask[at] == 0 && (at > 0 || window->axes == 1)) break;
-            if (tort_pool_exceeds((double)x[at], (double)best)) best = x[at];
+            if (tort_pool_exceeds((double)x[at], (double)*max)) *max = x[at];
         }
     } while (tort_sliding_walk_next(window, &walk));
-    return best;
+    return true;
 }
 
 static void masked_rows(void *arg, int64_t begin, int64_t end) {
@@ -80,6 +84,7 @@ static void masked_rows(void *arg, int64_t begin, int64_t end) {
     const tort_pool_params *pool = &job->params->pool;
     const int32_t last = pool->window.axes - 1;
     const int64_t width = pool->window.output[last];
+    int64_t done = 0;
     for (int64_t row = begin; row < end; row++) {
         int64_t out[TORT_MAX_SPATIAL];
         const int64_t plane = row / job->output_rows;
@@ -88,7 +93,7 @@ static void masked_rows(void *arg, int64_t begin, int64_t end) {
         const int32_t *mask = job->mask + (n * job->params->mask_channels + c) * job->plane;
         tort_sliding_coordinates(&pool->window, pool->window.output, row % job->output_rows, out);
         for (out[last] = 0; out[last] < width; out[last]++)
-            job->y[row * width + out[last]] = window_max(job, job->x + plane * job->plane, mask, out);
+            if (!find_max(job, job->x + plane * job->plane, mask, out, &done, &job->y[row * width + out[last]])) return;
     }
 }
 
@@ -96,7 +101,8 @@ static tort_status masked_max_pool(const tort_call *call) {
     const masked_pool *params = call->params;
     const tort_sliding *window = &params->pool.window;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    masked_job job = {.params = params,
+    masked_job job = {.call = call,
+                      .params = params,
                       .x = call->inputs[0].data,
                       .mask = call->inputs[1].data,
                       .y = call->outputs[0].data,

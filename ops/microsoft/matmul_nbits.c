@@ -129,6 +129,14 @@ float tort_nbits_scale_of(const float *a, int64_t count) {
     return largest / 127;
 }
 
+void tort_nbits_load_a(const tort_call *call, float *out) {
+    enum { PART = 65536 };
+    const tort_tensor *a = &call->inputs[TORT_NBITS_A];
+    const int64_t count = tort_count(a);
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += PART)
+        tort_load_floats(a->type, a->data, at, count - at < PART ? count - at : PART, out + at);
+}
+
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
 enum { ROWS = 16 }; /* rows of A at a time, so that numbers of B are unpacked once for all of them */
@@ -158,13 +166,15 @@ static void dequantize(const nbits_job *job, int64_t j, int64_t first, int64_t c
     }
 }
 
-/* Computes column j of Y for rows first .. first+count-1, at most ROWS. */
-static void multiply_column(const nbits_job *job, int64_t j, int64_t first, int64_t count) {
+/* Computes column j of Y for rows first .. first+count-1, at most ROWS. `done`: see tort_work_goes_on. False: the run
+ * is over. */
+static bool multiply_column(const nbits_job *job, int64_t j, int64_t first, int64_t count, int64_t *done) {
     const tort_nbits *p = job->params;
     const tort_tensor *bias = tort_call_input(job->call, TORT_NBITS_BIAS), *y = &job->call->outputs[0];
     double sums[ROWS] = {0}, b[TORT_BLOCK], a[TORT_BLOCK];
     for (int64_t k = 0; k < p->k; k += TORT_BLOCK) {
         const int64_t depth = tort_block_count(p->k, k);
+        if (!tort_work_goes_on(job->call->watch, done, (count + 1) * depth)) return false;
         dequantize(job, j, k, depth, b);
         for (int64_t i = 0; i < count; i++) {
             const float *row = job->a + (first + i) * p->k + k;
@@ -176,23 +186,27 @@ static void multiply_column(const nbits_job *job, int64_t j, int64_t first, int6
         if (bias) sums[i] += tort_element_at(bias, j);
         tort_store_doubles(y->type, y->data, (first + i) * p->n + j, 1, &sums[i]);
     }
+    return true;
 }
 
 static void multiply_columns(void *arg, int64_t begin, int64_t end) {
     const nbits_job *job = arg;
     const int64_t m = job->params->m;
+    int64_t done = 0;
     for (int64_t j = begin; j < end; j++)
         for (int64_t first = 0; first < m; first += ROWS)
-            multiply_column(job, j, first, m - first < ROWS ? m - first : ROWS);
+            if (!multiply_column(job, j, first, m - first < ROWS ? m - first : ROWS, &done)) return;
 }
 
 /* Rounds each block of a row of A to the steps of int8. */
 static void round_rows(void *arg, int64_t begin, int64_t end) {
     const nbits_job *job = arg;
     const tort_nbits *p = job->params;
+    int64_t done = 0;
     for (int64_t row = begin; row < end; row++)
         for (int64_t first = 0; first < p->k; first += p->block) {
             const int64_t count = p->k - first < p->block ? p->k - first : p->block;
+            if (!tort_work_goes_on(job->call->watch, &done, count)) return;
             float *a = job->a + row * p->k + first;
             const float scale = tort_nbits_scale_of(a, count), inverse = scale > 0 ? 1 / scale : 0;
             for (int64_t i = 0; i < count; i++) a[i] = rintf(a[i] * inverse) * scale;
@@ -204,6 +218,7 @@ static tort_status check_groups(const tort_call *call) {
     const tort_tensor *groups = tort_call_input(call, TORT_NBITS_GROUPS);
     for (int64_t i = 0; groups && i < p->k; i++) {
         const int32_t group = ((const int32_t *)groups->data)[i];
+        if (!tort_row_goes_on(call->watch, i)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
         if (group < 0 || group >= p->blocks)
             return tort_fail(call->error, TORT_E_RUN, "g_idx[%" PRId64 "] is %d, expected 0 to %" PRId64, i, group,
                              p->blocks - 1);
@@ -213,11 +228,10 @@ static tort_status check_groups(const tort_call *call) {
 
 static tort_status run_nbits(const tort_call *call) {
     const tort_nbits *p = call->params;
-    const tort_tensor *a = &call->inputs[TORT_NBITS_A];
     nbits_job job = {.call = call, .params = p, .a = call->scratch};
     tort_status status = check_groups(call);
     if (status != TORT_OK || p->m == 0) return status;
-    tort_load_floats(a->type, a->data, 0, p->m * p->k, job.a);
+    tort_nbits_load_a(call, job.a);
     if (p->quantizes_a) tort_parallel(call, p->m, 2 * p->k, round_rows, &job);
     tort_parallel(call, p->n, p->m * p->k, multiply_columns, &job);
     return TORT_OK;

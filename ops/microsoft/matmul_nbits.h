@@ -36,5 +36,7 @@ float tort_nbits_zero(const tort_nbits *p, const void *zeros, int64_t j, int64_t
 
 /* Scale that rounds `count` elements to int8: the largest magnitude becomes 127. 0 if all are 0. */
 float tort_nbits_scale_of(const float *a, int64_t count);
+/* Input A as floats. */
+void tort_nbits_load_a(const tort_call *call, float *out);
 
 #endif

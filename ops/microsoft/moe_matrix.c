@@ -113,11 +113,13 @@ static void read_row(const tort_call *call, const tort_moe_matrix *m, int64_t ro
 void tort_moe_matrix_multiply(const tort_call *call, const tort_moe_matrix *m, int64_t expert, const float *x,
                               float *y) {
     float weights[TORT_BLOCK];
+    int64_t done = 0;
     for (int64_t j = 0; j < m->rows; j++) {
         const int64_t row = expert * m->rows + j;
         double sum = m->bias >= 0 ? tort_element_at(&call->inputs[m->bias], row) : 0;
         for (int64_t k = 0; k < m->depth; k += TORT_BLOCK) {
             const int64_t count = tort_block_count(m->depth, k);
+            if (!tort_work_goes_on(call->watch, &done, 16 + count)) return;
             read_row(call, m, row, k, count, weights);
             sum += (double)dot(weights, x + k, count);
         }

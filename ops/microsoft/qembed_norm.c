@@ -76,8 +76,11 @@ static tort_tensor widen(const tort_call *call, int32_t table, float *out) {
     tort_tensor tensor = call->inputs[TORT_EMBED_WORDS + table];
     const tort_linear linear = tort_linear_of(call, SCALES + table, ZEROS + table);
     const int64_t count = tort_count(&tensor);
-    tort_load_floats(tensor.type, tensor.data, 0, count, out);
-    for (int64_t i = 0; i < count; i++) out[i] = (out[i] - linear.zero) * linear.scale;
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
+        const int64_t end = at + tort_block_count(count, at);
+        tort_load_floats(tensor.type, tensor.data, at, end - at, out + at);
+        for (int64_t i = at; i < end; i++) out[i] = (out[i] - linear.zero) * linear.scale;
+    }
     tensor.type = TORT_FLOAT;
     tensor.data = out;
     return tensor;

@@ -38,6 +38,7 @@ static int64_t plane_of(const tort_sliding *window, const int64_t *sizes) {
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 typedef struct pool_job {
+    const tort_call *call;
     const tort_tensor *x, *y;
     const tort_pool_params *p;
     int64_t channels, step; /* step: between elements of a plane */
@@ -45,16 +46,22 @@ typedef struct pool_job {
     tort_linear from, to;
 } pool_job;
 
+typedef struct pool_walk {
+    int64_t done; /* see tort_work_goes_on */
+    bool over;    /* the run is: sums are any numbers */
+} pool_walk;
+
 /* The sum of a window's elements less the zero point, from `axis` on; out: the place in the plane of Y. Padding is the
  * zero point, and adds nothing. */
-static int64_t sum_window(const pool_job *job, const uint8_t *x, int32_t axis, const int64_t *out) {
+static int64_t sum_window(const pool_job *job, const uint8_t *x, int32_t axis, const int64_t *out, pool_walk *walk) {
     const tort_sliding *w = &job->p->window;
+    if (axis == w->axes) walk->over = walk->over || !tort_work_goes_on(job->call->watch, &walk->done, 8);
     if (axis == w->axes) return (job->x->type == TORT_INT8 ? (int8_t)*x : *x) - job->x_zero;
     const int64_t stride = tort_extent(w->input, axis + 1, w->axes) * job->step;
     int64_t sum = 0;
-    for (int64_t k = 0; k < w->kernel[axis]; k++) {
+    for (int64_t k = 0; k < w->kernel[axis] && !walk->over; k++) {
         const int64_t at = out[axis] * w->strides[axis] - w->begin[axis] + k * w->dilations[axis];
-        if (at >= 0 && at < w->input[axis]) sum += sum_window(job, x + at * stride, axis + 1, out);
+        if (at >= 0 && at < w->input[axis]) sum += sum_window(job, x + at * stride, axis + 1, out, walk);
     }
     return sum;
 }
@@ -63,6 +70,7 @@ static void pool_planes(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_sliding *w = &job->p->window;
     const int64_t x_plane = plane_of(w, w->input), y_plane = plane_of(w, w->output);
+    pool_walk walk = {0};
     for (int64_t plane = begin; plane < end; plane++) {
         const int64_t n = plane / job->channels, c = plane % job->channels;
         const int64_t first = job->step > 1 ? n * job->channels : plane, more = job->step > 1 ? c : 0;
@@ -73,7 +81,8 @@ static void pool_planes(void *arg, int64_t begin, int64_t end) {
                 out[a] = left % w->output[a];
                 count *= tort_pool_divisor(job->p, a, out[a]);
             }
-            const double sum = (double)sum_window(job, x, 0, out);
+            const double sum = (double)sum_window(job, x, 0, out, &walk);
+            if (walk.over) return;
             const float factor = count ? tort_linear_mean(job->from.scale, job->to.scale, count) : 0;
             tort_requantize(job->y, first * y_plane + more + i * job->step, 1, &sum, &factor, &job->to.zero);
         }
@@ -86,7 +95,8 @@ static tort_status run(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_pool_params *p = &params->pool;
     if (tort_count(y) == 0) return TORT_OK;
-    pool_job job = {.x = x,
+    pool_job job = {.call = call,
+                    .x = x,
                     .y = y,
                     .p = p,
                     .channels = p->channels,
@@ -102,6 +112,7 @@ static tort_status run(const tort_call *call) {
 /* ---- the global pool --------------------------------------------------------------------------------------------- */
 
 typedef struct global_job {
+    const tort_call *call;
     const tort_tensor *x, *y;
     int64_t channels, size, step; /* step: between elements of a plane */
     float x_zero, factor, y_zero;
@@ -110,12 +121,18 @@ typedef struct global_job {
 static void mean_planes(void *arg, int64_t begin, int64_t end) {
     const global_job *job = arg;
     const bool is_signed = job->x->type == TORT_INT8;
+    enum { PART = 65536 };
+    int64_t done = 0;
     for (int64_t plane = begin; plane < end; plane++) {
         const int64_t n = plane / job->channels, c = plane % job->channels;
         const uint8_t *x =
             (const uint8_t *)job->x->data + (job->step > 1 ? n * job->channels * job->size + c : plane * job->size);
         int64_t sum = 0;
-        for (int64_t i = 0; i < job->size; i++) sum += is_signed ? (int8_t)x[i * job->step] : x[i * job->step];
+        for (int64_t at = 0; at < job->size; at += PART) {
+            if (!tort_work_goes_on(job->call->watch, &done, PART)) return;
+            const int64_t last = job->size - at < PART ? job->size : at + PART;
+            for (int64_t i = at; i < last; i++) sum += is_signed ? (int8_t)x[i * job->step] : x[i * job->step];
+        }
         const double less = (double)sum - (double)job->size * (double)job->x_zero;
         tort_requantize(job->y, plane, 1, &less, &job->factor, &job->y_zero);
     }
@@ -127,7 +144,9 @@ tort_status tort_run_linear_mean(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
     if (tort_count(y) == 0) return TORT_OK;
-    global_job job = {.x = x, .y = y, .channels = params->pool.channels, .x_zero = from.zero, .y_zero = to.zero};
+    global_job job = {.call = call, .x = x, .y = y, .channels = params->pool.channels};
+    job.x_zero = from.zero;
+    job.y_zero = to.zero;
     job.size = plane_of(&params->pool.window, params->pool.window.input);
     job.step = params->channels_last && x->rank > 2 ? job.channels : 1;
     job.factor = tort_linear_mean(from.scale, to.scale, job.size);

@@ -35,14 +35,33 @@ static tort_status resolve_mean(tort_resolve *resolve) {
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 
+typedef struct mean_job {
+    const float *values; /* of the 256 bytes */
+    const uint8_t *bytes;
+    float *floats;
+    const tort_tensor *y;
+    tort_linear to;
+} mean_job;
+
+static void widen(void *arg, int64_t begin, int64_t end) {
+    const mean_job *job = arg;
+    for (int64_t i = begin; i < end; i++) job->floats[i] = job->values[job->bytes[i]];
+}
+
+static void store(void *arg, int64_t begin, int64_t end) {
+    const mean_job *job = arg;
+    for (int64_t i = begin; i < end; i++) job->floats[i] /= job->to.scale;
+    tort_linear_store(job->y, begin, end - begin, job->floats + begin, job->to.zero);
+}
+
 static tort_status run_mean(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const tort_linear to = tort_linear_of(call, 3, 4);
     const int64_t count = tort_count(x), means = tort_count(y);
     float values[256], *floats = call->scratch, *sums = floats + count;
     if (means == 0) return TORT_OK;
     tort_linear_values(x->type, tort_linear_of(call, 1, 2), values);
-    for (int64_t i = 0; i < count; i++) floats[i] = values[((const uint8_t *)x->data)[i]];
+    mean_job job = {values, x->data, floats, y, tort_linear_of(call, 3, 4)};
+    tort_parallel(call, count, 1, widen, &job);
     tort_tensor in = *x, out = *y;
     in.type = out.type = TORT_FLOAT;
     in.data = floats;
@@ -52,8 +71,8 @@ static tort_status run_mean(const tort_call *call) {
     inner.outputs = &out;
     inner.input_count = 1;
     tort_status status = tort_reduce_mean(&inner);
-    for (int64_t i = 0; i < means; i++) sums[i] /= to.scale;
-    if (status == TORT_OK) tort_linear_store(y, 0, means, sums, to.zero);
+    job.floats = sums;
+    if (status == TORT_OK) tort_parallel(call, means, 2, store, &job);
     return status;
 }
 

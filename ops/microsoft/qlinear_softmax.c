@@ -25,6 +25,7 @@ static tort_status resolve_softmax(tort_resolve *resolve) {
 }
 
 typedef struct softmax_job {
+    const tort_call *call;
     const tort_softmax_params *params;
     const uint8_t *x;
     uint8_t *y;
@@ -34,22 +35,48 @@ typedef struct softmax_job {
     int32_t zero, min, max;
 } softmax_job;
 
+typedef struct softmax_lane {
+    const softmax_job *job;
+    const uint8_t *x;
+    uint8_t *y, largest;
+    uint64_t sum;
+} softmax_lane;
+
+/* The passes over a lane, for elements begin .. end-1. */
+
+static void find_largest(softmax_lane *l, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+        const uint8_t value = l->x[i * l->job->params->inner] ^ l->job->flip;
+        l->largest = value > l->largest ? value : l->largest;
+    }
+}
+
+static void add_powers(softmax_lane *l, int64_t begin, int64_t end) {
+    const uint32_t *powers = l->job->powers + (255 - l->largest);
+    for (int64_t i = begin; i < end; i++) l->sum += powers[l->x[i * l->job->params->inner] ^ l->job->flip];
+}
+
+static void divide(softmax_lane *l, int64_t begin, int64_t end) {
+    const softmax_job *job = l->job;
+    const int64_t step = job->params->inner;
+    const uint32_t *powers = job->powers + (255 - l->largest);
+    for (int64_t i = begin; i < end; i++) {
+        const uint64_t part = (uint64_t)powers[l->x[i * step] ^ job->flip] * job->parts + l->sum / 2;
+        const int64_t value = (int64_t)(part / l->sum) + job->zero;
+        l->y[i * step] = (uint8_t)(value > job->max ? job->max : value < job->min ? job->min : value);
+    }
+}
+
 static void normalize_lane(const softmax_job *job, int64_t first) {
-    const int64_t length = job->params->length, step = job->params->inner;
-    const uint8_t *x = job->x + first;
-    uint8_t *y = job->y + first, largest = 0;
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < length; i++) {
-        const uint8_t value = x[i * step] ^ job->flip;
-        largest = value > largest ? value : largest;
-    }
-    const uint32_t *powers = job->powers + (255 - largest);
-    for (int64_t i = 0; i < length; i++) sum += powers[x[i * step] ^ job->flip];
-    for (int64_t i = 0; i < length; i++) {
-        const uint64_t part = (uint64_t)powers[x[i * step] ^ job->flip] * job->parts + sum / 2;
-        const int64_t value = (int64_t)(part / sum) + job->zero;
-        y[i * step] = (uint8_t)(value > job->max ? job->max : value < job->min ? job->min : value);
-    }
+    static void (*const passes[])(softmax_lane *, int64_t, int64_t) = {find_largest, add_powers, divide};
+    enum { PART = 65536 };
+    const int64_t length = job->params->length;
+    softmax_lane l = {.job = job, .x = job->x + first, .y = job->y + first};
+    for (size_t p = 0; p < sizeof passes / sizeof *passes; p++)
+        for (int64_t at = 0; at < length; at += PART) {
+            if (!tort_row_goes_on(job->call->watch, at)) return;
+            passes[p](&l, at, length - at < PART ? length : at + PART);
+        }
 }
 
 static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
@@ -74,7 +101,7 @@ tort_status tort_run_linear_softmax(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
     const bool is_signed = x->type == TORT_INT8;
-    softmax_job job = {.params = p, .x = x->data, .y = y->data, .zero = (int32_t)to.zero};
+    softmax_job job = {.call = call, .params = p, .x = x->data, .y = y->data, .zero = (int32_t)to.zero};
     if (tort_count(x) == 0) return TORT_OK;
     job.flip = is_signed ? 0x80 : 0;
     job.min = is_signed ? -128 : 0;

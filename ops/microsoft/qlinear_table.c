@@ -129,7 +129,7 @@ static tort_status run_concat(const tort_call *call) {
         const tort_tensor *x = &call->inputs[i];
         const int64_t run = tort_extent(x->dims, params->axis, x->rank);
         tort_linear_convert(y->type, tort_linear_of(call, i + 1, i + 2), to, table);
-        for (int64_t o = 0; o < outer; o++)
+        for (int64_t o = 0; o < outer && tort_call_goes_on(call, 0); o++)
             tort_linear_map(call, table, (const uint8_t *)x->data + o * run, out + o * row, run);
         out += run;
     }

@@ -222,6 +222,7 @@ tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table
     const int64_t count = ids ? tort_count(ids) : 0, size = call->inputs[table].dims[0];
     for (int64_t i = 0; i < count; i++) {
         const int32_t id = ((const int32_t *)ids->data)[i];
+        if (!tort_row_goes_on(call->watch, i)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
         if (id < 0 || id >= size)
             return tort_fail(call->error, TORT_E_RUN, "%s has %d, expected 0 to %lld", name, (int)id,
                              (long long)size - 1);
@@ -231,10 +232,13 @@ tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table
 
 void tort_embed_count_places(const tort_call *call, const tort_embed_norm_params *params, const tort_tensor *out) {
     const tort_tensor *mask = tort_call_input(call, TORT_EMBED_MASK);
+    int64_t done = 0;
     for (int64_t n = 0; n < params->batch; n++) {
         int32_t count = 0;
-        for (int64_t i = 0; mask && i < params->length; i++)
+        for (int64_t i = 0; mask && i < params->length; i++) {
+            if (!tort_work_goes_on(call->watch, &done, 1)) return;
             count += ((const int32_t *)mask->data)[n * params->length + i] == 1;
+        }
         ((int32_t *)out->data)[n] = count;
     }
 }

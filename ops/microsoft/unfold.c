@@ -60,13 +60,16 @@ static void unfold_windows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const unfold_params *p = call->params;
     const size_t size = (size_t)tort_type_bits(call->inputs[0].type) / 8;
+    int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
         const int64_t first = (item / p->windows * p->length + item % p->windows * p->step) * p->inner;
         const char *from = (const char *)call->inputs[0].data + (size_t)first * size;
         char *to = (char *)call->outputs[0].data + (size_t)(item * p->inner * p->size) * size;
         for (int64_t i = 0; i < p->inner; i++)
-            for (int64_t k = 0; k < p->size; k++, to += size)
+            for (int64_t k = 0; k < p->size; k++, to += size) {
+                if (!tort_work_goes_on(call->watch, &done, 4)) return;
                 tort_copy_element(to, from + (size_t)(k * p->inner + i) * size, size);
+            }
     }
 }
 
