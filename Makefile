@@ -65,8 +65,9 @@ SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=
 LEVEL = $(OPT:-O3=$(if $(PLAIN),$(SMALLEST_LEVEL),-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
 SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan providers saved session)
-SMALLEST_FILES := $(addprefix ops/,activation attention control_flow deform_conv einsum fourier fused_attention grid_sample \
-    linear_attention refused resize rnn roi sequence tfidf unary) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
+SMALLEST_FILES := $(addprefix ops/,activation attention center_crop_pad contents control_flow deform_conv dropout einsum fourier \
+    fused_attention generate grid_sample linear_attention loss max_unpool metadata nms number_text optional random refused resize rnn roi \
+    sequence shapes strings tfidf training unary window) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
     $(addprefix runtime/run/,bind observe profile report)
 SMALLEST_LEVEL = $(if $(shell $(CC) -Oz -fsyntax-only -x c /dev/null 2>&1),-Os,-Oz)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
