@@ -143,7 +143,7 @@ void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const in
     const int64_t per_group = p->channels / p->group, group = m / (p->filters / p->group);
     const double bias = tort_conv_bias(loop, m);
     tort_sliding_walk walk;
-    int64_t k_from, k_to;
+    int64_t k_from, k_to, done = 0;
     for (int64_t i = first; i < last; i++) acc[i - first] = bias;
     tort_sliding_reach(window, x, first, last, &k_from, &k_to);
     if (!per_group || k_from >= k_to || !tort_sliding_walk_begin(window, out, &walk)) return;
@@ -154,8 +154,8 @@ void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const in
             int64_t from, to;
             tort_sliding_span(window, k, first, last, &from, &to);
             const int64_t start = from * stride + k * window->dilations[x] - window->begin[x];
-            if (!tort_call_goes_on(loop->call, 0)) return;
             for (int64_t c = 0; c < per_group; c++) {
+                if (!tort_work_goes_on(loop->call->watch, &done, 8 + to - from)) return;
                 int64_t plane = n * p->channels + group * per_group + c;
                 int64_t weight = ((m * per_group + c) * loop->kernel_rows + k_row) * kernel + k;
                 tort_sliding_add(loop->type, acc + (from - first), 1, loop->data[0],
@@ -171,6 +171,8 @@ static void conv_rows(void *arg, int64_t begin, int64_t end) {
     const tort_conv_loop *loop = task->loop;
     const tort_sliding *window = &loop->params->window;
     const int64_t width = window->output[window->axes - 1], filters = loop->params->filters;
+    const int64_t cost = tort_sliding_row_cost(window, loop->params->channels / loop->params->group) / (width + 1) + 1;
+    int64_t done = 0;
     double acc[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
         int64_t out[TORT_MAX_SPATIAL];
@@ -178,6 +180,7 @@ static void conv_rows(void *arg, int64_t begin, int64_t end) {
         const int64_t plane = row / loop->output_rows;
         for (int64_t first = 0; first < width; first += TORT_BLOCK) {
             const int64_t last = first + tort_block_count(width, first);
+            if (!tort_work_goes_on(loop->call->watch, &done, (last - first) * cost)) return;
             task->row(loop, plane / filters, plane % filters, out, first, last, acc);
             task->store(loop, plane % filters, row * width + first, last - first, acc);
         }

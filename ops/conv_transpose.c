@@ -225,19 +225,21 @@ static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, cons
     const int64_t kernel = window->kernel[x], input = window->input[x], stride = window->strides[x];
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group, group = m / filters;
     const double bias = tort_conv_bias(loop, m);
+    int64_t done = 0;
     for (int64_t i = first; i < last; i++) acc[i - first] = bias;
     for (int64_t k_row = 0; k_row < loop->kernel_rows; k_row++) {
         int64_t in_row;
-        if (k_row % 64 == 63 && !tort_call_goes_on(loop->call, 0)) return;
+        if (!tort_work_goes_on(loop->call->watch, &done, 8)) return;
         if (!source_row(window, out, k_row, &in_row)) continue;
         for (int64_t k = 0; k < kernel; k++) {
             const int64_t shift = k * window->dilations[x] - window->begin[x];
-            if (k % 64 == 63 && !tort_call_goes_on(loop->call, 0)) return;
+            if (!tort_work_goes_on(loop->call->watch, &done, 8)) return;
             const int64_t from = tort_sliding_first_at(first - shift, stride);
             int64_t to = tort_sliding_first_at(last - shift, stride);
             if (to > input) to = input;
             if (to <= from) continue;
             for (int64_t c = group * channels; c < (group + 1) * channels; c++) {
+                if (!tort_work_goes_on(loop->call->watch, &done, 8 + to - from)) return;
                 const int64_t weight = ((c * filters + m % filters) * loop->kernel_rows + k_row) * kernel + k;
                 const int64_t row = (n * p->channels + c) * loop->input_rows + in_row;
                 tort_sliding_add(loop->type, acc + (from * stride + shift - first), stride, loop->data[0],

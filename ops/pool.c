@@ -189,9 +189,10 @@ static int64_t max_index(const pool_job *job, int64_t plane, int64_t at) {
     return plane * job->plane + index;
 }
 
-/* Computes outputs first .. last-1 of the row at `out`, of one plane, before the final division or root. */
-static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int64_t first, int64_t last, double *acc,
-                     int64_t *best) {
+/* Computes outputs first .. last-1 of the row at `out`, of one plane, before the final division or root. False: the run
+ * is over. */
+static bool pool_row(const pool_job *job, int64_t plane, const int64_t *out, int64_t first, int64_t last, double *acc,
+                     int64_t *best, int64_t *done) {
     const tort_pool_params *p = job->params;
     const tort_sliding *window = &p->window;
     const int32_t x = window->axes - 1;
@@ -203,13 +204,13 @@ static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int
         best[i] = -1;
     }
     tort_sliding_reach(window, x, first, last, &k_from, &k_to);
-    if (k_from >= k_to || !tort_sliding_walk_begin(window, out, &walk)) return;
+    if (k_from >= k_to || !tort_sliding_walk_begin(window, out, &walk)) return true;
     do {
         const int64_t row = plane * job->plane + tort_sliding_input_row(window, out, &walk) * window->input[x];
-        if (!tort_call_goes_on(job->call, 0)) return;
         for (int64_t k = k_from; k < k_to; k++) {
             int64_t from, to;
             tort_sliding_span(window, k, first, last, &from, &to);
+            if (!tort_work_goes_on(job->call->watch, done, 8 + to - from)) return false;
             const int64_t at = row + from * stride + k * window->dilations[x] - window->begin[x];
             double *sums = acc + (from - first);
             if (p->kind == TORT_POOL_AVERAGE)
@@ -220,6 +221,7 @@ static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int
                 take_max(job, sums, best + (from - first), plane * job->plane, at, stride, to - from);
         }
     } while (tort_sliding_walk_next(window, &walk));
+    return true;
 }
 
 static void finish_row(const pool_job *job, const int64_t *out, int64_t first, int64_t last, double *acc) {
@@ -243,6 +245,7 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const int64_t width = window->output[x];
     /* If the window is larger than the image, each output sees few positions, other ones than its neighbours. */
     const int64_t block = tort_sliding_extent(window, x) > window->input[x] ? 1 : TORT_BLOCK;
+    int64_t done = 0;
     double acc[TORT_BLOCK];
     int64_t best[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
@@ -251,7 +254,7 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
         tort_sliding_coordinates(window, window->output, row % job->output_rows, out);
         for (int64_t first = 0; first < width; first += block) {
             const int64_t last = width - first < block ? width : first + block;
-            pool_row(job, plane, out, first, last, acc, best);
+            if (!pool_row(job, plane, out, first, last, acc, best, &done)) return;
             finish_row(job, out, first, last, acc);
             tort_store_doubles(job->y->type, job->y->data, row * width + first, last - first, acc);
             for (int64_t i = first; job->indices && i < last; i++)

@@ -102,7 +102,7 @@ static void row_coordinates(const resize_task *task, int64_t row, int64_t *coord
 /* Computes the weighted sum of the input rows of an output row. False if the row is outside. */
 static bool sum_rows(const resize_task *task, const int64_t *coordinates, double *sum) {
     const tort_tensor *input = &task->call->inputs[0];
-    int64_t taps[TORT_MAX_RANK] = {0};
+    int64_t taps[TORT_MAX_RANK] = {0}, done = 0;
     double x[TORT_BLOCK];
     for (int32_t d = 0; d < task->row_axis; d++)
         if (task->tables[d].indices[coordinates[d] * task->params->axes[d].taps] < 0) return false;
@@ -117,6 +117,7 @@ static bool sum_rows(const resize_task *task, const int64_t *coordinates, double
         }
         for (int64_t first = 0; weight != 0 && first < task->row_length; first += TORT_BLOCK) {
             int64_t count = tort_block_count(task->row_length, first);
+            if (!tort_work_goes_on(task->call->watch, &done, count)) return false;
             tort_load_doubles(input->type, input->data, from + first, count, x);
             for (int64_t i = 0; i < count; i++) sum[first + i] += weight * x[i];
         }
@@ -161,8 +162,10 @@ static void interpolate_row(const resize_task *task, int64_t row, double *sum) {
     double part[TORT_BLOCK];
     row_coordinates(task, row, coordinates);
     bool inside = sum_rows(task, coordinates, sum);
-    for (int64_t first = 0; first < length; first += TORT_BLOCK) {
+    const int64_t taps = task->params->axes[task->row_axis].taps;
+    for (int64_t first = 0, done = 0; first < length; first += TORT_BLOCK) {
         int64_t count = tort_block_count(length, first);
+        if (!tort_work_goes_on(task->call->watch, &done, count * taps)) return;
         if (inside) interpolate_part(task, sum, first, count, part);
         for (int64_t i = 0; i < count && !inside; i++) part[i] = task->params->extrapolation;
         store_part(&task->call->outputs[0], row * length + first, count, part);

@@ -36,7 +36,7 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, const r
         }
         const T value = load_vector(src + from);
         const int64_t first = (int64_t)rest * MAX_REPEATS, left = r.repeats - first;
-        for (int64_t k = first; k < first + (left < MAX_REPEATS ? left : MAX_REPEATS); k++)
+        for (int64_t k = first; k < first + (left < MAX_REPEATS ? left : (int64_t)MAX_REPEATS); k++)
             store_vector(dst + to + k * r.repeat_stride, value);
     }
 }
