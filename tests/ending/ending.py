@@ -157,6 +157,7 @@ def model_of(folder, case):
 def main():
     program, words = sys.argv[1], sys.argv[2:]
     passed = failed = 0
+    largest = (0, "")
     with tempfile.TemporaryDirectory() as folder:
         gaps = Path(folder) / "gaps"
         environment = {**os.environ, "TINYORT_GAPS": str(gaps), "TINYORT_GAPS_END": str(QUESTIONS)}
@@ -170,10 +171,11 @@ def main():
                 done = subprocess.run(command, capture_output=True, text=True, env=environment)
                 told = [int(number) for number in gaps.read_text().split()] or [0, 0]
                 good = done.returncode in (0, 5) and 0 < told[1] <= MAX_QUESTIONS and told[0] <= MAX_GAP
-                passed, failed = passed + good, failed + (not good)
+                passed, failed, largest = passed + good, failed + (not good), max(largest, (told[0], f"{case[0]} isa={isa}"))
                 if not good or words:
                     said = done.stderr.strip()[-300:] if done.returncode not in (0, 5) else ""
                     print(f"{'' if good else 'FAILED '}{case[0]} isa={isa}: {told[0]:,} counts between two of {told[1]} questions, status {done.returncode} {said}", flush=True)
+    print(f"largest: {largest[0]:,} counts, {largest[1]}")
     print(f"ending: {passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 
