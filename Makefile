@@ -64,11 +64,11 @@ FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LEVEL = $(OPT:-O3=$(if $(PLAIN),$(SMALLEST_LEVEL),-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
 SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
-SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan providers saved session)
+SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan saved session)
 SMALLEST_FILES := $(addprefix ops/,activation attention center_crop_pad contents control_flow deform_conv dropout einsum fourier \
     fused_attention generate grid_sample linear_attention loss max_unpool metadata nms number_text optional random refused resize rnn roi \
     sequence shapes strings tfidf training unary window) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
-    $(addprefix runtime/run/,bind observe profile report)
+    $(addprefix runtime/run/,bind observe profile report) $(patsubst %.c,%,$(filter-out %/parallel.c,$(wildcard runtime/providers/*.c)))
 SMALLEST_LEVEL = $(if $(shell $(CC) -Oz -fsyntax-only -x c /dev/null 2>&1),-Os,-Oz)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)

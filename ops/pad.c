@@ -231,10 +231,13 @@ static bool make_maps(const tort_call *call, pad_job *job) {
     tort_strides(job->rank, job->input->dims, strides);
     for (int32_t k = 0; k < job->rank; k++) {
         job->maps[k] = map;
-        for (int64_t i = 0; i < job->output->dims[k]; i++) {
-            if (!tort_row_goes_on(call->watch, i)) return false;
-            int64_t at = tort_pad_source(pad, k, job->input->dims[k], i);
-            *map++ = at < 0 ? -1 : at * strides[k];
+        const int64_t size = job->output->dims[k];
+        for (int64_t first = 0; first < size; first += PART) {
+            if (!tort_row_goes_on(call->watch, first)) return false;
+            for (int64_t i = first; i < size && i < first + PART; i++) {
+                int64_t at = tort_pad_source(pad, k, job->input->dims[k], i);
+                *map++ = at < 0 ? -1 : at * strides[k];
+            }
         }
     }
     int32_t last = job->rank - 1;

@@ -59,10 +59,9 @@ const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d) {
 
 static uint64_t hash_expression(const tort_dims *dims, const tort_dim_expr *e) {
     const uint64_t *key = dims->env->hash_key;
-    const uint64_t words[] = {(uint64_t)e->op, (uint64_t)e->value, (uint64_t)e->a, (uint64_t)e->b};
-    uint64_t hash = e->name ? tort_hash(key, e->name, strlen(e->name)) : 0;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = tort_hash_word(key, hash ^ words[i]);
-    return hash;
+    const uint64_t name = e->name ? tort_hash(key, e->name, strlen(e->name)) : 0;
+    const uint64_t words[] = {name ^ (uint64_t)e->op, (uint64_t)e->value, (uint64_t)e->a, (uint64_t)e->b};
+    return tort_hash(key, words, sizeof words);
 }
 
 static bool same_expression(const tort_dim_expr *x, const tort_dim_expr *y) {
