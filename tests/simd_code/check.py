@@ -13,7 +13,7 @@ import sys
 
 BYTES = {"x": 16, "y": 32, "z": 64}
 # Functions that put the rest of a row, fewer elements than a vector has, together on the stack: one such load a row.
-RESTS = {"tort_simd_to_float16", "tort_simd_softmax_row", "exp_row"}
+RESTS = {"tort_simd_to_float16", "tort_simd_softmax_row", "tort_simd_exp_row"}
 # What is found in these instructions: of the first, a copy by pieces of 16 bytes, nothing is forwarded.
 TORN = ["\tvmovups (%rsi),%xmm0", "\tvmovaps %xmm0,-0x40(%rsp)", "\tvmovaps %xmm1,-0x30(%rsp)", "\tvaddps -0x40(%rsp),%ymm2,%ymm3"]
 WHOLE = ["\tvmovaps %ymm0,-0x40(%rsp)", "\tvmovaps %ymm1,-0x20(%rsp)", "\tvaddps -0x40(%rsp),%ymm2,%ymm3", "\tvmovaps -0x40(%rsp),%xmm4"]
