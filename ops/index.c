@@ -23,18 +23,16 @@ static tort_status refuse(tort_error *error, const tort_tensor *indices, int64_t
                      (long long)tort_index_at(indices, i), position, (long long)size, (long long)size);
 }
 
-enum { PART = 65536 }; /* indices between which a run may end */
-
 tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices, int64_t first, int64_t step,
                                int64_t size) {
     const int64_t total = tort_count(indices);
     for (int64_t i = first; i < total;) {
-        const int64_t end = (total - i) / step > PART ? i + PART * step : total;
+        const int64_t end = (total - i) / step > TORT_PART ? i + TORT_PART * step : total;
         for (; i < end; i += step) {
             const int64_t index = tort_index_at(indices, i);
             if (index < -size || index >= size) return refuse(call->error, indices, i, size);
         }
-        if (!tort_call_goes_on(call, 0)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
+        if (!tort_call_goes_on(call, 0)) return tort_run_is_over(call->error);
     }
     return TORT_OK;
 }

@@ -212,7 +212,7 @@ static tort_status infer_nms(tort_infer *infer) {
         divide_room(&state, room);
         state.watch = infer->watch;
         dims[0] = select_boxes(&state, NULL);
-        if (!tort_goes_on(infer->watch, 0)) return tort_fail(infer->error, TORT_E_RUN, "the run is over");
+        if (!tort_goes_on(infer->watch, 0)) return tort_run_is_over(infer->error);
     } else {
         dims[0] = tort_dim_fresh(infer->dims, true);
     }

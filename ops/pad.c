@@ -151,8 +151,6 @@ static tort_status pad_resolve(tort_resolve *resolve) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
-enum { PART = 65536 }; /* positions of a row between which a run may end */
-
 static int64_t modulo(int64_t a, int64_t b) {
     int64_t rest = a % b;
     return rest < 0 ? rest + b : rest;
@@ -207,8 +205,8 @@ static void pad_part(const pad_job *job, int64_t dst, int64_t src, int64_t begin
 
 static void pad_row(const pad_job *job, int64_t row, int64_t src) {
     const int64_t length = job->output->dims[job->rank - 1];
-    for (int64_t at = 0; at < length && tort_row_goes_on(job->call->watch, at); at += PART)
-        pad_part(job, row * length, src, at, length - at < PART ? length : at + PART);
+    for (int64_t at = 0; at < length && tort_row_goes_on(job->call->watch, at); at += TORT_PART)
+        pad_part(job, row * length, src, at, at + tort_part_count(length, at));
 }
 
 static void pad_rows(void *arg, int64_t begin, int64_t end) {
@@ -232,9 +230,9 @@ static bool make_maps(const tort_call *call, pad_job *job) {
     for (int32_t k = 0; k < job->rank; k++) {
         job->maps[k] = map;
         const int64_t size = job->output->dims[k];
-        for (int64_t first = 0; first < size; first += PART) {
+        for (int64_t first = 0; first < size; first += TORT_PART) {
             if (!tort_row_goes_on(call->watch, first)) return false;
-            for (int64_t i = first; i < size && i < first + PART; i++) {
+            for (int64_t i = first; i < first + tort_part_count(size, first); i++) {
                 int64_t at = tort_pad_source(pad, k, job->input->dims[k], i);
                 *map++ = at < 0 ? -1 : at * strides[k];
             }

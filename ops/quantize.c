@@ -344,15 +344,20 @@ void tort_scale_of_range(float low, float high, float *scale, float *zero_point)
     *zero_point = zero < 0 ? 0 : zero > 255 ? 255 : zero;
 }
 
-void tort_dynamic_scale(struct tort_watch *watch, const float *x, int64_t count, float *scale, float *zero_point) {
-    enum { PART = 65536 }; /* elements between which a run may end */
-    float low = 0, high = 0;
-    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += PART) {
+void tort_range_in_parts(struct tort_watch *watch, void (*range)(const float *x, int64_t n, float *low, float *high),
+                         const float *x, int64_t count, float *low, float *high) {
+    *low = *high = 0;
+    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += TORT_PART) {
         float part_low, part_high;
-        range_with_zero(x + at, count - at < PART ? count - at : PART, &part_low, &part_high);
-        low = part_low < low ? part_low : low;
-        high = part_high > high ? part_high : high;
+        range(x + at, tort_part_count(count, at), &part_low, &part_high);
+        *low = part_low < *low ? part_low : *low;
+        *high = part_high > *high ? part_high : *high;
     }
+}
+
+void tort_dynamic_scale(struct tort_watch *watch, const float *x, int64_t count, float *scale, float *zero_point) {
+    float low, high;
+    tort_range_in_parts(watch, range_with_zero, x, count, &low, &high);
     tort_scale_of_range(low, high, scale, zero_point);
 }
 

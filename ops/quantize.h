@@ -27,6 +27,9 @@ void tort_quantize_block(const tort_quantize *params, tort_type type, void *out,
 
 /* Computes scale and zero point as DynamicQuantizeLinear: uint8 then covers all of x, and 0. */
 void tort_dynamic_scale(struct tort_watch *watch, const float *x, int64_t count, float *scale, float *zero_point);
+/* Finds the range of x and 0 by `range`, part by part. */
+void tort_range_in_parts(struct tort_watch *watch, void (*range)(const float *x, int64_t n, float *low, float *high),
+                         const float *x, int64_t count, float *low, float *high);
 /* The same for x from low to high, low <= 0 <= high. */
 void tort_scale_of_range(float low, float high, float *scale, float *zero_point);
 

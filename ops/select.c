@@ -38,7 +38,7 @@ static tort_status nonzero_count(const tort_infer *infer, tort_type type, const 
     bool mask[TORT_BLOCK];
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
         int64_t size = tort_block_count(count, first);
-        if (!tort_row_goes_on(infer->watch, first)) return tort_fail(infer->error, TORT_E_RUN, "the run is over");
+        if (!tort_row_goes_on(infer->watch, first)) return tort_run_is_over(infer->error);
         nonzero_mask(type, data, first, size, mask);
         for (int64_t i = 0; i < size; i++) total += mask[i];
     }

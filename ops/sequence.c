@@ -29,10 +29,6 @@ static tort_status read_position(const tort_call *call, int32_t i, const tort_va
     return TORT_OK;
 }
 
-static tort_status is_over(const tort_call *call) {
-    return tort_fail(call->error, TORT_E_RUN, "the run is over");
-}
-
 /* Sequence of input 0, to be changed: itself if nobody else needs it, else a copy. */
 static tort_value *changeable(const tort_call *call) {
     const tort_value *sequence = tort_call_value(call, 0);
@@ -239,7 +235,7 @@ static tort_status check_lengths(const tort_call *call, const splitter *split, c
     int64_t left = size;
     for (int64_t i = 0; i < lengths->dims[0]; i++) {
         const int64_t length = tort_index_at(lengths, i);
-        if (!tort_row_goes_on(call->watch, i)) return is_over(call);
+        if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
         if (length < 0 || length > left)
             return tort_fail(call->error, TORT_E_RUN, "split[%lld] is %lld where the axis has %lld of %lld left",
                              (long long)i, (long long)length, (long long)left, (long long)size);
@@ -322,7 +318,7 @@ static tort_status joined_shape(const tort_call *call, int32_t axis, tort_tensor
     const int32_t first_rank = tort_value_view(tort_value_at(sequence, 0))->rank;
     *shape = part_at(sequence, 0, axis, params->stack);
     for (int32_t i = 1; i < tort_value_count(sequence); i++) {
-        if (!tort_row_goes_on(call->watch, i)) return is_over(call);
+        if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
         const int32_t rank = tort_value_view(tort_value_at(sequence, i))->rank;
         if (rank != first_rank)
             return tort_fail(call->error, TORT_E_RUN, "element %d has rank %d, the first one rank %d", i, rank,

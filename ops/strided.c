@@ -6,9 +6,8 @@
 #include <string.h>
 
 enum {
-    TILE = 16,       /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
-    SHORT_ROW = 8,   /* shorter rows are not worth a call each */
-    LONG_ROW = 65536 /* longer rows are divided: among threads, and a run may end between parts */
+    TILE = 16,    /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
+    SHORT_ROW = 8 /* shorter rows are not worth a call each */
 };
 
 void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride) {
@@ -85,9 +84,8 @@ static void copy_row(tort_type type, void *dst, int64_t dst_first, int64_t dst_s
 
 bool tort_copy_run(struct tort_watch *watch, int64_t *done, tort_type type, void *dst, int64_t dst_first,
                    const void *src, int64_t src_first, int64_t count) {
-    enum { PART = 65536 };
-    for (int64_t at = 0; at < count; at += PART) {
-        const int64_t part = count - at < PART ? count - at : PART;
+    for (int64_t at = 0; at < count; at += TORT_PART) {
+        const int64_t part = tort_part_count(count, at);
         if (!tort_work_goes_on(watch, done, 16 + part)) return false;
         tort_copy_elements(type, dst, dst_first + at, src, src_first + at, part);
     }
@@ -227,18 +225,19 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* Divides a long last dim in two; the elements behind the last whole part are left to a box of their own. */
+/* Divides a long last dim in two, so that threads share it and a run may end in it; the elements behind the last whole
+ * part are left to a box of their own. */
 static void divide_row(tort_box *box, tort_box *rest) {
     const int32_t last = box->rank - 1;
-    const int64_t parts = box->dims[last] / LONG_ROW, dst = box->dst_strides[last], src = box->src_strides[last];
+    const int64_t parts = box->dims[last] / TORT_PART, dst = box->dst_strides[last], src = box->src_strides[last];
     *rest = *box;
-    rest->dims[last] -= parts * LONG_ROW;
-    rest->dst_first += parts * LONG_ROW * dst;
-    rest->src_first += parts * LONG_ROW * src;
+    rest->dims[last] -= parts * TORT_PART;
+    rest->dst_first += parts * TORT_PART * dst;
+    rest->src_first += parts * TORT_PART * src;
     box->dims[last] = parts;
-    box->dst_strides[last] = LONG_ROW * dst;
-    box->src_strides[last] = LONG_ROW * src;
-    tort_box_add(box, LONG_ROW, dst, src);
+    box->dst_strides[last] = TORT_PART * dst;
+    box->src_strides[last] = TORT_PART * src;
+    tort_box_add(box, TORT_PART, dst, src);
 }
 
 tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
@@ -246,7 +245,7 @@ tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, cons
     if (!tort_box_simplify(given, &box)) return TORT_OK;
     tort_call alone = *call;
     copy_job job = {call, type, dst, src, &box, order_loops(&box)};
-    if (job.inner == 1 && box.dims[box.rank - 1] > LONG_ROW && box.rank < TORT_BOX_RANK) {
+    if (job.inner == 1 && box.dims[box.rank - 1] > TORT_PART && box.rank < TORT_BOX_RANK) {
         divide_row(&box, &rest);
         tort_copy_box(call, type, dst, src, &rest);
     }

@@ -95,11 +95,6 @@ static int64_t split_text(const splitter *how, tort_string text, tort_string *pa
     }
 }
 
-/* The run was over while strings were counted. */
-static tort_status is_over(const tort_infer *infer) {
-    return tort_fail(infer->error, TORT_E_RUN, "the run is over");
-}
-
 /* Finds the largest number of parts of a string of known contents. */
 static tort_status widest_split(const tort_infer *infer, int64_t count, tort_dim *widest) {
     const tort_node_view *node = infer->node;
@@ -108,7 +103,8 @@ static tort_status widest_split(const tort_infer *infer, int64_t count, tort_dim
     const splitter how = {delimiter ? delimiter->u.s : (tort_string){"", 0}, split_limit(node)};
     *widest = 0;
     for (int64_t i = 0, done = 0; i < count; i++) {
-        if (!tort_work_goes_on(infer->watch, &done, 64 + (int64_t)texts[i].length)) return is_over(infer);
+        if (!tort_work_goes_on(infer->watch, &done, 64 + (int64_t)texts[i].length))
+            return tort_run_is_over(infer->error);
         int64_t parts = split_text(&how, texts[i], NULL);
         if (parts > *widest) *widest = parts;
     }
@@ -240,7 +236,7 @@ static tort_status count_kept(const tort_infer *infer, int64_t length, tort_dim 
                             tort_attr_int(node, "is_case_sensitive") != 0};
     *kept = 0;
     for (int64_t i = 0, done = 0; i < length; i++) {
-        if (!tort_work_goes_on(infer->watch, &done, 64 + stop.count)) return is_over(infer);
+        if (!tort_work_goes_on(infer->watch, &done, 64 + stop.count)) return tort_run_is_over(infer->error);
         *kept += !is_stopword(&stop, texts[i]);
     }
     if (*kept == 0) *kept = 1;

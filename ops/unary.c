@@ -67,8 +67,6 @@ static tort_status run_map(const tort_call *call) {
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-enum { PART = 65536 }; /* bytes between which a run may end */
-
 /* tort_op.variant is the mask of bits to flip in a byte: 0xff for all bits, 1 for bools. */
 static tort_status run_flipped(const tort_call *call) {
     const uint8_t flip = (uint8_t)call->op->variant;
@@ -76,8 +74,8 @@ static tort_status run_flipped(const tort_call *call) {
     const uint8_t *in = x->data;
     uint8_t *out = call->outputs[0].data;
     int64_t bytes = tort_count(x) * (tort_type_bits(x->type) / 8);
-    for (int64_t at = 0; at < bytes && tort_row_goes_on(call->watch, at); at += PART)
-        for (int64_t i = at; i < bytes && i < at + PART; i++) out[i] = in[i] ^ flip;
+    for (int64_t at = 0; at < bytes && tort_row_goes_on(call->watch, at); at += TORT_PART)
+        for (int64_t i = at; i < at + tort_part_count(bytes, at); i++) out[i] = in[i] ^ flip;
     return TORT_OK;
 }
 

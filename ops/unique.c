@@ -123,7 +123,7 @@ static tort_status count_unique(const tort_infer *infer, const slices *s, tort_d
     const bool sorted = sort_slices(s, order, order + s->count);
     for (int64_t i = 0; sorted && i < s->count; i++) *out += i == 0 || compare_slices(s, order[i - 1], order[i]) != 0;
     tort_free(env, order, bytes);
-    return sorted && tort_goes_on(s->watch, 0) ? TORT_OK : tort_fail(infer->error, TORT_E_RUN, "the run is over");
+    return sorted && tort_goes_on(s->watch, 0) ? TORT_OK : tort_run_is_over(infer->error);
 }
 
 static tort_status unique_infer(tort_infer *infer) {

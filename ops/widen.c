@@ -22,8 +22,6 @@ bool tort_widen_scratch(const tort_node_view *node, int32_t count, size_t *bytes
     return true;
 }
 
-enum { PART = 65536 }; /* elements between which a run may end */
-
 void tort_widen_inputs(const tort_call *call, int32_t count, tort_type *type, const void **data) {
     float *next = call->scratch;
     *type = is_wide(call->inputs[0].type) ? call->inputs[0].type : TORT_FLOAT;
@@ -33,9 +31,8 @@ void tort_widen_inputs(const tort_call *call, int32_t count, tort_type *type, co
         data[i] = call->inputs[i].data;
         if (is_wide(call->inputs[i].type)) continue;
         const int64_t elements = tort_count(&call->inputs[i]);
-        for (int64_t at = 0; at < elements && tort_row_goes_on(call->watch, at); at += PART)
-            tort_load_floats(call->inputs[i].type, call->inputs[i].data, at,
-                             elements - at < PART ? elements - at : PART, next + at);
+        for (int64_t at = 0; at < elements && tort_row_goes_on(call->watch, at); at += TORT_PART)
+            tort_load_floats(call->inputs[i].type, call->inputs[i].data, at, tort_part_count(elements, at), next + at);
         data[i] = next;
         next += elements;
     }

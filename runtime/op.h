@@ -213,10 +213,19 @@ static inline bool tort_call_goes_on(const tort_call *call, int64_t work) {
 }
 /* memcpy in parts, between which a run may end. False: as above. */
 TORT_API bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes);
-/* Asked before element `at` of a long row, of a loop from 0 on whose steps divide 2^16. False: as above. */
-static inline bool tort_row_goes_on(struct tort_watch *watch, int64_t at) {
-    return (at & 65535) != 0 || at == 0 || tort_goes_on(watch, 0);
+/* Elements of a long row between which a run may end; a row is done in parts of as many where its loop is vectorized.
+ */
+#define TORT_PART 65536
+/* Elements of the part that begins at `at`. */
+static inline int64_t tort_part_count(int64_t count, int64_t at) {
+    return count - at < TORT_PART ? count - at : TORT_PART;
 }
+/* Asked before element `at` of a row, of a loop from 0 on whose steps divide TORT_PART. False: as above. */
+static inline bool tort_row_goes_on(struct tort_watch *watch, int64_t at) {
+    return at % TORT_PART != 0 || at == 0 || tort_goes_on(watch, 0);
+}
+/* TORT_E_RUN of a function that has ended with its run, before it made what indices or sizes depend on. */
+TORT_API tort_status tort_run_is_over(tort_error *error);
 /* Counts `work`, elements or products, in *done, from 0 on, and asks after every 2^20 or so. False: as above. */
 TORT_API bool tort_work_goes_on(struct tort_watch *watch, int64_t *done, int64_t work);
 /* Allocates the bytes of a new string, valid until the context's next run; NULL: out of memory. */

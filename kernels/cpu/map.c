@@ -63,12 +63,11 @@ typedef struct bias_job {
 } bias_job;
 
 static void bias_rows(void *arg, int64_t begin, int64_t end) {
-    enum { PART = 65536 }; /* elements of a row at a time */
     const bias_job *job = arg;
     int64_t done = 0;
     for (int64_t row = begin; row < end; row++)
-        for (int64_t at = 0; at < job->columns; at += PART) {
-            const int64_t count = job->columns - at < PART ? job->columns - at : PART;
+        for (int64_t at = 0; at < job->columns; at += TORT_PART) {
+            const int64_t count = tort_part_count(job->columns, at);
             float *y = job->y + row * job->columns + at;
             const float *x = job->x + row * job->columns + at;
             if (!tort_work_goes_on(job->call->watch, &done, count)) return;

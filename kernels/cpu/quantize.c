@@ -100,20 +100,13 @@ static void dynamic_range(void *arg, int64_t begin, int64_t end) {
     job->simd->quantize(&job->linear, job->x + begin, job->y + begin, end - begin);
 }
 
-enum { RANGE = 1 << 20 }; /* elements whose range is found at a time: then the run may end */
-
 void tort_cpu_quantize_dynamically(const tort_call *call, const tort_tensor *x, uint8_t *y, float *scale,
                                    uint8_t *zero_point) {
     const tort_cpu_device *device = call->device;
     const int64_t count = tort_count(x);
     dynamic_job job = {.simd = device->simd, .x = x->data, .y = y};
-    float low = 0, high = 0;
-    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += RANGE) {
-        float part_low, part_high;
-        device->simd->range((const float *)x->data + at, tort_min(RANGE, count - at), &part_low, &part_high);
-        low = part_low < low ? part_low : low;
-        high = part_high > high ? part_high : high;
-    }
+    float low, high;
+    tort_range_in_parts(call->watch, device->simd->range, x->data, count, &low, &high);
     tort_scale_of_range(low, high, scale, &job.linear.zero_point);
     *zero_point = (uint8_t)job.linear.zero_point;
     job.linear.scale = *scale > 0 ? *scale : 1;

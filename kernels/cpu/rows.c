@@ -129,8 +129,6 @@ static tort_verdict claim_skip_norm(const tort_target *target, const tort_node_v
     return tort_cpu_claim_float(target, node);
 }
 
-enum { PART = 65536 }; /* elements of a row between which a run may end */
-
 typedef struct skip_job {
     row_job rows;
     const float *skip, *sum_bias;
@@ -146,8 +144,8 @@ static void skip_norm_rows(void *arg, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
         const float *x = rows->x + row * rows->length, *skip = job->skip + row % job->skip_rows * rows->length;
         float *sums = job->sums + row * rows->length;
-        for (int64_t at = 0; at < rows->length && tort_row_goes_on(rows->call->watch, at); at += PART) {
-            const int64_t count = tort_min(PART, rows->length - at);
+        for (int64_t at = 0; at < rows->length && tort_row_goes_on(rows->call->watch, at); at += TORT_PART) {
+            const int64_t count = tort_part_count(rows->length, at);
             for (int64_t i = at; i < at + count; i++) sums[i] = x[i] + skip[i];
             if (job->sum_bias) rows->simd->finish(&sum, job->sum_bias + at, sums + at, count);
         }

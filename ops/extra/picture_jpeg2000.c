@@ -4,7 +4,8 @@
 #include <openjpeg-2.5/openjpeg.h>
 #include <string.h>
 
-/* Of all components, which are decoded though only three of them are used; OpenJPEG takes about 16 bytes for each. */
+/* Samples of all components, which are decoded though only three of them are used; OpenJPEG takes about 16 bytes for
+ * each. */
 #define MAX_SAMPLES TORT_MAX_PIXELS
 
 typedef struct j2k_bytes {

@@ -167,7 +167,7 @@ static tort_status find_widest(const tort_infer *infer, const splitter *split, c
         const int64_t made = split_text(&t, texts[i], NULL);
         if (made > *max) *max = made;
     }
-    return t.over ? tort_fail(infer->error, TORT_E_RUN, "the run is over") : TORT_OK;
+    return t.over ? tort_run_is_over(infer->error) : TORT_OK;
 }
 
 static tort_status open_node(const tort_infer *infer, splitter *split) {

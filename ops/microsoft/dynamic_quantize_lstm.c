@@ -108,15 +108,13 @@ typedef struct lstm_walk {
     int64_t direction, step, longest;
 } lstm_walk;
 
-enum { PART = 65536 }; /* elements between which a run may end */
-
 /* Quantizes to integers in the range of uint8, less their zero point, stored as floats; returns the scale. */
 static float round_all(struct tort_watch *watch, const float *from, int64_t count, float *out) {
     float scale, zero;
     tort_dynamic_scale(watch, from, count, &scale, &zero);
     const float min = -zero, max = 255 - zero, round = 0x1.8p23f, divisor = scale > 0 ? scale : 1;
-    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += PART)
-        for (int64_t i = at; i < count && i < at + PART; i++) {
+    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += TORT_PART)
+        for (int64_t i = at; i < count && i < at + TORT_PART; i++) {
             const float x = from[i] / divisor, above = x > min ? x : min;
             out[i] = ((above < max ? above : max) + round) - round;
         }

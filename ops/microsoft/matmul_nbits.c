@@ -130,11 +130,10 @@ float tort_nbits_scale_of(const float *a, int64_t count) {
 }
 
 void tort_nbits_load_a(const tort_call *call, float *out) {
-    enum { PART = 65536 };
     const tort_tensor *a = &call->inputs[TORT_NBITS_A];
     const int64_t count = tort_count(a);
-    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += PART)
-        tort_load_floats(a->type, a->data, at, count - at < PART ? count - at : PART, out + at);
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += TORT_PART)
+        tort_load_floats(a->type, a->data, at, tort_part_count(count, at), out + at);
 }
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
@@ -218,7 +217,7 @@ static tort_status check_groups(const tort_call *call) {
     const tort_tensor *groups = tort_call_input(call, TORT_NBITS_GROUPS);
     for (int64_t i = 0; groups && i < p->k; i++) {
         const int32_t group = ((const int32_t *)groups->data)[i];
-        if (!tort_row_goes_on(call->watch, i)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
+        if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
         if (group < 0 || group >= p->blocks)
             return tort_fail(call->error, TORT_E_RUN, "g_idx[%" PRId64 "] is %d, expected 0 to %" PRId64, i, group,
                              p->blocks - 1);

@@ -121,16 +121,15 @@ typedef struct global_job {
 static void mean_planes(void *arg, int64_t begin, int64_t end) {
     const global_job *job = arg;
     const bool is_signed = job->x->type == TORT_INT8;
-    enum { PART = 65536 };
     int64_t done = 0;
     for (int64_t plane = begin; plane < end; plane++) {
         const int64_t n = plane / job->channels, c = plane % job->channels;
         const uint8_t *x =
             (const uint8_t *)job->x->data + (job->step > 1 ? n * job->channels * job->size + c : plane * job->size);
         int64_t sum = 0;
-        for (int64_t at = 0; at < job->size; at += PART) {
-            if (!tort_work_goes_on(job->call->watch, &done, PART)) return;
-            const int64_t last = job->size - at < PART ? job->size : at + PART;
+        for (int64_t at = 0; at < job->size; at += TORT_PART) {
+            if (!tort_work_goes_on(job->call->watch, &done, TORT_PART)) return;
+            const int64_t last = at + tort_part_count(job->size, at);
             for (int64_t i = at; i < last; i++) sum += is_signed ? (int8_t)x[i * job->step] : x[i * job->step];
         }
         const double less = (double)sum - (double)job->size * (double)job->x_zero;

@@ -69,13 +69,12 @@ static void divide(softmax_lane *l, int64_t begin, int64_t end) {
 
 static void normalize_lane(const softmax_job *job, int64_t first) {
     static void (*const passes[])(softmax_lane *, int64_t, int64_t) = {find_largest, add_powers, divide};
-    enum { PART = 65536 };
     const int64_t length = job->params->length;
     softmax_lane l = {.job = job, .x = job->x + first, .y = job->y + first};
     for (size_t p = 0; p < sizeof passes / sizeof *passes; p++)
-        for (int64_t at = 0; at < length; at += PART) {
+        for (int64_t at = 0; at < length; at += TORT_PART) {
             if (!tort_row_goes_on(job->call->watch, at)) return;
-            passes[p](&l, at, length - at < PART ? length : at + PART);
+            passes[p](&l, at, at + tort_part_count(length, at));
         }
 }
 

@@ -222,7 +222,7 @@ tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table
     const int64_t count = ids ? tort_count(ids) : 0, size = call->inputs[table].dims[0];
     for (int64_t i = 0; i < count; i++) {
         const int32_t id = ((const int32_t *)ids->data)[i];
-        if (!tort_row_goes_on(call->watch, i)) return tort_fail(call->error, TORT_E_RUN, "the run is over");
+        if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
         if (id < 0 || id >= size)
             return tort_fail(call->error, TORT_E_RUN, "%s has %d, expected 0 to %lld", name, (int)id,
                              (long long)size - 1);

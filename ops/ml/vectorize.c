@@ -11,7 +11,7 @@
 static tort_status check_indices(struct tort_watch *watch, tort_error *error, tort_status status,
                                  const int64_t *indices, int64_t count, int64_t features) {
     for (int64_t i = 0; i < count; i++) {
-        if (!tort_row_goes_on(watch, i)) return tort_fail(error, TORT_E_RUN, "the run is over");
+        if (!tort_row_goes_on(watch, i)) return tort_run_is_over(error);
         if (indices[i] < 0 || indices[i] >= features)
             return tort_fail(error, status, "Y[%lld] is %lld, X has features 0 to %lld", (long long)i,
                              (long long)indices[i], (long long)features - 1);

@@ -24,6 +24,10 @@ bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_
     return true;
 }
 
+tort_status tort_run_is_over(tort_error *error) {
+    return tort_fail(error, TORT_E_RUN, "the run is over");
+}
+
 /* A range that takes longer than TORT_WORK_AT_ONCE. */
 typedef struct watched {
     const tort_call *call;

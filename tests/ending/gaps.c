@@ -11,7 +11,7 @@
 
 #include "runtime/base/watch.h"
 
-/* Of the runtime library of clang's profiles: later versions have the counters as char *. */
+/* The runtime library of clang's profiles has these: later versions have the counters as char *. */
 void *__llvm_profile_begin_counters(void);
 void *__llvm_profile_end_counters(void);
 void __llvm_profile_set_filename(const char *name);
@@ -47,7 +47,7 @@ static void write_gaps(void) {
     fclose(file);
 }
 
-/* Of the making of a session, and of a run: what was before is nobody's to cancel. */
+/* A session, or a run, begins: nobody cancels what was before. */
 void __wrap_tort_watch_begin(tort_watch *watch, uint64_t limit) {
     static bool registered;
     if (!registered) {
@@ -65,7 +65,7 @@ bool __wrap_tort_watch_goes_on(tort_watch *watch, int64_t work) {
     return __real_tort_watch_goes_on(watch, work);
 }
 
-/* What is over has returned to where the error is made. */
+/* The error is made once all loops have returned. */
 tort_status __wrap_tort_watch_fail(const tort_watch *watch, const char *what, uint64_t limit, tort_error *error) {
     end_gap();
     return __real_tort_watch_fail(watch, what, limit, error);

@@ -15,11 +15,11 @@
 #include "tests/saved_plan.h"
 
 /* Memory that doubles, and chunks of arenas, come in steps. */
-static const double most_work = 2.2, most_bytes = 3;
+static const double max_work = 2.2, max_bytes = 3;
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-/* Of the runtime library of clang's profiles: later versions have them as char *. */
+/* The runtime library of clang's profiles has these: later versions have them as char *. */
 void *__llvm_profile_begin_counters(void);
 void *__llvm_profile_end_counters(void);
 void __llvm_profile_reset_counters(void);
@@ -333,7 +333,7 @@ static bool compare(const adversarial_shape *shape, cost (*cost_of)(const onnx_b
     }
     const double size = (double)costs[1].size / (double)costs[0].size / 2, twice = size > 1 ? size : 1;
     const double work = costs[1].work / costs[0].work / twice, bytes = costs[1].bytes / costs[0].bytes / twice;
-    const bool good = work <= most_work && bytes <= most_bytes;
+    const bool good = work <= max_work && bytes <= max_bytes;
     printf("%-30s %8zu %12.0f %8.2f %12.0f %8.2f%s\n", shape->name, costs[0].size, costs[0].work, work, costs[0].bytes,
            bytes, good ? "" : "  FAILED");
     return good;

@@ -201,7 +201,7 @@ static void save_session(world *w) {
     w->plans[at].which = which;
 }
 
-/* What other threads may do with a session while its contexts run. */
+/* Calls that other threads may make with a session while its contexts run. */
 static void ask_session(world *w, int at) {
     caller *c = &w->driver;
     tort_session *session = w->sessions[at].session; /* may be NULL */

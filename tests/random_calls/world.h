@@ -71,7 +71,7 @@ void free_model(world *w, int at);
 void free_session(world *w, int at);
 void free_plan(world *w, int at);
 
-/* What the driver may do with a session while other threads run its contexts. */
+/* Calls that the driver may make with a session while other threads run its contexts. */
 void ask_beside(world *w, int session);
 /* A random call by the driver. */
 void call_at_random(world *w);
