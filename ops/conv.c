@@ -180,7 +180,7 @@ static void conv_rows(void *arg, int64_t begin, int64_t end) {
         const int64_t plane = row / loop->output_rows;
         for (int64_t first = 0; first < width; first += TORT_BLOCK) {
             const int64_t last = first + tort_block_count(width, first);
-            if (!tort_work_goes_on(loop->call->watch, &done, (last - first) * cost)) return;
+            if (!tort_work_goes_on(loop->call->watch, &done, (8 + last - first) * cost)) return;
             task->row(loop, plane / filters, plane % filters, out, first, last, acc);
             task->store(loop, plane % filters, row * width + first, last - first, acc);
         }

@@ -176,12 +176,13 @@ static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const 
                          int64_t last) {
     const tort_deform_conv_params *p = job->params;
     const int64_t per_group = p->channels / p->group, group = first / (p->filters / p->group);
+    int64_t done = 0;
     double acc[TORT_BLOCK];
     for (int64_t m = first; m < last; m++)
         acc[m - first] = job->data[TORT_DEFORM_B] ? element(job, TORT_DEFORM_B, m) : 0;
     for (int64_t c = 0; c < per_group; c++)
         for (int64_t k = 0; k < job->positions; k++) {
-            if (k % 64 == 63 && !tort_call_goes_on(job->call, 0)) return;
+            if (!tort_work_goes_on(job->call->watch, &done, 64 + last - first)) return;
             const double value = sample(job, n, group * per_group + c, k, out, pixel);
             for (int64_t m = first; m < last; m++)
                 acc[m - first] += value * element(job, TORT_DEFORM_W, (m * per_group + c) * job->positions + k);

@@ -213,6 +213,7 @@ static inline bool tort_call_goes_on(const tort_call *call, int64_t work) {
 }
 /* memcpy in parts, between which a run may end. False: as above. */
 TORT_API bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes);
+TORT_API bool tort_zero_bytes(struct tort_watch *watch, void *to, size_t bytes); /* memset, likewise */
 /* Elements of a long row between which a run may end; a row is done in parts of as many where its loop is vectorized.
  */
 #define TORT_PART 65536

@@ -54,8 +54,11 @@ static void pack_four(const int8_t *weights, int64_t positions, int64_t step, ui
 
 /* Packs the words of one filter as [block][position][word], a block having `together` channels. Missing channels of
  * a word are 0. */
-static void order_words(const shape *s, const int8_t *weights, int64_t together, uint8_t *words) {
-    for (int64_t block = 0; block < s->channels; block += together) {
+static void order_words(struct tort_watch *watch, const shape *s, const int8_t *weights, int64_t together,
+                        uint8_t *words) {
+    int64_t done = 0;
+    for (int64_t block = 0; block < s->channels && tort_work_goes_on(watch, &done, together * s->positions);
+         block += together) {
         const int64_t last = tort_min(block + together, s->channels), step = (last - block + 3) / 4 * 4;
         for (int64_t c = block; c < last; c += 4, words += 4) {
             if (c + 4 <= last) {
@@ -71,22 +74,25 @@ static void order_words(const shape *s, const int8_t *weights, int64_t together,
     }
 }
 
-static int32_t sum_of(const int8_t *weights, int64_t count) {
+static int32_t sum_of(struct tort_watch *watch, const int8_t *weights, int64_t count) {
     int32_t sum = 0;
-    for (int64_t i = 0; i < count; i++) sum += weights[i];
+    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += TORT_PART)
+        for (int64_t i = at; i < at + tort_part_count(count, at); i++) sum += weights[i];
     return sum;
 }
 
 /* Packs `count` filters into a tile of `lanes`: each is ordered by itself (1 x 1 filters already are), then their
  * words are interleaved. */
-static void pack_tile(const tort_simd *simd, const shape *s, const int8_t *weights, int64_t together, int64_t lanes,
-                      int64_t count, uint8_t *ordered, uint8_t *packed) {
+static void pack_tile(struct tort_watch *watch, const tort_simd *simd, const shape *s, const int8_t *weights,
+                      int64_t together, int64_t lanes, int64_t count, uint8_t *ordered, uint8_t *packed) {
     const int64_t size = s->channels * s->positions;
     const bool as_they_lie = s->positions == 1 && s->channels % 4 == 0 && (uintptr_t)weights % sizeof(float) == 0;
     for (int64_t f = 0; !as_they_lie && f < count; f++)
-        order_words(s, weights + f * size, together, ordered + f * s->words * 4);
+        order_words(watch, s, weights + f * size, together, ordered + f * s->words * 4);
     const void *words = as_they_lie ? (const void *)weights : ordered;
-    simd->pack_lanes((float *)(void *)packed, (int32_t)lanes, words, s->words, 1, (int32_t)count, s->words, 1);
+    for (int64_t at = 0; at < s->words && tort_row_goes_on(watch, at); at += TORT_PART)
+        simd->pack_lanes((float *)(void *)(packed + at * 4 * lanes), (int32_t)lanes, (const float *)words + at,
+                         s->words, 1, (int32_t)count, tort_part_count(s->words, at), 1);
 }
 
 /* Images of fewer channels than a block (the first convolution's, say) come in plain layout; claims tell the two apart
@@ -102,17 +108,19 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     const int64_t size = s.channels * s.positions, together = is_plain(p) ? 4 : TORT_LANES;
     const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
     uint8_t *packed = prepare->packed;
+    int64_t done = 0;
     int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     const size_t bytes = (size_t)(s.words * s.tile * 4); /* cannot overflow: pack_size has checked a larger number */
     uint8_t *ordered = tort_alloc(prepare->env, bytes);
     if (!ordered) return tort_out_of_memory(prepare->error, bytes);
-    for (int64_t first = 0; first < p->filters; first += s.tile) {
+    for (int64_t first = 0; first < p->filters && tort_goes_on(prepare->watch, 0); first += s.tile) {
         const int64_t lanes = tort_min(s.tile, s.filters - first), count = tort_min(lanes, p->filters - first);
-        pack_tile(device->simd, &s, weights + first * size, together, lanes, count, ordered,
+        pack_tile(prepare->watch, device->simd, &s, weights + first * size, together, lanes, count, ordered,
                   packed + first * s.words * 4);
     }
-    for (int64_t f = 0; f < s.filters; f++) sums[f] = f < p->filters ? sum_of(weights + f * size, size) : 0;
+    for (int64_t f = 0; f < s.filters && tort_work_goes_on(prepare->watch, &done, size); f++)
+        sums[f] = f < p->filters ? sum_of(prepare->watch, weights + f * size, size) : 0;
     tort_free(prepare->env, ordered, bytes);
     return TORT_OK;
 }

@@ -54,8 +54,9 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     const tort_info *w = &prepare->node->inputs[tort_qlinear_conv_inputs.w];
     const int64_t positions = tort_sliding_positions(&p->window);
     float *packed = prepare->packed;
+    int64_t done = 0;
     if (!w->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    for (int64_t c = 0; c < p->channels; c++) {
+    for (int64_t c = 0; c < p->channels && tort_work_goes_on(prepare->watch, &done, positions); c++) {
         float *to = packed + (c / TORT_LANES * positions) * TORT_LANES + c % TORT_LANES;
         for (int64_t k = 0; k < positions; k++)
             tort_load_floats(w->type, w->data, c * positions + k, 1, to + k * TORT_LANES);

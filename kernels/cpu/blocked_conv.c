@@ -56,13 +56,13 @@ static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t
 }
 
 /* Packs joined groups: each filter reads the channels of its own group; its weights for other groups stay 0. */
-static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
-                        float *packed) {
+static void pack_joined(struct tort_watch *watch, const tort_conv_params *p, const float *weights, int64_t first,
+                        int64_t channels, float *packed) {
     const int64_t positions = tort_sliding_positions(&p->window), size = p->channels / p->group;
-    memset(packed, 0, (size_t)(positions * TORT_LANES * TORT_LANES) * sizeof *packed);
+    if (!tort_zero_bytes(watch, packed, (size_t)(positions * TORT_LANES * TORT_LANES) * sizeof *packed)) return;
     for (int64_t f = 0; f < channels; f++)
         for (int64_t c = 0; c < size; c++)
-            for (int64_t k = 0; k < positions; k++)
+            for (int64_t k = 0; k < positions && tort_row_goes_on(watch, k); k++)
                 packed[(k * channels + f / size * size + c) * TORT_LANES + f] =
                     weights[((first + f) * size + c) * positions + k];
 }
@@ -80,36 +80,41 @@ static void pack_block(const tort_simd *simd, const float *weights, int64_t stri
 
 /* Packs a tile of `lanes` filters, of which `count` exist: [span][channel][filter]. If `plain`, a span is one
  * channel at one position. */
-static void pack_tile(const tort_simd *simd, const float *weights, int64_t channels, int64_t positions, bool plain,
-                      int64_t lanes, int64_t count, float *packed) {
+static void pack_tile(struct tort_watch *watch, const tort_simd *simd, const float *weights, int64_t channels,
+                      int64_t positions, bool plain, int64_t lanes, int64_t count, float *packed) {
     const int64_t stride = channels * positions;
+    int64_t done = 0;
     if (plain) {
-        simd->pack_lanes(packed, (int32_t)lanes, weights, stride, 1, (int32_t)count, stride, 1);
+        for (int64_t at = 0; at < stride && tort_row_goes_on(watch, at); at += TORT_PART)
+            simd->pack_lanes(packed + at * lanes, (int32_t)lanes, weights + at, stride, 1, (int32_t)count,
+                             tort_part_count(stride, at), 1);
         return;
     }
     for (int64_t block = 0; block < channels; block += TORT_LANES) {
         const int64_t together = tort_min(TORT_LANES, channels - block);
         if (positions > 1 && together * positions * lanes <= BLOCK_FLOATS) {
+            if (!tort_work_goes_on(watch, &done, positions * together * lanes)) return;
             pack_block(simd, weights + block * positions, stride, positions, together, lanes, count, packed);
             packed += positions * together * lanes;
             continue;
         }
-        for (int64_t k = 0; k < positions; k++, packed += together * lanes)
+        for (int64_t k = 0; k < positions && tort_work_goes_on(watch, &done, together * lanes);
+             k++, packed += together * lanes)
             simd->pack_lanes(packed, (int32_t)lanes, weights + block * positions + k, stride, positions, (int32_t)count,
                              together, 1);
     }
 }
 
-static void pack_group(const tort_simd *simd, const tort_conv_params *p, const grouping *g, const float *weights,
-                       bool plain, int64_t group, float *packed) {
+static void pack_group(struct tort_watch *watch, const tort_simd *simd, const tort_conv_params *p, const grouping *g,
+                       const float *weights, bool plain, int64_t group, float *packed) {
     const int64_t positions = tort_sliding_positions(&p->window), size = g->channels * positions;
     if (g->groups != p->group) {
-        pack_joined(p, weights, group * TORT_LANES, channels_of(p, g, group), packed);
+        pack_joined(watch, p, weights, group * TORT_LANES, channels_of(p, g, group), packed);
         return;
     }
-    for (int64_t f = 0; f < g->filters; f += g->tile) {
+    for (int64_t f = 0; f < g->filters && tort_goes_on(watch, 0); f += g->tile) {
         const int64_t lanes = tort_min(g->tile, whole_filters(g) - f);
-        pack_tile(simd, weights + (group * g->filters + f) * size, g->channels, positions, plain, lanes,
+        pack_tile(watch, simd, weights + (group * g->filters + f) * size, g->channels, positions, plain, lanes,
                   tort_min(lanes, g->filters - f), packed + f * size);
     }
 }
@@ -142,11 +147,12 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     const float *weights = prepare->node->inputs[1].data;
     float *packed = prepare->packed;
     grouping g;
+    int64_t done = 0;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     group_blocks(device->simd, p, &g);
-    for (int64_t group = 0; group < g.groups; group++)
-        pack_group(device->simd, p, &g, weights, is_plain(p), group,
-                   packed + group * whole_filters(&g) * g.channels * tort_sliding_positions(&p->window));
+    const int64_t size = whole_filters(&g) * g.channels * tort_sliding_positions(&p->window);
+    for (int64_t group = 0; group < g.groups && tort_work_goes_on(prepare->watch, &done, size); group++)
+        pack_group(prepare->watch, device->simd, p, &g, weights, is_plain(p), group, packed + group * size);
     return TORT_OK;
 }
 

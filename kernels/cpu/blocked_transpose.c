@@ -114,26 +114,29 @@ static void pack_taps(const tort_blocked_shape *s, const phase *of, const float 
 
 /* Packs one phase of a tile of `lanes` filters, of which `count` exist: [block of channels][tap][channel][filter].
  * The outer loop is over channels, which are far apart in W, while the filters of a channel are close together. */
-static void pack_phase(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t channel_stride,
-                       int64_t channels, int64_t lanes, int64_t count, float *packed) {
-    for (int64_t c = 0; c < channels; c++, weights += channel_stride) {
+static void pack_phase(struct tort_watch *watch, const tort_blocked_shape *s, const phase *of, const float *weights,
+                       int64_t channel_stride, int64_t channels, int64_t lanes, int64_t count, float *packed) {
+    int64_t done = 0;
+    for (int64_t c = 0; c < channels && tort_work_goes_on(watch, &done, of->taps * lanes);
+         c++, weights += channel_stride) {
         const int64_t block = c / TORT_LANES * TORT_LANES, together = tort_min(TORT_LANES, channels - block);
         pack_taps(s, of, weights, count, together * lanes, packed + (block * of->taps + c - block) * lanes);
     }
 }
 
 /* Packs [group][tile of filters][phase]; filters beyond the group's last stay 0. */
-static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
+static void pack_weights(struct tort_watch *watch, const tort_simd *simd, const tort_conv_params *p,
+                         const float *weights, float *packed) {
     const int64_t filters = p->filters / p->group, channels = channels_of(p), step = tile_filters(simd, p);
     tort_blocked_shape s;
     tort_blocked_shape_init(&s, &p->window);
     const int64_t channel_stride = filters * s.positions;
     for (int64_t g = 0; g < p->group; g++, weights += channels * channel_stride)
-        for (int64_t f = 0; f < filters; f += step) {
+        for (int64_t f = 0; f < filters && tort_goes_on(watch, 0); f += step) {
             const int64_t lanes = tort_min(step, whole_filters(p) - f), count = tort_min(lanes, filters - f);
             for (int64_t number = 0; number < phases_of(&s); number++) {
                 const phase of = phase_at(&s, number);
-                pack_phase(&s, &of, weights + f * s.positions, channel_stride, channels, lanes, count, packed);
+                pack_phase(watch, &s, &of, weights + f * s.positions, channel_stride, channels, lanes, count, packed);
                 packed += channels * of.taps * lanes;
             }
         }
@@ -154,7 +157,7 @@ static tort_status prepare(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_info *weights = &prepare->node->inputs[1];
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    pack_weights(device->simd, prepare->node->params, weights->data, prepare->packed);
+    pack_weights(prepare->watch, device->simd, prepare->node->params, weights->data, prepare->packed);
     return TORT_OK;
 }
 

@@ -88,7 +88,7 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
 /* Makes rows row..end of all pictures of the batch, for some of their blocks. */
 static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block) {
     const int64_t rows = job->shape.output[1];
-    const int64_t work = tort_work(job->shape.output[2], job->shape.positions + 4, TORT_LANES);
+    const int64_t work = tort_work(job->shape.output[2] + 16, job->shape.positions + 4, TORT_LANES);
     for (int64_t last, i = 0; row < end; row = last) {
         last = tort_min(end, (row / rows + 1) * rows);
         for (int64_t block = first_block; block < end_block; block++)
@@ -182,8 +182,10 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     const int64_t positions = tort_sliding_positions(&p->window);
     const float *weights = prepare->node->inputs[1].data;
     float *packed = prepare->packed;
+    int64_t done = 0;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    for (int64_t c = 0; c < p->channels; c += TORT_LANES)
+    for (int64_t c = 0; c < p->channels && tort_work_goes_on(prepare->watch, &done, TORT_LANES * positions);
+         c += TORT_LANES)
         device->simd->pack_lanes(packed + c * positions, TORT_LANES, weights + c * positions, positions, 1,
                                  (int32_t)tort_min(TORT_LANES, p->channels - c), positions, 1);
     return TORT_OK;

@@ -92,10 +92,11 @@ static tort_status prepare_winograd(tort_prepare *prepare) {
     const float *weights = prepare->node->inputs[1].data;
     const int64_t tile = simd->blocked_blocks * TORT_LANES, whole = whole_filters(p);
     float *packed = prepare->packed, filters[9 * 2 * TORT_LANES];
+    int64_t done = 0;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t f = 0; f < whole; f += tile) {
         const int32_t lanes = (int32_t)tort_min(tile, whole - f), count = (int32_t)tort_min(lanes, p->filters - f);
-        for (int64_t c = 0; c < p->channels; c++) {
+        for (int64_t c = 0; c < p->channels && tort_work_goes_on(prepare->watch, &done, PRODUCTS * lanes); c++) {
             simd->pack_lanes(filters, lanes, weights + (f * p->channels + c) * 9, p->channels * 9, 1, count, 9, 1);
             simd->winograd_filter(filters, lanes, packed + c * lanes, p->channels * lanes);
         }

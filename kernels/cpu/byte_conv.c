@@ -66,20 +66,21 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
 }
 
 /* Reorders filters from [channel][position] to [four channels][position][4]. */
-static void reorder(const shape *s, const uint8_t *weights, uint8_t *rows, uint8_t nothing) {
-    memset(rows, nothing, (size_t)(s->filters * s->k));
+static void reorder(struct tort_watch *watch, const shape *s, const uint8_t *weights, uint8_t *rows, uint8_t nothing) {
+    int64_t done = 0;
     for (int64_t f = 0; f < s->filters; f++)
-        for (int64_t c = 0; c < s->per_group; c++)
-            for (int64_t j = 0; j < s->positions; j++)
+        for (int64_t c = 0; c < 4 * s->quads && tort_work_goes_on(watch, &done, s->positions); c++)
+            for (int64_t j = 0; j < s->positions && tort_row_goes_on(watch, j); j++)
                 rows[f * s->k + (c / 4 * s->positions + j) * 4 + c % 4] =
-                    weights[(f * s->per_group + c) * s->positions + j];
+                    c < s->per_group ? weights[(f * s->per_group + c) * s->positions + j] : nothing;
 }
 
-static void pack_group(const tort_cpu_device *device, const shape *s, tort_byte_sign sign, const uint8_t *weights,
+static void pack_group(const tort_prepare *prepare, const shape *s, tort_byte_sign sign, const uint8_t *weights,
                        uint8_t *rows, uint8_t *packed) {
+    const tort_cpu_device *device = prepare->device;
     const tort_byte_matrix matrix = {.data = rows, .line_stride = s->k, .k_stride = 1, .sign = sign};
-    reorder(s, weights, rows, sign.flip);
-    tort_pack_byte_rows(device->simd, device->bytes, packed, &matrix, s->filters, s->k);
+    reorder(prepare->watch, s, weights, rows, sign.flip);
+    tort_pack_byte_rows(prepare->watch, device->simd, device->bytes, packed, &matrix, s->filters, s->k);
 }
 
 static tort_status prepare_weights(tort_prepare *prepare) {
@@ -93,14 +94,14 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     uint8_t *rows = tort_alloc(prepare->env, bytes), *packed = prepare->packed;
     if (!rows) return tort_out_of_memory(prepare->error, bytes);
     const tort_byte_sign sign = tort_byte_sign_of(device->bytes, w->type, true), as_it_is = {.is_signed = true};
-    for (int64_t g = 0; g < p->group; g++, packed += group_size(device->bytes, &s))
-        pack_group(device, &s, sign, (const uint8_t *)w->data + g * s.filters * s.per_group * s.positions, rows,
+    for (int64_t g = 0; g < p->group && tort_goes_on(prepare->watch, 0); g++, packed += group_size(device->bytes, &s))
+        pack_group(prepare, &s, sign, (const uint8_t *)w->data + g * s.filters * s.per_group * s.positions, rows,
                    packed);
     shape one = s;
     one.filters = 1;
     uint8_t *ones = rows + s.filters * s.k;
     memset(ones, 1, (size_t)(s.per_group * s.positions));
-    if (s.filters > 0) pack_group(device, &one, as_it_is, ones, rows, packed);
+    if (s.filters > 0) pack_group(prepare, &one, as_it_is, ones, rows, packed);
     tort_free(prepare->env, rows, bytes);
     return TORT_OK;
 }

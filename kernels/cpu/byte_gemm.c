@@ -78,13 +78,12 @@ tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *
     return packed_at(packed, tort_round_up(lines, bytes->tile_columns) * tort_round_up(k, 4));
 }
 
-/* Packs rows first..last, in whole tiles. sums: of row `first` on, or NULL. call: NULL, or that of the run in which
- * they are packed. */
-static void pack_rows(const tort_call *call, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
+/* Packs rows first..last, in whole tiles. sums: of row `first` on, or NULL. */
+static void pack_rows(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
                       const tort_byte_matrix *a, int64_t first, int64_t last, int64_t k, int32_t *sums) {
-    const int64_t lanes = bytes->tile_rows, work = tort_work(lanes, tort_min(k, K_AT_ONCE), 16);
+    const int64_t lanes = bytes->tile_rows;
     int32_t made[MAX_TILE_ROWS];
-    int64_t piece = 0;
+    int64_t done = 0;
     tort_byte_rows rows = {.tile_rows = bytes->tile_rows,
                            .row_stride = a->line_stride,
                            .k_stride = a->k_stride,
@@ -94,19 +93,19 @@ static void pack_rows(const tort_call *call, const tort_simd *simd, const tort_b
     for (int64_t m = first; m < last; m += lanes, packed += lanes * row_bytes(k))
         for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
             const int32_t count = (int32_t)tort_min(lanes, last - m);
-            if (call && !tort_piece_goes_on(call, piece++, work)) return;
             rows.k = tort_min(K_AT_ONCE, k - at);
+            if (!tort_work_goes_on(watch, &done, lanes * rows.k)) return;
             simd->byte_rows(&rows, packed + at * lanes, a->data + m * a->line_stride + at * a->k_stride, count);
             for (int32_t i = 0; sums && i < count; i++)
                 sums[m - first + i] = at ? sum32(sums[m - first + i], made[i]) : made[i];
         }
 }
 
-void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
-                         int64_t lines, int64_t k) {
+void tort_pack_byte_rows(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
+                         const tort_byte_matrix *a, int64_t lines, int64_t k) {
     int32_t *sums = (int32_t *)(void *)(packed + tort_round_up(lines, bytes->tile_rows) * row_bytes(k));
-    memset(packed, 0, (size_t)packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k)));
-    pack_rows(NULL, simd, bytes, packed, a, 0, lines, k, sums);
+    if (tort_zero_bytes(watch, packed, (size_t)packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k))))
+        pack_rows(watch, simd, bytes, packed, a, 0, lines, k, sums);
 }
 
 /* Packs a panel of a matrix whose rows are contiguous. Bytes beyond `columns` are undefined. */
@@ -186,21 +185,53 @@ static int32_t sum_line(const uint8_t *from, int64_t stride, int64_t k, const to
     return (int32_t)sum;
 }
 
-/* Packs all lines in whole panels, with zeros in missing lines and in the slack; then makes the sums. */
-void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
-                            int64_t lines, int64_t k) {
+/* Makes the sums of all lines, in parts of k and of lines. */
+static void sum_lines(struct tort_watch *watch, const tort_byte_matrix *b, int64_t lines, int64_t k, int32_t *sums) {
+    const int64_t wide = tort_min(lines, TORT_PART), deep = tort_max(1, TORT_PART / tort_max(1, wide));
+    int64_t done = 0;
+    memset(sums, 0, (size_t)lines * sizeof *sums);
+    for (int64_t at = 0; at < k; at += deep)
+        for (int64_t first = 0; first < lines; first += wide) {
+            const int64_t count = tort_min(wide, lines - first), depth = tort_min(deep, k - at);
+            tort_byte_matrix part = *b;
+            part.data += at * b->k_stride + first * b->line_stride;
+            if (!tort_work_goes_on(watch, &done, count * depth)) return;
+            if (b->line_stride == 1) {
+                sum_side_by_side(&part, count, depth, sums + first);
+                continue;
+            }
+            for (int64_t c = 0; c < count; c++) {
+                const int32_t sum = sum_line(part.data + c * b->line_stride, b->k_stride, depth, &b->sign);
+                sums[first + c] = sum32(sums[first + c], sum);
+            }
+        }
+}
+
+/* Packs a panel of `columns` columns from `first` on in pieces of k; *done: see tort_work_goes_on. */
+static void pack_in_pieces(struct tort_watch *watch, int64_t *done, const tort_simd *simd, const tort_bytes *bytes,
+                           uint8_t *panel, const tort_byte_matrix *b, int64_t first, int32_t columns, int64_t k) {
+    tort_byte_matrix piece = *b;
+    for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
+        const int64_t count = tort_min(K_AT_ONCE, k - at);
+        if (!tort_work_goes_on(watch, done, count * columns)) return;
+        piece.data = b->data + at * b->k_stride;
+        pack_panel(simd, bytes, panel + at * bytes->tile_columns, &piece, first, columns, count);
+    }
+}
+
+/* Packs all lines in whole panels, with zeros in missing lines and in the slack; then makes the sums, which lie where
+ * packing may overwrite. */
+void tort_pack_byte_columns(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
+                            const tort_byte_matrix *b, int64_t lines, int64_t k) {
     const int64_t columns = bytes->tile_columns, padded = tort_round_up(lines, columns), size = tort_round_up(k, 4);
     const int64_t whole = lines / columns * columns;
-    const tort_byte_sign sign = b->sign;
-    int32_t *sums = (int32_t *)(void *)(packed + padded * size);
+    int64_t done = 0;
     for (int64_t first = 0; first < whole; first += columns)
-        pack_panel(simd, bytes, packed + first * size, b, first, (int32_t)columns, k);
-    memset(packed + whole * size, 0, (size_t)(packed_size(padded, size) - whole * size));
-    if (whole < lines) pack_panel(simd, bytes, packed + whole * size, b, whole, (int32_t)(lines - whole), k);
-    if (b->line_stride == 1)
-        sum_side_by_side(b, lines, k, sums);
-    else
-        for (int64_t c = 0; c < lines; c++) sums[c] = sum_line(b->data + c * b->line_stride, b->k_stride, k, &sign);
+        pack_in_pieces(watch, &done, simd, bytes, packed + first * size, b, first, (int32_t)columns, k);
+    if (!tort_zero_bytes(watch, packed + whole * size, (size_t)(packed_size(padded, size) - whole * size))) return;
+    if (whole < lines)
+        pack_in_pieces(watch, &done, simd, bytes, packed + whole * size, b, whole, (int32_t)(lines - whole), k);
+    sum_lines(watch, b, lines, k, (int32_t *)(void *)(packed + padded * size));
 }
 
 /* ---- the buffer of a part ---------------------------------------------------------------------------------------- */
@@ -472,17 +503,6 @@ static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_li
     return lists->sums;
 }
 
-/* Packs a panel from g->b in pieces of k. */
-static void pack_in_pieces(const tort_byte_gemm *g, int64_t first, int32_t columns, uint8_t *panel) {
-    tort_byte_matrix b = g->b;
-    for (int64_t at = 0; at == 0 || at < g->k; at += K_AT_ONCE) {
-        if (at > 0 && !tort_call_goes_on(g->call, 0)) return;
-        b.data = g->b.data + at * b.k_stride;
-        pack_panel(g->simd, g->bytes, panel + at * g->bytes->tile_columns, &b, first, columns,
-                   tort_min(K_AT_ONCE, g->k - at));
-    }
-}
-
 /* Packs columns n_first..n_last if needed and fills their lists, also after the end of the run; returns the first
  * panel. */
 static const uint8_t *take_columns(const work *w) {
@@ -490,6 +510,7 @@ static const uint8_t *take_columns(const work *w) {
     const int64_t lanes = g->bytes->tile_columns, line = tort_round_up(g->k, 4);
     const bool packed = g->packed_columns.panels != NULL, sums = wants_column_sums(g);
     const uint8_t *panels = packed ? g->packed_columns.panels + w->n_first * line : w->columns;
+    int64_t done = 0;
     for (int64_t n = w->n_first; n < w->n_last; n += lanes) {
         const int32_t columns = (int32_t)tort_min(lanes, w->n_last - n);
         column_lists *lists = w->lists + (n - w->n_first) / lanes;
@@ -497,7 +518,7 @@ static const uint8_t *take_columns(const work *w) {
         if (!packed && g->pack)
             g->pack(g, n, columns, panel);
         else if (!packed)
-            pack_in_pieces(g, n, columns, panel);
+            pack_in_pieces(g->call->watch, &done, g->simd, g->bytes, panel, &g->b, n, columns, g->k);
         const int32_t *found = NULL;
         if (sums) found = packed ? g->packed_columns.sums + n : sum_columns(w, panel, lists);
         if (w->by_column || w->times) fill_columns(w, lists, n, columns, found);
@@ -511,7 +532,7 @@ static const uint8_t *take_rows(work *w) {
     const tort_byte_gemm *g = w->g;
     const bool packed = g->packed_rows.panels != NULL;
     if (!packed)
-        pack_rows(g->call, g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
+        pack_rows(g->call->watch, g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
                   wants_row_sums(g) ? w->row_sums : NULL);
     fill_rows(w, packed ? g->packed_rows.sums + w->m_first : w->row_sums);
     return packed ? g->packed_rows.panels + w->m_first * row_bytes(g->k) : w->rows;

@@ -67,10 +67,11 @@ typedef struct tort_byte_gemm {
 /* Returns the bytes of `lines` rows, or columns, of k bytes that are packed ahead; -1: overflow. */
 int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64_t k);
 int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k);
-void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
-                         int64_t lines, int64_t k);
-void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
-                            int64_t lines, int64_t k);
+/* watch: of the session that is made, with which packing may end. */
+void tort_pack_byte_rows(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
+                         const tort_byte_matrix *a, int64_t lines, int64_t k);
+void tort_pack_byte_columns(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
+                            const tort_byte_matrix *b, int64_t lines, int64_t k);
 tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
 tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
 

@@ -46,7 +46,7 @@ tort_status tort_byte_product_prepare(tort_prepare *prepare, int32_t b, int64_t 
                                      .line_stride = column_stride,
                                      .k_stride = k_stride,
                                      .sign = tort_byte_sign_of(device->bytes, info->type, true)};
-    tort_pack_byte_columns(device->simd, device->bytes, prepare->packed, &matrix, n, k);
+    tort_pack_byte_columns(prepare->watch, device->simd, device->bytes, prepare->packed, &matrix, n, k);
     return TORT_OK;
 }
 

@@ -29,8 +29,10 @@ static tort_verdict claim_conv(const tort_target *target, const tort_node_view *
     return verdict.code != TORT_YES ? verdict : tort_cpu_claim_float(target, node);
 }
 
-/* Filters per channel from which on a matrix product is faster: it loads their common input once for all. */
-enum { MANY_FILTERS = 8 };
+enum {
+    MANY_FILTERS = 8, /* per channel, from which on a matrix product is faster: it loads their input once for all */
+    MAX_POSITIONS = 1 << 20, /* of a kernel: a run cannot end inside of a sum */
+};
 
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
@@ -42,6 +44,8 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     if (p->group && p->filters / p->group >= MANY_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d filters a channel, W has %lld", MANY_FILTERS,
                        (long long)(p->filters / p->group));
+    if (tort_sliding_positions(&p->window) > MAX_POSITIONS)
+        return tort_no(TORT_NO_SHAPE, "", "is for kernels of at most %d positions", MAX_POSITIONS);
     return tort_yes();
 }
 
@@ -60,11 +64,12 @@ int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params 
     return __builtin_mul_overflow(packed_group_size(simd, p), p->group, &size) ? -1 : size;
 }
 
-void tort_cpu_conv_pack(const tort_call *call, const tort_simd *simd, const tort_conv_params *p, const float *weights,
-                        float *packed) {
+void tort_cpu_conv_pack(struct tort_watch *watch, const tort_simd *simd, const tort_conv_params *p,
+                        const float *weights, float *packed) {
     const int64_t k = products(p), filters = p->filters / p->group, size = packed_group_size(simd, p);
-    for (int64_t g = 0; g < p->group && (!call || tort_call_goes_on(call, 0)); g++)
-        tort_pack_a(call, simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
+    int64_t done = 0;
+    for (int64_t g = 0; g < p->group && tort_work_goes_on(watch, &done, size); g++)
+        tort_pack_a(watch, simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
 }
 
 /* Reserves room for constant weights only: other weights are packed in each run. */
@@ -80,7 +85,7 @@ static tort_status prepare_conv(tort_prepare *prepare) {
     const tort_info *weights = &prepare->node->inputs[1];
     if (!prepare->packed) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    tort_cpu_conv_pack(NULL, device->simd, prepare->node->params, weights->data, prepare->packed);
+    tort_cpu_conv_pack(prepare->watch, device->simd, prepare->node->params, weights->data, prepare->packed);
     return TORT_OK;
 }
 
@@ -221,7 +226,7 @@ static tort_status run_conv(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!packed) {
         float *made = tort_cpu_take(&scratch, (size_t)tort_cpu_conv_packed_size(device->simd, p) * sizeof(float));
-        tort_cpu_conv_pack(call, device->simd, p, call->inputs[1].data, made);
+        tort_cpu_conv_pack(call->watch, device->simd, p, call->inputs[1].data, made);
         packed = made;
     }
     tort_cpu_conv_run(call, call->inputs[0].data, packed, bias, call->outputs[0].data, scratch);
@@ -272,7 +277,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const int64_t per_channel = p->filters / p->group;
     const tort_planes_finish finish = job->finish ? finish_outputs : NULL;
-    const int64_t work = tort_work(per_channel, planes->outputs, planes->kernel_size + 4);
+    const int64_t work = tort_work(per_channel, planes->outputs + 64, planes->kernel_size + 4);
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;

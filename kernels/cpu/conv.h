@@ -16,7 +16,7 @@ bool tort_cpu_conv_pays_alone(const tort_node_view *node);
 /* Returns the floats of all packed weights; -1: overflow. */
 int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params *params);
 /* call: NULL, or that of the run in which the weights are packed. */
-void tort_cpu_conv_pack(const tort_call *call, const tort_simd *simd, const tort_conv_params *params,
+void tort_cpu_conv_pack(struct tort_watch *watch, const tort_simd *simd, const tort_conv_params *params,
                         const float *weights, float *packed);
 
 /* Adds the scratch of tort_cpu_conv_run to *scratch; false on overflow. */

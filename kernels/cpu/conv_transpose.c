@@ -55,16 +55,15 @@ static tort_verdict claim_conv_transpose(const tort_target *target, const tort_n
     return tort_cpu_claim_float(target, node);
 }
 
-/* call: NULL, or that of the run in which they are packed. */
-static void pack_weights(const tort_call *call, const tort_simd *simd, const tort_conv_params *p, const float *weights,
-                         float *packed) {
+static void pack_weights(struct tort_watch *watch, const tort_simd *simd, const tort_conv_params *p,
+                         const float *weights, float *packed) {
     const int64_t size = tort_sliding_positions(&p->window), filters = p->filters / p->group,
                   channels = p->channels / p->group;
     const int64_t at_once = chunk_filters(p);
     for (int64_t g = 0; g < p->group; g++)
-        for (int64_t f = 0; f < filters && (!call || tort_call_goes_on(call, 0)); f += at_once) {
+        for (int64_t f = 0; f < filters && tort_goes_on(watch, 0); f += at_once) {
             const float *from = weights + g * channels * filters * size + f * size;
-            tort_pack_a(call, simd, packed, from, 1, filters * size, tort_min(at_once, filters - f) * size, channels);
+            tort_pack_a(watch, simd, packed, from, 1, filters * size, tort_min(at_once, filters - f) * size, channels);
             packed += chunk_size(simd, p);
         }
 }
@@ -81,7 +80,7 @@ static tort_status prepare_conv_transpose(tort_prepare *prepare) {
     const tort_info *weights = &prepare->node->inputs[1];
     if (!prepare->packed) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    pack_weights(NULL, device->simd, prepare->node->params, weights->data, prepare->packed);
+    pack_weights(prepare->watch, device->simd, prepare->node->params, weights->data, prepare->packed);
     return TORT_OK;
 }
 
@@ -285,7 +284,7 @@ static tort_status run_conv_transpose(const tort_call *call) {
     job.stripes = tort_cpu_take(&scratch, (size_t)(stripe_floats(device->simd, p) * job.parts) * sizeof(float));
     job.addends = tort_cpu_take(&scratch, (size_t)(addend_floats(p) * job.parts) * sizeof(float));
     if (!job.packed) {
-        pack_weights(call, device->simd, p, call->inputs[1].data, (float *)scratch);
+        pack_weights(call->watch, device->simd, p, call->inputs[1].data, (float *)scratch);
         job.packed = (const float *)scratch;
     }
     tort_cpu_parts(call, job.parts, transpose_part, &job);

@@ -70,8 +70,9 @@ static void pack_column(const tort_prepare *prepare, int64_t width, int64_t j) {
     const char *column = (const char *)in[TORT_NBITS_B].data + j * words * 4;
     uint32_t *panel = (uint32_t *)prepare->packed + j / width * panel_size(p, width);
     float *scales = (float *)(void *)(panel + words * width) + lane, *zeros = scales + p->blocks * width;
-    for (int64_t w = 0; w < words; w++) memcpy(&panel[w * width + lane], column + w * 4, 4);
-    for (int64_t block = 0; block < p->blocks; block++) {
+    for (int64_t w = 0; w < words && tort_row_goes_on(prepare->watch, w); w++)
+        memcpy(&panel[w * width + lane], column + w * 4, 4);
+    for (int64_t block = 0; block < p->blocks && tort_row_goes_on(prepare->watch, block); block++) {
         const tort_info *from = &in[TORT_NBITS_SCALES];
         tort_load_floats(from->type, from->data, j * p->blocks + block, 1, &scales[block * width]);
         if (p->zeros_type != TORT_UNDEFINED)
@@ -82,7 +83,9 @@ static void pack_column(const tort_prepare *prepare, int64_t width, int64_t j) {
 static tort_status prepare_nbits(tort_prepare *prepare) {
     const tort_nbits *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
-    for (int64_t j = 0; j < p->n; j++) pack_column(prepare, device->simd->width, j);
+    int64_t done = 0;
+    for (int64_t j = 0; j < p->n && tort_work_goes_on(prepare->watch, &done, p->blocks * p->block); j++)
+        pack_column(prepare, device->simd->width, j);
     return TORT_OK;
 }
 

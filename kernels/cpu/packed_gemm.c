@@ -33,13 +33,14 @@ int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k) {
 }
 
 /* Packs an operand as a whole. `lanes`: rows or columns of a tile; `count`: rows of A or columns of B. */
-static void pack_whole(const tort_call *call, const tort_simd *simd, int32_t lanes, float *packed, const float *source,
-                       int64_t lane_stride, int64_t k_stride, int64_t count, int64_t k, float scale) {
-    int64_t packs = 0;
+static void pack_whole(struct tort_watch *watch, const tort_simd *simd, int32_t lanes, float *packed,
+                       const float *source, int64_t lane_stride, int64_t k_stride, int64_t count, int64_t k,
+                       float scale) {
+    int64_t done = 0;
     for (int64_t block = 0; block < k; block += DEPTH) {
-        const int64_t depth = tort_min(DEPTH, k - block), work = tort_work(depth, lanes, 16);
+        const int64_t depth = tort_min(DEPTH, k - block);
         for (int64_t first = 0; first < count; first += lanes) {
-            if (call && !tort_piece_goes_on(call, packs++, work)) return;
+            if (!tort_work_goes_on(watch, &done, depth * lanes)) return;
             simd->pack_lanes(packed, lanes, source + first * lane_stride + block * k_stride, lane_stride, k_stride,
                              (int32_t)tort_min(lanes, count - first), depth, scale);
             packed += depth * lanes;
@@ -47,14 +48,14 @@ static void pack_whole(const tort_call *call, const tort_simd *simd, int32_t lan
     }
 }
 
-void tort_pack_a(const tort_call *call, const tort_simd *simd, float *packed, const float *a, int64_t row_stride,
+void tort_pack_a(struct tort_watch *watch, const tort_simd *simd, float *packed, const float *a, int64_t row_stride,
                  int64_t k_stride, int64_t m, int64_t k) {
-    pack_whole(call, simd, simd->tile_rows, packed, a, row_stride, k_stride, m, k, 1);
+    pack_whole(watch, simd, simd->tile_rows, packed, a, row_stride, k_stride, m, k, 1);
 }
 
-void tort_pack_b(const tort_call *call, const tort_simd *simd, float *packed, const float *b, int64_t k_stride,
+void tort_pack_b(struct tort_watch *watch, const tort_simd *simd, float *packed, const float *b, int64_t k_stride,
                  int64_t column_stride, int64_t n, int64_t k, float scale) {
-    pack_whole(call, simd, simd->tile_columns, packed, b, column_stride, k_stride, n, k, scale);
+    pack_whole(watch, simd, simd->tile_columns, packed, b, column_stride, k_stride, n, k, scale);
 }
 
 void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,

@@ -40,10 +40,10 @@ typedef struct tort_packed_gemm {
 /* Returns the floats of an operand packed ahead. */
 int64_t tort_packed_a_size(const tort_simd *simd, int64_t m, int64_t k);
 int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k);
-/* Packs A, or B times scale. call: of the run in which that happens, and with which it may end; NULL: ahead of runs. */
-void tort_pack_a(const tort_call *call, const tort_simd *simd, float *packed, const float *a, int64_t row_stride,
+/* Packs A, or B times scale. watch: of the run or of the session that is made, with which it may end. */
+void tort_pack_a(struct tort_watch *watch, const tort_simd *simd, float *packed, const float *a, int64_t row_stride,
                  int64_t k_stride, int64_t m, int64_t k);
-void tort_pack_b(const tort_call *call, const tort_simd *simd, float *packed, const float *b, int64_t k_stride,
+void tort_pack_b(struct tort_watch *watch, const tort_simd *simd, float *packed, const float *b, int64_t k_stride,
                  int64_t column_stride, int64_t n, int64_t k, float scale);
 /* A part of B: rows k_first..k_last, columns n_first..n_last. Columns are multiples of the tile, except at the end
  * of B. */

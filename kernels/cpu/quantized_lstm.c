@@ -66,13 +66,14 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return TORT_OK;
 }
 
-static void pack_one(const tort_cpu_device *device, const tort_info *info, int64_t direction, uint8_t *packed) {
+static void pack_one(const tort_prepare *prepare, const tort_info *info, int64_t direction, uint8_t *packed) {
+    const tort_cpu_device *device = prepare->device;
     const int64_t k = info->dims[1], columns = info->dims[2];
     const tort_byte_matrix matrix = {.data = (const uint8_t *)info->data + direction * k * columns,
                                      .line_stride = 1,
                                      .k_stride = columns,
                                      .sign = tort_byte_sign_of(device->bytes, info->type, true)};
-    tort_pack_byte_columns(device->simd, device->bytes, packed, &matrix, columns, k);
+    tort_pack_byte_columns(prepare->watch, device->simd, device->bytes, packed, &matrix, columns, k);
 }
 
 static tort_status prepare(tort_prepare *prepare) {
@@ -82,8 +83,8 @@ static tort_status prepare(tort_prepare *prepare) {
     if (!w->data || !r->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constants W and R have no data");
     const packed_sizes sizes = sizes_of(device->bytes, w->dims[1], r->dims[1]);
     for (int64_t d = 0; d < w->dims[0]; d++, packed += sizes.w + sizes.r) {
-        pack_one(device, w, d, packed);
-        pack_one(device, r, d, packed + sizes.w);
+        pack_one(prepare, w, d, packed);
+        pack_one(prepare, r, d, packed + sizes.w);
     }
     return TORT_OK;
 }

@@ -41,16 +41,15 @@ static int64_t direction_floats(const direction_sizes *sizes) {
     return sizes->w + sizes->r + sizes->hidden_gate;
 }
 
-/* call: NULL, or that of the run in which they are packed. */
-static void pack_weights(const tort_call *call, const tort_simd *simd, const tort_rnn_params *p, int64_t columns,
+static void pack_weights(struct tort_watch *watch, const tort_simd *simd, const tort_rnn_params *p, int64_t columns,
                          int64_t input, int64_t hidden, const float *w, const float *r, float *packed) {
     const direction_sizes sizes = sizes_of(simd, p->cell, columns, input, hidden);
     const int64_t first = state_columns(p->cell, columns);
     for (int32_t d = 0; d < p->directions; d++, packed += direction_floats(&sizes)) {
-        tort_pack_b(call, simd, packed, w, 1, input, columns, input, 1);
-        tort_pack_b(call, simd, packed + sizes.w, r, 1, hidden, first, hidden, 1);
+        tort_pack_b(watch, simd, packed, w, 1, input, columns, input, 1);
+        tort_pack_b(watch, simd, packed + sizes.w, r, 1, hidden, first, hidden, 1);
         if (sizes.hidden_gate)
-            tort_pack_b(call, simd, packed + sizes.w + sizes.r, r + first * hidden, 1, hidden, columns - first, hidden,
+            tort_pack_b(watch, simd, packed + sizes.w + sizes.r, r + first * hidden, 1, hidden, columns - first, hidden,
                         1);
         w += columns * input;
         r += columns * hidden;
@@ -78,8 +77,8 @@ static tort_status prepare_rnn(tort_prepare *prepare) {
     const tort_info *w = &prepare->node->inputs[TORT_RNN_W], *r = &prepare->node->inputs[TORT_RNN_R];
     if (!prepare->packed) return TORT_OK;
     if (!w->data || !r->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constants W and R have no data");
-    pack_weights(NULL, device->simd, prepare->node->params, w->dims[1], w->dims[2], r->dims[2], w->data, r->data,
-                 prepare->packed);
+    pack_weights(prepare->watch, device->simd, prepare->node->params, w->dims[1], w->dims[2], r->dims[2], w->data,
+                 r->data, prepare->packed);
     return TORT_OK;
 }
 
@@ -474,8 +473,8 @@ static tort_status run_rnn(const tort_call *call) {
     job.items = job.buffers + (size_t)buffers * job.made.buffer_bytes;
     if (!call->packed) {
         float *packed = (float *)(job.items + (size_t)job.made.items * job.made.item_bytes);
-        pack_weights(call, device->simd, p, p->gates * p->hidden, p->input, p->hidden, call->inputs[TORT_RNN_W].data,
-                     call->inputs[TORT_RNN_R].data, packed);
+        pack_weights(call->watch, device->simd, p, p->gates * p->hidden, p->input, p->hidden,
+                     call->inputs[TORT_RNN_W].data, call->inputs[TORT_RNN_R].data, packed);
         job.packed = packed;
     }
     tort_cpu_parts(call, job.made.items, walk_items, &job);

@@ -148,7 +148,9 @@ static tort_status widen_constant(tort_prepare *prepare, const tort_widened *w, 
         *floats = weights->data[i] = tort_alloc_aligned(prepare->env, weights->bytes[i]);
         if (!*floats) return tort_out_of_memory(prepare->error, weights->bytes[i]);
     }
-    tort_halves_widen(device->simd, info->type, info->data, *floats, count);
+    for (int64_t at = 0; at < count && tort_row_goes_on(prepare->watch, at); at += TORT_PART)
+        tort_halves_widen(device->simd, info->type, (const uint16_t *)info->data + at, *floats + at,
+                          tort_part_count(count, at));
     return TORT_OK;
 }
 

@@ -126,7 +126,7 @@ static void widen_weights(const tort_call *call, int32_t weights, int32_t zeros,
     const tort_rnn_params *p = call->params;
     const tort_tensor *from = &call->inputs[weights], *zero = &call->inputs[zeros];
     const int64_t columns = 4 * p->hidden, rows = tort_count(from) / columns;
-    for (int64_t row = 0, done = 0; row < rows && tort_work_goes_on(call->watch, &done, columns); row++) {
+    for (int64_t row = 0, done = 0; row < rows && tort_work_goes_on(call->watch, &done, 8 * columns); row++) {
         const int64_t direction = row / (rows / p->directions);
         float *to = out + row * columns;
         tort_load_floats(from->type, from->data, row * columns, columns, to);

@@ -164,7 +164,8 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
                                   &unit->packed, error);
     if (status) return status;
     /* Kernels leave gaps, which must not leak old memory into a saved plan. */
-    if (unit->packed && !link->memory && !unit->kernel->pack.writes_all) memset(unit->packed, 0, unit->packed_bytes);
+    if (unit->packed && !link->memory && !unit->kernel->pack.writes_all)
+        tort_zero_bytes(&session->watch, unit->packed, unit->packed_bytes);
     tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
                             .device = link->device,

@@ -15,13 +15,26 @@ bool tort_work_goes_on(struct tort_watch *watch, int64_t *done, int64_t work) {
     return (before ^ *done) >> 20 == 0 || tort_goes_on(watch, 0);
 }
 
-bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes) {
-    const size_t part = 1 << 20;
-    for (size_t at = 0; at < bytes; at += part) {
+/* `from` NULL: zeros. */
+static bool fill_bytes(struct tort_watch *watch, char *to, const char *from, size_t bytes) {
+    const size_t max = 1 << 20;
+    for (size_t at = 0; at < bytes; at += max) {
+        const size_t part = bytes - at < max ? bytes - at : max;
         if (at > 0 && !tort_goes_on(watch, 0)) return false;
-        memcpy((char *)to + at, (const char *)from + at, bytes - at < part ? bytes - at : part);
+        if (from)
+            memcpy(to + at, from + at, part);
+        else
+            memset(to + at, 0, part);
     }
     return true;
+}
+
+bool tort_copy_bytes(struct tort_watch *watch, void *to, const void *from, size_t bytes) {
+    return fill_bytes(watch, to, from, bytes);
+}
+
+bool tort_zero_bytes(struct tort_watch *watch, void *to, size_t bytes) {
+    return fill_bytes(watch, to, NULL, bytes);
 }
 
 tort_status tort_run_is_over(tort_error *error) {

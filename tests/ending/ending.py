@@ -126,6 +126,19 @@ CASES = [
     ("UnfoldTensor", [LARGE], {"size": 1 << 24}, MS), ("UnfoldTensor", [[1, 1 << 24]], {"dim": 0, "size": 1}, MS), ("MurmurHash3", [(STRING, ["0123456789" * 800] * 9000)], {}, MS),
     ("SVMRegressor", [[64, 1]], {"kernel_type": "RBF", "kernel_params": [.5, 0., 3.], "n_supports": 1 << 21, "coefficients": np.ones(1 << 21), "support_vectors": np.ones(1 << 21), "rho": [1.]}, ML),
     ("LabelEncoder", [[1]], {"keys_floats": np.arange(0., 1.9e6), "values_floats": np.arange(0., 1.9e6), "default_float": 0.}, ML),
+    # Weights that are packed when the session is made.
+    ("Conv", [[1, 4096, 1, 1], np.ones((4096, 4096, 1, 1), np.float32)], {}), ("Conv", [[1, 1024, 8, 8], np.ones((1024, 1024, 3, 3), np.float32)], {"pads": [1] * 4}),
+    ("Conv", [[1, 1 << 20, 3, 3], np.ones((1 << 20, 1, 3, 3), np.float32)], {"group": 1 << 20}), ("Conv", [[1, 1, 1 << 12, 1 << 12], np.ones((1, 1, 1 << 11, 1 << 11), np.float32)], {}),
+    ("ConvTranspose", [[1, 1024, 4, 4], np.ones((1024, 1024, 3, 3), np.float32)], {}), ("DeformConv", [[1, 1024, 8, 8], np.ones((1024, 1024, 3, 3), np.float32), [1, 18, 6, 6]], {}),
+    ("MatMul", [[1, 4096], np.ones((4096, 4096), np.float32)], {}), ("Gemm", [[1, 4096], np.ones((4096, 4096), np.float32)], {"transB": 1}),
+    ("Einsum", [[1, 4096], np.ones((4096, 4096), np.float32)], {"equation": "ab,cb->ac"}),
+    ("LSTM", [[1, 1, 2048], np.ones((1, 8192, 2048), np.float32), np.ones((1, 8192, 2048), np.float32)], {"hidden_size": 2048}),
+    ("ConvInteger", [(UINT8, [1, 4096, 1, 1]), np.ones((4096, 4096, 1, 1), np.uint8)], {}), ("ConvInteger", [(UINT8, [1, 4, 2048, 1024]), np.ones((2, 4, 2048, 1024), np.uint8)], {}),
+    ("QLinearConv", [(UINT8, [1, 1024, 8, 8]), scale, zero_point, np.ones((1024, 1024, 3, 3), np.uint8), scale, zero_point, scale, zero_point], {"pads": [1] * 4}),
+    ("MatMulInteger", [(UINT8, [1, 1 << 22]), np.ones((1 << 22, 4), np.uint8)], {}), ("MatMulInteger", [(UINT8, [1, 4]), np.ones((4, 1 << 22), np.uint8)], {}),
+    ("QGemm", [(UINT8, [1, 1 << 22]), scale, zero_point, np.ones((4, 1 << 22), np.uint8), scale, zero_point, None, scale, zero_point], {"transB": 1}, MS),
+    ("DynamicQuantizeLSTM", [[1, 1, 2048], np.ones((1, 2048, 8192), np.uint8), np.ones((1, 2048, 8192), np.uint8), *[None] * 5, *[scale.reshape(1), zero_point.reshape(1)] * 2], {"hidden_size": 2048}, MS),
+    ("LinearRegressor", [[1, 1 << 20]], {"coefficients": np.ones(1 << 21, np.float32), "targets": 2}, ML),
 ]
 
 

@@ -126,7 +126,7 @@ static void check_columns(const columns *c, int64_t line_stride, int64_t k_strid
                                 .line_stride = line_stride,
                                 .k_stride = k_stride,
                                 .sign = tort_byte_sign_of(c->bytes, c->type, true)};
-    tort_pack_byte_columns(c->simd, c->bytes, packed, &b, c->lines, c->k);
+    tort_pack_byte_columns(NULL, c->simd, c->bytes, packed, &b, c->lines, c->k);
     const tort_packed_bytes found = tort_packed_byte_columns(c->bytes, packed, c->lines, c->k);
     for (int64_t line = 0; line < c->lines; line++) {
         int32_t sum = 0;
