@@ -1,5 +1,5 @@
-/* pool.cu - window pools (max, average) by tiles, or with one thread per output, and global pools with one block per
- * plane. Read first: pool.c. */
+/* pool.cu - window pools (max, average) by tiles, or with one thread per output, and global pools with a warp or a
+ * block for a few planes. Read first: pool.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -138,16 +138,28 @@ struct join_larger {
     }
 };
 
-template <class T> static __global__ void global_pool(bool maximum, size_t planes, size_t pixels, const T *x, T *y) {
+/* Each line of threads along x takes PLANES planes at a time, so that small ones keep several loads under way. */
+template <int PLANES, class T>
+static __global__ void global_pool(bool maximum, size_t planes, size_t pixels, const T *x, T *y) {
     typedef typename pooled<T>::type C;
     __shared__ C shared[BLOCK_MAX_WARPS];
-    for (size_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
-        const T *from = x + plane * pixels;
-        C value = maximum ? pooled<T>::lowest() : (C)0;
+    const size_t line = (size_t)blockIdx.x * blockDim.y + threadIdx.y, lines = (size_t)gridDim.x * blockDim.y;
+    for (size_t first = line * PLANES; first < planes; first += lines * PLANES) {
+        const T *from = x + first * pixels;
+        C values[PLANES];
+        for (int k = 0; k < PLANES; k++) values[k] = maximum ? pooled<T>::lowest() : (C)0;
         for (size_t i = threadIdx.x; i < pixels; i += blockDim.x)
-            value = maximum ? larger((C)from[i], value) : value + (C)from[i];
-        value = maximum ? block_join<join_larger>(value, shared) : block_join<join_sum>(value, shared);
-        if (threadIdx.x == 0) y[plane] = (T)(maximum ? value : value / (C)pixels);
+#pragma unroll
+            for (int k = 0; k < PLANES; k++) {
+                const C value = first + k < planes ? (C)from[k * pixels + i] : values[k];
+                values[k] = maximum ? larger(value, values[k]) : values[k] + value;
+            }
+#pragma unroll
+        for (int k = 0; k < PLANES; k++) {
+            const C value =
+                maximum ? block_join<join_larger>(values[k], shared) : block_join<join_sum>(values[k], shared);
+            if (threadIdx.x == 0 && first + k < planes) y[first + k] = (T)(maximum ? value : value / (C)pixels);
+        }
     }
 }
 
@@ -180,10 +192,17 @@ cudaError_t gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, 
     return for_pooled(type, [=](auto zero) { return run<decltype(zero)>(stream, p, x, y); });
 }
 
+enum { SMALL_PLANES = 4 }; /* at a time, of planes that a warp pools */
+
 template <class T>
 static cudaError_t run_global(gpu_stream stream, bool maximum, size_t planes, size_t pixels, const void *x, void *y) {
-    return launch(global_pool<T>, grid_extent(planes), block_threads(pixels / 8), 0, stream, maximum, planes, pixels,
-                  (const T *)x, (T *)y);
+    const unsigned threads = block_threads(pixels / 8);
+    if (threads > 32)
+        return launch(global_pool<1, T>, grid_extent(planes), threads, 0, stream, maximum, planes, pixels, (const T *)x,
+                      (T *)y);
+    const size_t blocks = (planes + SMALL_PLANES * BLOCK_MAX_WARPS - 1) / (SMALL_PLANES * BLOCK_MAX_WARPS);
+    return launch(global_pool<SMALL_PLANES, T>, grid_extent(blocks), dim3(32, BLOCK_MAX_WARPS), 0, stream, maximum,
+                  planes, pixels, (const T *)x, (T *)y);
 }
 
 cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
@@ -200,7 +219,10 @@ cudaError_t gpu_load_pool(gpu_number type) {
 }
 
 cudaError_t gpu_load_global_pool(gpu_type type) {
-    return for_real(type, [](auto zero) { return load_kernel(global_pool<decltype(zero)>); });
+    return for_real(type, [](auto zero) {
+        const cudaError_t code = load_kernel(global_pool<1, decltype(zero)>);
+        return code == cudaSuccess ? load_kernel(global_pool<SMALL_PLANES, decltype(zero)>) : code;
+    });
 }
 
 /* ---- with channels last: a thread makes 8 channels of a pixel ---- */

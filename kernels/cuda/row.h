@@ -46,7 +46,7 @@ template <class T, int SIZE> struct stored_row {
  * several loads each keep memory as busy. */
 template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16> struct held_row {
     typedef typename computed<T>::type C;
-    enum { HELD = SIZE == 1 ? 8 : PACKED, PACKS = HELD / SIZE };
+    enum { HELD = SIZE == 1 ? 8 : PACKED, PACKS = HELD / SIZE, AHEAD = SIZE == 1 ? 4 : 2 };
     Source source;
     size_t length;
     C at[HELD];
@@ -59,6 +59,10 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
     /* Offset of the thread's pack p in the row. */
     __device__ __forceinline__ size_t place(size_t p) const {
         return (p * blockDim.x + threadIdx.x) * SIZE;
+    }
+    /* True if the threads hold the whole row. */
+    __device__ __forceinline__ bool is_held() const {
+        return (size_t)HELD * blockDim.x >= length;
     }
     /* Calls visit(value) for each element of the thread, in order. */
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
@@ -86,7 +90,20 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
             change(place(p), values);
             store(y + place(p), values);
         }
-        write_again(y, PACKS, change);
+        /* Loads do not move across stores, so those of AHEAD packs come first: they are under way together. */
+        const size_t step = (size_t)blockDim.x * SIZE;
+        for (size_t i = place(PACKS); i < length; i += AHEAD * step) {
+            C values[AHEAD][SIZE];
+#pragma unroll
+            for (int p = 0; p < AHEAD; p++)
+                if (i + p * step < length) source.read(i + p * step, values[p]);
+#pragma unroll
+            for (int p = 0; p < AHEAD; p++) {
+                if (i + p * step >= length) break;
+                change(i + p * step, values[p]);
+                store(y + i + p * step, values[p]);
+            }
+        }
     }
     /* The same for the thread's packs from p on, which are read again: for a long `change`, since it is instantiated
      * once. */

@@ -2,11 +2,11 @@
  * lane: maximum, sum, result. 16-bit floats are computed in float and rounded once. A lane that holds NaN or +inf,
  * or only -inf, becomes NaN, as in ops/softmax.c.
  *
- * A block takes each contiguous lane and holds it in registers, so that the sweeps read memory once; the one-sweep
- * maximum and sum of Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", would save no reads
- * here (attend.cuh uses it). A thread takes each strided lane, and neighbouring threads read neighbouring elements.
- * Cost: one read and one write per element, if the lane fits in the registers of a block; 2 exp per element
- * (LogSoftmax: 1).
+ * A block takes each contiguous lane and holds it in registers, so that the sweeps read memory once. Of a longer lane
+ * maximum and sum take one sweep: each thread corrects its sum when it finds a larger maximum (Milakov and Gimelshein
+ * 2018, "Online normalizer calculation for softmax"). A thread takes each strided lane, and neighbouring threads read
+ * neighbouring elements. Cost: one read and one write per element, if the lane fits in the registers of a block, else
+ * two reads; 2 exp per element (LogSoftmax: 1).
  * Read first: softmax.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
@@ -23,6 +23,17 @@ template <bool logarithm, class C> static __device__ __forceinline__ C normalize
     return logarithm ? x - largest - by : exp(x - largest) * by;
 }
 
+/* Adds exp(value - largest) to the sum, relative to the largest value so far. An infinite value makes the sum NaN;
+ * -inf adds nothing. */
+template <class C> static __device__ __forceinline__ void take(C value, C *largest, C *sum) {
+    if (value > *largest) {
+        *sum = *sum * exp(*largest - value) + exp(value - value);
+        *largest = value;
+    } else if (value != -(C)INFINITY) {
+        *sum += exp(value - *largest);
+    }
+}
+
 template <bool logarithm, int SIZE, class T>
 static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
     typedef typename computed<T>::type C;
@@ -30,9 +41,16 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
         const held_row<T, SIZE> row({x + i * length, aligned}, length);
         C largest = -(C)INFINITY, sum = 0;
-        row.each([&](C value) { largest = fmax(largest, value); });
-        largest = block_join<join_max>(largest, shared);
-        row.each([&](C value) { sum += exp(value - largest); });
+        if (row.is_held()) {
+            row.each([&](C value) { largest = fmax(largest, value); });
+            largest = block_join<join_max>(largest, shared);
+            row.each([&](C value) { sum += exp(value - largest); });
+        } else {
+            row.each([&](C value) { take(value, &largest, &sum); });
+            const C own = largest;
+            largest = block_join<join_max>(largest, shared);
+            if (own != largest) sum *= exp(own - largest);
+        }
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
         row.write(y + i * length, [&](size_t, C *values) {
 #pragma unroll

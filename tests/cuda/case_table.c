@@ -160,6 +160,12 @@ const char *const kernel_cases[] = {
     "Softmax 13; axis=0; T[A]",
     "Softmax 11; axis=1; T[a,b,c]",
     "Softmax 13; ; f32[2,2]=-inf,-inf,-inf,0",
+    "Softmax 13; ; T[2,4101]=-inf,-inf,3,-2,1e4,-inf,7:", /* the maximum of a long row is found late, or never */
+    "Softmax 13; ; f32[2,4101]=-inf:",
+    "LogSoftmax 13; ; T[2,8208]=-inf,-1,-2,-3,-inf:",
+    "Softmax 13; ; T[2,2150]=1,2,3,-inf,nan,4,5:",
+    "LogSoftmax 13; ; f32[2,8200]=1,-inf,inf:",
+    "Softmax 13; ; T[3,5003]~-80,80",
     "LogSoftmax 13; ; T[a,B]",
     "LogSoftmax 13; axis=0; T[a,b]",
     /* ---- unary.c ---- */
@@ -403,6 +409,9 @@ const char *const kernel_cases[] = {
     "GlobalMaxPool 22; ; T[2,8*c,a,b]",
     "GlobalAveragePool 22; ; T[2,c,a,b]",
     "GlobalMaxPool 22; ; T[2,c,a,b]",
+    "GlobalAveragePool 22; ; T[3,11,7,7]",
+    "GlobalMaxPool 22; ; T[1,65,3,17]",
+    "GlobalAveragePool 22; ; T[1,c,40,b]",
     /* ---- move.c ---- */
     "Transpose 21; perm=1,0; T[a,b]",
     "Transpose 21; perm=1,0; f32[a+64,b+64]", /* more tiles than a narrow grid has blocks */

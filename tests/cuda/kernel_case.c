@@ -140,6 +140,7 @@ static void fill(tort_tensor *tensor, int64_t count, double low, double high, ui
 }
 
 static bool fill_literally(const kernel_case *c, tort_tensor *tensor, int64_t count, const char **at) {
+    const char *first = *at, *end = NULL; /* end: of a list that is repeated */
     for (int64_t i = 0; i < count; i++) {
         if (tort_type_is_float(tensor->type)) {
             double value = strtod(*at, (char **)at);
@@ -148,8 +149,14 @@ static bool fill_literally(const kernel_case *c, tort_tensor *tensor, int64_t co
             int64_t value = evaluate(c->extents, at);
             tort_store_integers(tensor->type, tensor->data, i, 1, &value);
         }
-        if (i + 1 < count && *(*at)++ != ',') return false;
+        if (**at == ':') {
+            end = *at + 1;
+            *at = first;
+        } else if (i + 1 < count && *(*at)++ != ',') {
+            return false;
+        }
     }
+    if (end) *at = end;
     return true;
 }
 
