@@ -51,6 +51,9 @@ typedef struct tort_report_node {
     int32_t since; /* version of the operator */
     /* Provider of the chain that runs it, "host" (a step of the executor), "folded", or NULL: unplaced. */
     const char *provider, *kernel;
+    /* What the kernel is: "plain" (the plain loop), "kernel", "segment", or the library that it calls ("cuDNN"). Of a
+     * node without a kernel what `kernel` says. */
+    const char *family;
     bool pinned;    /* by an option */
     bool fell_back; /* a provider before the serving one refused it, and it was not pinned away */
     const tort_report_verdict *const *verdicts; /* refusals of better rows, and of providers before the serving one */

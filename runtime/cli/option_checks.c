@@ -12,6 +12,7 @@ static const struct {
 } needs[] = {
     {OPTION_LABELS, OPTION_TOP, "names the entries that --top lists: add --top 5"},
     {OPTION_FORMAT, OPTION_SAVE, "is that of the files which --save writes: add --save DIR"},
+    {OPTION_CHECK_FORM, OPTION_CHECK, "is that of what --check finds: add --check FILE"},
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
     {OPTION_TRACE, OPTION_PROFILE, "is that of the runs which --profile observes: add --profile"},
     {OPTION_MISSING, OPTION_EP, "lists what providers lack: say which, as in --ep cuda"},
@@ -29,6 +30,10 @@ static const struct {
     {OPTION_MISSING, OPTION_JSON, "is for the table: the JSON has every operator"},
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
+    {OPTION_LOCK, OPTION_CHECK, "would write what is compared with: take one of them"},
+    {OPTION_CHECK_FORM, OPTION_JSON, "are two forms: take one of them"},
+    {OPTION_CHECK, OPTION_ONLY, "lists what has moved, not the nodes"},
+    {OPTION_CHECK, OPTION_FULL, "lists what has moved, not the nodes"},
     {OPTION_OPS, OPTION_JSON, "is a file for make: the JSON has the operators, too"},
     {OPTION_OPS, OPTION_SHAPE, "would change nothing: it lists names alone"},
     {OPTION_OPS, OPTION_WIDTH, "would change nothing: it lists names alone"},

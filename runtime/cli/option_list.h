@@ -61,6 +61,11 @@ HEADING(OUTPUTS, "Outputs")
 OPTION(SAVE, "save", "DIR", CLI_CMD_RUN, TEXT(save), "write output_0.npy, output_1.npy ...")
 OPTION(SAVE_PLAN, "save", "FILE", CLI_CMD_PLAN, TEXT(save_plan),
        "write the plan with its packed weights, for tinyort run --plan FILE")
+OPTION(LOCK, "lock", "FILE", CLI_CMD_PLAN, TEXT(lock), "write where every node runs, to keep under version control")
+OPTION(CHECK, "check", "FILE", CLI_CMD_PLAN, TEXT(check),
+       "compare with such a lock: a node that has moved is named, and ends with 4")
+OPTION(CHECK_FORM, "format", "FORM", CLI_CMD_PLAN, WORDS(check_form, "text|json|github|junit|sarif"),
+       "of --check: text, json, github, junit, sarif")
 OPTION(OUTPUT, "output", "DIR", CLI_CMD_COMPILE, TEXT(output), "write the files there; also -o DIR")
 OPTION(PROCESSOR, "target", "NAME", CLI_CMD_COMPILE, TEXT(processor),
        "generic (default), cortex-m4, -m7, -m33, -m55, -a53, riscv32")

@@ -22,6 +22,7 @@
 #define TEXTS(place) STORE(CLI_TEXTS, cli_texts, place) /* the option may be repeated */
 #define VALUE(reader, type, place) .read = reader, STORE(CLI_PARSED, type, place)
 #define WORD(place) VALUE(cli_read_word, int32_t, place)
+#define WORDS(place, list) .words = list, WORD(place)
 #define INT32(place, least) .min = least, VALUE(cli_read_int32, int32_t, place)
 #define INT64(place, least) .min = least, VALUE(cli_read_int64, int64_t, place)
 #define NUMBER(place, least) .min = least, VALUE(cli_read_number, double, place)

@@ -15,21 +15,22 @@ static tort_status wrong_value(const cli_option_row *row, const char *text, cons
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", row->name, wanted, text);
 }
 
-/* Stores which word of the row's argument, such as "npy|pb", the text is, from 1; 0 for "[=all]" that is left out. */
+/* Stores which of the row's words, such as "npy|pb", the text is, from 1; 0 for "[=all]" that is left out. */
 tort_status cli_read_word(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    const char *all = row->words ? row->words : row->value;
     char list[32], hint[80], *rest = NULL;
     const char *words[sizeof list];
     size_t count = 0;
     *(int32_t *)out = 0;
     if (!text) return TORT_OK;
-    snprintf(list, sizeof list, "%s", row->value);
+    snprintf(list, sizeof list, "%s", all);
     for (char *word = strtok_r(list, "[=|]", &rest); word; word = strtok_r(NULL, "[=|]", &rest)) {
         words[count++] = word;
         if (strcasecmp(text, word) != 0) continue;
         *(int32_t *)out = (int32_t)count;
         return TORT_OK;
     }
-    return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'%s", row->name, row->value, text,
+    return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'%s", row->name, all, text,
                      tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
+#include "runtime/cli/lock.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
@@ -385,6 +386,7 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     tort_status status = cli_open_either(options, loaded, session, &model, error);
     if (!status) status = cli_check_names(options, model, error);
     if (!status && options->save_plan) status = cli_check_new_file(options->save_plan, model, error);
+    if (!status && options->lock) status = cli_check_new_file(options->lock, model, error);
     if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.plan_only = options->save_plan == NULL;
@@ -404,10 +406,42 @@ static tort_status save_plan(tort_session *session, const char *path, tort_error
     return cli_failed_write(status, error);
 }
 
-static tort_status work(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
+/* Reads the lock of --check; its providers are the default of --ep. */
+static tort_status read_lock(cli_options *options, cli_lock *lock, tort_error *error) {
+    if (!options->check) return TORT_OK;
+    const tort_status status = cli_lock_read(options->check, lock, error);
+    if (!status && !options->chains.items[0] && !options->plan) options->chains.items[0] = lock->chain;
+    return status;
+}
+
+static tort_status work(cli_options *options, tort_model **loaded, tort_session **session, cli_lock *lock,
+                        tort_error *error) {
     tort_status status = cli_check_environment(error);
+    if (!status) status = read_lock(options, lock, error);
     if (!status) status = open_session(options, loaded, session, error);
     return status || !options->save_plan ? status : save_plan(*session, options->save_plan, error);
+}
+
+static tort_status write_lock(const cli_options *options, const tort_report *report, tort_error *error) {
+    cli_lock lock = cli_lock_of(report);
+    const tort_status status = cli_lock_write(&lock, options->lock, error);
+    cli_lock_free(&lock);
+    return status;
+}
+
+/* Tells what has moved since the lock; json: NULL, or the document. */
+static tort_status check_lock(const cli_options *options, const cli_lock *lock, const tort_report *report, cJSON *json,
+                              tort_error *error) {
+    cli_lock now = cli_lock_of(report);
+    cli_moves moves = cli_moves_of(lock, &now, report);
+    if (json)
+        cJSON_AddItemToObject(json, "check", cli_moves_json(options, &moves));
+    else
+        cli_moves_print(options, &now, &moves);
+    const tort_status status = error->code ? error->code : cli_moves_status(options, &moves, error);
+    cli_moves_free(&moves);
+    cli_lock_free(&now);
+    return status;
 }
 
 static void print_summary(const cli_options *options, const tort_report *report, int width) {
@@ -434,7 +468,9 @@ int cli_plan(cli_options *options) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_error error = {0};
-    const tort_status status = work(options, &model, &session, &error);
+    cli_lock lock = {0};
+    if (options->check_form == CLI_JSON_FORM) options->json = true;
+    tort_status status = work(options, &model, &session, &lock, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;
     if (report && json) {
@@ -442,11 +478,16 @@ int cli_plan(cli_options *options) {
         cli_json_plan(json, report);
     }
     if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
-    if (report && !json) {
+    if (report && options->check)
+        status = check_lock(options, &lock, report, json, &error);
+    else if (report && !json)
         tell(options, report, cli_width(stdout, options->width));
-        if (!status && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);
-    }
+    if (!status && options->lock) status = write_lock(options, report, &error);
+    if (!status && json && options->lock) cli_json_text(json, "locked", options->lock);
+    if (!status && !json && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);
+    if (!status && !json && options->lock) cli_print(stdout, "\nlocked in %s\n", options->lock);
     tort_report_free(report);
+    cli_lock_free(&lock);
     int result =
         cli_end(options, &(cli_ending){.error = &error, .sessions = &session, .session_count = 1, .json = json});
     tort_session_free(session);

@@ -77,16 +77,16 @@ bool cli_is_loss(const tort_report_node *node) {
     return loss;
 }
 
-/* True if two providers give the same refusal, as for an operator that no build has: it is shown once for both. */
-static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
-    const tort_report_verdict *a = node->verdicts[i], *b = node->verdicts[k];
-    return counts(node, b, CLI_ALL) && a->code == b->code && !strcmp(a->message, b->message) &&
-           !strcmp(a->cure, b->cure) && strcmp(a->provider, b->provider) != 0;
-}
-
 /* Source of a verdict: the kernel if its provider serves the node, otherwise the provider. */
 static const char *speaker(const tort_report_node *node, const tort_report_verdict *verdict) {
     return node->provider && !strcmp(verdict->provider, node->provider) ? verdict->kernel : verdict->provider;
+}
+
+/* True if two providers or kernels give the same refusal, as for an operator that no build has: it is shown once. */
+static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
+    const tort_report_verdict *a = node->verdicts[i], *b = node->verdicts[k];
+    return counts(node, b, CLI_ALL) && a->code == b->code && !strcmp(a->message, b->message) &&
+           !strcmp(a->cure, b->cure) && strcmp(speaker(node, a), speaker(node, b)) != 0;
 }
 
 char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with_cures) {

@@ -104,6 +104,7 @@ static cJSON *node_json(const tort_report_node *node) {
     cli_json_number(item, "since", node->since);
     cli_json_text(item, "provider", node->provider);
     cli_json_text(item, "kernel", node->kernel);
+    cli_json_text(item, "family", node->family);
     cJSON_AddBoolToObject(item, "pinned", node->pinned);
     cJSON_AddBoolToObject(item, "fell_back", node->fell_back);
     cli_json_texts(item, "from", node->from, node->from_count);

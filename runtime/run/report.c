@@ -80,6 +80,13 @@ static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *
     return true;
 }
 
+static const char *family_of(const tort_unit *unit, const char *label) {
+    if (unit->provider < 0) return label;
+    if (unit->segment) return "segment";
+    if (unit->kernel->needs) return tort_library_name(unit->kernel->needs);
+    return unit->kernel->op[0] == '*' ? "plain" : "kernel"; /* the row of the plain loops is for all operators */
+}
+
 static tort_report_node *write_node(writer *w, const tort_lowered *lowered, int32_t i) {
     const tort_node *node = tort_unit_node(lowered, i);
     const tort_unit *unit = &lowered->units[i];
@@ -96,6 +103,7 @@ static tort_report_node *write_node(writer *w, const tort_lowered *lowered, int3
                               .kernel = unit->label ? unit->label : "",
                               .pinned = unit->pinned,
                               .fell_back = tort_unit_fell_back(lowered, i, NULL)};
+    out->family = family_of(unit, out->kernel);
     w->report->folded += unit->provider == TORT_AT_FOLDED;
     w->report->host += unit->provider == TORT_AT_HOST;
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;

@@ -13,6 +13,7 @@ test-aarch64:
 	@.ci/setup.sh aarch64
 	@$(AARCH64_MAKE) $(AARCH64)/tinyort $(AARCH64)/tests/unit
 	qemu-aarch64 $(AARCH64)/tinyort providers
+	for model in digits edges; do qemu-aarch64 $(AARCH64)/tinyort plan models/$$model.onnx --check models/$$model.lock || exit; done
 	qemu-aarch64 $(AARCH64)/tests/unit $(ONLY)
 
 # Criterion's tests execute their own file, which only a processor can.

@@ -58,11 +58,13 @@ def test_a_full_disk(suite, folder):
     identity_model(folder / "m.onnx", TensorProto.FLOAT, [100000])
     save_model(folder / "w.onnx", [helper.make_node("Add", ["x", "w"], ["y"])], [floats("x", [10000])], [floats("y", [10000])],
                weights=[weight("w", np.zeros(10000, np.float32))])
+    save_model(folder / "many.onnx", [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(500)], [floats("v0", [2])], [floats("v500", [2])])
     was = b"what was there before"
     for name, arguments in {
         "output_0.npy": ("run", folder / "m.onnx", "--random", "1", "--save", folder / "full"),
         "output_0.pb": ("run", folder / "m.onnx", "--random", "1", "--format", "pb", "--save", folder / "full"),
         "m.plan": ("plan", folder / "w.onnx", "--save", folder / "full/m.plan"),
+        "m.lock": ("plan", folder / "many.onnx", "--lock", folder / "full/m.lock"),
         "t.json": ("bench", DIGITS, "--repeat", "50", "--profile", "--trace", folder / "full/t.json"),
         "digits_weights.c": ("compile", DIGITS, "--shape", "N=1", "-o", folder / "full"),
     }.items():

@@ -109,7 +109,6 @@ static void run_call(const tort_kernel *row, const tort_node_view *view, const t
     const int64_t late = tort_now() - watch.deadline;
     cr_expect_eq(watch.end, TORT_OUT_OF_TIME, "%s: did not ask whether the run goes on", label);
     cr_expect_lt(late, HANGS, "%s: ended %lld ms too late", label, (long long)(late / 1000000));
-    cr_log_info("%s: %.2f ms", label, (double)late / 1e6);
     if (row->unfit) row->unfit(cpu->device, &cpu->env, fit.fitted);
     for (int32_t i = 0; i < view->input_count; i++) free(inputs[i].data);
     for (int32_t i = 0; i < view->output_count; i++) free(outputs[i].data);

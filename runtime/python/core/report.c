@@ -67,12 +67,12 @@ static PyObject *verdict_dict(const void *entry) {
 
 static PyObject *node_dict(const void *entry) {
     const tort_report_node *n = entry;
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "index", number(n->index),
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "index", number(n->index),
                          "file_index", number(n->file_index), "path", text(n->path), "name", text(n->name), "op",
                          text(n->op), "domain", text(n->domain), "since", number(n->since), "provider",
-                         text(n->provider), "kernel", text(n->kernel), "pinned", truth(n->pinned), "fell_back",
-                         truth(n->fell_back), "from", texts(n->from, n->from_count), "verdicts",
-                         list_of((const void *const *)n->verdicts, n->verdict_count, verdict_dict));
+                         text(n->provider), "kernel", text(n->kernel), "family", text(n->family), "pinned",
+                         truth(n->pinned), "fell_back", truth(n->fell_back), "from", texts(n->from, n->from_count),
+                         "verdicts", list_of((const void *const *)n->verdicts, n->verdict_count, verdict_dict));
 }
 
 static PyObject *copy_dict(const void *entry) {

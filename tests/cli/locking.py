@@ -1,0 +1,179 @@
+"""Locks: `plan --lock FILE` writes where every node runs, `plan --check FILE` names those that have moved, and why."""
+
+import json
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
+
+from onnx import helper
+
+from suite import DIGITS, NO_CUDA, Skipped, floats, save_model, unknown_operator
+
+LOCKS = {"models/digits.lock": DIGITS, "models/edges.lock": "models/edges.onnx"}
+BOARD = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_86")
+
+
+def lines_of(path):
+    return [line for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+def placed(path):
+    return {line.split("\t")[0]: line.split("\t")[1:] for line in lines_of(path)[2:]}
+
+
+def chain_of(path, *names):
+    """A Relu of each name, one behind the other."""
+    nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"], name) for i, name in enumerate(names)]
+    save_model(path, nodes, [floats("v0", [2])], [floats(f"v{len(names)}", [2])])
+
+
+def test_what_it_holds(suite, folder):
+    lock = folder / "d.lock"
+    suite.expect(0, f"locked in {lock}", "plan", DIGITS, "--lock", lock)
+    lines = lines_of(lock)
+    suite.check(lines[:2] == ["tinyort-lock 1", "chain\tcpu"] and lines[2:] == sorted(lines[2:]), f"a head, and sorted nodes: {lines}")
+    suite.check(placed(lock)["conv1"] == ["Conv", "cpu", "kernel", "-"] and placed(lock)["relu1"] == ["Relu", "cpu", "kernel", "-"],
+                "nodes of the model, joined ones too")
+    suite.check(placed(lock)["flatten"] == ["Flatten", "host", "alias", "-"], "steps of the executor")
+    told = suite.run("plan", DIGITS, "--lock", lock, "--json").json()
+    suite.check(told["locked"] == str(lock), "the JSON names it")
+
+
+def test_one_lock_for_every_machine(suite, folder):
+    """The locks of the repository, which were made with AVX-512."""
+    for lock, model in LOCKS.items():
+        for options in ("", ":isa=v2", ":isa=v3", ":isa=v4_vnni", ":isa=neon", ":threads=1"):
+            if suite.run("plan", model, "--ep", f"cpu{options}").status == 2:  # a set that this processor has not
+                continue
+            suite.expect(0, "0 moved, 0 new, 0 gone", "plan", model, "--ep", f"cpu{options}", "--check", lock)
+        suite.run("plan", model, "--no-fusion", "--lock", folder / "again.lock")
+        suite.check(lines_of(folder / "again.lock") == lines_of(Path(lock)), f"{lock}: the same without fusions")
+
+
+def test_a_kernel_is_lost(suite, folder):
+    check = ("plan", DIGITS, "--ep", "cpu:isa=plain", "--check", "models/digits.lock")
+    result = suite.expect(4, ["10 of 11 nodes are not where 'models/digits.lock' has them", "10 moved, 0 new, 0 gone"], *check)
+    rows = [line.split() for line in result.out.splitlines() if line.startswith("moved ")]
+    suite.check(["moved", "fc", "Gemm", "cpu", "kernel", "->", "cpu", "plain", "gemm_packed:", "NO_CAPABILITY"] in [row[:10] for row in rows], f"{rows}")
+    told = suite.expect(4, "", *check, "--json").json()
+    suite.check(suite.run(*check, "--format", "json").json() == told, "--format json is --json")
+    suite.check(told["error"]["exit"] == 4 and told["check"]["failed"] == 10 and told["check"]["nodes"] == 11, f"{told['check']}")
+    move = next(move for move in told["check"]["moves"] if move["node"] == "fc")
+    suite.check(move["was"]["family"] == "kernel" and move["is"]["family"] == "plain" and "NO_CAPABILITY" in move["why"], f"{move}")
+
+
+def test_a_provider_does_not_open(suite, folder):
+    lock = folder / "d.lock"
+    suite.expect(0, "locked in", *BOARD, "--lock", lock)
+    suite.check("cuda" in {place[1] for place in placed(lock).values()} and lines_of(lock)[1] == "chain\tcuda,cpu", "cuda takes something")
+    suite.expect(0, "0 moved", *BOARD, "--check", lock)
+    result = suite.expect(4, "cuda did not open: DISABLED", "plan", DIGITS, "--check", lock, **NO_CUDA)
+    suite.check("--ep" not in result.err and " -> cpu kernel" in result.out, "the chain is that of the lock")
+    suite.expect(4, "cuda is not in the chain", "plan", DIGITS, "--ep", "cpu", "--check", lock)
+    suite.expect(4, "pinned to cpu by an option", *BOARD, "--pin", "conv1=cpu", "--check", lock)
+    back = folder / "cpu.lock"
+    suite.expect(0, "locked in", "plan", DIGITS, "--ep", "cpu", "--lock", back)
+    suite.expect(4, "cuda takes it", *BOARD, "--check", back)
+
+
+def test_an_opset_later(suite, folder):
+    """Softmax of opset 12 takes all axes from the second on as one, of opset 13 the second alone, in strides: for that cpu has no kernel."""
+    lock = folder / "m.lock"
+    for opset in (12, 13):
+        nodes = [helper.make_node("Relu", ["x"], ["a"], "relu"), helper.make_node("Softmax", ["a"], ["y"], "scores", axis=1)]
+        save_model(folder / f"{opset}.onnx", nodes, [floats("x", [4, 64, 8])], [floats("y", [4, 64, 8])], opset=opset)
+    suite.expect(0, "locked in", "plan", folder / "12.onnx", "--lock", lock)
+    result = suite.expect(4, ["1 of 2 nodes", "1 moved, 0 new, 0 gone"], "plan", folder / "13.onnx", "--check", lock)
+    row = next(line.split() for line in result.out.splitlines() if line.startswith("moved"))
+    suite.check(row[:9] == "moved scores Softmax cpu kernel -> cpu plain softmax_rows:".split(), f"{row}")
+    unknown_operator(folder / "unknown.onnx")
+    suite.expect(4, "no provider", "plan", folder / "unknown.onnx", "--lock", folder / "refused.lock")
+    suite.check(not (folder / "refused.lock").exists(), "a plan that is refused has no lock")
+    suite.expect(4, ["sinus", "nowhere", "NO_OP", "2 gone"], "plan", folder / "unknown.onnx", "--check", lock)
+
+
+def test_other_nodes(suite, folder):
+    before, after, lock = folder / "a.onnx", folder / "b.onnx", folder / "m.lock"
+    chain_of(before, "relu", "first\tof\nall")
+    chain_of(after, "relu", "second")
+    suite.expect(0, "locked in", "plan", before, "--lock", lock)
+    suite.check(len(lines_of(lock)) == 4 and "first\\tof\\nall" in placed(lock), f"a name is escaped: {lines_of(lock)}")
+    suite.expect(0, "0 moved, 0 new, 0 gone", "plan", before, "--check", lock)
+    suite.expect(0, ["0 moved, 1 new, 1 gone", "first\\tof\\nall"], "plan", after, "--check", lock)
+    suite.expect(4, ["1 of 2 nodes", "0 moved, 1 new, 1 gone", "cuda did not open: DISABLED"], "plan", after, "--ep", "cuda,cpu", "--check", lock, **NO_CUDA)
+    chain_of(before, "same", "same", "same")
+    suite.expect(0, "locked in", "plan", before, "--lock", lock)
+    suite.expect(0, "3 nodes, 0 moved, 0 new, 0 gone", "plan", before, "--check", lock)
+
+
+def test_forms_for_ci(suite, folder):
+    check = ("plan", DIGITS, "--ep", "cpu:isa=plain", "--check", "models/digits.lock", "--format")
+    github = suite.expect(4, "", *check, "github").out.splitlines()
+    suite.check(len(github) == 10 and github[0].startswith(f"::error file={DIGITS},title=conv1 moved%3A cpu kernel -> cpu plain::conv_"), f"{github[:1]}")
+    root = xml.etree.ElementTree.fromstring(suite.expect(4, "", *check, "junit").out)
+    cases = root.findall("./testsuite/testcase")
+    suite.check(root.find("testsuite").attrib["failures"] == "10" and len(cases) == 11 and sum(case.find("failure") is not None for case in cases) == 10, "junit")
+    sarif = json.loads(suite.expect(4, "", *check, "sarif").out)
+    results = sarif["runs"][0]["results"]
+    suite.check(sarif["version"] == "2.1.0" and len(results) == 10 and results[0]["level"] == "error", f"{sarif['runs'][0]['tool']}")
+    suite.check(results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "conv1", f"{results[0]}")
+    hostile = folder / "a,b%:<&>.onnx"
+    shutil.copy(DIGITS, hostile)
+    for form in ("github", "junit", "sarif"):
+        out = suite.run("plan", hostile, "--ep", "cpu:isa=plain", "--check", "models/digits.lock", "--format", form).out
+        if form == "github":
+            suite.check("a%2Cb%25%3A<&>.onnx,title=" in out, out[:200])
+        elif form == "junit":
+            suite.check(str(hostile) in xml.etree.ElementTree.fromstring(out).find("testsuite").attrib["name"], out[:300])
+        else:
+            suite.check("a,b%25:<&>.onnx" in json.loads(out)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], out[:900])
+
+
+def test_files_that_are_no_locks(suite, folder):
+    bad = folder / "bad.lock"
+    for text, said, status in (("", "is not a lock", 3), ("hello", "is not a lock", 3), ("tinyort-lock 2\n", "is of version 2", 4), ("tinyort-lock 1\n", "should follow", 3),
+                               ("tinyort-lock 1\nchain\tcpu\nconv1\tConv\tcpu\n", "has 3 fields, expected 5", 3),
+                               ("tinyort-lock 1\nchain\tcpu\na\tb\tc\td\te\tf\n", "has 6 fields", 3), ("tinyort-lock 1\nchain\tgpu\n", "gpu", 2)):
+        bad.write_text(text)
+        suite.expect(status, said, "plan", DIGITS, "--check", bad)
+    bad.write_text("# a comment\r\ntinyort-lock 1\r\nchain\tcpu\r\n\r\nconv1\tConv\tcpu\tkernel\t-\r\n")
+    suite.expect(0, "0 moved, 10 new, 0 gone", "plan", DIGITS, "--check", bad)
+    suite.expect(3, "there is no file", "plan", DIGITS, "--check", folder / "none.lock")
+    suite.expect(3, "a folder, not a file", "plan", DIGITS, "--check", folder)
+    suite.expect(2, "take one of them", "plan", DIGITS, "--check", bad, "--lock", bad)
+    suite.expect(2, "add --check", "plan", DIGITS, "--format", "junit")
+    suite.expect(2, "did you mean 'junit'", "plan", DIGITS, "--check", bad, "--format", "junits")
+    suite.expect(2, "take one of them", "plan", DIGITS, "--check", bad, "--format", "junit", "--json")
+    suite.expect(2, "", "plan", DIGITS, "--lock", DIGITS)
+
+
+def test_the_workflow(suite, folder):
+    """The steps of the example, as plain shell, and the hook in a repository."""
+    steps, step = [], None
+    for line in Path("models/ci/placement.yml").read_text().splitlines():
+        if line.strip() == "run: |":
+            step = []
+            steps.append(step)
+        elif step is not None and line.startswith(" " * 10):
+            step.append(line.strip())
+        else:
+            step = None
+    program, environment = Path(suite.tinyort).resolve(), {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    (folder / "tinyort").symlink_to(program)
+    shutil.copy(DIGITS, folder / "model.onnx")
+    shell = lambda text: subprocess.run(["sh", "-ec", text], cwd=folder, env=environment, capture_output=True, text=True)
+    made = next(line.strip("# ") for line in Path("models/ci/placement.yml").read_text().splitlines() if "--lock" in line)
+    suite.check(shell(made).returncode == 0, made)
+    suite.check(len(steps) == 2 and all(shell("\n".join(step)).returncode == 0 for step in steps), "both steps pass")
+    suite.check(xml.etree.ElementTree.parse(folder / "placement.xml").getroot().find("testsuite").attrib["failures"] == "0", "the report")
+    (folder / "model.lock").write_text((folder / "model.lock").read_text().replace("\tcuda\t", "\tcpu\t"))
+    failed = shell("\n".join(steps[0]))
+    suite.check(failed.returncode == 4 and failed.stdout.startswith("::error file=model.onnx,title=conv1 moved"), f"{failed.stdout[:300]}{failed.stderr}")
+    if shutil.which("git") is None:
+        raise Skipped("the hook: no git here")
+    hook = Path("models/ci/pre-commit").resolve()
+    suite.check(shell(f"tinyort plan model.onnx --lock model.lock; git init -q .; git add model.onnx model.lock; {hook}").returncode == 0, "the hook passes")
+    shell("sed -i 's/kernel/cuDNN/' model.lock")
+    suite.check("conv1" in shell(f"{hook} || exit 1").stdout and shell(f"{hook}").returncode == 1, "the hook refuses")
