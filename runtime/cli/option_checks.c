@@ -31,6 +31,7 @@ static const struct {
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
     {OPTION_LOCK, OPTION_CHECK, "would write what is compared with: take one of them"},
+    {OPTION_ANNOTATE, OPTION_PLAN, "would copy a model, which a saved plan is not"},
     {OPTION_CHECK_FORM, OPTION_JSON, "are two forms: take one of them"},
     {OPTION_CHECK, OPTION_ONLY, "lists what has moved, not the nodes"},
     {OPTION_CHECK, OPTION_FULL, "lists what has moved, not the nodes"},

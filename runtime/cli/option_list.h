@@ -66,6 +66,8 @@ OPTION(CHECK, "check", "FILE", CLI_CMD_PLAN, TEXT(check),
        "compare with such a lock: a node that has moved is named, and ends with 4")
 OPTION(CHECK_FORM, "format", "FORM", CLI_CMD_PLAN, WORDS(check_form, "text|json|github|junit|sarif"),
        "of --check: text, json, github, junit, sarif")
+OPTION(ANNOTATE, "annotate", "OUT.onnx", CLI_CMD_PLAN, TEXT(annotate),
+       "copy the model, with where and why in the metadata of its nodes (Netron)")
 OPTION(OUTPUT, "output", "DIR", CLI_CMD_COMPILE, TEXT(output), "write the files there; also -o DIR")
 OPTION(PROCESSOR, "target", "NAME", CLI_CMD_COMPILE, TEXT(processor),
        "generic (default), cortex-m4, -m7, -m33, -m55, -a53, riscv32")

@@ -91,7 +91,7 @@ typedef struct cli_options {
     int32_t range_count;
     cli_image_options image;
     const char *save, *save_plan;
-    const char *lock, *check;                            /* paths; NULL: not given */
+    const char *lock, *check, *annotate;                 /* paths; NULL: not given */
     int32_t check_form;                                  /* CLI_TEXT_FORM ...; 0: not given */
     const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */
     bool main, stream;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cli/annotate.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
@@ -387,6 +388,7 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     if (!status) status = cli_check_names(options, model, error);
     if (!status && options->save_plan) status = cli_check_new_file(options->save_plan, model, error);
     if (!status && options->lock) status = cli_check_new_file(options->lock, model, error);
+    if (!status && options->annotate) status = cli_check_new_file(options->annotate, model, error);
     if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.plan_only = options->save_plan == NULL;
@@ -422,11 +424,32 @@ static tort_status work(cli_options *options, tort_model **loaded, tort_session 
     return status || !options->save_plan ? status : save_plan(*session, options->save_plan, error);
 }
 
-static tort_status write_lock(const cli_options *options, const tort_report *report, tort_error *error) {
-    cli_lock lock = cli_lock_of(report);
-    const tort_status status = cli_lock_write(&lock, options->lock, error);
-    cli_lock_free(&lock);
+/* Writes the lock and the annotated model. */
+static tort_status write_files(const cli_options *options, const tort_model *model, const tort_report *report,
+                               tort_error *error) {
+    tort_status status = TORT_OK;
+    if (options->lock) {
+        cli_lock lock = cli_lock_of(report);
+        status = cli_lock_write(&lock, options->lock, error);
+        cli_lock_free(&lock);
+    }
+    if (!status && options->annotate)
+        status = cli_annotate(options->operands[0], options->annotate, model, report, error);
     return status;
+}
+
+/* Tells which files were written. */
+static void tell_files(const cli_options *options, cJSON *json) {
+    const struct {
+        const char *key, *path;
+    } files[] = {{"saved", options->save_plan}, {"locked", options->lock}, {"annotated", options->annotate}};
+    if (!json && (options->save_plan || options->lock || options->annotate)) cli_print(stdout, "\n");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].path && json)
+            cli_json_text(json, files[i].key, files[i].path);
+        else if (files[i].path)
+            cli_print(stdout, "%s as %s\n", files[i].key, files[i].path);
+    }
 }
 
 /* Tells what has moved since the lock; json: NULL, or the document. */
@@ -477,15 +500,12 @@ int cli_plan(cli_options *options) {
         cli_json_model(json, tort_session_model(session), cli_model_path(options));
         cli_json_plan(json, report);
     }
-    if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
     if (report && options->check)
         status = check_lock(options, &lock, report, json, &error);
     else if (report && !json)
         tell(options, report, cli_width(stdout, options->width));
-    if (!status && options->lock) status = write_lock(options, report, &error);
-    if (!status && json && options->lock) cli_json_text(json, "locked", options->lock);
-    if (!status && !json && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);
-    if (!status && !json && options->lock) cli_print(stdout, "\nlocked in %s\n", options->lock);
+    if (!status) status = write_files(options, model, report, &error);
+    if (!status) tell_files(options, json);
     tort_report_free(report);
     cli_lock_free(&lock);
     int result =

@@ -7,9 +7,10 @@ import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
 
-from onnx import helper
+import onnx
+from onnx import TensorProto, helper
 
-from suite import DIGITS, NO_CUDA, Skipped, floats, save_model, unknown_operator
+from suite import DIGITS, NO_CUDA, Skipped, floats, save_model, tensor, unknown_operator
 
 LOCKS = {"models/digits.lock": DIGITS, "models/edges.lock": "models/edges.onnx"}
 BOARD = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_86")
@@ -31,7 +32,7 @@ def chain_of(path, *names):
 
 def test_what_it_holds(suite, folder):
     lock = folder / "d.lock"
-    suite.expect(0, f"locked in {lock}", "plan", DIGITS, "--lock", lock)
+    suite.expect(0, f"locked as {lock}", "plan", DIGITS, "--lock", lock)
     lines = lines_of(lock)
     suite.check(lines[:2] == ["tinyort-lock 1", "chain\tcpu"] and lines[2:] == sorted(lines[2:]), f"a head, and sorted nodes: {lines}")
     suite.check(placed(lock)["conv1"] == ["Conv", "cpu", "kernel", "-"] and placed(lock)["relu1"] == ["Relu", "cpu", "kernel", "-"],
@@ -66,7 +67,7 @@ def test_a_kernel_is_lost(suite, folder):
 
 def test_a_provider_does_not_open(suite, folder):
     lock = folder / "d.lock"
-    suite.expect(0, "locked in", *BOARD, "--lock", lock)
+    suite.expect(0, "locked as", *BOARD, "--lock", lock)
     suite.check("cuda" in {place[1] for place in placed(lock).values()} and lines_of(lock)[1] == "chain\tcuda,cpu", "cuda takes something")
     suite.expect(0, "0 moved", *BOARD, "--check", lock)
     result = suite.expect(4, "cuda did not open: DISABLED", "plan", DIGITS, "--check", lock, **NO_CUDA)
@@ -74,7 +75,7 @@ def test_a_provider_does_not_open(suite, folder):
     suite.expect(4, "cuda is not in the chain", "plan", DIGITS, "--ep", "cpu", "--check", lock)
     suite.expect(4, "pinned to cpu by an option", *BOARD, "--pin", "conv1=cpu", "--check", lock)
     back = folder / "cpu.lock"
-    suite.expect(0, "locked in", "plan", DIGITS, "--ep", "cpu", "--lock", back)
+    suite.expect(0, "locked as", "plan", DIGITS, "--ep", "cpu", "--lock", back)
     suite.expect(4, "cuda takes it", *BOARD, "--check", back)
 
 
@@ -84,7 +85,7 @@ def test_an_opset_later(suite, folder):
     for opset in (12, 13):
         nodes = [helper.make_node("Relu", ["x"], ["a"], "relu"), helper.make_node("Softmax", ["a"], ["y"], "scores", axis=1)]
         save_model(folder / f"{opset}.onnx", nodes, [floats("x", [4, 64, 8])], [floats("y", [4, 64, 8])], opset=opset)
-    suite.expect(0, "locked in", "plan", folder / "12.onnx", "--lock", lock)
+    suite.expect(0, "locked as", "plan", folder / "12.onnx", "--lock", lock)
     result = suite.expect(4, ["1 of 2 nodes", "1 moved, 0 new, 0 gone"], "plan", folder / "13.onnx", "--check", lock)
     row = next(line.split() for line in result.out.splitlines() if line.startswith("moved"))
     suite.check(row[:9] == "moved scores Softmax cpu kernel -> cpu plain softmax_rows:".split(), f"{row}")
@@ -98,13 +99,13 @@ def test_other_nodes(suite, folder):
     before, after, lock = folder / "a.onnx", folder / "b.onnx", folder / "m.lock"
     chain_of(before, "relu", "first\tof\nall")
     chain_of(after, "relu", "second")
-    suite.expect(0, "locked in", "plan", before, "--lock", lock)
+    suite.expect(0, "locked as", "plan", before, "--lock", lock)
     suite.check(len(lines_of(lock)) == 4 and "first\\tof\\nall" in placed(lock), f"a name is escaped: {lines_of(lock)}")
     suite.expect(0, "0 moved, 0 new, 0 gone", "plan", before, "--check", lock)
     suite.expect(0, ["0 moved, 1 new, 1 gone", "first\\tof\\nall"], "plan", after, "--check", lock)
     suite.expect(4, ["1 of 2 nodes", "0 moved, 1 new, 1 gone", "cuda did not open: DISABLED"], "plan", after, "--ep", "cuda,cpu", "--check", lock, **NO_CUDA)
     chain_of(before, "same", "same", "same")
-    suite.expect(0, "locked in", "plan", before, "--lock", lock)
+    suite.expect(0, "locked as", "plan", before, "--lock", lock)
     suite.expect(0, "3 nodes, 0 moved, 0 new, 0 gone", "plan", before, "--check", lock)
 
 
@@ -129,6 +130,62 @@ def test_forms_for_ci(suite, folder):
             suite.check(str(hostile) in xml.etree.ElementTree.fromstring(out).find("testsuite").attrib["name"], out[:300])
         else:
             suite.check("a,b%25:<&>.onnx" in json.loads(out)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], out[:900])
+
+
+def walk(graph, path=""):
+    """Every node of a graph and of its bodies, with its metadata."""
+    for node in graph.node:
+        yield path + node.name, {entry.key: entry.value for entry in node.metadata_props}
+        for attribute in node.attribute:
+            for body in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+                yield from walk(body, f"{path}{node.name}/{attribute.name}/")
+
+
+def test_nodes_that_say_where_they_run(suite, folder):
+    """--annotate: onnx accepts the copy, it has all of the model, and each node has what the report says of it."""
+    copy = folder / "copy.onnx"
+    model = onnx.load(DIGITS)
+    entry = model.graph.node[0].metadata_props.add()
+    entry.key, entry.value = "other", "stays"
+    onnx.save(model, folder / "d.onnx")
+    told = suite.run("plan", folder / "d.onnx", "--ep", "cpu", "--annotate", copy, "--json").json()
+    suite.check(told["annotated"] == str(copy), "the JSON names it")
+    made = onnx.load(copy)
+    onnx.checker.check_model(made, full_check=True)
+    where = dict(walk(made.graph))
+    for node in told["nodes"]:
+        for name in node["from"] or [node["path"]]:
+            suite.check(where[name]["tinyort.provider"] == node["provider"] and where[name]["tinyort.kernel"] == node["kernel"], f"{name}: {where[name]}")
+    suite.check(where["conv1"]["other"] == "stays", "other metadata")
+    for node in made.graph.node:
+        del node.metadata_props[:]
+    del model.graph.node[0].metadata_props[:]
+    suite.check(made == model, "nothing else has changed")
+    suite.expect(0, f"annotated as {folder}/again.onnx", "plan", copy, "--ep", "cpu", "--annotate", folder / "again.onnx")
+    suite.check((folder / "again.onnx").read_bytes() == copy.read_bytes(), "what was there is replaced")
+    suite.expect(0, "annotated", *BOARD, "--pin", "conv2=cpu", "--annotate", copy)
+    where = dict(walk(onnx.load(copy).graph))
+    suite.check("pinned" in where["conv2"]["tinyort.why"].lower() and where["conv1"]["tinyort.provider"] == "cuda", f"{where['conv2']}")
+    suite.expect(2, "would copy a model", "plan", "--plan", folder / "p", "--annotate", copy)
+    suite.expect(2, "is read from", "plan", folder / "d.onnx", "--annotate", folder / "d.onnx")
+
+
+def test_bodies_and_functions_that_say_where_they_run(suite, folder):
+    body = helper.make_graph([helper.make_node("Identity", ["c"], ["go"], "same"), helper.make_node("Abs", ["v"], ["w"])], "body",
+                             [tensor("i", TensorProto.INT64, []), tensor("c", TensorProto.BOOL, []), floats("v", [2])],
+                             [tensor("go", TensorProto.BOOL, []), floats("w", [2])])
+    twice = helper.make_function("my", "Twice", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["r"]), helper.make_node("Add", ["r", "r"], ["b"])],
+                                 [helper.make_opsetid("", 17)])
+    nodes = [helper.make_node("Twice", ["x"], ["t"], "call", domain="my"), helper.make_node("Loop", ["n", "", "t"], ["y"], "loop", body=body)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [2]), tensor("n", TensorProto.INT64, [])], [floats("y", [2])], domains=["my"], functions=[twice])
+    suite.expect(0, "annotated", "plan", folder / "m.onnx", "--annotate", folder / "copy.onnx")
+    made = onnx.load(folder / "copy.onnx")
+    onnx.checker.check_model(made)
+    where = dict(walk(made.graph))
+    suite.check(where["call"]["tinyort.kernel"] == "relu_vectors, add_vectors", f"{where['call']}")
+    suite.check(where["loop"]["tinyort.provider"] == "host" and where["loop/body/"]["tinyort.kernel"] == "abs_vectors", f"{where}")
+    result = suite.run("run", folder / "copy.onnx", "--random", "1", "--shape", "x=2")
+    suite.check(result.status == 0, result.err)
 
 
 def test_files_that_are_no_locks(suite, folder):

@@ -65,6 +65,7 @@ def test_a_full_disk(suite, folder):
         "output_0.pb": ("run", folder / "m.onnx", "--random", "1", "--format", "pb", "--save", folder / "full"),
         "m.plan": ("plan", folder / "w.onnx", "--save", folder / "full/m.plan"),
         "m.lock": ("plan", folder / "many.onnx", "--lock", folder / "full/m.lock"),
+        "m.onnx": ("plan", folder / "many.onnx", "--annotate", folder / "full/m.onnx"),
         "t.json": ("bench", DIGITS, "--repeat", "50", "--profile", "--trace", folder / "full/t.json"),
         "digits_weights.c": ("compile", DIGITS, "--shape", "N=1", "-o", folder / "full"),
     }.items():

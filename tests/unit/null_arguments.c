@@ -319,9 +319,9 @@ Test(null_arguments, of_a_model) {
     cr_expect_eq(tort_model_input_index(s.model, NULL), -1);
     cr_expect_eq(tort_model_output_index(NULL, "y"), -1);
     cr_expect_eq(tort_model_output_index(s.model, NULL), -1);
-    cr_expect_str_empty(tort_model_graph_name(NULL));
-    cr_expect_str_empty(tort_model_producer(NULL));
-    cr_expect_str_empty(tort_model_producer_version(NULL));
+    cr_expect_str_eq(tort_model_graph_name(NULL), "");
+    cr_expect_str_eq(tort_model_producer(NULL), "");
+    cr_expect_str_eq(tort_model_producer_version(NULL), "");
     cr_expect_eq(tort_model_ir_version(NULL), 0);
     cr_expect_eq(tort_model_opset(NULL, ""), 0);
     cr_expect_eq(tort_model_opset(s.model, NULL), 13);
@@ -329,8 +329,8 @@ Test(null_arguments, of_a_model) {
     cr_expect_null(tort_model_opset_domain(NULL, 0));
     cr_expect_null(tort_model_opset_domain(s.model, -1));
     cr_expect_eq(tort_model_metadata_count(NULL), 0);
-    cr_expect_str_empty(tort_model_metadata(NULL, 0).key);
-    cr_expect_str_empty(tort_model_metadata(s.model, -1).value);
+    cr_expect_str_eq(tort_model_metadata(NULL, 0).key, "");
+    cr_expect_str_eq(tort_model_metadata(s.model, -1).value, "");
     tort_model_free(NULL);
     sample_close(&s);
 }
