@@ -13,6 +13,7 @@
 #include "runtime/cli/equality.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
+#include "runtime/cli/observed.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
 #include "runtime/graph/graph.h"
@@ -277,20 +278,12 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-/* The path of a node of the model. The caller frees. */
-static char *path_of(const tort_model *model, int32_t index) {
-    const tort_graph *graph = model->graphs + model->graph_count - 1;
-    while (graph->first > index) graph--;
-    const char *path = graph->path;
-    return cli_format("%s%s%s", path, *path ? "/" : "", graph->nodes[index - graph->first].name);
-}
-
 /* The report's node of this index, or the segment that contains it; NULL if there is none. */
 static const tort_report_node *node_at(const comparison *c, const tort_report *report, int32_t index) {
     const int32_t place = cli_place_of(report, index);
     const tort_report_node *found = place >= 0 ? report->nodes[place] : NULL;
     if (found || index < 0) return found;
-    char *path = path_of(c->model, index);
+    char *path = cli_node_path(c->model, index);
     for (int32_t i = 0; i < report->node_count; i++)
         for (int32_t k = 0; k < report->nodes[i]->from_count; k++)
             if (!strcmp(report->nodes[i]->from[k], path)) found = report->nodes[i];

@@ -30,7 +30,6 @@ OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE
        "upper bound of a dimension or shape: memory is allocated once (repeatable)")
 OPTION(RANDOM, "random", "SEED|NAME=A..B", RUNNING, WHOLE(cli_read_random),
        "fill inputs without --input: floats 0..1, indices in range (repeatable)")
-HEADING(PICTURES, "Pictures")
 OPTION(RESIZE, "resize", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.resize),
        "picture: resize; N: length of the shorter side")
 OPTION(CROP, "crop", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.crop), "picture: then crop the center")
@@ -83,6 +82,10 @@ OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and f
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
+OPTION(CHECK_VALUES, "check", "finite|fp16", CLI_CMD_RUN, WORD(check_values),
+       "finite: the first node that makes a NaN or infinity; fp16: what float16 cannot hold")
+OPTION(STATS, "stats", NULL, CLI_CMD_RUN, FLAG(stats), "range, mean, NaN, infinities and zeros of every value")
+OPTION(DUMP, "dump", "NODE|all=DIR", CLI_CMD_RUN, TEXTS(dumps), "write what a node makes, or every value, as .npy")
 OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "show the K largest elements of the first output")
 OPTION(LABELS, "labels", "FILE", CLI_CMD_RUN, TEXT(labels), "names of classes for --top, one per line")
 OPTION(ONLY, "only", "WHICH", CLI_CMD_PLAN, TEXTS(only),

@@ -65,20 +65,6 @@ static bool has_key(const char *provider, const char *key) {
     return false;
 }
 
-/* Prints the options of providers that run models here, on one line: "cuda: device= mem_limit=; cpu: threads=". */
-static void print_provider_keys(void) {
-    const char *before = "";
-    cli_print(stdout, "Providers:");
-    for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++) {
-        const char *provider = provider_options[i].provider;
-        if (!has_key(provider, provider_options[i].key) || !strcmp(provider, "firmware")) continue;
-        if (strcmp(provider, before) != 0) cli_print(stdout, "%s %s:", *before ? ";" : "", provider);
-        cli_print(stdout, " %s=", provider_options[i].key);
-        before = provider;
-    }
-    cli_print(stdout, "\n('tinyort providers --help' explains them; TINYORT_DISABLE=cuda switches one off)\n");
-}
-
 static void print_provider_options(void) {
     cli_print(stdout, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4\n");
     for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++)
@@ -104,5 +90,6 @@ void cli_print_usage(const cli_command *command) {
     if (command->bit == CLI_CMD_PROVIDERS)
         print_provider_options();
     else if (cli_option_table[OPTION_EP].commands & command->bit)
-        print_provider_keys();
+        cli_print(stdout,
+                  "Options of providers, as in cuda:device=1, and TINYORT_DISABLE: 'tinyort providers --help'\n");
 }

@@ -24,6 +24,7 @@ enum {
 enum { CLI_NPY = 1, CLI_PB };
 enum { CLI_INTEGER = 1, CLI_FLOAT };
 enum { CLI_C = 1, CLI_BIN };
+enum { CLI_FINITE = 1, CLI_FP16 };
 enum { CLI_TEXT_FORM = 1, CLI_JSON_FORM, CLI_GITHUB, CLI_JUNIT, CLI_SARIF };
 enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
@@ -91,8 +92,11 @@ typedef struct cli_options {
     int32_t range_count;
     cli_image_options image;
     const char *save, *save_plan;
-    const char *lock, *check, *annotate;                 /* paths; NULL: not given */
-    int32_t check_form;                                  /* CLI_TEXT_FORM ...; 0: not given */
+    const char *lock, *check, *annotate; /* paths; NULL: not given */
+    int32_t check_form;                  /* CLI_TEXT_FORM ...; 0: not given */
+    int32_t check_values;                /* CLI_FINITE, CLI_FP16; 0: not given */
+    bool stats;
+    cli_texts dumps;
     const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */
     bool main, stream;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */

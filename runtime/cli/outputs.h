@@ -9,11 +9,14 @@
 /* Statistics of the finite elements, booleans counted as 0 and 1; `count` is of all elements. */
 typedef struct cli_statistics {
     bool numeric; /* false for strings and complex numbers: nothing else is set then but count */
-    int64_t count, nan, infinite;
+    int64_t count, nan, infinite, zeros;
+    int64_t overflows, vanishes; /* elements that float16 cannot hold: too large, or not 0 and rounded to 0 */
     double minimum, maximum, mean, deviation;
 } cli_statistics;
 
 cli_statistics cli_statistics_of(const tort_tensor *tensor);
+/* Adds the elements of `more` to those of `all`. */
+void cli_statistics_join(cli_statistics *all, const cli_statistics *more);
 
 /* The first `max` elements as text, "..." if there are more: "1, 2.5, nan". Returned in buffer. */
 const char *cli_elements_text(const tort_tensor *tensor, int64_t max, char *buffer, size_t size);

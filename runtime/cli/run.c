@@ -6,6 +6,7 @@
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
+#include "runtime/cli/observed.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/table.h"
@@ -18,6 +19,7 @@ typedef struct job {
     tort_session *session;
     tort_context *context;
     cli_inputs inputs;
+    cli_observed *observed; /* NULL: nobody looks inside */
     tort_value **outputs;
     int32_t output_count;
     cli_labels labels;
@@ -30,6 +32,7 @@ static void job_free(job *j) {
     cli_labels_free(&j->labels);
     cli_values_free(j->outputs, j->output_count);
     tort_context_free(j->context);
+    cli_observed_free(j->observed);
     cli_inputs_free(&j->inputs);
     tort_session_free(j->session);
     tort_model_free(j->loaded);
@@ -45,7 +48,9 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     if (!status && options->save) status = cli_check_save(options, j->model, error);
     if (!status && options->top && !tort_model_output_count(j->model))
         status = tort_fail(error, TORT_E_USAGE, "--top: the model has no output");
-    return status ? status : cli_inputs_read(options, j->model, &j->inputs, error);
+    if (!status) status = cli_inputs_read(options, j->model, &j->inputs, error);
+    if (status || !cli_observes(options)) return status;
+    return cli_observed_open(options, j->model, &j->inputs, &j->observed, error);
 }
 
 static tort_status run_once(job *j, cli_options *options, tort_error *error) {
@@ -55,6 +60,7 @@ static tort_status run_once(job *j, cli_options *options, tort_error *error) {
     cli_inputs_tell(&j->inputs);
     j->output_count = tort_model_output_count(j->model);
     j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
+    if (j->observed) tort_context_observe(j->context, cli_observe_value, j->observed);
     cli_progress("running");
     tort_value **inputs = cli_input_values(&j->inputs);
     status = cli_run_model(j->context, j->model, inputs, j->outputs, error);
@@ -68,6 +74,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_status status = prepare(j, options, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
+    session_options.unfolded = j->observed != NULL;
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
     if (!status) status = run_once(j, options, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
@@ -123,6 +130,11 @@ int cli_run(cli_options *options) {
         const int width = cli_width(stdout, options->width);
         cli_print_outputs(j.model, j.outputs, j.output_count, width);
         if (j.tops) print_top(&j, width);
+    }
+    if (!status && j.observed) {
+        tort_report *report = cli_report(j.session);
+        cli_observed_tell(j.observed, report, json, &error);
+        tort_report_free(report);
     }
     int result =
         cli_end(options, &(cli_ending){.error = &error, .sessions = &j.session, .session_count = 1, .json = json});

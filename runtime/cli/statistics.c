@@ -16,6 +16,9 @@ static bool is_numeric(tort_type type) {
     return tort_type_is_float(type) || tort_type_is_integer(type) || type == TORT_BOOL;
 }
 
+#define FLOAT16_OVERFLOW 65520.0 /* rounds to infinity; the largest number is 65504 */
+#define FLOAT16_VANISH 0x1p-25   /* half of the smallest number: rounds to 0 */
+
 /* Mean and deviation by Welford's update, which keeps the small differences of large numbers. */
 cli_statistics cli_statistics_of(const tort_tensor *tensor) {
     cli_statistics s = {.numeric = is_numeric(tensor->type), .count = tort_count(tensor)};
@@ -32,6 +35,10 @@ cli_statistics cli_statistics_of(const tort_tensor *tensor) {
             else if (isinf(v))
                 s.infinite++;
             if (!isfinite(v)) continue;
+            const double magnitude = fabs(v);
+            s.zeros += magnitude == 0;
+            s.overflows += magnitude >= FLOAT16_OVERFLOW;
+            s.vanishes += magnitude > 0 && magnitude <= FLOAT16_VANISH;
             if (finite == 0 || v < s.minimum) s.minimum = v;
             if (finite == 0 || v > s.maximum) s.maximum = v;
             double step = v - s.mean;
@@ -44,6 +51,24 @@ cli_statistics cli_statistics_of(const tort_tensor *tensor) {
     else
         s.minimum = s.maximum = s.mean = s.deviation = (double)NAN;
     return s;
+}
+
+/* Chan, Golub and LeVeque 1979, "Updating formulae and a pairwise algorithm for computing sample variances". */
+void cli_statistics_join(cli_statistics *all, const cli_statistics *more) {
+    const double n = (double)(all->count - all->nan - all->infinite),
+                 m = (double)(more->count - more->nan - more->infinite), step = more->mean - all->mean;
+    all->count += more->count;
+    all->nan += more->nan;
+    all->infinite += more->infinite;
+    all->zeros += more->zeros;
+    all->overflows += more->overflows;
+    all->vanishes += more->vanishes;
+    if (!all->numeric || m == 0) return;
+    const double squares = all->deviation * all->deviation * n + more->deviation * more->deviation * m;
+    all->minimum = n > 0 ? fmin(all->minimum, more->minimum) : more->minimum;
+    all->maximum = n > 0 ? fmax(all->maximum, more->maximum) : more->maximum;
+    all->deviation = n > 0 ? sqrt((squares + step * step * n * m / (n + m)) / (n + m)) : more->deviation;
+    all->mean = n > 0 ? all->mean + step * m / (n + m) : more->mean;
 }
 
 /* ---- elements as text -------------------------------------------------------------------------------------------- */

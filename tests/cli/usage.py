@@ -49,7 +49,7 @@ def test_help_fits_a_screen(suite, folder):
     known = [option for provider in suite.run("providers", "--json").json()["providers"] for option in provider["options"]]
     suite.check(all(f"{option}=" in told for option in known), f"providers --help: all of {known}")
     told = suite.run("run", "--help").out
-    suite.check("TINYORT_DISABLE" in told and "cuda: device=" in told, "run --help tells of provider options")
+    suite.check("TINYORT_DISABLE" in told and "cuda:device=1" in told and "providers --help" in told, "run --help tells of provider options")
 
 
 def test_version(suite, folder):
