@@ -83,7 +83,7 @@ OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
 OPTION(CHECK_VALUES, "check", "finite|fp16", CLI_CMD_RUN, WORD(check_values),
-       "finite: the first node that makes a NaN or infinity; fp16: what float16 cannot hold")
+       "finite: the first NaN or infinity; fp16: what float16 cannot hold")
 OPTION(STATS, "stats", NULL, CLI_CMD_RUN, FLAG(stats), "range, mean, NaN, infinities and zeros of every value")
 OPTION(DUMP, "dump", "NODE|all=DIR", CLI_CMD_RUN, TEXTS(dumps), "write what a node makes, or every value, as .npy")
 OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "show the K largest elements of the first output")
