@@ -429,11 +429,14 @@ $(OBJ)/commit: FORCE
 $(OBJ)/runtime/cli/version.o: private TORT_CPPFLAGS += -DTORT_COMMIT='"$(COMMIT)"'
 $(OBJ)/runtime/cli/version.o: $(OBJ)/commit
 
-# Lines of the schema as C strings.
+# Lines of the schema, and of the page of a plan, as C strings.
 $(OBJ)/runtime/cli/schema.inc: runtime/cli/schema.json
+$(OBJ)/runtime/cli/page.inc: runtime/cli/page.html
+$(OBJ)/runtime/cli/schema.inc $(OBJ)/runtime/cli/page.inc:
 	@mkdir -p $(@D)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
+$(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.inc
 
 # The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
 # ends with "#endif /*".

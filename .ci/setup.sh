@@ -2,12 +2,13 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, aarch64, qemu, embed, systems; of regex,
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, aarch64, qemu, embed, systems, browser; of regex,
 #                               pictures and cache, which a build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
 #   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
 #   setup.sh serve=DIR          one with Ray, for tinyort.serve (900 MB)
+#   setup.sh page=DIR           one with Selenium, which drives a browser
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
@@ -29,6 +30,7 @@ fastembed==0.9.1
 optimum-onnx==0.1.0
 sentence-transformers==5.1.2"
 SERVE_PACKAGES="ray[serve,data]==2.60.0 numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 pytest==9.2.0"
+PAGE_PACKAGES="selenium==4.51.0"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
@@ -98,12 +100,16 @@ needed() {
         echo "file:aarch64-linux-gnu-gcc,libm.a libc6-dev-arm64-cross"
         echo "program:qemu-aarch64 qemu-user"
         ;;
+    browser)
+        echo "program:chromium chromium fonts-dejavu-core"
+        echo "program:chromedriver chromium-driver"
+        ;;
     format) echo "program:clang-format clang-format" ;;
     cache) echo "program:ccache ccache" ;;
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     systems) echo "program:debootstrap debootstrap" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, qemu, embed, systems, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, qemu, embed, systems, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, page=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -243,6 +249,7 @@ for argument in "$@"; do
     wheel=*) make_venv "${argument#wheel=}" $WHEEL_PACKAGES ;;
     clients=*) make_clients "${argument#clients=}" ;;
     serve=*) make_venv "${argument#serve=}" $SERVE_PACKAGES ;;
+    page=*) make_venv "${argument#page=}" $PAGE_PACKAGES ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
     disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;

@@ -60,10 +60,6 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
     __device__ __forceinline__ size_t place(size_t p) const {
         return (p * blockDim.x + threadIdx.x) * SIZE;
     }
-    /* True if the threads hold the whole row. */
-    __device__ __forceinline__ bool is_held() const {
-        return (size_t)HELD * blockDim.x >= length;
-    }
     /* Calls visit(value) for each element of the thread, in order. */
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
 #pragma unroll
@@ -79,8 +75,8 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
             for (int j = 0; j < SIZE; j++) visit(values[j]);
         }
     }
-    /* Writes to y each pack after change(i, values): i is its offset in the row, values its elements. */
-    template <class Change> __device__ __forceinline__ void write(T *y, const Change &change) const {
+    /* Writes to y each held pack after change(i, values): i is its offset in the row, values its elements. */
+    template <class Change> __device__ __forceinline__ void write_held(T *y, const Change &change) const {
 #pragma unroll
         for (int p = 0; p < PACKS; p++) {
             C values[SIZE];
@@ -90,8 +86,17 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
             change(place(p), values);
             store(y + place(p), values);
         }
-        /* Loads do not move across stores, so those of AHEAD packs come first: they are under way together. */
+    }
+    /* The same for all packs. */
+    template <class Change> __device__ __forceinline__ void write(T *y, const Change &change) const {
+        write_held(y, change);
+        write_again(y, PACKS, change);
+    }
+    /* The same for a row of which most is not held. Loads do not move across stores, so those of AHEAD packs come
+     * first: they are under way together. */
+    template <class Change> __device__ __forceinline__ void write_long(T *y, const Change &change) const {
         const size_t step = (size_t)blockDim.x * SIZE;
+        write_held(y, change);
         for (size_t i = place(PACKS); i < length; i += AHEAD * step) {
             C values[AHEAD][SIZE];
 #pragma unroll

@@ -34,6 +34,7 @@ template <class C> static __device__ __forceinline__ void take(C value, C *large
     }
 }
 
+/* Rows that a block holds. */
 template <bool logarithm, int SIZE, class T>
 static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
     typedef typename computed<T>::type C;
@@ -41,18 +42,29 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
         const held_row<T, SIZE> row({x + i * length, aligned}, length);
         C largest = -(C)INFINITY, sum = 0;
-        if (row.is_held()) {
-            row.each([&](C value) { largest = fmax(largest, value); });
-            largest = block_join<join_max>(largest, shared);
-            row.each([&](C value) { sum += exp(value - largest); });
-        } else {
-            row.each([&](C value) { take(value, &largest, &sum); });
-            const C own = largest;
-            largest = block_join<join_max>(largest, shared);
-            if (own != largest) sum *= exp(own - largest);
-        }
+        row.each([&](C value) { largest = fmax(largest, value); });
+        largest = block_join<join_max>(largest, shared);
+        row.each([&](C value) { sum += exp(value - largest); });
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
         row.write(y + i * length, [&](size_t, C *values) {
+#pragma unroll
+            for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
+        });
+    }
+}
+
+template <bool logarithm, int SIZE, class T>
+static __global__ void softmax_long_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
+    typedef typename computed<T>::type C;
+    __shared__ C shared[BLOCK_MAX_WARPS];
+    for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
+        const held_row<T, SIZE> row({x + i * length, aligned}, length);
+        C own = -(C)INFINITY, sum = 0;
+        row.each([&](C value) { take(value, &own, &sum); });
+        const C largest = block_join<join_max>(own, shared);
+        if (own != largest) sum *= exp(own - largest);
+        const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
+        row.write_long(y + i * length, [&](size_t, C *values) {
 #pragma unroll
             for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
         });
@@ -75,23 +87,32 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
 
 /* ---- launchers ---- */
 
+template <bool logarithm, int SIZE, class T>
+static cudaError_t run_rows(gpu_stream stream, const T *x, T *y, size_t count, size_t length) {
+    const unsigned threads = block_threads(length / held_row<T, SIZE>::HELD);
+    const bool aligned = SIZE == 1 || both_aligned<SIZE>(x, y),
+               held = (size_t)held_row<T, SIZE>::HELD * threads >= length;
+    return launch(held ? softmax_rows<logarithm, SIZE, T> : softmax_long_rows<logarithm, SIZE, T>, grid_extent(count),
+                  threads, 0, stream, x, y, count, length, aligned);
+}
+
 template <bool logarithm, class T>
 static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
     enum { PACK = pack_size<T>::VALUE };
-    if (inner == 1 && length % PACK == 0)
-        return launch(softmax_rows<logarithm, PACK, T>, grid_extent(outer),
-                      block_threads(length / held_row<T, PACK>::HELD), 0, stream, (const T *)x, (T *)y, outer, length,
-                      both_aligned<PACK>((const T *)x, (const T *)y));
-    if (inner == 1)
-        return launch(softmax_rows<logarithm, 1, T>, grid_extent(outer), block_threads(length / held_row<T, 1>::HELD),
-                      0, stream, (const T *)x, (T *)y, outer, length, true);
+    if (inner == 1 && length % PACK == 0) return run_rows<logarithm, PACK>(stream, (const T *)x, (T *)y, outer, length);
+    if (inner == 1) return run_rows<logarithm, 1>(stream, (const T *)x, (T *)y, outer, length);
     return launch(softmax_lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x,
                   (T *)y, outer * inner, length, inner);
 }
 
+template <bool logarithm, int SIZE, class T> static cudaError_t load_rows() {
+    const cudaError_t code = load_kernel(softmax_rows<logarithm, SIZE, T>);
+    return code == cudaSuccess ? load_kernel(softmax_long_rows<logarithm, SIZE, T>) : code;
+}
+
 template <bool logarithm, class T> static cudaError_t load() {
-    cudaError_t code = load_kernel(softmax_rows<logarithm, pack_size<T>::VALUE, T>);
-    if (code == cudaSuccess) code = load_kernel(softmax_rows<logarithm, 1, T>);
+    cudaError_t code = load_rows<logarithm, pack_size<T>::VALUE, T>();
+    if (code == cudaSuccess) code = load_rows<logarithm, 1, T>();
     return code == cudaSuccess ? load_kernel(softmax_lanes<logarithm, T>) : code;
 }
 

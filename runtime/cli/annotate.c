@@ -13,7 +13,6 @@
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
 #include "runtime/cli/reasons.h"
-#include "runtime/cli/text.h"
 #include "runtime/graph/graph.h"
 
 #define MAX_FILE ((size_t)INT32_MAX) /* of a protobuf message */
@@ -113,19 +112,6 @@ typedef struct writer {
     int32_t *counts; /* of these lists */
 } writer;
 
-static int by_name(const void *name, const void *placed) {
-    return strcmp(name, ((const cli_placed *)placed)->name);
-}
-
-static const tort_report_node *reported(const writer *w, const tort_graph *graph, const tort_node *node) {
-    char *path = cli_format("%s%s%s", graph->path, *graph->path ? "/" : "", node->name);
-    char *name = cli_escape(path, strlen(path));
-    const cli_placed *found = bsearch(name, w->placed.nodes, (size_t)w->placed.count, sizeof *w->placed.nodes, by_name);
-    free(path);
-    free(name);
-    return found ? found->node : NULL;
-}
-
 static void add_once(char **list, const char *text) {
     if (!strstr(*list, text)) cli_append(list, "%s%s", **list ? ", " : "", text);
 }
@@ -136,7 +122,7 @@ static void put_places(const writer *w, int32_t g, int32_t first, buffer *out) {
     char *provider = cli_copy_text("", 0), *kernel = cli_copy_text("", 0), *why = cli_copy_text("", 0);
     for (int32_t i = first; i < graph->node_count; i++) {
         if (graph->nodes[i].file_index != graph->nodes[first].file_index) continue;
-        const tort_report_node *node = reported(w, graph, &graph->nodes[i]);
+        const tort_report_node *node = cli_placed_node(&w->placed, graph, &graph->nodes[i]);
         if (!node) continue;
         char *reason = cli_reason_text(node, CLI_LOSSES, true);
         add_once(&provider, node->provider ? node->provider : "nowhere");

@@ -16,7 +16,7 @@
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/cli/profile.h"
+#include "runtime/cli/page.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
 
@@ -221,6 +221,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
     options->random = true;
     if (!status) status = cli_check_names(options, model, error);
     if (!status && options->trace) status = cli_check_new_file(options->trace, model, error);
+    if (!status && options->html) status = cli_check_new_file(options->html, model, error);
     if (!status) status = cli_inputs_read(options, model, inputs, error);
     if (status) return status;
     double read = cli_seconds();
@@ -234,6 +235,8 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
     status = measure_bound(options, model, *session, *context, inputs, m, error);
     if (!status && options->trace) status = cli_profile_trace(m->profile, options->trace, error);
+    if (!status && options->html)
+        status = cli_page_write(options->html, options, *session, m->profile->report, m->profile, error);
     if (status && !interrupted) cli_inputs_explain(inputs, model, error);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "runtime/cli/lock.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/text.h"
+#include "runtime/graph/graph.h"
 
 #define MAX_FILE ((size_t)64 << 20)
 enum { FIELDS = 5 };
@@ -71,6 +72,24 @@ cli_lock cli_lock_of(const tort_report *report) {
     }
     qsort(lock.nodes, (size_t)lock.count, sizeof *lock.nodes, by_name);
     return lock;
+}
+
+static int has_name(const void *name, const void *placed) {
+    return strcmp(name, ((const cli_placed *)placed)->name);
+}
+
+const tort_report_node *cli_placed_at(const cli_lock *lock, const char *path) {
+    char *name = cli_escape(path, strlen(path));
+    const cli_placed *found = bsearch(name, lock->nodes, (size_t)lock->count, sizeof *lock->nodes, has_name);
+    free(name);
+    return found ? found->node : NULL;
+}
+
+const tort_report_node *cli_placed_node(const cli_lock *lock, const tort_graph *graph, const tort_node *node) {
+    char *path = cli_format("%s%s%s", graph->path, *graph->path ? "/" : "", node->name);
+    const tort_report_node *found = cli_placed_at(lock, path);
+    free(path);
+    return found;
 }
 
 void cli_lock_free(cli_lock *lock) {

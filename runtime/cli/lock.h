@@ -6,7 +6,9 @@
 #ifndef TORT_CLI_LOCK_H
 #define TORT_CLI_LOCK_H
 
+#include "runtime/cli/json.h"
 #include "runtime/cli/options.h"
+#include "runtime/graph/graph.h"
 
 /* Where a node of the model runs; names are escaped, as they are in the file. */
 typedef struct cli_placed {
@@ -27,6 +29,9 @@ typedef struct cli_lock {
 /* The lock of a report, which must outlive it. The caller frees. */
 cli_lock cli_lock_of(const tort_report *report);
 void cli_lock_free(cli_lock *lock);
+/* The node of the report that the model's node with this path, or this node, is or is part of; NULL: none. */
+const tort_report_node *cli_placed_at(const cli_lock *lock, const char *path);
+const tort_report_node *cli_placed_node(const cli_lock *lock, const tort_graph *graph, const tort_node *node);
 tort_status cli_lock_write(const cli_lock *lock, const char *path, tort_error *error);
 /* TORT_E_INPUT with the line if the file is no lock. The caller frees, after a failure too. */
 tort_status cli_lock_read(const char *path, cli_lock *lock, tort_error *error);

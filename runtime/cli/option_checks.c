@@ -15,6 +15,7 @@ static const struct {
     {OPTION_CHECK_FORM, OPTION_CHECK, "is that of what --check finds: add --check FILE"},
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
     {OPTION_TRACE, OPTION_PROFILE, "is that of the runs which --profile observes: add --profile"},
+    {OPTION_PROFILE_HTML, OPTION_PROFILE, "shows the time that --profile measures: add --profile"},
     {OPTION_MISSING, OPTION_EP, "lists what providers lack: say which, as in --ep cuda"},
 };
 

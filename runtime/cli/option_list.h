@@ -48,6 +48,7 @@ OPTION(PROFILE, "profile", "[=all]", CLI_CMD_BENCH, WORD(profile_all),
        "time, FLOP/s and bytes/s of the 20 slowest units (or all), and by operator")
 OPTION(TRACE, "trace", "FILE", CLI_CMD_BENCH, TEXT(trace),
        "write the profiled runs for chrome://tracing or ui.perfetto.dev")
+OPTION(PROFILE_HTML, "html", "FILE", CLI_CMD_BENCH, TEXT(html), "write the page of 'plan --html', with these times")
 HEADING(EQUALITY, "What is equal")
 OPTION(RTOL, "rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(rtol, 0), "equal means |a-b| <= A + R*|b| ...")
 OPTION(ATOL, "atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(atol, 0),
@@ -65,6 +66,7 @@ OPTION(CHECK, "check", "FILE", CLI_CMD_PLAN, TEXT(check),
        "compare with such a lock: a node that has moved is named, and ends with 4")
 OPTION(CHECK_FORM, "format", "FORM", CLI_CMD_PLAN, WORDS(check_form, "text|json|github|junit|sarif"),
        "of --check: text, json, github, junit, sarif")
+OPTION(HTML, "html", "FILE", CLI_CMD_PLAN, TEXT(html), "write a page for a browser: the graph, reasons, copies, memory")
 OPTION(ANNOTATE, "annotate", "OUT.onnx", CLI_CMD_PLAN, TEXT(annotate),
        "copy the model, with where and why in the metadata of its nodes (Netron)")
 OPTION(OUTPUT, "output", "DIR", CLI_CMD_COMPILE, TEXT(output), "write the files there; also -o DIR")

@@ -8,6 +8,7 @@
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
+#include "runtime/cli/page.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
@@ -389,6 +390,7 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     if (!status && options->save_plan) status = cli_check_new_file(options->save_plan, model, error);
     if (!status && options->lock) status = cli_check_new_file(options->lock, model, error);
     if (!status && options->annotate) status = cli_check_new_file(options->annotate, model, error);
+    if (!status && options->html) status = cli_check_new_file(options->html, model, error);
     if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.plan_only = options->save_plan == NULL;
@@ -424,8 +426,8 @@ static tort_status work(cli_options *options, tort_model **loaded, tort_session 
     return status || !options->save_plan ? status : save_plan(*session, options->save_plan, error);
 }
 
-/* Writes the lock and the annotated model. */
-static tort_status write_files(const cli_options *options, const tort_model *model, const tort_report *report,
+/* Writes the lock, the annotated model and the page. */
+static tort_status write_files(const cli_options *options, tort_session *session, const tort_report *report,
                                tort_error *error) {
     tort_status status = TORT_OK;
     if (options->lock) {
@@ -434,7 +436,8 @@ static tort_status write_files(const cli_options *options, const tort_model *mod
         cli_lock_free(&lock);
     }
     if (!status && options->annotate)
-        status = cli_annotate(options->operands[0], options->annotate, model, report, error);
+        status = cli_annotate(options->operands[0], options->annotate, tort_session_model(session), report, error);
+    if (!status && options->html) status = cli_page_write(options->html, options, session, report, NULL, error);
     return status;
 }
 
@@ -442,8 +445,11 @@ static tort_status write_files(const cli_options *options, const tort_model *mod
 static void tell_files(const cli_options *options, cJSON *json) {
     const struct {
         const char *key, *path;
-    } files[] = {{"saved", options->save_plan}, {"locked", options->lock}, {"annotated", options->annotate}};
-    if (!json && (options->save_plan || options->lock || options->annotate)) cli_print(stdout, "\n");
+    } files[] = {{"saved", options->save_plan},
+                 {"locked", options->lock},
+                 {"annotated", options->annotate},
+                 {"drawn", options->html}};
+    if (!json && (options->save_plan || options->lock || options->annotate || options->html)) cli_print(stdout, "\n");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (files[i].path && json)
             cli_json_text(json, files[i].key, files[i].path);
@@ -504,7 +510,7 @@ int cli_plan(cli_options *options) {
         status = check_lock(options, &lock, report, json, &error);
     else if (report && !json)
         tell(options, report, cli_width(stdout, options->width));
-    if (!status) status = write_files(options, model, report, &error);
+    if (!status) status = write_files(options, session, report, &error);
     if (!status) tell_files(options, json);
     tort_report_free(report);
     cli_lock_free(&lock);

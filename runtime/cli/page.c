@@ -1,0 +1,181 @@
+/* page.c - writes a plan as an HTML page (page.h): page.html, which the build turns into the lines below, with the plan
+ * as JSON in the place of one of them.
+ *
+ * The page holds what plan --json holds, and the edges between nodes, the groups of reasons, and the bytes that each
+ * memory holds at each step. Everything is drawn in the browser. */
+#include "runtime/cli/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/cli/files/new_file.h"
+#include "runtime/cli/files/whole_file.h"
+#include "runtime/cli/lock.h"
+#include "runtime/cli/reasons.h"
+#include "runtime/cli/report_json.h"
+#include "runtime/graph/graph.h"
+#include "runtime/plan/planned.h"
+#include "runtime/tinyort_plan.h"
+
+static const char *const lines[] = {
+#include "runtime/cli/page.inc"
+};
+
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
+
+static cJSON *edge_json(const tort_report_node *from, const tort_report_node *to, const char *value) {
+    cJSON *edge = cJSON_CreateArray();
+    cJSON_AddItemToArray(edge, cJSON_CreateNumber(from->index));
+    cJSON_AddItemToArray(edge, cJSON_CreateNumber(to->index));
+    cJSON_AddItemToArray(edge, cJSON_CreateString(value));
+    return edge;
+}
+
+/* The node of the report that owns a body: the longest part of its path that is a node's. */
+static const tort_report_node *owner_of(const cli_lock *placed, const tort_graph *graph) {
+    char *path = cli_copy_text(graph->path, strlen(graph->path));
+    const tort_report_node *found = NULL;
+    for (char *slash = strrchr(path, '/'); !found && slash; slash = strrchr(path, '/')) {
+        *slash = 0;
+        found = cli_placed_at(placed, path);
+    }
+    free(path);
+    return found;
+}
+
+static void add_node_edges(cJSON *edges, const cli_lock *placed, const tort_graph *graph, const tort_node *node,
+                           const tort_report_node *owner) {
+    const tort_report_node *to = cli_placed_node(placed, graph, node);
+    bool fed = false;
+    for (int32_t i = 0; to && i < node->input_count; i++) {
+        const tort_graph_value *value = node->inputs[i] < 0 ? NULL : &graph->values[node->inputs[i]];
+        if (!value || value->producer < 0) continue;
+        const tort_report_node *from = cli_placed_node(placed, graph, &graph->nodes[value->producer]);
+        fed = true;
+        if (from && from != to) cJSON_AddItemToArray(edges, edge_json(from, to, value->name));
+    }
+    if (to && owner && !fed) cJSON_AddItemToArray(edges, edge_json(owner, to, "")); /* a body begins here */
+}
+
+static cJSON *edges_json(const tort_model *model, const tort_report *report) {
+    cJSON *edges = cJSON_CreateArray();
+    cli_lock placed = cli_lock_of(report);
+    for (int32_t g = 0; g < model->graph_count; g++) {
+        const tort_graph *graph = &model->graphs[g];
+        const tort_report_node *owner = g ? owner_of(&placed, graph) : NULL;
+        for (int32_t i = 0; i < graph->node_count; i++) add_node_edges(edges, &placed, graph, &graph->nodes[i], owner);
+    }
+    cli_lock_free(&placed);
+    return edges;
+}
+
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
+
+static cJSON *reasons_json(const tort_report *report) {
+    cJSON *list = cJSON_CreateArray();
+    cli_reasons reasons = cli_reasons_of(report, CLI_LOSSES);
+    for (int32_t i = 0; i < reasons.count; i++) {
+        const cli_reason *reason = &reasons.list[i];
+        const tort_report_node *node = reason->examples[0];
+        cJSON *item = cJSON_CreateObject(), *examples = cJSON_AddArrayToObject(item, "examples");
+        char *why = cli_group_text(reason, CLI_LOSSES);
+        cli_json_number(item, "nodes", reason->nodes);
+        cli_json_text(item, "op", node->op);
+        cli_json_text(item, "provider", node->provider);
+        cli_json_text(item, "why", why);
+        for (int32_t k = 0; k < CLI_EXAMPLES && k < reason->nodes; k++)
+            cJSON_AddItemToArray(examples, cJSON_CreateString(reason->examples[k]->path));
+        cJSON_AddItemToArray(list, item);
+        free(why);
+    }
+    cli_reasons_free(&reasons);
+    return list;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static const char *memory_name(const tort_session *session, int32_t memory) {
+    const tort_link *owner = session->memories[memory].owner;
+    if (owner) return owner->provider->name;
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (!session->chain[i].memory && session->chain[i].condition.ready) return session->chain[i].provider->name;
+    return "host";
+}
+
+/* Bytes that a memory holds at each step of the main graph: of values that live, and scratch. */
+static cJSON *live_of(const tort_plan *plan, int32_t first, int32_t memory) {
+    cJSON *list = cJSON_CreateArray();
+    double *change = cli_alloc((size_t)plan->step_count + 1, sizeof *change), live = 0;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        if (slot->memory != memory || !tort_in_arena(slot) || slot->within >= 0 || slot->bytes < 0) continue;
+        if (slot->first_step < 0 || slot->last_step >= plan->step_count) continue;
+        change[slot->first_step] += (double)tort_placed_bytes(slot);
+        change[slot->last_step + 1] -= (double)tort_placed_bytes(slot);
+    }
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        cJSON *item = cJSON_CreateObject();
+        live += change[i];
+        cli_json_number(item, "node", step->node < 0 ? -1 : first + step->node);
+        cJSON_AddNumberToObject(item, "bytes", live + (step->memory == memory ? (double)step->scratch_bytes : 0));
+        cJSON_AddItemToArray(list, item);
+    }
+    free(change);
+    return list;
+}
+
+static cJSON *live_json(const tort_session *session) {
+    cJSON *live = cJSON_CreateObject();
+    const tort_lowered *lowered = &session->graphs[0];
+    const tort_planned *planned = lowered->bound   ? lowered->bound
+                                  : lowered->plans ? lowered->plans
+                                                   : lowered->symbolic_plan;
+    for (int32_t i = 0; planned && i < session->memory_count; i++)
+        cJSON_AddItemToObject(live, memory_name(session, i), live_of(&planned->plan, lowered->graph.first, i));
+    return live;
+}
+
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
+
+/* JSON inside of HTML: no '<', which could end the element. */
+static void write_data(FILE *file, cJSON *data) {
+    char *text = NULL;
+    size_t size;
+    FILE *memory = cli_check_memory(open_memstream(&text, &size));
+    cli_json_write(memory, data);
+    fclose(memory);
+    for (const char *at = text, *stop; *at; at = *stop ? stop + 1 : stop) {
+        stop = at + strcspn(at, "<");
+        fwrite(at, 1, (size_t)(stop - at), file);
+        if (*stop) cli_print(file, "\\u003c");
+    }
+    cli_print(file, "\n");
+    free(text);
+}
+
+tort_status cli_page_write(const char *path, const cli_options *options, tort_session *session,
+                           const tort_report *report, const cli_profile *profile, tort_error *error) {
+    const tort_model *model = tort_session_model(session);
+    cJSON *data = cJSON_CreateObject();
+    cli_json_model(data, model, cli_model_path(options));
+    cli_json_plan(data, report);
+    cJSON_AddItemToObject(data, "edges", edges_json(model, report));
+    cJSON_AddItemToObject(data, "reasons", reasons_json(report));
+    cJSON_AddItemToObject(data, "live", live_json(session));
+    if (profile) cli_profile_json(profile, data);
+    tort_new_file file;
+    tort_status status = cli_new_file_open(path, &file, error);
+    for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
+        if (!strcmp(lines[i], "@DATA@"))
+            write_data(file.stream, data);
+        else
+            cli_print(file.stream, "%s\n", lines[i]);
+    }
+    if (status) {
+        cJSON_Delete(data);
+        return cli_failed_write(status, error);
+    }
+    return cli_failed_write(cli_new_file_end(&file, TORT_OK, error), error);
+}
