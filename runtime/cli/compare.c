@@ -3,14 +3,19 @@
  * model as it normally runs, folded and fused. The result is the first node that differs: later nodes inherit its
  * error.
  *
+ * Of two models the outputs are compared, in their order, and values of one name, type and shape, which tell where a
+ * difference begins; --against compares the values of one run with files.
+ *
  * Exit status 5 if values differ, or only one run computed a value, or an output is NaN everywhere in both. Exit status
  * 4 if two different chains led to the same placement (a device is down), which compares a device with itself. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
+#include "runtime/cli/files/value_file.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/observed.h"
@@ -22,12 +27,12 @@
 /* A value of the first run, kept until the second run computes it. */
 typedef struct kept {
     char *name;
-    int32_t node;
+    int32_t node; /* that makes it; of an output that two models have, FIRST_OUTPUT - its number */
     tort_tensor tensor;
     struct kept *next_in_bucket;
 } kept;
 
-enum { BUCKETS = 4096, MAX_MISSING = 3 };
+enum { BUCKETS = 4096, MAX_MISSING = 3, FIRST_OUTPUT = -2 };
 
 /* A differing value: its node, its name, and the difference in words. */
 typedef struct difference {
@@ -38,6 +43,7 @@ typedef struct difference {
 typedef struct comparison {
     cli_options *options;
     tort_model *model;
+    tort_model *other; /* the model of the second run, if it has one of its own; else NULL */
     cli_inputs inputs;
     tort_session *sessions[2];
     tort_report *opened[2];  /* taken before the runs */
@@ -50,6 +56,8 @@ typedef struct comparison {
     double worst;
     difference first;
     bool same_placement;
+    tort_status unread; /* of the first file of --against that could not be read */
+    tort_error error;
 } comparison;
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -75,12 +83,16 @@ static void free_kept(kept *k) {
     free(k);
 }
 
-static kept **bucket_of(comparison *c, int32_t node) {
-    return &c->buckets[(uint32_t)node % BUCKETS];
+/* Values are found by their node; those inside of two models by their names alone. */
+static kept **bucket_of(comparison *c, int32_t node, const char *value) {
+    uint32_t key = (uint32_t)node;
+    if (c->other && node >= 0)
+        for (key = 0; *value; value++) key = 31 * key + (uint8_t)*value;
+    return &c->buckets[key % BUCKETS];
 }
 
 static void keep(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
-    kept **link = bucket_of(ud, node);
+    kept **link = bucket_of(ud, node, value);
     while (*link) link = &(*link)->next_in_bucket;
     *link = cli_alloc(1, sizeof **link);
     **link = (kept){cli_copy_text(value, strlen(value)), node, copy_tensor(tensor), NULL};
@@ -92,6 +104,10 @@ static bool is_output(const tort_model *model, const char *value) {
     return false;
 }
 
+static bool counts_as_output(const comparison *c, int32_t node, const char *value) {
+    return c->other ? node <= FIRST_OUTPUT : is_output(c->model, value);
+}
+
 /* True if the node is inside a segment, whose inner values are never observed. */
 static bool is_inside(const tort_report *report, int32_t node) {
     const int32_t place = cli_place_of(report, node);
@@ -100,10 +116,15 @@ static bool is_inside(const tort_report *report, int32_t node) {
 
 /* Counts a value that only one run computed, unless a segment hides it in the other. which: the run without it. */
 static void count_missing(comparison *c, int32_t which, int32_t node, const char *value) {
-    if (is_inside(c->opened[which], node)) return;
+    if (c->other || is_inside(c->opened[which], node)) return;
     if (c->missing < MAX_MISSING) c->missing_names[c->missing] = cli_copy_text(value, strlen(value));
     c->missing++;
     c->outputs_different += is_output(c->model, value);
+}
+
+/* The node that makes output i of the model. */
+static int32_t producer_of(const tort_model *model, int32_t i) {
+    return model->graphs[0].values[model->graphs[0].outputs[i]].producer;
 }
 
 /* Counts a compared value. text: its difference, owned from here on; NULL if the values are equal. */
@@ -112,8 +133,9 @@ static void count_compared(comparison *c, int32_t node, const char *value, char 
     if (worst > c->worst) c->worst = worst;
     if (text) {
         c->different++;
-        c->outputs_different += is_output(c->model, value);
+        c->outputs_different += counts_as_output(c, node, value);
     }
+    if (node <= FIRST_OUTPUT) node = producer_of(c->model, FIRST_OUTPUT - node);
     if (text && (c->first.node < 0 || node < c->first.node)) {
         free(c->first.value);
         free(c->first.text);
@@ -122,21 +144,41 @@ static void count_compared(comparison *c, int32_t node, const char *value, char 
         free(text);
 }
 
+static void compare_tensors(comparison *c, int32_t node, const char *value, const tort_tensor *found,
+                            const tort_tensor *expected) {
+    double worst;
+    char *text = cli_difference(found, expected, cli_tolerance_of(c->options, found->type, CLI_WHOLE_MODEL), &worst);
+    c->outputs_nan += !text && counts_as_output(c, node, value) && cli_is_all_nan(found);
+    count_compared(c, node, value, text, worst);
+}
+
 static void compare_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
     comparison *c = ud;
-    kept **link = bucket_of(c, node), *k;
-    while ((k = *link) && (k->node != node || strcmp(k->name, value) != 0)) link = &k->next_in_bucket;
+    kept **link = bucket_of(c, node, value), *k;
+    const bool by_name = c->other && node >= 0;
+    while ((k = *link) && ((!by_name && k->node != node) || strcmp(k->name, value) != 0)) link = &k->next_in_bucket;
     if (!k) {
         count_missing(c, 0, node, value);
         return;
     }
     *link = k->next_in_bucket;
-    double worst;
-    char *text =
-        cli_difference(tensor, &k->tensor, cli_tolerance_of(c->options, tensor->type, CLI_WHOLE_MODEL), &worst);
-    c->outputs_nan += !text && is_output(c->model, value) && cli_is_all_nan(tensor);
-    count_compared(c, node, value, text, worst);
+    if (!by_name || (tensor->type == k->tensor.type && tort_same_shape(tensor, &k->tensor)))
+        compare_tensors(c, k->node, value, tensor, &k->tensor);
     free_kept(k);
+}
+
+/* Compares a value with the file of its name, if there is one. */
+static void compare_with_file(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
+    comparison *c = ud;
+    char *name = cli_file_name_of(value), *path = cli_format("%s/%s.npy", c->options->against, name);
+    tort_value *expected = NULL;
+    if (!c->unread && access(path, F_OK) == 0) {
+        c->unread = tort_value_file_read(NULL, path, tort_tensor_type(tensor->type), &expected, &c->error);
+        if (!c->unread) compare_tensors(c, node, value, tensor, tort_value_view(expected));
+        tort_value_release(expected);
+    }
+    free(path);
+    free(name);
 }
 
 /* Frees the values left in the buckets and, if both runs succeeded, counts them: the second run did not compute them.
@@ -158,7 +200,7 @@ static void compare_outputs(comparison *c) {
         double worst;
         if (!c->outputs[0][i]) continue;
         char *text = cli_value_difference(c->options, c->outputs[1][i], c->outputs[0][i], CLI_WHOLE_MODEL, &worst);
-        count_compared(c, value->producer, value->name, text, worst);
+        count_compared(c, c->other ? FIRST_OUTPUT - i : value->producer, value->name, text, worst);
     }
 }
 
@@ -186,19 +228,35 @@ static char *required_of(const cli_options *options, int32_t which) {
     return list;
 }
 
-/* Runs once. Keeps the outputs that are not tensors; with --outputs-only, the observer gets those that are. */
+static const tort_model *model_of(const comparison *c, int32_t which) {
+    return which && c->other ? c->other : c->model;
+}
+
+/* The inputs in the order of the other model: by name, or else by place. The caller frees the array, not the values. */
+static tort_value **ordered_inputs(const comparison *c, const tort_model *model, tort_value *const *inputs) {
+    tort_value **ordered = cli_alloc((size_t)c->inputs.count, sizeof *ordered);
+    for (int32_t i = 0; i < c->inputs.count; i++) {
+        const int32_t index = tort_model_input_index(c->model, cli_input(model, i).name);
+        ordered[i] = inputs[index >= 0 ? index : i];
+    }
+    return ordered;
+}
+
+/* Runs once. Keeps the outputs that are not tensors; where outputs count as such, the observer gets those that are. */
 static tort_status run_on(comparison *c, tort_context *context, int32_t which, tort_observer observer,
                           tort_error *error) {
-    const tort_graph *graph = &c->model->graphs[0];
-    const int32_t count = tort_model_output_count(c->model);
+    const tort_model *model = model_of(c, which);
+    const int32_t count = tort_model_output_count(model);
     tort_value **outputs = c->outputs[which] = cli_alloc((size_t)count, sizeof *outputs);
-    tort_value **inputs = cli_input_values(&c->inputs);
-    const tort_status status = cli_run_model(context, c->model, inputs, outputs, error);
+    tort_value **inputs = cli_input_values(&c->inputs), **ordered = ordered_inputs(c, model, inputs);
+    const tort_status status = cli_run_model(context, model, ordered, outputs, error);
     cli_values_free(inputs, c->inputs.count);
+    free(ordered);
     for (int32_t i = 0; i < count; i++) {
         if (!outputs[i] || !tort_value_view(outputs[i])) continue;
-        const tort_graph_value *value = &graph->values[graph->outputs[i]];
-        if (c->options->outputs_only) observer(c, value->producer, value->name, tort_value_view(outputs[i]));
+        if (c->other || c->options->outputs_only)
+            observer(c, c->other ? FIRST_OUTPUT - i : producer_of(c->model, i), cli_output(c->model, i).name,
+                     tort_value_view(outputs[i]));
         tort_value_release(outputs[i]);
         outputs[i] = NULL;
     }
@@ -212,7 +270,7 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     char *required = required_of(c->options, which);
     session_options.unfolded = !c->options->outputs_only;
     session_options.require = required;
-    tort_status status = cli_open_session(c->model, &session_options, &c->sessions[which], error);
+    tort_status status = cli_open_session(model_of(c, which), &session_options, &c->sessions[which], error);
     free(required);
     if (status) return status;
     c->opened[which] = cli_report(c->sessions[which]);
@@ -247,12 +305,37 @@ static bool same_placement(const tort_report *a, const tort_report *b) {
     return same;
 }
 
+/* Opens the second model, which must have as many inputs and outputs. */
+static tort_status open_other(comparison *c, cli_options *options, tort_error *error) {
+    const tort_status status = cli_open_model(options, options->operands[1], &c->other, error);
+    if (status) return status;
+    const int32_t a[] = {tort_model_input_count(c->model), tort_model_output_count(c->model)},
+                  b[] = {tort_model_input_count(c->other), tort_model_output_count(c->other)};
+    if (a[0] == b[0] && a[1] == b[1]) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "the first model has %d inputs and %d outputs, the second %d and %d",
+                     (int)a[0], (int)a[1], (int)b[0], (int)b[1]);
+}
+
+/* One run, compared with files. */
+static tort_status run_against(comparison *c, tort_error *error) {
+    const tort_status status = run_observed(c, 0, compare_with_file, error);
+    if (!status && c->unread) *error = c->error;
+    if (status || c->unread) return status ? status : c->unread;
+    if (c->compared) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT,
+                     "--against: no file in '%s' has the name of a value, as VALUE.npy (run --dump all=DIR shows such "
+                     "names)",
+                     c->options->against);
+}
+
 static tort_status work(comparison *c, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     options->random = options->random || options->inputs.count == 0;
     if (!status) status = cli_open_model(options, options->operands[0], &c->model, error);
+    if (!status && options->operand_count > 1) status = open_other(c, options, error);
     if (!status) status = cli_check_names(options, c->model, error);
     if (!status) status = cli_inputs_read(options, c->model, &c->inputs, error);
+    if (options->against) return status ? status : run_against(c, error);
     if (!status) status = run_observed(c, 0, keep, error);
     if (!status) status = run_observed(c, 1, compare_value, error);
     if (!status) compare_outputs(c);
@@ -269,7 +352,7 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
     if (c->outputs_nan)
         return tort_fail(error, TORT_E_RUN, "%d output%s without a number in both runs: NaN everywhere", c->outputs_nan,
                          c->outputs_nan == 1 ? " is" : "s are");
-    if (c->same_placement && !chains_alike)
+    if (c->same_placement && !chains_alike && !c->other)
         return tort_fail(error, TORT_E_PLACEMENT,
                          "--ep %s and --ep %s came to the same placement: this compared a provider with itself",
                          c->options->chains.items[0], c->options->chains.items[1]);
@@ -291,9 +374,16 @@ static const tort_report_node *node_at(const comparison *c, const tort_report *r
     return found;
 }
 
+/* What is compared: a chain, a model or a folder. `which` 1 is held against 0. */
+static const char *side(const comparison *c, int32_t which) {
+    const cli_options *options = c->options;
+    if (options->against) return which ? options->chains.items[0] : options->against;
+    return c->other ? options->operands[which] : options->chains.items[which];
+}
+
 static void fill_json(const comparison *c, const tort_report *report, cJSON *root) {
-    cli_json_text(root, "a", c->options->chains.items[0]);
-    cli_json_text(root, "b", c->options->chains.items[1]);
+    cli_json_text(root, "a", side(c, 0));
+    cli_json_text(root, "b", side(c, 1));
     cJSON_AddBoolToObject(root, "same_placement", c->same_placement);
     cli_json_number(root, "compared", c->compared);
     cli_json_number(root, "different", c->different);
@@ -324,8 +414,8 @@ static void print_missing(const comparison *c) {
 }
 
 static void print_text(const comparison *c, const tort_report *report) {
-    const char *a = c->options->chains.items[0], *b = c->options->chains.items[1];
-    if (c->same_placement) {
+    const char *a = side(c, 0), *b = side(c, 1);
+    if (c->same_placement && !c->other) {
         char *counts = cli_counts_text(report);
         cli_print_colour(stdout, CLI_YELLOW, "both chains placed every node alike (%s): no two devices are compared\n",
                          counts);
@@ -348,26 +438,40 @@ static void print_text(const comparison *c, const tort_report *report) {
 
 /* Reports a finished comparison. */
 static void tell(comparison *c, cJSON *json, tort_error *error) {
-    tort_report *a = cli_report(c->sessions[0]), *b = cli_report(c->sessions[1]);
-    c->same_placement = same_placement(a, b);
+    tort_report *a = cli_report(c->sessions[0]), *b = cli_report(c->sessions[c->sessions[1] ? 1 : 0]);
+    const tort_report *told = c->other ? a : b; /* nodes are those of the first model */
+    c->same_placement = c->sessions[1] && same_placement(a, b);
     judge(c, same_chains(a, b), error);
     if (json)
-        fill_json(c, b, json);
+        fill_json(c, told, json);
     else
-        print_text(c, b);
+        print_text(c, told);
     tort_report_free(a);
     tort_report_free(b);
+}
+
+/* Two models run on one chain, if only one is given; without any, on cpu. */
+static void complete_chains(cli_options *options) {
+    cli_texts *chains = &options->chains;
+    if (chains->count == 2) return;
+    const char *chain = chains->items[0] ? chains->items[0] : "cpu";
+    chains->items = cli_realloc(chains->items, 2, sizeof *chains->items);
+    chains->items[0] = chains->items[1] = chain;
+    chains->count = 2;
 }
 
 int cli_compare(cli_options *options) {
     comparison *c = cli_alloc(1, sizeof *c);
     c->options = options;
+    complete_chains(options);
     c->first.node = -1;
     tort_error error = {0};
     cJSON *json = cli_json_of(options);
     if (!work(c, options, &error)) tell(c, json, &error);
     int result =
-        cli_end(options, &(cli_ending){.error = &error, .sessions = c->sessions, .session_count = 2, .json = json});
+        cli_end(options,
+                &(cli_ending){
+                    .error = &error, .sessions = c->sessions, .session_count = options->against ? 1 : 2, .json = json});
     for (int i = 0; i < 2; i++)
         if (c->outputs[i]) cli_values_free(c->outputs[i], tort_model_output_count(c->model));
     for (int i = 0; i < 2; i++) tort_report_free(c->opened[i]);
@@ -376,6 +480,7 @@ int cli_compare(cli_options *options) {
     free(c->first.value);
     free(c->first.text);
     cli_inputs_free(&c->inputs);
+    tort_model_free(c->other);
     tort_model_free(c->model);
     free(c);
     return result;

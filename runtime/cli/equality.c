@@ -144,6 +144,28 @@ static const char *small_number(double value, char *buffer, size_t size) {
     return buffer;
 }
 
+/* Counts the differing elements of each channel: of axis 1, where there are axes behind it. */
+static void append_channels(char **text, const tort_tensor *found, const tort_tensor *expected,
+                            cli_tolerance tolerance) {
+    if (found->rank < 3 || found->dims[1] < 2 || !tort_type_is_float(found->type)) return;
+    const int64_t channels = found->dims[1], count = tort_count(found), inner = count / found->dims[0] / channels;
+    int64_t *differing = cli_alloc((size_t)channels, sizeof *differing), worst = 0, several = 0;
+    double x, y;
+    for (int64_t i = 0; i < count; i++) {
+        tort_load_doubles(found->type, found->data, i, 1, &x);
+        tort_load_doubles(found->type, expected->data, i, 1, &y);
+        const double d = distance(x, y);
+        differing[i / inner % channels] += d > 0 && !(isfinite(d) && d <= tolerance.atol + tolerance.rtol * fabs(y));
+    }
+    for (int64_t i = 0; i < channels; i++) {
+        several += differing[i] > 0;
+        if (differing[i] > differing[worst]) worst = i;
+    }
+    cli_append(text, "; in %lld of %lld channels, most of them in %lld: %lld", (long long)several, (long long)channels,
+               (long long)worst, (long long)differing[worst]);
+    free(differing);
+}
+
 static char *tell(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, const tally *t) {
     char a[300], b[300], index[200], atol[32], rtol[32];
     int64_t count = tort_count(found);
@@ -155,6 +177,7 @@ static char *tell(const tort_tensor *found, const tort_tensor *expected, cli_tol
     cli_append(&text, "; the worst, at %s, is %s, expected %s", index_text(found, t->at, index, sizeof index),
                one_element(found, t->at, a, sizeof a), one_element(expected, t->at, b, sizeof b));
     if (found->type != TORT_STRING && found->type != TORT_BOOL) cli_append(&text, " (off by %.3g)", t->off);
+    append_channels(&text, found, expected, tolerance);
     return text;
 }
 

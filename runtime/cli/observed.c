@@ -146,8 +146,7 @@ static void keep_first(const cli_observed *o, cli_first *first, const cli_seen *
 
 enum { MAX_FILE_NAME = 100, MAX_TIMES = 100 }; /* MAX_TIMES: of a value that a loop makes again and again */
 
-/* The name of a value as the name of a file: letters, digits, '.', '-' and '_'. The caller frees. */
-static char *file_name_of(const char *value) {
+char *cli_file_name_of(const char *value) {
     char *name = cli_copy_text(*value ? value : "_", strnlen(*value ? value : "_", MAX_FILE_NAME));
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr(".-_", *c)) *c = '_';
@@ -157,7 +156,7 @@ static char *file_name_of(const char *value) {
 
 static tort_status dump_value(cli_dump *d, const cli_observed *o, const cli_seen *seen, const tort_tensor *tensor,
                               tort_error *error) {
-    char *wanted = file_name_of(seen->name), shape[200];
+    char *wanted = cli_file_name_of(seen->name), shape[200];
     const char *name = cli_check_memory((char *)(uintptr_t)tort_names_add_unique(
         &d->names, &d->arena, tort_arena_text(&d->arena, wanted, strlen(wanted))));
     char *file = cli_format("%s.%s", name, tensor->type == TORT_STRING ? "pb" : "npy");

@@ -57,6 +57,9 @@ struct cli_observed {
 
 /* Writes the lists of --dump; returns the first failure to write. */
 tort_status cli_observed_end(cli_observed *observed, tort_error *error);
+/* The name of a value as the name of a file, without its ending: letters, digits, '.', '-' and '_', at most 100. The
+ * caller frees. */
+char *cli_file_name_of(const char *value);
 /* The path of a node of the model: "Loop_3/body/Add_1". The caller frees. */
 char *cli_node_path(const tort_model *model, int32_t index);
 

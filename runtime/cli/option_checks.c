@@ -24,6 +24,7 @@ static const struct {
     const char *text;
 } excludes[] = {
     {OPTION_SECONDS, OPTION_REPEAT, "both say how long to measure: take one of them"},
+    {OPTION_AGAINST, OPTION_OUTPUTS_ONLY, "compares whatever the folder has a file of"},
     {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so a tolerance has no effect"},
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so a tolerance has no effect"},
     {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
@@ -67,6 +68,11 @@ static tort_status check_pairs(const cli_options *options, tort_error *error) {
 }
 
 static tort_status check_chains(const cli_command *command, const cli_options *options, tort_error *error) {
+    if (command->bit == CLI_CMD_COMPARE && options->against)
+        return options->chains.count < 2 && options->operand_count < 2
+                   ? TORT_OK
+                   : tort_fail(error, TORT_E_USAGE, "--against compares one run with files: one model, one --ep");
+    if (command->bit == CLI_CMD_COMPARE && options->operand_count > 1 && options->chains.count <= 2) return TORT_OK;
     if (command->bit == CLI_CMD_COMPARE && options->chains.count != 2)
         return tort_fail(error, TORT_E_USAGE,
                          "it compares two chains, each by an --ep of its own (--ep cuda --ep cpu); %d given",
@@ -94,10 +100,12 @@ static tort_status check_operands(const cli_command *command, const cli_options 
     if (*command->operands && !options->operand_count)
         return tort_fail(error, TORT_E_USAGE, "tell it which %s: 'tinyort %s %s'; --help says more", command->operands,
                          command->name, command->operands);
-    if (!strcmp(command->operands, "MODEL") && options->operand_count > 1)
-        return tort_fail(error, TORT_E_USAGE, "one model at a time: '%s' is one too many (inputs go by --input)",
-                         options->operands[1]);
-    if (!strcmp(command->operands, "MODEL") && !strcmp(options->operands[0], "-"))
+    const bool models = !strncmp(command->operands, "MODEL", 5);
+    const int32_t max = command->bit == CLI_CMD_COMPARE ? 2 : 1;
+    if (models && options->operand_count > max)
+        return tort_fail(error, TORT_E_USAGE, "%s at a time: '%s' is one too many (inputs go by --input)",
+                         max > 1 ? "two models" : "one model", options->operands[max]);
+    if (models && !strcmp(options->operands[0], "-"))
         return tort_fail(error, TORT_E_USAGE, "a model is read from a file, not from standard input");
     return TORT_OK;
 }

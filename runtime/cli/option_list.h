@@ -53,6 +53,8 @@ HEADING(EQUALITY, "What is equal")
 OPTION(RTOL, "rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(rtol, 0), "equal means |a-b| <= A + R*|b| ...")
 OPTION(ATOL, "atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(atol, 0),
        "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)")
+OPTION(AGAINST, "against", "DIR", CLI_CMD_COMPARE, TEXT(against),
+       "compare a run with files VALUE.npy, such as a framework's")
 OPTION(OUTPUTS_ONLY, "outputs-only", NULL, CLI_CMD_COMPARE, FLAG(outputs_only),
        "compare only outputs, of the model as it normally runs: folded and fused")
 OPTION(SHAPES_ONLY, "shapes-only", NULL, CLI_CMD_TEST, FLAG(shapes_only),
