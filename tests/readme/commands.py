@@ -28,10 +28,14 @@ def examples(readme):
         yield command[len("$ tinyort ") :], shown
 
 
+def rounded(text):
+    """Numbers of four decimals and more to three digits, since sums are rounded by instruction set."""
+    return re.sub(r"\d\.\d{4,}(?:e-?\d+)?", lambda number: f"{float(number[0]):.3g}", text)
+
+
 def settled(text):
     """Without what depends on the machine."""
-    text = re.sub(r"\s*- cuda did not open: .*", " - cuda did not open", text, flags=re.S)
-    text = re.sub(r"\d\.\d{4,}(?:e-?\d+)?", lambda number: f"{float(number[0]):.3g}", text)  # sums are rounded by instruction set
+    text = rounded(re.sub(r"\s*- cuda did not open: .*", " - cuda did not open", text, flags=re.S))
     text = re.sub(r"(cpu .*?\s)(\S.*), x86-64-v\d(?: with \w+)?, \d+ threads?", r"\1PROCESSOR", text)
     return [line.rstrip() for line in text.strip().splitlines()]
 
