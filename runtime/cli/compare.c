@@ -469,9 +469,7 @@ int cli_compare(cli_options *options) {
     cJSON *json = cli_json_of(options);
     if (!work(c, options, &error)) tell(c, json, &error);
     int result =
-        cli_end(options,
-                &(cli_ending){
-                    .error = &error, .sessions = c->sessions, .session_count = options->against ? 1 : 2, .json = json});
+        cli_end(options, &(cli_ending){.error = &error, .sessions = c->sessions, .session_count = 2, .json = json});
     for (int i = 0; i < 2; i++)
         if (c->outputs[i]) cli_values_free(c->outputs[i], tort_model_output_count(c->model));
     for (int i = 0; i < 2; i++) tort_report_free(c->opened[i]);
