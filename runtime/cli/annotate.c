@@ -2,105 +2,29 @@
  *
  * Messages are copied field by field in the wire format of protobuf, so that whatever else is in the file stays as it
  * is; only the messages that enclose nodes get new lengths. The nodes of the file and those of the loaded model are
- * paired by graph and by their index there. Field numbers are those of loader/onnx.proto. */
+ * paired by graph and by their index there. */
 #include "runtime/cli/annotate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/fields.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/graph/graph.h"
 
-#define MAX_FILE ((size_t)INT32_MAX) /* of a protobuf message */
 #define OURS "tinyort."
 
-enum { MODEL_GRAPH = 7, GRAPH_NODE = 1, NODE_ATTRIBUTE = 5, NODE_METADATA = 9 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_GRAPH = 6, ATTRIBUTE_GRAPHS = 11, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 enum { MAX_DEPTH = 100 }; /* of graphs, as in loader/wire.c */
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------- */
-
-typedef struct buffer {
-    uint8_t *bytes;
-    size_t size, capacity;
-} buffer;
-
-static void put(buffer *out, const void *bytes, size_t size) {
-    if (size > out->capacity - out->size) {
-        out->capacity = 2 * out->capacity + size + 64;
-        out->bytes = cli_realloc(out->bytes, out->capacity, 1);
-    }
-    if (size) memcpy(out->bytes + out->size, bytes, size);
-    out->size += size;
-}
-
-static void put_varint(buffer *out, uint64_t value) {
-    uint8_t bytes[10];
-    size_t size = 0;
-    do {
-        bytes[size++] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-        value >>= 7;
-    } while (value);
-    put(out, bytes, size);
-}
-
-static void put_field(buffer *out, uint32_t number, const void *bytes, size_t size) {
-    put_varint(out, number << 3 | BYTES);
-    put_varint(out, size);
-    put(out, bytes, size);
-}
-
-static void put_entry(buffer *out, const char *key, const char *value) {
-    buffer entry = {0};
-    put_field(&entry, ENTRY_KEY, key, strlen(key));
-    put_field(&entry, ENTRY_VALUE, value, strlen(value));
-    put_field(out, NODE_METADATA, entry.bytes, entry.size);
-    free(entry.bytes);
-}
-
-/* A field: all of it, tag included, and its contents if they are bytes. */
-typedef struct field {
-    uint32_t number, kind;
-    const uint8_t *whole, *contents;
-    size_t whole_size, size;
-} field;
-
-static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    *value = 0;
-    for (int shift = 0; shift < 64 && *at < end; shift += 7) {
-        const uint8_t byte = *(*at)++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) return true;
-    }
-    return false;
-}
-
-/* False: the bytes are no message. */
-static bool take_field(const uint8_t **at, const uint8_t *end, field *out) {
-    uint64_t tag, value, skipped = 0;
-    out->whole = *at;
-    if (!take_varint(at, end, &tag)) return false;
-    out->kind = tag & 7;
-    out->number = (uint32_t)(tag >> 3);
-    if (out->kind == VARINT && !take_varint(at, end, &value)) return false;
-    if (out->kind == BYTES && !take_varint(at, end, &skipped)) return false;
-    if (out->kind == FIXED32) skipped = 4;
-    if (out->kind == FIXED64) skipped = 8;
-    if ((out->kind > BYTES && out->kind != FIXED32) || skipped > (uint64_t)(end - *at)) return false;
-    out->contents = *at;
-    out->size = (size_t)skipped;
-    *at += skipped;
-    out->whole_size = (size_t)(*at - out->whole);
-    return true;
-}
-
-static bool is_text(const field *f, const char *text, size_t length) {
-    return f->size >= length && !memcmp(f->contents, text, length);
+static void put_entry(cli_message *out, const char *key, const char *value) {
+    cli_message entry = {0};
+    cli_put_text(&entry, CLI_ENTRY_KEY, key);
+    cli_put_text(&entry, CLI_ENTRY_VALUE, value);
+    cli_put_message(out, CLI_NODE_METADATA, &entry);
 }
 
 /* ---- what is put in ---------------------------------------------------------------------------------------------- */
@@ -117,7 +41,7 @@ static void add_once(char **list, const char *text) {
 }
 
 /* Puts in what the report says of the model's nodes that are this one of the file: several if it calls a function. */
-static void put_places(const writer *w, int32_t g, int32_t first, buffer *out) {
+static void put_places(const writer *w, int32_t g, int32_t first, cli_message *out) {
     const tort_graph *graph = &w->model->graphs[g];
     char *provider = cli_copy_text("", 0), *kernel = cli_copy_text("", 0), *why = cli_copy_text("", 0);
     for (int32_t i = first; i < graph->node_count; i++) {
@@ -140,101 +64,99 @@ static void put_places(const writer *w, int32_t g, int32_t first, buffer *out) {
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static bool copy_graph(const writer *w, int32_t g, const uint8_t *at, size_t size, int depth, buffer *out);
+static bool copy_graph(const writer *w, int32_t g, const uint8_t *at, size_t size, int depth, cli_message *out);
 
 /* The model's graph that is this attribute's; -1: not known. */
-static int32_t body_of(const writer *w, int32_t g, int32_t node, const field *attribute, int32_t place) {
+static int32_t body_of(const writer *w, int32_t g, int32_t node, const cli_field *attribute, int32_t place) {
     const uint8_t *at = attribute->contents, *end = at + attribute->size;
     const tort_node *owner = node < 0 ? NULL : &w->model->graphs[g].nodes[node];
-    for (field f; owner && at < end && take_field(&at, end, &f);)
-        for (int32_t i = 0; f.number == ATTRIBUTE_NAME && i < owner->attribute_count; i++) {
+    for (cli_field f; owner && at < end && cli_take_field(&at, end, &f);)
+        for (int32_t i = 0; f.number == CLI_ATTRIBUTE_NAME && i < owner->attribute_count; i++) {
             const tort_attribute *known = &owner->attributes[i];
             const bool graphs = known->kind == TORT_ATTR_GRAPH || known->kind == TORT_ATTR_GRAPHS;
-            if (strlen(known->name) == f.size && is_text(&f, known->name, f.size) && graphs && place < known->count)
+            if (strlen(known->name) == f.size && cli_field_begins(&f, known->name, f.size) && graphs &&
+                place < known->count)
                 return known->u.graphs[place];
         }
     return -1;
 }
 
-static bool copy_attribute(const writer *w, int32_t g, int32_t node, const field *attribute, int depth, buffer *out) {
+static bool copy_attribute(const writer *w, int32_t g, int32_t node, const cli_field *attribute, int depth,
+                           cli_message *out) {
     const uint8_t *at = attribute->contents, *end = at + attribute->size;
     int32_t place = 0;
-    for (field f; at < end;) {
-        if (!take_field(&at, end, &f)) return false;
-        if (f.kind != BYTES || (f.number != ATTRIBUTE_GRAPH && f.number != ATTRIBUTE_GRAPHS)) {
-            put(out, f.whole, f.whole_size);
+    for (cli_field f; at < end;) {
+        if (!cli_take_field(&at, end, &f)) return false;
+        if (f.kind != CLI_WIRE_BYTES || (f.number != CLI_ATTRIBUTE_GRAPH && f.number != CLI_ATTRIBUTE_GRAPHS)) {
+            cli_put_bytes(out, f.whole, f.whole_size);
             continue;
         }
-        buffer made = {0};
+        cli_message made = {0};
         const bool good = copy_graph(w, body_of(w, g, node, attribute, place++), f.contents, f.size, depth + 1, &made);
-        put_field(out, f.number, made.bytes, made.size);
-        free(made.bytes);
+        cli_put_message(out, f.number, &made);
         if (!good) return false;
     }
     return true;
 }
 
 /* An entry of ours, from an earlier copy. */
-static bool is_ours(const field *entry) {
+static bool is_ours(const cli_field *entry) {
     const uint8_t *at = entry->contents, *end = at + entry->size;
-    for (field f; at < end && take_field(&at, end, &f);)
-        if (f.number == ENTRY_KEY && is_text(&f, OURS, strlen(OURS))) return true;
+    for (cli_field f; at < end && cli_take_field(&at, end, &f);)
+        if (f.number == CLI_ENTRY_KEY && cli_field_begins(&f, OURS, strlen(OURS))) return true;
     return false;
 }
 
 /* node: the first in the model's graph g that is this one; -1: none. */
-static bool copy_node(const writer *w, int32_t g, int32_t node, const field *from, int depth, buffer *out) {
+static bool copy_node(const writer *w, int32_t g, int32_t node, const cli_field *from, int depth, cli_message *out) {
     const uint8_t *at = from->contents, *end = at + from->size;
-    for (field f; at < end;) {
-        if (!take_field(&at, end, &f)) return false;
-        if (f.number == NODE_METADATA && is_ours(&f)) continue;
-        if (f.number != NODE_ATTRIBUTE || f.kind != BYTES) {
-            put(out, f.whole, f.whole_size);
+    for (cli_field f; at < end;) {
+        if (!cli_take_field(&at, end, &f)) return false;
+        if (f.number == CLI_NODE_METADATA && is_ours(&f)) continue;
+        if (f.number != CLI_NODE_ATTRIBUTE || f.kind != CLI_WIRE_BYTES) {
+            cli_put_bytes(out, f.whole, f.whole_size);
             continue;
         }
-        buffer made = {0};
+        cli_message made = {0};
         const bool good = copy_attribute(w, g, node, &f, depth, &made);
-        put_field(out, NODE_ATTRIBUTE, made.bytes, made.size);
-        free(made.bytes);
+        cli_put_message(out, CLI_NODE_ATTRIBUTE, &made);
         if (!good) return false;
     }
     if (node >= 0) put_places(w, g, node, out);
     return true;
 }
 
-static bool copy_graph(const writer *w, int32_t g, const uint8_t *at, size_t size, int depth, buffer *out) {
+static bool copy_graph(const writer *w, int32_t g, const uint8_t *at, size_t size, int depth, cli_message *out) {
     const uint8_t *end = at + size;
     int32_t index = 0;
     if (depth > MAX_DEPTH) return false;
-    for (field f; at < end;) {
-        if (!take_field(&at, end, &f)) return false;
-        if (f.number != GRAPH_NODE || f.kind != BYTES) {
-            put(out, f.whole, f.whole_size);
+    for (cli_field f; at < end;) {
+        if (!cli_take_field(&at, end, &f)) return false;
+        if (f.number != CLI_GRAPH_NODE || f.kind != CLI_WIRE_BYTES) {
+            cli_put_bytes(out, f.whole, f.whole_size);
             continue;
         }
-        buffer made = {0};
+        cli_message made = {0};
         const int32_t node = g >= 0 && index < w->counts[g] ? w->nodes[g][index] : -1;
         const bool good = copy_node(w, g, node, &f, depth, &made);
-        put_field(out, GRAPH_NODE, made.bytes, made.size);
-        free(made.bytes);
+        cli_put_message(out, CLI_GRAPH_NODE, &made);
         if (!good) return false;
         index++;
     }
     return true;
 }
 
-static bool copy_model(const writer *w, const uint8_t *at, size_t size, buffer *out) {
+static bool copy_model(const writer *w, const uint8_t *at, size_t size, cli_message *out) {
     const uint8_t *end = at + size;
-    for (field f; at < end;) {
-        if (!take_field(&at, end, &f)) return false;
-        if (f.number != MODEL_GRAPH || f.kind != BYTES) {
-            put(out, f.whole, f.whole_size);
+    for (cli_field f; at < end;) {
+        if (!cli_take_field(&at, end, &f)) return false;
+        if (f.number != CLI_MODEL_GRAPH || f.kind != CLI_WIRE_BYTES) {
+            cli_put_bytes(out, f.whole, f.whole_size);
             continue;
         }
-        buffer graph = {0};
+        cli_message graph = {0};
         const bool good = copy_graph(w, 0, f.contents, f.size, 0, &graph);
-        put_field(out, MODEL_GRAPH, graph.bytes, graph.size);
-        free(graph.bytes);
+        cli_put_message(out, CLI_MODEL_GRAPH, &graph);
         if (!good) return false;
     }
     return true;
@@ -271,13 +193,13 @@ tort_status cli_annotate(const char *from, const char *to, const tort_model *mod
                          tort_error *error) {
     uint8_t *bytes;
     size_t size;
-    buffer out = {0};
-    tort_status status = cli_read_file(from, MAX_FILE, &bytes, &size, error);
+    cli_message out = {0};
+    tort_status status = cli_read_file(from, CLI_MAX_MESSAGE, &bytes, &size, error);
     if (status) return status;
     writer w = open_writer(model, report);
     if (!copy_model(&w, bytes, size, &out))
         status = tort_fail(error, TORT_E_INPUT, "'%s' is not the file any more that was loaded", from);
-    else if (out.size > MAX_FILE)
+    else if (out.size > CLI_MAX_MESSAGE)
         status = tort_fail(error, TORT_E_UNSUPPORTED, "the copy of '%s' would have more than 2 GiB", from);
     if (!status) status = cli_failed_write(cli_new_file_of(to, out.bytes, out.size, error), error);
     close_writer(&w);
