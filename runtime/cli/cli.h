@@ -23,6 +23,8 @@ int cli_inspect(cli_options *options);
 int cli_ops(cli_options *options);
 int cli_test(cli_options *options);
 int cli_compare(cli_options *options);
+int cli_extract(cli_options *options);
+int cli_reduce(cli_options *options);
 int cli_bench(cli_options *options);
 int cli_compile(cli_options *options);
 int cli_version(cli_options *options);

@@ -22,8 +22,8 @@ cJSON *cli_json_new(const char *command) {
 }
 
 /* Escapes unsafe characters wherever they stand: outside of strings a document is ASCII, so all of them are inside of
- * strings. */
-static void print_safely(FILE *file, const char *text) {
+ * strings. embedded: '<', too. */
+static void print_safely(FILE *file, const char *text, bool embedded) {
     const char *end = text + strlen(text);
     for (const char *from = text; from < end;) {
         const char *p = from, *next = from;
@@ -31,7 +31,7 @@ static void print_safely(FILE *file, const char *text) {
         bool valid = true;
         for (; p < end; p = next) {
             valid = cli_next_character(&next, end, &c);
-            if (!valid || (c != '\n' && c != '\t' && cli_is_unsafe(c))) break;
+            if (!valid || (c != '\n' && c != '\t' && cli_is_unsafe(c)) || (embedded && c == '<')) break;
         }
         fwrite(from, 1, (size_t)(p - from), file);
         if (p == end) return;
@@ -47,15 +47,15 @@ static void print_safely(FILE *file, const char *text) {
 
 void cli_json_print(cJSON *root, bool one_line) {
     char *text = one_line ? cJSON_PrintUnformatted(root) : cJSON_Print(root);
-    print_safely(stdout, text);
+    print_safely(stdout, text, false);
     cli_print(stdout, "\n");
     cJSON_free(text);
     cJSON_Delete(root);
 }
 
-void cli_json_write(FILE *file, cJSON *item) {
+void cli_json_write(FILE *file, cJSON *item, bool embedded) {
     char *text = cJSON_PrintUnformatted(item);
-    print_safely(file, text);
+    print_safely(file, text, embedded);
     cJSON_free(text);
     cJSON_Delete(item);
 }

@@ -20,8 +20,8 @@ cJSON *cli_json_new(const char *command);
 /* Prints a document on stdout, on one line or indented, and frees it. */
 void cli_json_print(cJSON *root, bool one_line);
 
-/* Writes a part of a document without a newline, and frees it. */
-void cli_json_write(FILE *file, cJSON *item);
+/* Writes a part of a document without a newline, and frees it. embedded: in HTML, where a '<' could end the element. */
+void cli_json_write(FILE *file, cJSON *item, bool embedded);
 
 void cli_json_text(cJSON *object, const char *key, const char *text); /* NULL becomes null */
 void cli_json_number(cJSON *object, const char *key, int64_t number); /* negative (unknown) becomes null */

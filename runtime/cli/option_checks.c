@@ -73,11 +73,15 @@ static tort_status check_chains(const cli_command *command, const cli_options *o
                    ? TORT_OK
                    : tort_fail(error, TORT_E_USAGE, "--against compares one run with files: one model, one --ep");
     if (command->bit == CLI_CMD_COMPARE && options->operand_count > 1 && options->chains.count <= 2) return TORT_OK;
-    if (command->bit == CLI_CMD_COMPARE && options->chains.count != 2)
+    if ((command->bit == CLI_CMD_EXTRACT || command->bit == CLI_CMD_REDUCE) && !options->output)
+        return tort_fail(error, TORT_E_USAGE, "tell where the part goes: -o FILE.onnx");
+    if (command->bit == CLI_CMD_EXTRACT && !options->to.count)
+        return tort_fail(error, TORT_E_USAGE, "tell what the part makes: --to VALUE");
+    if ((command->bit == CLI_CMD_COMPARE || command->bit == CLI_CMD_REDUCE) && options->chains.count != 2)
         return tort_fail(error, TORT_E_USAGE,
                          "it compares two chains, each by an --ep of its own (--ep cuda --ep cpu); %d given",
                          options->chains.count);
-    if (command->bit != CLI_CMD_COMPARE && options->chains.count > 1)
+    if (command->bit != CLI_CMD_COMPARE && command->bit != CLI_CMD_REDUCE && options->chains.count > 1)
         return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
                          options->chains.count, options->chains.items[0], options->chains.items[1]);
     return TORT_OK;

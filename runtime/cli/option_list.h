@@ -50,8 +50,9 @@ OPTION(TRACE, "trace", "FILE", CLI_CMD_BENCH, TEXT(trace),
        "write the profiled runs for chrome://tracing or ui.perfetto.dev")
 OPTION(PROFILE_HTML, "html", "FILE", CLI_CMD_BENCH, TEXT(html), "write the page of 'plan --html', with these times")
 HEADING(EQUALITY, "What is equal")
-OPTION(RTOL, "rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(rtol, 0), "equal means |a-b| <= A + R*|b| ...")
-OPTION(ATOL, "atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE, NUMBER(atol, 0),
+OPTION(RTOL, "rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE | CLI_CMD_REDUCE, NUMBER(rtol, 0),
+       "equal means |a-b| <= A + R*|b| ...")
+OPTION(ATOL, "atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE | CLI_CMD_REDUCE, NUMBER(atol, 0),
        "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)")
 OPTION(AGAINST, "against", "DIR", CLI_CMD_COMPARE, TEXT(against),
        "compare a run with files VALUE.npy, such as a framework's")
@@ -96,6 +97,10 @@ OPTION(ONLY, "only", "WHICH", CLI_CMD_PLAN, TEXTS(only),
        "show only: an operator, #12, part of a name, fallback, unplaced or copies")
 OPTION(FULL, "full", NULL, CLI_CMD_PLAN, FLAG(full),
        "full names and reasons, also those of kernels made for other nodes")
+OPTION(FROM, "from", "VALUE", CLI_CMD_EXTRACT, TEXTS(from),
+       "a value that the part begins with (repeatable; default: inputs)")
+OPTION(TO, "to", "VALUE", CLI_CMD_EXTRACT, TEXTS(to), "a value that the part makes (repeatable)")
+OPTION(PIECE, "output", "FILE", PIECES, TEXT(output), "the new model; its inputs go beside it; also -o FILE")
 HEADING(MODEL, "The model")
 OPTION(ASSUME_OPSET, "assume-opset", "N", LOADING, INT32(load.assume_opset, 1), "treat newer opsets as this one")
 OPTION(ALLOW_LINKS, "allow-links", NULL, LOADING, FLAG(load.allow_links),

@@ -106,13 +106,14 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
                                   tort_error *error) {
     struct option accepted[OPTION_COUNT + 1];
     long_options(command, accepted);
-    const bool compiles = command->bit == CLI_CMD_COMPILE; /* with -o, as compilers have it */
+    const bool writes = command->bit & (CLI_CMD_COMPILE | CLI_CMD_EXTRACT | CLI_CMD_REDUCE); /* with -o, as compilers */
+    const int output = command->bit == CLI_CMD_COMPILE ? OPTION_OUTPUT : OPTION_PIECE;
     opterr = 0;
     for (;;) {
-        int found = getopt_long(argc, argv, compiles ? ":ho:" : ":h", accepted, NULL);
+        int found = getopt_long(argc, argv, writes ? ":ho:" : ":h", accepted, NULL);
         if (found == -1) break;
         if (found == ':') {
-            const cli_option_row *row = &cli_option_table[optopt == 'o' ? OPTION_OUTPUT : optopt - 256];
+            const cli_option_row *row = &cli_option_table[optopt == 'o' ? output : optopt - 256];
             return tort_fail(error, TORT_E_USAGE, "--%s needs a value: --%s %s; 'tinyort %s --help' says more",
                              row->name, row->name, row->value, command->name);
         }
@@ -120,7 +121,7 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
             return tort_fail(error, TORT_E_USAGE, "there is no option -%c; 'tinyort %s --help' lists them", optopt,
                              command->name);
         if (found == '?') return unknown_option(command, argv[optind - 1], error);
-        const int id = found == 'h' ? OPTION_HELP : found == 'o' ? OPTION_OUTPUT : found - 256;
+        const int id = found == 'h' ? OPTION_HELP : found == 'o' ? output : found - 256;
         tort_status status = apply(options, &cli_option_table[id], optarg, error);
         if (status) return status;
     }

@@ -17,7 +17,9 @@ enum {
     CLI_CMD_BENCH = 1u << 7,
     CLI_CMD_VERSION = 1u << 8,
     CLI_CMD_SCHEMA = 1u << 9,
-    CLI_CMD_COMPILE = 1u << 10
+    CLI_CMD_COMPILE = 1u << 10,
+    CLI_CMD_EXTRACT = 1u << 11,
+    CLI_CMD_REDUCE = 1u << 12
 };
 
 /* Words of --format, --io and --layout, as cli_read_word numbers them; 0: not given. */
@@ -96,7 +98,7 @@ typedef struct cli_options {
     int32_t check_form;                                   /* CLI_TEXT_FORM ...; 0: not given */
     int32_t check_values;                                 /* CLI_FINITE, CLI_FP16; 0: not given */
     bool stats;
-    cli_texts dumps;
+    cli_texts dumps, from, to;
     const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */
     bool main, stream;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */

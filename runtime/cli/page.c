@@ -139,22 +139,6 @@ static cJSON *live_json(const tort_session *session) {
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
-/* JSON inside of HTML: no '<', which could end the element. */
-static void write_data(FILE *file, cJSON *data) {
-    char *text = NULL;
-    size_t size;
-    FILE *memory = cli_check_memory(open_memstream(&text, &size));
-    cli_json_write(memory, data);
-    fclose(memory);
-    for (const char *at = text, *stop; *at; at = *stop ? stop + 1 : stop) {
-        stop = at + strcspn(at, "<");
-        fwrite(at, 1, (size_t)(stop - at), file);
-        if (*stop) cli_print(file, "\\u003c");
-    }
-    cli_print(file, "\n");
-    free(text);
-}
-
 tort_status cli_page_write(const char *path, const cli_options *options, tort_session *session,
                            const tort_report *report, const cli_profile *profile, tort_error *error) {
     const tort_model *model = tort_session_model(session);
@@ -168,10 +152,9 @@ tort_status cli_page_write(const char *path, const cli_options *options, tort_se
     tort_new_file file;
     tort_status status = cli_new_file_open(path, &file, error);
     for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
-        if (!strcmp(lines[i], "@DATA@"))
-            write_data(file.stream, data);
-        else
-            cli_print(file.stream, "%s\n", lines[i]);
+        const bool holds_data = !strcmp(lines[i], "@DATA@");
+        if (holds_data) cli_json_write(file.stream, data, true);
+        cli_print(file.stream, "%s\n", holds_data ? "" : lines[i]);
     }
     if (status) {
         cJSON_Delete(data);

@@ -141,13 +141,13 @@ static void write_trace(const cli_profile *profile, FILE *file) {
     const int64_t origin = first_begin(profile);
     cli_print(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     for (int32_t i = 0; i < report->provider_count; i++) {
-        cli_json_write(file, row_json(report->providers[i]->name, i + 1));
+        cli_json_write(file, row_json(report->providers[i]->name, i + 1), false);
         cli_print(file, ",\n");
     }
-    cli_json_write(file, row_json("host", report->provider_count + 1));
+    cli_json_write(file, row_json("host", report->provider_count + 1), false);
     for (size_t i = 0; i < profile->event_count; i++) {
         cli_print(file, ",\n");
-        cli_json_write(file, step_json(profile, &profile->events[i], origin));
+        cli_json_write(file, step_json(profile, &profile->events[i], origin), false);
     }
     cli_print(file, "\n]}\n");
 }

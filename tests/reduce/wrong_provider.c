@@ -1,0 +1,56 @@
+/* wrong_provider.c - a provider with a fault: it takes some operators where an extent of the output is that of its
+ * option `size`, computes them by their plain loops, and spoils one element. */
+#include <stdlib.h>
+
+#include "runtime/op.h"
+#include "runtime/provider.h"
+
+extern const tort_provider tort_provider_cpu;
+
+static void wrong_open(const tort_provider_config *config, void **device, tort_target *target,
+                       tort_condition *condition) {
+    const char *size = tort_provider_option_get(config, "size");
+    *device = NULL;
+    *target = (tort_target){.description = "computes wrongly", .compute_capability = size ? atoi(size) : 0};
+    *condition = (tort_condition){.ready = true, .code = "READY"};
+}
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_info *y = &node->outputs[0];
+    bool chosen = false;
+    for (int32_t i = 0; i < y->rank; i++) chosen = chosen || y->dims[i] == target->compute_capability;
+    return chosen && y->type == TORT_FLOAT ? tort_yes()
+                                           : tort_no(TORT_NO_SHAPE, "", "has no extent of the option size");
+}
+
+static void spoil(float *element) {
+    *element = 2 * *element + 1;
+}
+
+static tort_status run(const tort_call *call) {
+    const tort_status status = call->op->reference(call);
+    if (!status && tort_count(&call->outputs[0])) spoil(call->outputs[0].data);
+    return status;
+}
+
+static const tort_kernel kernels[] = {
+    {"", "Relu", "wrong", .claim = claim, .run = run},
+    {"", "Tanh", "wrong", .claim = claim, .run = run},
+    {"", "Neg", "wrong", .claim = claim, .run = run},
+    {"", "Sigmoid", "wrong", .claim = claim, .run = run},
+    {"", "HardSwish", "wrong", .claim = claim, .run = run},
+    {"", "Add", "wrong", .claim = claim, .run = run},
+    {.op = NULL},
+};
+static const tort_kernel *const tables[] = {kernels, NULL};
+static const char *const option_keys[] = {"size", NULL};
+
+static const tort_provider wrong = {.abi = TORT_PROVIDER_ABI,
+                                    .name = "wrong",
+                                    .summary = "has a fault, for tests",
+                                    .option_keys = option_keys,
+                                    .kernels = tables,
+                                    .host_memory = true,
+                                    .open = wrong_open};
+
+const tort_provider *const tort_providers[] = {&wrong, &tort_provider_cpu, NULL};
