@@ -229,6 +229,7 @@ size_t traffic(cudasim_traffic *rows, size_t most) {
 const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  default_settings,
                                  configure,
+                                 arrange_machine,
                                  fail_nth,
                                  fault_nth,
                                  calls,

@@ -120,6 +120,10 @@ bool loses_device(cudaError_t error);
 
 bool is_pinned(const void *memory, size_t bytes); /* true if the bytes lie in one page-locked block; api_memory.cpp */
 
+/* Makes the settings those of a broken machine; false: no machine has this name. machine_name: nullptr after the last.
+ * In machines.cpp. */
+bool arrange_machine(const char *name, cudasim_settings *settings);
+const char *machine_name(size_t index);
 size_t shared_bytes_on_request(); /* per block, after cudaFuncSetAttribute; api_device.cpp */
 
 /* ---- streams, in api_stream.cpp ---- */

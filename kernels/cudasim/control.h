@@ -64,6 +64,8 @@ typedef struct cudasim_control {
      * 13, cuDNN 9, eager streams, forward order. */
     cudasim_settings (*defaults)(void);
     void (*configure)(const cudasim_settings *settings);
+    /* Changes settings to those of a broken machine: "old_driver" (machines.cpp has all). False: no such machine. */
+    bool (*machine)(const char *name, cudasim_settings *settings);
     /* Makes the nth call from now (1: the next) of the function (NULL: of any) fail with this cudaError_t; 0
      * disarms. A code that means a lost device (cudaErrorIllegalAddress, ...LaunchFailure) also loses the device.
      * Library calls report it as a failed allocation. Functions that free or destroy still do so. */
@@ -104,7 +106,7 @@ typedef struct cudasim_control {
     size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 6u
+#define CUDASIM_CONTROL_VERSION 7u
 
 const cudasim_control *tinyort_cudasim(void);
 

@@ -50,6 +50,7 @@ static const struct {
     {"cuda", "tf32", "tf32=on           float32 products in TensorFloat-32: faster, 3 digits (default off)"},
     {"cuda", "libraries", "libraries=off     only own kernels, no cuBLAS and cuDNN (default on)"},
     {"cuda", "graph", "graph=off         no recording as CUDA graphs (default on)"},
+    {"cudasim", "play", "play=old_driver   simulates a broken machine; a name that is none lists them"},
     {"cpu", "threads", "threads=4         threads (default: one per processor)"},
     {"cpu", "spin", "spin=1000         microseconds that idle threads spin for work (default 200)"},
     {"cpu", "isa", "isa=v3            v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
@@ -58,11 +59,14 @@ static const struct {
     {"firmware", "stream", "stream=on         layers in bands of rows, for less memory (default off)"},
 };
 
+/* The options of a provider that is loaded when it is named are not known here. */
 static bool has_key(const char *provider, const char *key) {
-    for (const tort_provider *const *row = tort_providers; *row; row++)
-        for (const char *const *known = (*row)->option_keys; !strcmp((*row)->name, provider) && known && *known;
-             known++)
+    for (const tort_provider *const *row = tort_providers; *row; row++) {
+        if (strcmp((*row)->name, provider) != 0) continue;
+        if ((*row)->load) return true;
+        for (const char *const *known = (*row)->option_keys; known && *known; known++)
             if (!strcmp(*known, key)) return true;
+    }
     return false;
 }
 
@@ -70,7 +74,7 @@ static void print_provider_options(void) {
     cli_print(stdout, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4\n");
     for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++)
         if (has_key(provider_options[i].provider, provider_options[i].key))
-            cli_print(stdout, "  %-5s %s\n", provider_options[i].provider, provider_options[i].text);
+            cli_print(stdout, "  %-7s %s\n", provider_options[i].provider, provider_options[i].text);
     cli_print(stdout, "In the environment\n"
                       "  TINYORT_DISABLE=cuda,...  switches providers off, as if they did not open\n");
 }

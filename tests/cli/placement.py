@@ -112,3 +112,22 @@ def test_unread(suite, folder):
     save_model(folder / "m.onnx", nodes, [floats("x", [4])], [floats("y", [4])])
     suite.expect(0, "1 unread: no output needs it", "plan", folder / "m.onnx")
     suite.expect(2, "no output of the model needs it", "plan", folder / "m.onnx", "--pin", "lonely=cpu")
+
+
+def test_broken_machines(suite, folder):
+    """cudasim:play=NAME: what a chain says of a machine that is broken, and that the next one is whole again."""
+    if not any(p["name"] == "cudasim" and p["status"] == "ready" for p in suite.run("providers", "--json").json()["providers"]):
+        return suite.skip("broken machines: cudasim is not ready here")
+    for name, code, cure in (("no_driver", "NO_DRIVER", "install"), ("old_driver", "OLD_DRIVER", "update"), ("no_device", "NO_DEVICE", "take cuda out"),
+                             ("hidden_device", "HIDDEN", "CUDA_VISIBLE_DEVICES"), ("no_image", "NO_IMAGE", "CUDA_ARCHS"), ("stub_driver", "FAILED", "")):
+        told = suite.run("plan", DIGITS, "--ep", f"cudasim:play={name},cpu", "--json").json()
+        provider = told["providers"][0]
+        suite.check((provider["status"], provider["code"]) == ("down", code) and cure in provider["cure"], f"{name}: {provider}")
+        suite.check(told["summary"]["cudasim"] == 0 and told["summary"]["cpu"] == 7, f"{name}: {told['summary']}")
+        suite.expect(4, code, "run", DIGITS, "--random", "1", "--ep", f"cudasim:play={name},cpu", "--require", "cudasim")
+    families = [{node["path"]: node["family"] for node in suite.run("plan", "models/lesson/eval.onnx", "--ep", chain, "--json").json()["nodes"]}["classify"]
+                for chain in ("cudasim", "cudasim:play=no_libraries")]
+    suite.check(families == ["cuBLAS", "kernel"], f"without libraries own kernels serve: {families}")
+    suite.expect(2, ["play=rusty is no machine", "no_driver old_driver"], "run", DIGITS, "--random", "1", "--ep", "cudasim:play=rusty,cpu")
+    told = suite.run("compare", DIGITS, "--ep", "cudasim:play=old_driver,cpu", "--ep", "cudasim,cpu", "--json").json()
+    suite.check([session["providers"][0]["status"] for session in told["sessions"]] == ["down", "ready"], f"whole again: {told['sessions']}")

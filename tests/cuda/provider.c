@@ -21,111 +21,25 @@
 
 typedef struct situation {
     const char *name, *chain;
-    void (*arrange)(cudasim_settings *settings);
+    const char *machine; /* of kernels/cudasim/machines.cpp; NULL: the whole one */
     const char *failing; /* the first call of this function fails ... */
     int code;            /* ... with this cudaError_t */
 } situation;
 
-static void no_driver(cudasim_settings *s) {
-    s->driver_version = 0;
-}
-static void broken_driver_file(cudasim_settings *s) {
-    s->driver_version = 0;
-    s->broken_file = "libcuda.so.1";
-}
-static void foreign_driver_file(cudasim_settings *s) {
-    s->driver_version = 0;
-    s->driver_file = true;
-    s->missing_symbol = "cuInit";
-}
-static void mute_driver(cudasim_settings *s) {
-    s->driver_version = 0;
-    s->driver_file = true;
-}
-static void old_driver(cudasim_settings *s) {
-    s->driver_version = 12040;
-}
-static void no_device(cudasim_settings *s) {
-    s->device_count = 0;
-}
-static void hidden_device(cudasim_settings *s) {
-    s->device_count = 0;
-    s->machine_has_gpu = true;
-}
-static void broken_driver(cudasim_settings *s) {
-    s->initialization_error = cudaErrorSystemDriverMismatch;
-}
-static void no_fabric(cudasim_settings *s) {
-    s->initialization_error = cudaErrorSystemNotReady;
-}
-static void compatibility_driver(cudasim_settings *s) {
-    s->initialization_error = cudaErrorCompatNotSupportedOnDevice;
-}
-static void stub_driver(cudasim_settings *s) {
-    s->initialization_error = cudaErrorStubLibrary;
-}
-static void no_image(cudasim_settings *s) {
-    s->no_kernel_image = true;
-}
-static void minor_version(cudasim_settings *s) {
-    s->capability = 103;
-}
-static void newer_device(cudasim_settings *s) {
-    s->capability = 130;
-}
-static void older_device(cudasim_settings *s) {
-    s->capability = 70;
-}
-static void no_libraries(cudasim_settings *s) {
-    s->cublas_version = s->cudnn_version = 0;
-}
-static void older_libraries(cudasim_settings *s) {
-    s->cublas_version = 12;
-}
-static void old_libraries(cudasim_settings *s) {
-    s->cublas_version = 11;
-    s->cudnn_version = 8;
-}
-static void silent_libraries(cudasim_settings *s) {
-    s->cudnn_version = 8;
-    s->missing_symbol = "cudnnGetVersion";
-}
-static void broken_cublas(cudasim_settings *s) {
-    s->cublas_version = 0;
-    s->broken_file = "libcublas.so.13";
-}
-static void broken_and_older_cublas(cudasim_settings *s) {
-    s->cublas_version = 12;
-    s->broken_file = "libcublas.so.13";
-}
-static void broken_cudnn(cudasim_settings *s) {
-    s->cudnn_version = 8;
-    s->broken_file = "libcudnn.so.9";
-}
-static void no_gemm(cudasim_settings *s) {
-    s->missing_symbol = "cublasGemmStridedBatchedEx";
-}
-static void no_contexts(cudasim_settings *s) {
-    s->missing_symbol = "cuCtxPushCurrent";
-}
-static void no_convolution(cudasim_settings *s) {
-    s->missing_symbol = "cudnnConvolutionForward";
-}
-
 static const situation situations[] = {
     {"ready", "cudasim,cpu", NULL, NULL, 0},
     {"second device", "cudasim:device=1,cpu", NULL, NULL, 0},
-    {"no driver", "cudasim,cpu", no_driver, NULL, 0},
-    {"driver whose file is broken", "cudasim,cpu", broken_driver_file, NULL, 0},
-    {"file that is not the driver's", "cudasim,cpu", foreign_driver_file, NULL, 0},
-    {"driver without a version", "cudasim,cpu", mute_driver, NULL, 0},
-    {"driver older than the toolkit", "cudasim,cpu", old_driver, NULL, 0},
-    {"no device", "cudasim,cpu", no_device, NULL, 0},
-    {"hidden device", "cudasim,cpu", hidden_device, NULL, 0},
-    {"broken driver", "cudasim,cpu", broken_driver, NULL, 0},
-    {"NVSwitches not started", "cudasim,cpu", no_fabric, NULL, 0},
-    {"driver for forward compatibility", "cudasim,cpu", compatibility_driver, NULL, 0},
-    {"stub driver", "cudasim,cpu", stub_driver, NULL, 0},
+    {"no driver", "cudasim,cpu", "no_driver", NULL, 0},
+    {"driver whose file is broken", "cudasim,cpu", "broken_driver_file", NULL, 0},
+    {"file that is not the driver's", "cudasim,cpu", "foreign_driver_file", NULL, 0},
+    {"driver without a version", "cudasim,cpu", "mute_driver", NULL, 0},
+    {"driver older than the toolkit", "cudasim,cpu", "old_driver", NULL, 0},
+    {"no device", "cudasim,cpu", "no_device", NULL, 0},
+    {"hidden device", "cudasim,cpu", "hidden_device", NULL, 0},
+    {"broken driver", "cudasim,cpu", "broken_driver", NULL, 0},
+    {"NVSwitches not started", "cudasim,cpu", "no_fabric", NULL, 0},
+    {"driver for forward compatibility", "cudasim,cpu", "compatibility_driver", NULL, 0},
+    {"stub driver", "cudasim,cpu", "stub_driver", NULL, 0},
     {"device out of range", "cudasim:device=2,cpu", NULL, NULL, 0},
     {"full device", "cudasim,cpu", NULL, "cuDevicePrimaryCtxRetain", cudaErrorMemoryAllocation},
     {"nearly full device", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorMemoryAllocation},
@@ -133,15 +47,15 @@ static const situation situations[] = {
     {"device whose memory fails", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorECCUncorrectable},
     {"device that was stopped by its display", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorLaunchTimeout},
     {"device that the program has lost", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorIllegalAddress},
-    {"driver without a function", "cudasim,cpu", no_contexts, NULL, 0},
+    {"driver without a function", "cudasim,cpu", "no_contexts", NULL, 0},
     {"limit above what is free", "cudasim:mem_limit=2G,cpu", NULL, NULL, 0},
-    {"no kernel image", "cudasim,cpu", no_image, NULL, 0},
-    {"a device before all images", "cudasim,cpu", older_device, NULL, 0},
-    {"PTX that the driver refuses", "cudasim,cpu", newer_device, "cudaFuncGetAttributes",
+    {"no kernel image", "cudasim,cpu", "no_image", NULL, 0},
+    {"a device before all images", "cudasim,cpu", "older_device", NULL, 0},
+    {"PTX that the driver refuses", "cudasim,cpu", "newer_device", "cudaFuncGetAttributes",
      cudaErrorUnsupportedPtxVersion},
     {"code does not load", "cudasim,cpu", NULL, "cudaFuncGetAttributes", cudaErrorUnknown},
-    {"machine code of the same major version", "cudasim,cpu", minor_version, NULL, 0},
-    {"only PTX", "cudasim,cpu", newer_device, NULL, 0},
+    {"machine code of the same major version", "cudasim,cpu", "minor_version", NULL, 0},
+    {"only PTX", "cudasim,cpu", "newer_device", NULL, 0},
     {"device is not a number", "cudasim:device=first,cpu", NULL, NULL, 0},
     {"device below zero", "cudasim:device=-1,cpu", NULL, NULL, 0},
     {"limit is not a size", "cudasim:mem_limit=2X,cpu", NULL, NULL, 0},
@@ -149,15 +63,15 @@ static const situation situations[] = {
     {"libraries is not a switch", "cudasim:libraries=yes,cpu", NULL, NULL, 0},
     {"graph is not a switch", "cudasim:graph=yes,cpu", NULL, NULL, 0},
     {"unknown option", "cudasim:speed=fast,cpu", NULL, NULL, 0},
-    {"no libraries", "cudasim,cpu", no_libraries, NULL, 0},
-    {"cuBLAS 12", "cudasim,cpu", older_libraries, NULL, 0},
-    {"cuBLAS 11, cuDNN 8", "cudasim,cpu", old_libraries, NULL, 0},
-    {"broken cuBLAS", "cudasim,cpu", broken_cublas, NULL, 0},
-    {"broken cuBLAS 13 beside cuBLAS 12", "cudasim,cpu", broken_and_older_cublas, NULL, 0},
-    {"broken cuDNN 9 beside cuDNN 8", "cudasim,cpu", broken_cudnn, NULL, 0},
-    {"cuBLAS without a symbol", "cudasim,cpu", no_gemm, NULL, 0},
-    {"cuDNN 8 that tells no version", "cudasim,cpu", silent_libraries, NULL, 0},
-    {"cuDNN without a symbol", "cudasim,cpu", no_convolution, NULL, 0},
+    {"no libraries", "cudasim,cpu", "no_libraries", NULL, 0},
+    {"cuBLAS 12", "cudasim,cpu", "older_libraries", NULL, 0},
+    {"cuBLAS 11, cuDNN 8", "cudasim,cpu", "old_libraries", NULL, 0},
+    {"broken cuBLAS", "cudasim,cpu", "broken_cublas", NULL, 0},
+    {"broken cuBLAS 13 beside cuBLAS 12", "cudasim,cpu", "broken_and_older_cublas", NULL, 0},
+    {"broken cuDNN 9 beside cuDNN 8", "cudasim,cpu", "broken_cudnn", NULL, 0},
+    {"cuBLAS without a symbol", "cudasim,cpu", "no_gemm", NULL, 0},
+    {"cuDNN 8 that tells no version", "cudasim,cpu", "silent_libraries", NULL, 0},
+    {"cuDNN without a symbol", "cudasim,cpu", "no_convolution", NULL, 0},
     {"cuDNN that does not start", "cudasim,cpu", NULL, "cudnnCreate", cudaErrorUnknown},
     {"libraries=off", "cudasim:libraries=off,cpu", NULL, NULL, 0},
     {"TF32", "cudasim:tf32=on,cpu", NULL, NULL, 0},
@@ -188,7 +102,7 @@ static void tell(tester *t, const situation *s, FILE *out) {
     cudasim_settings settings = t->control->defaults();
     tort_session *session = NULL;
     tort_error error;
-    if (s->arrange) s->arrange(&settings);
+    if (s->machine && !t->control->machine(s->machine, &settings)) tester_check(t, false, s->machine, "is no machine");
     tester_configure(t, &settings);
     if (s->failing) t->control->fail_nth(s->failing, 1, s->code);
     fprintf(out, "%s (%s)\n", s->name, s->chain);
