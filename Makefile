@@ -429,14 +429,13 @@ $(OBJ)/commit: FORCE
 $(OBJ)/runtime/cli/version.o: private TORT_CPPFLAGS += -DTORT_COMMIT='"$(COMMIT)"'
 $(OBJ)/runtime/cli/version.o: $(OBJ)/commit
 
-# Lines of the schema, and of the page of a plan, as C strings.
-$(OBJ)/runtime/cli/schema.inc: runtime/cli/schema.json
-$(OBJ)/runtime/cli/page.inc: runtime/cli/page.html
-$(OBJ)/runtime/cli/schema.inc $(OBJ)/runtime/cli/page.inc:
+# Lines of the schema, of the page of a plan and of the shells' scripts as C strings.
+$(OBJ)/runtime/cli/%.inc: runtime/cli/%
 	@mkdir -p $(@D)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
-$(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.inc
-$(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.inc
+$(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.json.inc
+$(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.html.inc
+$(OBJ)/runtime/cli/completion.o: $(patsubst %,$(OBJ)/runtime/cli/completion/tinyort.%.inc,bash zsh fish)
 
 # The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
 # ends with "#endif /*".

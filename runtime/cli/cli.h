@@ -29,6 +29,18 @@ int cli_bench(cli_options *options);
 int cli_compile(cli_options *options);
 int cli_version(cli_options *options);
 int cli_schema(cli_options *options);
+int cli_completion(cli_options *options);
+int cli_man(cli_options *options);
+
+extern const cli_command cli_commands[]; /* commands.c; ends with a name of NULL */
+void cli_print_summary(void);            /* lists them on stdout */
+
+/* What the page of commands and the manual have in common. */
+#define CLI_WHAT_IT_IS "runs ONNX models, and reports where every node ran and why"
+#define CLI_FIRST_TRY "  tinyort inspect model.onnx\n  tinyort run model.onnx --ep cuda,cpu --random 1\n"
+#define CLI_EXIT_STATUSES                                                                                              \
+    "0 success, 1 a bug in tinyort, 2 usage, 3 bad model or input, 4 placement refused,\n"                             \
+    "5 failed while running, 130 interrupted.\n"
 
 double cli_seconds(void); /* seconds of a monotonic clock */
 

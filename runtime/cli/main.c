@@ -7,49 +7,9 @@
 #include "runtime/cli/cli.h"
 #include "runtime/base/suggest.h"
 
-static const cli_command commands[] = {
-    {"run", CLI_CMD_RUN, "MODEL", "Runs a model once, and reports where every node ran.", cli_run},
-    {"plan", CLI_CMD_PLAN, "MODEL", "Shows where every node would run, and why; nothing is run.", cli_plan},
-    {"providers", CLI_CMD_PROVIDERS, "",
-     "Lists the providers of this build, and whether they open here, with cause and cure.", cli_providers},
-    {"inspect", CLI_CMD_INSPECT, "MODEL", "Shows what a model is: inputs, outputs, operators, parameters, FLOPs.",
-     cli_inspect},
-    {"ops", CLI_CMD_OPS, "[OPERATOR]", "Lists operators and which providers run them; or one operator in full.",
-     cli_ops},
-    {"test", CLI_CMD_TEST, "DIR...", "Runs ONNX test directories: model.onnx and test_data_set_N.", cli_test},
-    {"compare", CLI_CMD_COMPARE, "MODEL [OTHER]",
-     "Compares two chains (--ep A --ep B), or two models: the first node that differs.", cli_compare},
-    {"extract", CLI_CMD_EXTRACT, "MODEL",
-     "Writes a part of a model, with its inputs, as a model: --from and --to values.", cli_extract},
-    {"reduce", CLI_CMD_REDUCE, "MODEL", "Writes the smallest part of a model that two chains compute differently.",
-     cli_reduce},
-    {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model; Ctrl-C ends it early.", cli_bench},
-    {"compile", CLI_CMD_COMPILE, "MODEL", "Writes a model as C99 files for firmware, which need no library.",
-     cli_compile},
-    {"version", CLI_CMD_VERSION, "", "Describes this build: commit, compiler, instruction sets, opsets.", cli_version},
-    {"schema", CLI_CMD_SCHEMA, "", "Prints the JSON schema of the output of every command with --json.", cli_schema},
-};
-
-#define COMMAND_COUNT (sizeof commands / sizeof *commands)
-
-static void print_summary(void) {
-    cli_print(stdout, "tinyort %s: runs ONNX models, and reports where every node ran and why\n\n", TORT_VERSION);
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        char left[32];
-        snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].operands);
-        cli_print(stdout, "  tinyort %-14s %s\n", left, commands[i].summary);
-    }
-    cli_print(stdout,
-              "\n'tinyort COMMAND --help' lists the options. A first try:\n"
-              "  tinyort inspect model.onnx\n"
-              "  tinyort run model.onnx --ep cuda,cpu --random 1\n"
-              "Exit status: 0 success, 1 a bug in tinyort, 2 usage, 3 bad model or input, 4 placement refused,\n"
-              "5 failed while running, 130 interrupted.\n");
-}
-
 static const cli_command *find_command(const char *word) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!strcmp(word, commands[i].name)) return &commands[i];
+    for (const cli_command *command = cli_commands; command->name; command++)
+        if (!strcmp(word, command->name)) return command;
     return NULL;
 }
 
@@ -59,19 +19,17 @@ static bool looks_like_a_model(const char *text) {
 }
 
 static int unknown_command(const char *word) {
-    static const char *const others[] = {"--version", "--help", "help"};
-    const char *names[COMMAND_COUNT + 3];
-    for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
-    for (size_t i = 0; i < 3; i++) names[COMMAND_COUNT + i] = others[i];
+    const char *names[32] = {"--version", "--help", "help"};
+    size_t count = 3;
+    for (const cli_command *command = cli_commands; command->name && count < 32; command++)
+        names[count++] = command->name;
     char hint[100];
     if (looks_like_a_model(word))
         cli_print(stderr, "tinyort: say what to do with the model: 'tinyort run %s' or 'tinyort inspect %s'\n", word,
                   word);
     else
         cli_print(stderr, "tinyort: there is no command '%s'%s\n", word,
-                  *tort_did_you_mean(word, names, COMMAND_COUNT + 3, hint, sizeof hint)
-                      ? hint
-                      : "; 'tinyort' alone lists them");
+                  *tort_did_you_mean(word, names, count, hint, sizeof hint) ? hint : "; 'tinyort' alone lists them");
     return CLI_USAGE;
 }
 
@@ -110,8 +68,8 @@ int main(int argc, char **argv) {
         if (command)
             cli_print_usage(command);
         else
-            print_summary();
-        return check_output(&commands[0], CLI_OK);
+            cli_print_summary();
+        return check_output(&cli_commands[0], CLI_OK);
     }
     const cli_command *command = find_command(!strcmp(argv[1], "--version") ? "version" : argv[1]);
     return command ? run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);

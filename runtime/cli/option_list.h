@@ -122,7 +122,7 @@ OPTION(OPS, "ops", NULL, CLI_CMD_INSPECT, FLAG(ops),
        "only the names of its operators, one a line: a file for make OPS=FILE")
 OPTION(WIDTH, "width", "COLUMNS", TABLES, INT32(width, 40),
        "width of tables (default: the terminal's; unlimited in a pipe)")
-OPTION(JSON, "json", NULL, EVERY ^ CLI_CMD_SCHEMA, FLAG(json), "machine-readable output on stdout, after a failure too")
+OPTION(JSON, "json", NULL, EVERY ^ PRINTING, FLAG(json), "machine-readable output on stdout, after a failure too")
 OPTION(HELP, "help", NULL, EVERY, FLAG(help), "this text")
 
 #undef HEADING

@@ -39,6 +39,15 @@ static inline bool cli_is_given(const cli_options *options, cli_option id) {
     return options->given[id];
 }
 
+/* An option of a provider, as in --ep cuda:device=1. */
+typedef struct cli_provider_option {
+    const char *provider, *key, *example, *help;
+} cli_provider_option;
+
+extern const cli_provider_option cli_provider_options[]; /* ends with a key of NULL */
+bool cli_build_has(const cli_provider_option *option);   /* true if a provider of this build takes it */
+#define CLI_DISABLE_HELP "switches providers off, as if they did not open"
+
 /* Readers of values (option_values.c). */
 cli_reader cli_read_word, cli_read_int32, cli_read_int64, cli_read_number, cli_read_bytes, cli_read_shapes,
     cli_read_random, cli_read_extent, cli_read_channels;

@@ -19,7 +19,9 @@ enum {
     CLI_CMD_SCHEMA = 1u << 9,
     CLI_CMD_COMPILE = 1u << 10,
     CLI_CMD_EXTRACT = 1u << 11,
-    CLI_CMD_REDUCE = 1u << 12
+    CLI_CMD_REDUCE = 1u << 12,
+    CLI_CMD_COMPLETION = 1u << 13,
+    CLI_CMD_MAN = 1u << 14
 };
 
 /* Words of --format, --io and --layout, as cli_read_word numbers them; 0: not given. */
@@ -128,7 +130,7 @@ typedef struct cli_options {
 typedef struct cli_command {
     const char *name;
     uint32_t bit;
-    const char *operands; /* "MODEL", "DIR...", "[OPERATOR]", "" */
+    const char *operands; /* "MODEL", "DIR...", "[OPERATOR]", "SHELL", "" */
     const char *summary;
     int (*run)(cli_options *options);
 } cli_command;

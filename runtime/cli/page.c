@@ -19,7 +19,7 @@
 #include "runtime/tinyort_plan.h"
 
 static const char *const lines[] = {
-#include "runtime/cli/page.inc"
+#include "runtime/cli/page.html.inc"
 };
 
 /* ---- edges ------------------------------------------------------------------------------------------------------- */

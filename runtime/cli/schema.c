@@ -2,7 +2,7 @@
 #include "runtime/cli/cli.h"
 
 static const char *const lines[] = {
-#include "runtime/cli/schema.inc"
+#include "runtime/cli/schema.json.inc"
 };
 
 int cli_schema(cli_options *options) {

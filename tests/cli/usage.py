@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from suite import DIGITS, SEVEN, floats, save_model, tensor, weight
 
-COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "compile", "version")
+COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "compile", "version", "schema", "completion", "man")
 
 
 def test_usage(suite, folder):
@@ -37,12 +37,13 @@ def test_usage(suite, folder):
 
 
 def test_help_fits_a_screen(suite, folder):
-    for command in COMMANDS:
-        text = suite.expect(0, f"usage: tinyort {command}", command, "--help").out
+    pages = {command: suite.expect(0, f"usage: tinyort {command}", command, "--help").out for command in COMMANDS}
+    for command, text in pages.items():
+        suite.check(suite.run("help", command).out == text, f"help {command}")
+    for command, text in {**pages, "": suite.run("--help").out}.items():
         suite.check(len(text.splitlines()) <= 43, f"{command} --help has {len(text.splitlines())} lines")
         longest = max(text.splitlines(), key=len)
         suite.check(len(longest) <= 100, f"{command} --help: {len(longest)} columns: {longest}")
-        suite.check(suite.run("help", command).out == text, f"help {command}")
     told = suite.run("providers", "--help").out
     for option in ("device=", "mem_limit=", "tf32=", "libraries=", "threads=", "isa=", "TINYORT_DISABLE"):
         suite.check(option in told, f"providers --help says nothing of {option}")
