@@ -323,6 +323,8 @@ operators-page: $(TINYORT)
 
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
+MAN_PAGE = $(DESTDIR)$(PREFIX)/share/man/man1/tinyort.1
+COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/tinyort zsh/site-functions/_tinyort fish/vendor_completions.d/tinyort.fish)
 PUBLIC_HEADERS := $(patsubst %,runtime/%.h,tinyort tinyort_report tinyort_plan tinyort_profile) ops/extra/tinyort_extra.h
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
 PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort tinyort_report provider op bands graph/graph graph/value graph/shape base/account base/memory base/error) \
@@ -349,6 +351,11 @@ install: all
 	for header in $(PUBLIC_HEADERS); do \
 	    sed 's|"runtime/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
+	if $(TINYORT) version > /dev/null; then \
+	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && $(TINYORT) man > $(MAN_PAGE) && \
+	    $(TINYORT) completion bash > $(word 1,$(COMPLETIONS)) && $(TINYORT) completion zsh > $(word 2,$(COMPLETIONS)) && \
+	    $(TINYORT) completion fish > $(word 3,$(COMPLETIONS)); \
+	else echo "install: $(TINYORT) does not start here, so there are no manual page and no completions"; fi
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
@@ -356,6 +363,7 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_LIB)/pkgconfig/,tinyort.pc tinyort-provider.pc tinyort-extra.pc)
 	rm -f $(addprefix $(INSTALL_INCLUDE)/,$(notdir $(PUBLIC_HEADERS)))
 	rm -rf $(INSTALL_INCLUDE)/tinyort
+	rm -f $(MAN_PAGE) $(COMPLETIONS)
 
 .PHONY: help
 ## List the targets.

@@ -55,12 +55,17 @@ example() {
     $CC $(field Cflags) $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
         $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $libraries && LD_LIBRARY_PATH=$root/lib "$scratch/$program"
 }
+starts_with() { [ "$(head -n 1 "$root/share/$1" | cut -c "1-${#2}")" = "$2" ]; }
 nothing_is_left() { [ -d "$root/lib" ] && [ -z "$(find "$scratch/root" ! -type d)" ]; }
 
 rm -rf "$scratch/root"
 check "make install" "$MAKE" --no-print-directory install DESTDIR="$scratch/root" PREFIX=$prefix
 if [ $failed != 0 ]; then echo "install: $passed passed, $failed failed"; exit 1; fi
 check "the command line starts" "$root/bin/tinyort" --help
+check "the manual page" starts_with man/man1/tinyort.1 ".TH TINYORT 1"
+check "completions of bash" starts_with bash-completion/completions/tinyort "# Completion of tinyort in bash"
+check "completions of zsh" starts_with zsh/site-functions/_tinyort "#compdef tinyort"
+check "completions of fish" starts_with fish/vendor_completions.d/tinyort.fish "# Completion of tinyort in fish"
 check "names of libtinyort.a begin with tort_" static_names_are_ours
 check "libtinyort.so exports only tort_" shared_names_are_ours
 check "libtinyort_extra.so exports only tort_" extra_names_are_ours
