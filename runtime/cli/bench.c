@@ -1,11 +1,15 @@
-/* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or random
- * inputs (seed 0 by default). Only tort_context_run is timed; it copies inputs to a device and outputs back unless
- * --bind keeps them there. A model with sequences, optionals or maps is timed through tort_context_run_values. With
+/* bench.c - `tinyort bench`: latency of single runs of a context, after a warm-up, with inputs from files or random
+ * inputs (seed 0 by default). With --contexts several contexts of the session run side by side, each on a thread of
+ * its own, and how many runs they make in a second is told, too. Only tort_context_run is timed; it copies inputs to a
+ * device and outputs back unless --bind keeps them there. A model with sequences, optionals or maps is timed through
+ * tort_context_run_values. With
  * --profile each run is followed by an observed one (profile.h), until enough steps are recorded. Devices and threads
  * are those of the session's report, not those of the command line. Ctrl-C ends the measuring, not the program: the
  * runs so far are reported, and the exit status is 130. */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,14 +27,26 @@
 #define MAX_RUNS 1000000
 
 typedef struct measurement {
-    double *milliseconds; /* sorted */
-    int32_t runs;
+    double *milliseconds; /* of every run, sorted */
+    int64_t runs;
+    double seconds;          /* in which they were made: by one context their sum, by several from begin to end */
     double peak_bytes;       /* peak resident memory of the process */
     double load_ms;          /* loading the model, planning, preparing weights */
     cli_profile *profile;    /* NULL without --profile */
     double *profiled;        /* milliseconds of the profile->run_count profiled runs, sorted */
     tort_device_calls calls; /* device calls of the last run without profiler */
 } measurement;
+
+/* Everything that is freed in one place, whatever failed. */
+typedef struct job {
+    tort_model *loaded;      /* NULL if the session owns the model */
+    const tort_model *model; /* to run */
+    tort_session *session;
+    tort_context **contexts;
+    int32_t context_count;
+    cli_inputs inputs;
+    measurement measured;
+} job;
 
 static int by_size(const void *a, const void *b) {
     const double *x = a, *y = b;
@@ -39,19 +55,19 @@ static int by_size(const void *a, const void *b) {
 
 /* Nearest rank: the smallest time that at least this fraction of the runs did not exceed. */
 static double percentile(const measurement *m, double fraction) {
-    int32_t rank = (int32_t)ceil(fraction * m->runs);
+    const int64_t rank = (int64_t)ceil(fraction * (double)m->runs);
     return m->milliseconds[rank > 0 ? rank - 1 : 0];
 }
 
 static double mean(const measurement *m) {
     double sum = 0;
-    for (int32_t i = 0; i < m->runs; i++) sum += m->milliseconds[i];
-    return sum / m->runs;
+    for (int64_t i = 0; i < m->runs; i++) sum += m->milliseconds[i];
+    return sum / (double)m->runs;
 }
 
 /* ---- inputs that stay in a provider's memory --------------------------------------------------------------------- */
 
-/* Copies bound inputs into their provider's memory: tensors[i].data then points there. */
+/* Copies bound inputs into their provider's memory, where all contexts read them: tensors[i].data then points there. */
 static tort_status move_inputs(tort_session *session, tort_context *context, const cli_inputs *inputs,
                                tort_tensor *tensors, tort_error *error) {
     tort_status status = TORT_OK;
@@ -80,78 +96,153 @@ static void free_moved(tort_session *session, const cli_inputs *inputs, tort_ten
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted; /* by a signal handler, and asked by all threads */
 
 static void interrupt(int number) {
-    interrupted = 1;
+    atomic_store(&interrupted, true);
     signal(number, SIG_DFL); /* a second Ctrl-C ends the program, even during a run */
 }
 
-/* Arguments of every run: all runs have the same inputs. */
-typedef struct runs {
+/* A context and what is measured of it, by a thread of its own if there are several. All runs have the same inputs. */
+typedef struct lane {
+    const cli_options *options;
     tort_context *context;
     const tort_tensor *inputs;
     tort_tensor *outputs;
     tort_value **values, **made; /* values: NULL if the model has only tensors */
     int32_t input_count, output_count;
-} runs;
+    bool tells;           /* of slow runs, on a terminal: one lane alone does */
+    double *milliseconds; /* of its runs: a part of the array of all */
+    int32_t runs;
+    measurement *all;    /* with the profile, of which there is none if there are several lanes */
+    atomic_bool *failed; /* some lane has failed: the others end after their run */
+    bool first_failed;
+    tort_error error;
+} lane;
 
-static tort_status run_once(const runs *r, double *milliseconds, tort_error *error) {
-    memset(r->outputs, 0, (size_t)r->output_count * sizeof *r->outputs);
+static tort_status run_once(lane *l, double *milliseconds) {
+    memset(l->outputs, 0, (size_t)l->output_count * sizeof *l->outputs);
     const double start = cli_seconds();
     const tort_status status =
-        r->values ? tort_context_run_values(r->context, (const tort_value *const *)r->values, r->input_count, r->made,
-                                            r->output_count, error)
-                  : tort_context_run(r->context, r->inputs, r->input_count, r->outputs, r->output_count, error);
+        l->values ? tort_context_run_values(l->context, (const tort_value *const *)l->values, l->input_count, l->made,
+                                            l->output_count, &l->error)
+                  : tort_context_run(l->context, l->inputs, l->input_count, l->outputs, l->output_count, &l->error);
     *milliseconds = 1e3 * (cli_seconds() - start);
-    for (int32_t i = 0; r->values && i < r->output_count; i++) tort_value_release(r->made[i]);
+    for (int32_t i = 0; l->values && i < l->output_count; i++) tort_value_release(l->made[i]);
     return status;
 }
 
-static tort_status warm_up(const cli_options *options, const runs *r, tort_error *error) {
+static bool must_end(const lane *l) {
+    return atomic_load(&interrupted) || atomic_load(l->failed);
+}
+
+static void tell_run(const lane *l, int32_t number, double milliseconds) {
+    if (l->tells && milliseconds > 200) cli_progress("run %d: %.0f ms", number, milliseconds);
+}
+
+static tort_status warm_up(lane *l) {
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && !interrupted && i < options->warmup; i++) {
+    for (int32_t i = 0; !status && !must_end(l) && i < l->options->warmup; i++) {
         double taken;
-        status = run_once(r, &taken, error);
-        if (taken > 200) cli_progress("run %d: %.0f ms", i + 1 - options->warmup, taken);
+        status = run_once(l, &taken);
+        tell_run(l, i + 1 - l->options->warmup, taken);
     }
     return status;
 }
 
 /* Creates the profile and makes one run that collects bytes and FLOPs. */
-static tort_status begin_profile(tort_session *session, const runs *r, measurement *m, tort_error *error) {
+static tort_status begin_profile(tort_session *session, lane *l, tort_error *error) {
     double taken;
-    m->profile = cli_profile_new(session);
-    cli_profile_begin(m->profile, r->context, true);
-    tort_status status = run_once(r, &taken, error);
-    if (!status) cli_profile_end(m->profile, r->context, 0);
+    cli_profile *profile = l->all->profile = cli_profile_new(session);
+    cli_profile_begin(profile, l->context, true);
+    tort_status status = run_once(l, &taken);
+    if (!status) cli_profile_end(profile, l->context, 0);
+    if (status) *error = l->error;
     return status;
 }
 
-static tort_status run_profiled(const runs *r, measurement *m, tort_error *error) {
-    double *taken = &m->profiled[m->profile->run_count];
-    cli_profile_begin(m->profile, r->context, false);
-    tort_status status = run_once(r, taken, error);
-    if (!status) cli_profile_end(m->profile, r->context, 1e-3 * *taken);
+static tort_status run_profiled(lane *l) {
+    cli_profile *profile = l->all->profile;
+    double *taken = &l->all->profiled[profile->run_count];
+    cli_profile_begin(profile, l->context, false);
+    tort_status status = run_once(l, taken);
+    if (!status) cli_profile_end(profile, l->context, 1e-3 * *taken);
     return status;
+}
+
+static int32_t most_runs(const cli_options *options) {
+    return options->repeat ? options->repeat : MAX_RUNS;
 }
 
 /* Alternates plain and profiled runs, so that other load on the machine slows both alike, and their ratio is the
  * profiler's overhead. */
-static tort_status measure_runs(const cli_options *options, const runs *r, measurement *m, tort_error *error) {
+static tort_status measure_runs(lane *l) {
+    const cli_options *options = l->options;
     const double seconds = options->seconds > 0 ? options->seconds : 3, begin = cli_seconds();
-    const int32_t max = options->repeat ? options->repeat : MAX_RUNS;
+    const int32_t max = most_runs(options);
+    const cli_profile *profile = l->all->profile;
     tort_status status = TORT_OK;
-    while (!status && !interrupted && m->runs < max) {
+    while (!status && !must_end(l) && l->runs < max) {
         double taken;
-        if (m->runs && !options->repeat && cli_seconds() - begin >= seconds) break;
-        status = run_once(r, &taken, error);
-        if (!status) status = tort_context_calls(r->context, NULL, &m->calls, error);
-        if (!status && m->profile && !cli_profile_is_full(m->profile)) status = run_profiled(r, m, error);
-        if (!status) m->milliseconds[m->runs++] = taken;
-        if (taken > 200) cli_progress("run %d: %.0f ms", m->runs, taken);
+        if (l->runs && !options->repeat && cli_seconds() - begin >= seconds) break;
+        status = run_once(l, &taken);
+        if (!status && l->tells) status = tort_context_calls(l->context, NULL, &l->all->calls, &l->error);
+        if (!status && profile && !cli_profile_is_full(profile)) status = run_profiled(l);
+        if (!status) l->milliseconds[l->runs++] = taken;
+        tell_run(l, l->runs, taken);
     }
     return status;
+}
+
+/* ---- contexts side by side --------------------------------------------------------------------------------------- */
+
+static void *end_lane(lane *l, tort_status status) {
+    l->first_failed = status && !atomic_exchange(l->failed, true);
+    return NULL;
+}
+
+static void *warm_up_lane(void *arg) {
+    return end_lane(arg, warm_up(arg));
+}
+
+static void *measure_lane(void *arg) {
+    return end_lane(arg, measure_runs(arg));
+}
+
+/* Calls work(lane): of one lane right here, of several on a thread each. The error is that of the lane that was the
+ * first to fail. */
+static tort_status side_by_side(lane *lanes, int32_t count, void *(*work)(void *), tort_error *error) {
+    pthread_t *threads = cli_alloc((size_t)count, sizeof *threads);
+    tort_status status = TORT_OK;
+    int32_t started = 0;
+    if (count == 1) work(lanes);
+    while (!status && count > 1 && started < count) {
+        const int cause = pthread_create(&threads[started], NULL, work, &lanes[started]);
+        if (!cause)
+            started++;
+        else
+            status = tort_fail(error, TORT_E_MEMORY, "--contexts %d: only %d threads could be started: %s", count,
+                               started, strerror(cause));
+    }
+    if (status) atomic_store(lanes->failed, true);
+    for (int32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    free(threads);
+    for (int32_t i = 0; i < count; i++) {
+        if (!lanes[i].first_failed) continue;
+        *error = lanes[i].error;
+        status = error->code;
+    }
+    return status;
+}
+
+/* Moves the times of all lanes together, and sums up. */
+static void join_lanes(const lane *lanes, int32_t count, double seconds, measurement *m) {
+    m->runs = 0;
+    for (int32_t i = 0; i < count; i++) {
+        memmove(m->milliseconds + m->runs, lanes[i].milliseconds, (size_t)lanes[i].runs * sizeof *m->milliseconds);
+        m->runs += lanes[i].runs;
+    }
+    m->seconds = count > 1 ? seconds : 1e-3 * mean(m) * (double)m->runs;
 }
 
 static void sort_runs(measurement *m) {
@@ -176,68 +267,94 @@ static double peak_resident_bytes(void) {
     return 1024 * kilobytes;
 }
 
-static tort_status measure(const cli_options *options, tort_session *session, const runs *r, measurement *m,
-                           tort_error *error) {
-    const size_t max = options->repeat ? (size_t)options->repeat : MAX_RUNS;
-    m->milliseconds = cli_alloc(max, sizeof *m->milliseconds);
-    if (cli_is_given(options, OPTION_PROFILE)) m->profiled = cli_alloc(max, sizeof *m->profiled);
-    tort_status status = warm_up(options, r, error);
-    if (!status && cli_is_given(options, OPTION_PROFILE) && !interrupted) status = begin_profile(session, r, m, error);
-    if (!status) status = measure_runs(options, r, m, error);
+static tort_status measure(job *j, lane *lanes, tort_error *error) {
+    const cli_options *options = lanes->options;
+    const bool profiles = cli_is_given(options, OPTION_PROFILE);
+    measurement *m = &j->measured;
+    const size_t max = (size_t)most_runs(options);
+    m->milliseconds = cli_alloc(max * (size_t)j->context_count, sizeof *m->milliseconds);
+    for (int32_t i = 0; i < j->context_count; i++) lanes[i].milliseconds = m->milliseconds + (size_t)i * max;
+    if (profiles) m->profiled = cli_alloc(max, sizeof *m->profiled);
+    tort_status status = side_by_side(lanes, j->context_count, warm_up_lane, error);
+    if (!status && profiles && !interrupted) status = begin_profile(j->session, lanes, error);
+    const double begin = cli_seconds();
+    if (!status) status = side_by_side(lanes, j->context_count, measure_lane, error);
+    join_lanes(lanes, j->context_count, cli_seconds() - begin, m);
     cli_progress_end();
     sort_runs(m);
     m->peak_bytes = peak_resident_bytes(); /* read before cli_profile_finish allocates blocks larger than any cache */
-    if (!status && m->profile) cli_profile_finish(m->profile, session);
+    if (!status && m->profile) cli_profile_finish(m->profile, j->session);
     if (!status && !m->runs) status = tort_fail(error, TORT_E_RUN, "interrupted before a run was measured");
     return status;
 }
 
-static tort_status measure_bound(const cli_options *options, const tort_model *model, tort_session *session,
-                                 tort_context *context, const cli_inputs *inputs, measurement *m, tort_error *error) {
-    tort_tensor *tensors = cli_alloc((size_t)inputs->count, sizeof *tensors);
-    runs r = {.context = context,
-              .inputs = tensors,
-              .input_count = inputs->count,
-              .output_count = tort_model_output_count(model)};
-    r.outputs = cli_alloc((size_t)r.output_count, sizeof *r.outputs);
-    r.made = cli_alloc((size_t)r.output_count, sizeof *r.made);
-    if (!cli_only_tensors(model)) r.values = cli_input_values(inputs);
-    tort_status status = move_inputs(session, context, inputs, tensors, error);
-    if (!status) status = measure(options, session, &r, m, error);
-    free_moved(session, inputs, tensors);
-    cli_values_free(r.values, r.input_count);
-    free(r.made);
-    free(r.outputs);
+static tort_status measure_bound(job *j, const cli_options *options, tort_error *error) {
+    const int32_t input_count = j->inputs.count, output_count = tort_model_output_count(j->model);
+    tort_tensor *tensors = cli_alloc((size_t)input_count, sizeof *tensors);
+    tort_value **values = cli_only_tensors(j->model) ? NULL : cli_input_values(&j->inputs);
+    lane *lanes = cli_alloc((size_t)j->context_count, sizeof *lanes);
+    atomic_bool failed = false;
+    for (int32_t i = 0; i < j->context_count; i++)
+        lanes[i] = (lane){.options = options,
+                          .context = j->contexts[i],
+                          .inputs = tensors,
+                          .outputs = cli_alloc((size_t)output_count, sizeof *lanes->outputs),
+                          .values = values,
+                          .made = cli_alloc((size_t)output_count, sizeof *lanes->made),
+                          .input_count = input_count,
+                          .output_count = output_count,
+                          .tells = i == 0,
+                          .all = &j->measured,
+                          .failed = &failed};
+    tort_status status = move_inputs(j->session, j->contexts[0], &j->inputs, tensors, error);
+    if (!status) status = measure(j, lanes, error);
+    free_moved(j->session, &j->inputs, tensors);
+    cli_values_free(values, input_count);
+    for (int32_t i = 0; i < j->context_count; i++) {
+        free(lanes[i].made);
+        free(lanes[i].outputs);
+    }
+    free(lanes);
     return status;
 }
 
-static tort_status work(cli_options *options, measurement *m, tort_model **loaded_model, tort_session **session,
-                        tort_context **context, cli_inputs *inputs, tort_error *error) {
-    const tort_model *model = NULL;
+static tort_status open_contexts(job *j, const cli_options *options, tort_error *error) {
+    tort_status status = TORT_OK;
+    const int32_t count = options->contexts ? options->contexts : 1;
+    j->contexts = cli_alloc((size_t)count, sizeof *j->contexts);
+    while (!status && j->context_count < count) {
+        status = tort_context_create(j->session, &j->contexts[j->context_count], error);
+        if (!status) j->context_count++;
+    }
+    return status;
+}
+
+static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     double start = cli_seconds();
-    if (!status) status = cli_open_either(options, loaded_model, session, &model, error);
+    if (!status) status = cli_open_either(options, &j->loaded, &j->session, &j->model, error);
     double loaded = cli_seconds();
     options->random = true;
-    if (!status) status = cli_check_names(options, model, error);
-    if (!status && options->trace) status = cli_check_new_file(options->trace, model, error);
-    if (!status && options->html) status = cli_check_new_file(options->html, model, error);
-    if (!status) status = cli_inputs_read(options, model, inputs, error);
+    if (!status) status = cli_check_names(options, j->model, error);
+    if (!status && options->trace) status = cli_check_new_file(options->trace, j->model, error);
+    if (!status && options->html) status = cli_check_new_file(options->html, j->model, error);
+    if (!status) status = cli_inputs_read(options, j->model, &j->inputs, error);
     if (status) return status;
     double read = cli_seconds();
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
-    if (!*session) status = cli_open_session(model, &session_options, session, error);
-    if (!status) status = tort_context_create(*session, context, error);
-    m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
-    if (!status) status = cli_settle_sizes(options, model, *context, inputs, error);
+    if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
+    if (!status) status = open_contexts(j, options, error);
+    j->measured.load_ms = 1e3 * (loaded - start + cli_seconds() - read);
+    if (!status) status = cli_settle_sizes(options, j->model, j->contexts[0], &j->inputs, error);
     if (status) return status;
-    cli_inputs_tell(inputs);
+    cli_inputs_tell(&j->inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
-    status = measure_bound(options, model, *session, *context, inputs, m, error);
-    if (!status && options->trace) status = cli_profile_trace(m->profile, options->trace, error);
+    status = measure_bound(j, options, error);
+    const cli_profile *profile = j->measured.profile;
+    if (!status && options->trace) status = cli_profile_trace(profile, options->trace, error);
     if (!status && options->html)
-        status = cli_page_write(options->html, options, *session, m->profile->report, m->profile, error);
-    if (status && !interrupted) cli_inputs_explain(inputs, model, error);
+        status = cli_page_write(options->html, options, j->session, profile->report, profile, error);
+    if (status && !interrupted) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
 }
 
@@ -277,12 +394,15 @@ static void print_calls(const tort_device_calls *calls) {
               (unsigned long long)calls->allocations);
 }
 
-static void fill_json(const cli_options *options, const measurement *m, const tort_report *report, cJSON *root) {
+static void fill_json(const cli_options *options, const job *j, const tort_report *report, cJSON *root) {
+    const measurement *m = &j->measured;
     char *chain = chain_text(options, report);
     cli_json_text(root, "ep", chain);
     free(chain);
     cli_json_number(root, "threads", threads_of(report) ? threads_of(report) : -1);
+    cli_json_number(root, "contexts", j->context_count);
     cli_json_number(root, "runs", m->runs);
+    cJSON_AddNumberToObject(root, "runs_per_second", (double)m->runs / m->seconds);
     cJSON_AddBoolToObject(root, "interrupted", interrupted != 0);
     cJSON *latency = cJSON_AddObjectToObject(root, "latency_ms");
     cJSON_AddNumberToObject(latency, "min", m->milliseconds[0]);
@@ -296,7 +416,16 @@ static void fill_json(const cli_options *options, const measurement *m, const to
     if (m->profile) cli_profile_json(m->profile, root);
 }
 
-static void print_text(const cli_options *options, const measurement *m, const tort_report *report) {
+/* Prints nothing if nobody asked for contexts. */
+static void print_contexts(const cli_options *options, const job *j) {
+    const int32_t count = j->context_count;
+    const double rate = (double)j->measured.runs / j->measured.seconds;
+    if (options->contexts)
+        cli_print(stdout, "  %d context%s: %.1f runs/s, %.1f each\n", count, count == 1 ? "" : "s", rate, rate / count);
+}
+
+static void print_text(const cli_options *options, const job *j, const tort_report *report) {
+    const measurement *m = &j->measured;
     char peak[32], *counts = cli_counts_text(report), *chain = chain_text(options, report);
     const int32_t threads = threads_of(report);
     cli_print(stdout, "%s on --ep %s: %s\n", cli_model_path(options), chain, counts);
@@ -305,9 +434,11 @@ static void print_text(const cli_options *options, const measurement *m, const t
         if (!report->providers[i]->ready)
             cli_print_colour(stdout, CLI_YELLOW, "  nothing ran on %s, which did not open\n",
                              report->providers[i]->name);
+    print_contexts(options, j);
     cli_print(stdout, "  min %.3f   median %.3f   mean %.3f   p90 %.3f   p99 %.3f ms\n", m->milliseconds[0],
               percentile(m, 0.5), mean(m), percentile(m, 0.9), percentile(m, 0.99));
-    cli_print(stdout, "  %d run%s%s", m->runs, m->runs == 1 ? "" : "s", interrupted ? " until interrupted" : "");
+    cli_print(stdout, "  %lld run%s%s", (long long)m->runs, m->runs == 1 ? "" : "s",
+              interrupted ? " until interrupted" : "");
     if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
     cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms, cli_bytes_text(m->peak_bytes, peak, sizeof peak));
     print_calls(&m->calls);
@@ -315,32 +446,33 @@ static void print_text(const cli_options *options, const measurement *m, const t
     free(counts);
 }
 
+static void job_free(job *j) {
+    cli_profile_free(j->measured.profile);
+    free(j->measured.profiled);
+    free(j->measured.milliseconds);
+    for (int32_t i = 0; i < j->context_count; i++) tort_context_free(j->contexts[i]);
+    free(j->contexts);
+    cli_inputs_free(&j->inputs);
+    tort_session_free(j->session);
+    tort_model_free(j->loaded);
+}
+
 int cli_bench(cli_options *options) {
-    tort_model *model = NULL;
-    tort_session *session = NULL;
-    tort_context *context = NULL;
-    cli_inputs inputs = {0};
-    measurement m = {0};
+    job j = {0};
     tort_error error = {0};
-    tort_status status = work(options, &m, &model, &session, &context, &inputs, &error);
+    tort_status status = work(&j, options, &error);
     cJSON *json = cli_json_of(options);
-    tort_report *report = status ? NULL : cli_report(session);
+    tort_report *report = status ? NULL : cli_report(j.session);
     if (report && json)
-        fill_json(options, &m, report, json);
+        fill_json(options, &j, report, json);
     else if (report)
-        print_text(options, &m, report);
+        print_text(options, &j, report);
     tort_report_free(report);
     int result = cli_end(options, &(cli_ending){.error = &error,
                                                 .exit_status = interrupted ? CLI_INTERRUPTED : 0,
-                                                .sessions = &session,
+                                                .sessions = &j.session,
                                                 .session_count = 1,
                                                 .json = json});
-    cli_profile_free(m.profile);
-    free(m.profiled);
-    free(m.milliseconds);
-    tort_context_free(context);
-    cli_inputs_free(&inputs);
-    tort_session_free(session);
-    tort_model_free(model);
+    job_free(&j);
     return result;
 }

@@ -24,6 +24,7 @@ static const struct {
     const char *text;
 } excludes[] = {
     {OPTION_SECONDS, OPTION_REPEAT, "both say how long to measure: take one of them"},
+    {OPTION_PROFILE, OPTION_CONTEXTS, "observes one context alone: leave --contexts out"},
     {OPTION_AGAINST, OPTION_OUTPUTS_ONLY, "compares whatever the folder has a file of"},
     {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so a tolerance has no effect"},
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so a tolerance has no effect"},
@@ -60,6 +61,8 @@ static tort_status check_pairs(const cli_options *options, tort_error *error) {
         if (cli_is_given(options, excludes[i].option) && cli_is_given(options, excludes[i].other))
             return tort_fail(error, TORT_E_USAGE, "--%s beside --%s %s", cli_option_table[excludes[i].option].name,
                              cli_option_table[excludes[i].other].name, excludes[i].text);
+    if (options->contexts > CLI_MAX_CONTEXTS)
+        return tort_fail(error, TORT_E_USAGE, "--contexts %d: at most %d", options->contexts, CLI_MAX_CONTEXTS);
     for (size_t i = 0; options->plan && i < sizeof settled / sizeof *settled; i++)
         if (cli_is_given(options, settled[i]))
             return tort_fail(error, TORT_E_USAGE, "--%s beside --plan: the saved plan has settled it, when it was made",

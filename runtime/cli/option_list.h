@@ -42,8 +42,10 @@ OPTION(LAYOUT, "layout", "nchw|nhwc", RUNNING, WORD(image.layout),
 OPTION(BGR, "bgr", NULL, RUNNING, FLAG(image.bgr), "picture: channels in the order blue, green, red")
 HEADING(MEASURING, "Measuring")
 OPTION(SECONDS, "seconds", "S", CLI_CMD_BENCH, NUMBER(seconds, 1e-9), "how long to measure (default 3)")
-OPTION(REPEAT, "repeat", "N", CLI_CMD_BENCH, INT32(repeat, 1), "runs to measure, instead of --seconds")
+OPTION(REPEAT, "repeat", "N", CLI_CMD_BENCH, INT32(repeat, 1), "runs to measure of each context, instead of --seconds")
 OPTION(WARMUP, "warmup", "N", CLI_CMD_BENCH, INT32(warmup, 0), "runs before measuring (default 2)")
+OPTION(CONTEXTS, "contexts", "N", CLI_CMD_BENCH, INT32(contexts, 1),
+       "contexts of the session side by side, each on its own thread (default 1)")
 OPTION(PROFILE, "profile", "[=all]", CLI_CMD_BENCH, WORD(profile_all),
        "time, FLOP/s and bytes/s of the 20 slowest units (or all), and by operator")
 OPTION(TRACE, "trace", "FILE", CLI_CMD_BENCH, TEXT(trace),

@@ -76,7 +76,7 @@ typedef struct cli_shapes {
     int32_t symbol_count;
 } cli_shapes;
 
-enum { CLI_MAX_OPTIONS = 96 };
+enum { CLI_MAX_OPTIONS = 96, CLI_MAX_CONTEXTS = 256 };
 
 typedef struct cli_options {
     const char *command;
@@ -111,6 +111,7 @@ typedef struct cli_options {
     const char *labels;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
+    int32_t contexts;    /* 0: not given, which means 1 */
     int32_t profile_all; /* 1: --profile=all */
     const char *trace;
     double rtol, atol; /* negative: not given */

@@ -8,9 +8,9 @@ import subprocess
 import time
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
-from suite import DIGITS, NO_CUDA, SECONDS, floats, save_model, weight
+from suite import DIGITS, NO_CUDA, SECONDS, floats, save_model, tensor, weight
 
 
 def test_json(suite, folder):
@@ -58,6 +58,68 @@ def test_interrupted(suite, folder):
     suite.check(status == 130 and told["interrupted"] is True and told["runs"] > 0 and "error" not in told, out)
     status, out, err = interrupt(suite, folder, "--warmup", "1000000", "--json")
     suite.check(status == 130 and json.loads(out)["error"]["exit"] == 130 and "before a run was measured" in err, f"{status}: {out} {err}")
+
+
+def chains(suite):
+    return ["cpu:threads=1", "cpu:threads=3"] + ["cudasim,cpu"] * (not suite.run("providers", "--ep", "cudasim", "--require", "cudasim").status)
+
+
+def test_contexts(suite, folder):
+    """Every context makes its runs; one is what there is without the option."""
+    bench = ("bench", DIGITS, "--repeat", "7", "--shape", "image=1x1x8x8")
+    for chain in chains(suite):
+        for count in (1, 2, 5):
+            told = suite.run(*bench, "--contexts", count, "--ep", chain, "--json").json()
+            suite.check(told["contexts"] == count and told["runs"] == 7 * count and told["runs_per_second"] > 0, f"{count} contexts on {chain}: {told}")
+            latency = list(told["latency_ms"].values())
+            suite.check(0 < latency[0] <= latency[1] <= latency[3] <= latency[4], f"sorted, those of all contexts: {latency}")
+        suite.check(re.search(r"2 contexts: \d+\.\d runs/s, \d+\.\d each\n .*\n  14 runs", suite.run(*bench, "--contexts", "2", "--ep", chain).out), f"2 contexts on {chain}, as text")
+    told = suite.run(*bench, "--json").json()
+    suite.check(told["contexts"] == 1 and told["runs_per_second"] > 0 and "context" not in suite.run(*bench).out, "without the option")
+    told = suite.run("bench", DIGITS, "--contexts", "3", "--seconds", "0.05", "--json").json()
+    suite.check(told["runs"] >= 3, f"--seconds: at least a run of each: {told}")
+    if len(chains(suite)) > 2:
+        suite.expect(0, "6 runs", *bench, "--repeat", "3", "--contexts", "2", "--ep", "cudasim,cpu", "--bind", "*=cudasim")
+
+
+def test_contexts_with_sequences(suite, folder):
+    sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, [2])
+    save_model(folder / "m.onnx", [helper.make_node("SequenceConstruct", ["x", "x"], ["s"])], [floats("x", [2])], [sequence])
+    suite.check(suite.run("bench", folder / "m.onnx", "--contexts", "3", "--repeat", "5", "--json").json()["runs"] == 15, "values that are no tensors")
+
+
+def test_contexts_refused(suite, folder):
+    bench = ("bench", DIGITS, "--contexts")
+    suite.expect(2, "--profile beside --contexts observes one context alone", *bench, "2", "--profile")
+    suite.expect(2, "--profile beside --contexts", *bench, "2", "--profile", "--trace", folder / "t.json")
+    suite.expect(2, "--profile beside --contexts", *bench, "2", "--profile", "--html", folder / "p.html")
+    suite.expect(2, "--contexts 257: at most 256", *bench, "257")
+    suite.expect(2, "--contexts wants", *bench, "0")
+    suite.expect(2, "not an option of 'run'", "run", DIGITS, "--contexts", "2")
+
+
+def test_contexts_that_fail(suite, folder):
+    """One error ends all, with its message: of every run, and of one in some thousands."""
+    index = tensor("i", TensorProto.INT64, [1])
+    save_model(folder / "m.onnx", [helper.make_node("Gather", ["w", "i"], ["y"], name="pick")], [index], [floats("y", [1])], weights=[weight("w", np.ones(3, np.float32))])
+    np.save(folder / "i.npy", np.array([7]))
+    for chain in chains(suite)[::2]:
+        for warmup in ("0", "2"):
+            told = suite.expect(5, "pick", "bench", folder / "m.onnx", "--input", folder / "i.npy", "--contexts", "4", "--seconds", "1000", "--warmup", warmup, "--ep", chain)
+            suite.check(told.out == "" and len(told.placements()) == 1, f"{told.out} {told.err}")
+    nodes = [helper.make_node("RandomUniform", [], ["r"], shape=[1], high=1000.0), helper.make_node("Cast", ["r"], ["c"], to=TensorProto.INT64),
+             helper.make_node("Gather", ["w", "c"], ["y"], name="pick")]
+    save_model(folder / "m.onnx", nodes, [], [floats("y", [1])], weights=[weight("w", np.ones(999, np.float32))])
+    told = suite.run("bench", folder / "m.onnx", "--contexts", "3", "--seconds", "1000", "--warmup", "0", "--json")
+    suite.check(told.status == 5 and "pick" in told.json()["error"]["message"] and "runs" not in told.json(), f"{told.status}: {told.out}")
+
+
+def test_contexts_interrupted(suite, folder):
+    status, out, err = interrupt(suite, folder, "--contexts", "3", "--json")
+    told = json.loads(out)
+    suite.check(status == 130 and told["interrupted"] is True and told["runs"] >= 3 and told["contexts"] == 3, out)
+    status, out, err = interrupt(suite, folder, "--contexts", "3", "--warmup", "1000000")
+    suite.check(status == 130 and "before a run was measured" in err, f"{status}: {out} {err}")
 
 
 def test_step_by_step(suite, folder):
