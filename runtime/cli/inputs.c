@@ -1,4 +1,4 @@
-/* inputs.c - assigns files to inputs, and reads them.
+/* inputs.c - assigns files to inputs, and reads them: single ones, those of a folder, and standard input.
  *
  * "NAME=FILE" names an input only if the model has it; otherwise the whole text is a path, as paths may contain '=',
  * and goes to the next input without a value. Types must match exactly: nothing is converted silently. */
@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "runtime/cli/files/data_set.h"
 #include "runtime/cli/files/npy.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
@@ -30,7 +31,8 @@ typedef struct reader {
     const cli_options *options;
     const tort_model *model;
     cli_inputs *inputs;
-    int32_t pictures;   /* number of --input options that are pictures */
+    int32_t pictures;   /* number of inputs that are pictures */
+    bool piped;         /* an input is read from standard input */
     tort_names symbols; /* of dimensions: the first input with a value that has it */
     tort_error *error;
 } reader;
@@ -250,33 +252,82 @@ static tort_status read_raw(const reader *r, const char *file, const tort_port *
     return status;
 }
 
+/* ---- standard input ---------------------------------------------------------------------------------------------- */
+
+static bool is_piped(const char *file) {
+    return !strcmp(file, "-");
+}
+
+static const char *name_of(const char *file) {
+    return is_piped(file) ? "standard input" : file;
+}
+
+/* The most bytes that an .npy for this input can have, of whatever type, so that a wrong type gets its own message. */
+static uint64_t most_bytes(const tort_port *port) {
+    const size_t widest = 16, header = 1 << 20;
+    tort_tensor tensor = {.rank = port->rank};
+    int64_t count;
+    size_t bytes;
+    bool known = port->rank >= 0 && port->type != TORT_STRING;
+    memcpy(tensor.dims, port->dims, sizeof tensor.dims);
+    for (int32_t i = 0; i < port->rank; i++) known = known && port->dims[i] >= 0;
+    if (!known || !tort_tensor_count(&tensor, &count) || !tort_mul_size((size_t)count, widest, &bytes) ||
+        bytes > TORT_MAX_FILE_BYTES - header)
+        return TORT_MAX_FILE_BYTES;
+    return bytes + header;
+}
+
+static tort_status read_piped(reader *r, const tort_port *port, tort_tensor *tensor) {
+    uint8_t *bytes;
+    size_t size;
+    if (r->piped) return tort_fail(r->error, TORT_E_USAGE, "standard input ('-') can be one input, not two");
+    r->piped = true;
+    tort_status status =
+        cli_read_standard_input(TORT_NPY_MAGIC, ".npy file", most_bytes(port), &bytes, &size, r->error);
+    if (status) return status;
+    status = tort_tensor_npy_decode(NULL, bytes, size, tensor, r->error);
+    if (status) tort_error_prefix(r->error, "standard input");
+    free(bytes);
+    return status;
+}
+
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
+
 /* Reads a value of the port's type, since a .pb file does not state its own. */
 static tort_status read_value(const reader *r, const char *file, int32_t index, const tort_port *port) {
     char type[80];
     if (has_ending(file, ".pb"))
         return tort_value_file_read(NULL, file, port->value_type, &r->inputs->values[index], r->error);
-    return tort_fail(r->error, TORT_E_USAGE, "%s: input '%s' is %s, which only a .pb file holds", file, port->name,
-                     tort_type_text(port->value_type, type, sizeof type));
+    return tort_fail(r->error, TORT_E_USAGE, "%s: input '%s' is %s, which only a .pb file holds", name_of(file),
+                     port->name, tort_type_text(port->value_type, type, sizeof type));
 }
 
-static tort_status read_one(const reader *r, const char *file, int32_t index) {
+static tort_status read_tensor(reader *r, const char *file, const tort_port *port, tort_tensor *tensor) {
+    tort_env env = tort_env_complete(NULL);
+    tort_status status;
+    if (is_piped(file))
+        status = read_piped(r, port, tensor);
+    else if (cli_is_image(file))
+        status = cli_image_read(file, port, &r->options->image, tensor, r->error);
+    else if (has_ending(file, ".raw"))
+        status = read_raw(r, file, port, tensor);
+    else if (has_ending(file, ".npy") || has_ending(file, ".pb"))
+        status = tort_tensor_file_read(&env, file, tensor, r->error);
+    else
+        status = tort_fail(r->error, TORT_E_USAGE, "%s: an input is a .npy .npz .pb .raw .png or .jpg file", file);
+    if (!status && (is_piped(file) || has_ending(file, ".npy"))) take_bits(port, tensor);
+    return status ? status : check_tensor(r, name_of(file), port, tensor);
+}
+
+static tort_status read_one(reader *r, const char *file, int32_t index) {
     tort_env env = tort_env_complete(NULL);
     tort_port port = cli_input_port(r->options, r->model, index);
     if (is_given(r, index)) return tort_fail(r->error, TORT_E_USAGE, "input '%s' is given twice", port.name);
-    tort_status status = cli_check_file(file, r->error);
+    tort_status status = is_piped(file) ? TORT_OK : cli_check_file(file, r->error);
     if (status) return status;
     if (!wants_tensor(&port)) return read_value(r, file, index, &port);
     tort_tensor tensor = {0};
-    if (cli_is_image(file))
-        status = cli_image_read(file, &port, &r->options->image, &tensor, r->error);
-    else if (has_ending(file, ".raw"))
-        status = read_raw(r, file, &port, &tensor);
-    else if (has_ending(file, ".npy") || has_ending(file, ".pb"))
-        status = tort_tensor_file_read(&env, file, &tensor, r->error);
-    else
-        status = tort_fail(r->error, TORT_E_USAGE, "%s: an input is a .npy .npz .pb .raw .png or .jpg file", file);
-    if (!status && has_ending(file, ".npy")) take_bits(&port, &tensor);
-    if (!status) status = check_tensor(r, file, &port, &tensor);
+    status = read_tensor(r, file, &port, &tensor);
     if (status)
         tort_tensor_file_free(&env, &tensor);
     else
@@ -390,20 +441,61 @@ static tort_status fill_input(const reader *r, int32_t index) {
     return r->options->random ? read_random(r, index) : missing_input(r, &port);
 }
 
+/* Reads a file for the input `index`, or for the next if that is -1; an archive may have several inputs. */
+static tort_status read_file(reader *r, const char *file, int32_t index) {
+    r->pictures += cli_is_image(file);
+    if (has_ending(file, ".npz")) return read_archive(r, file, index);
+    if (index < 0) index = next_input(r);
+    if (index >= 0) return read_one(r, file, index);
+    return tort_fail(r->error, TORT_E_USAGE, "--input %s: the model has only %d input%s", file, r->inputs->count,
+                     r->inputs->count == 1 ? "" : "s");
+}
+
+/* Finds the file of each input in a folder; paths[i] is NULL if there is none. Names that become the same file, as a/b
+ * and a_b do, would be given one value: that is refused. */
+static tort_status find_files(const reader *r, const char *folder, char **paths, int32_t *found) {
+    tort_env env = tort_env_complete(NULL);
+    tort_names seen;
+    tort_env_choose_key(&env);
+    tort_names_init(&seen, &env);
+    tort_status status = cli_data_set_check(folder, "input", r->inputs->count, r->error);
+    if (status) tort_error_prefix(r->error, "%s", folder);
+    for (int32_t i = 0; !status && i < r->inputs->count; i++) {
+        int32_t other;
+        const char *name = cli_input(r->model, i).name;
+        status = cli_data_set_find(folder, i, name, &paths[i], r->error);
+        if (status || !paths[i]) continue;
+        ++*found;
+        if (tort_names_find(&seen, paths[i], &other))
+            status = tort_fail(r->error, TORT_E_INPUT, "%s may be input '%s' or '%s': say which, as in --input '%s=%s'",
+                               paths[i], cli_input(r->model, other).name, name, name, paths[i]);
+        else if (!tort_names_add(&seen, paths[i], i))
+            status = tort_out_of_memory(r->error, 0);
+    }
+    tort_names_free(&seen);
+    return status;
+}
+
+static tort_status read_folder(reader *r, const char *folder) {
+    const int32_t count = r->inputs->count;
+    char **paths = cli_alloc((size_t)count, sizeof *paths);
+    int32_t found = 0;
+    tort_status status = find_files(r, folder, paths, &found);
+    if (!status && !count) status = tort_fail(r->error, TORT_E_USAGE, "--input %s: the model has no input", folder);
+    if (!status && !found) status = cli_data_set_is_empty(folder, cli_input(r->model, 0).name, r->error);
+    for (int32_t i = 0; !status && i < count; i++)
+        if (paths[i]) status = read_file(r, paths[i], i);
+    for (int32_t i = 0; i < count; i++) free(paths[i]);
+    free(paths);
+    return status;
+}
+
 /* Reads the files of one --input. */
 static tort_status read_given(reader *r, const char *text) {
     int32_t index;
     const char *file;
     tort_status status = split(r, text, &index, &file);
-    if (status) return status;
-    r->pictures += cli_is_image(file);
-    if (has_ending(file, ".npz"))
-        status = read_archive(r, file, index);
-    else if (index < 0 && (index = next_input(r)) < 0)
-        status = tort_fail(r->error, TORT_E_USAGE, "--input %s: the model has only %d input%s", file, r->inputs->count,
-                           r->inputs->count == 1 ? "" : "s");
-    else
-        status = read_one(r, file, index);
+    if (!status) status = index < 0 && cli_is_folder(file) ? read_folder(r, file) : read_file(r, file, index);
     if (status == TORT_E_UNSUPPORTED) r->error->code = status = TORT_E_INPUT; /* the file is at fault, not the build */
     return status;
 }
@@ -441,6 +533,22 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
                            options->image.first);
     if (!status) status = fill_inputs(&r);
     return status ? status : check_random(&r);
+}
+
+tort_status cli_inputs_refill(const cli_options *options, const tort_model *model, cli_inputs *inputs,
+                              tort_error *error) {
+    tort_env env = tort_env_complete(NULL);
+    reader r = {.options = options, .model = model, .inputs = inputs, .error = error};
+    *inputs->shapes = 0;
+    for (int32_t i = 0; i < inputs->count; i++) {
+        if (inputs->random[i]) {
+            tort_tensor_file_free(&env, &inputs->tensors[i]);
+            inputs->tensors[i] = (tort_tensor){0};
+        }
+        inputs->random[i] = false;
+        if (!is_given(&r, i)) *inputs->notes[i] = 0;
+    }
+    return fill_inputs(&r);
 }
 
 void cli_inputs_tell(const cli_inputs *inputs) {

@@ -19,6 +19,10 @@ typedef struct cli_inputs {
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs, tort_error *error);
 void cli_inputs_free(cli_inputs *inputs);
 
+/* Fills those inputs anew that are random, for other sizes (options->attempt). */
+tort_status cli_inputs_refill(const cli_options *options, const tort_model *model, cli_inputs *inputs,
+                              tort_error *error);
+
 /* Prints the assumptions on stderr. Called once it is certain that there will be a run. */
 void cli_inputs_tell(const cli_inputs *inputs);
 

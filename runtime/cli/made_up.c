@@ -119,11 +119,6 @@ static tort_status run_trial(trial *t) {
     return status;
 }
 
-static tort_status read_again(trial *t) {
-    cli_inputs_free(t->inputs);
-    return cli_inputs_read(t->options, t->model, t->inputs, t->error);
-}
-
 /* If outputs are still empty at all small sizes, values rather than sizes may be the cause: settles for the first
  * attempt that ran. */
 tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort_context *context, cli_inputs *inputs,
@@ -136,7 +131,7 @@ tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort
     int32_t ran = status ? -1 : 0;
     cli_progress("looking for sizes with which the model runs");
     while ((status || t.empty) && (ran < 0 || sizes_are_small(options, model)) && next_sizes(options, model)) {
-        status = read_again(&t);
+        status = cli_inputs_refill(options, model, inputs, error);
         if (!status) status = run_trial(&t);
         if (!status && ran < 0) ran = options->attempt;
     }
@@ -147,5 +142,5 @@ tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort
                          "--random found no sizes with which the model runs: say them by --shape; where all are 1, %s",
                          first.msg);
     options->attempt = ran;
-    return read_again(&t);
+    return cli_inputs_refill(options, model, inputs, error);
 }

@@ -22,7 +22,7 @@ OPTION(STEP_BY_STEP, "step-by-step", NULL, RUNNING, FLAG(step_by_step),
        "wait for the device after every step, so that an error names its node")
 HEADING(INPUTS, "Inputs")
 OPTION(INPUT, "input", "[NAME=]FILE", RUNNING, TEXTS(inputs),
-       ".npy .npz .pb .raw .png .jpg, by name or in the model's order (repeatable)")
+       ".npy .npz .pb .raw .png .jpg, a folder, '-' for .npy on stdin (repeatable)")
 OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | CLI_CMD_COMPILE,
        VALUE(cli_read_shapes, cli_shapes, fixed),
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/cli/files/data_set.h"
 #include "runtime/cli/files/value_file.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
@@ -76,17 +77,6 @@ static tort_status read_values(const char *set, const char *what, tort_port (*po
     return status;
 }
 
-/* Refuses a data set with more files than the model has inputs or outputs: it belongs to another model. */
-static tort_status check_excess(const char *set, const char *what, int32_t count, tort_error *error) {
-    char *path = cli_format("%s/%s_%d.pb", set, what, count);
-    struct stat facts;
-    const bool there = stat(path, &facts) == 0;
-    free(path);
-    if (!there) return TORT_OK;
-    return tort_fail(error, TORT_E_INPUT, "there is %s_%d.pb, and the model has only %d %s%s%s", what, (int)count,
-                     (int)count, what, count == 1 ? "" : "s", *what == 'i' ? " that no initializer gives" : "");
-}
-
 /* Default tolerance for rounding in a single node, or in a model of several. */
 static cli_tolerance usual_tolerance(const tort_model *model) {
     int32_t nodes = 0;
@@ -118,8 +108,8 @@ static verdict run_set(test *t, const char *set) {
     tort_error error = {0};
     verdict v;
     tort_status status = read_values(set, "input", cli_input, t->model, in_count, inputs, &error);
-    if (!status) status = check_excess(set, "input", in_count, &error);
-    if (!status) status = check_excess(set, "output", out_count, &error);
+    if (!status) status = cli_data_set_check(set, "input", in_count, &error);
+    if (!status) status = cli_data_set_check(set, "output", out_count, &error);
     if (!status) status = read_values(set, "output", cli_output, t->model, out_count, expected, &error);
     if (status)
         v = from_error("reading data", &error);

@@ -3,13 +3,14 @@
 import io
 import os
 import struct
+import subprocess
 import zipfile
 import zlib
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from suite import DIGITS, floats, identity_model, save_model
+from suite import DIGITS, SECONDS, case_folder, floats, identity_model, save_model, tensor
 
 
 def test_inputs_with_a_default(suite, folder):
@@ -70,6 +71,141 @@ def test_input_files(suite, folder):
     with zipfile.ZipFile(folder / "text.npz", "w") as archive:
         archive.writestr("x.npy", "no array")
     suite.expect(3, "text.npz", "run", model, "--input", folder / "text.npz")
+
+
+def two_inputs(path, first="x", second="i"):
+    """Gather: a float input, and indices into it."""
+    save_model(path, [helper.make_node("Gather", [first, second], ["y"])], [floats(first, ["n"]), tensor(second, TensorProto.INT64, ["k"])], [floats("y", ["k"])])
+
+
+def save_pb(path, array):
+    path.write_bytes(numpy_helper.from_array(np.asarray(array)).SerializeToString())
+
+
+VALUES, PICKED = np.array([5, 6, 7], np.float32), np.array([2, 0])
+
+
+def test_folders(suite, folder):
+    """Of test data in the model's order, or of files with the names of inputs."""
+    model, data = folder / "m.onnx", folder / "data"
+    case_folder(folder / "case", two_inputs, [VALUES, PICKED], [VALUES[PICKED]])
+    two_inputs(model)
+
+    def check(what, *more, path=data):
+        suite.expect(0, "placement", "run", model, "--input", path, "--save", folder / "out", *more)
+        suite.check(np.load(folder / "out" / "output_0.npy").tolist() == [7, 5], what)
+
+    check("test data", path=folder / "case" / "test_data_set_0")
+    check("with an end of its own", path=f"{folder / 'case' / 'test_data_set_0'}/")
+    suite.expect(3, f"did you mean '{folder / 'case' / 'test_data_set_0'}'?", "run", model, "--input", folder / "case")
+    data.mkdir()
+    suite.expect(3, ["has neither input_0.pb nor x.npy (or .pb .raw .npz .png .jpg)", "nor a file of another input"], "run", model, "--input", data)
+    (data / "README").write_text("nothing")
+    np.save(data / "y.npy", VALUES)
+    suite.expect(3, "has neither input_0.pb", "run", model, "--input", data)
+    np.save(data / "x.npy", VALUES)
+    suite.expect(2, "input 'i' (int64 k) is not given", "run", model, "--input", data)
+    suite.expect(0, "placement", "run", model, "--input", data, "--random", "i=0..2", "--shape", "i=2")
+    np.save(folder / "given.npy", PICKED)
+    check("the rest by name", "--input", f"i={folder / 'given.npy'}")
+    np.savez(data / "i.npz", i=PICKED)
+    check(".npy and .npz")
+    suite.expect(0, "no node differs", "compare", model, "--input", data, "--ep", "cpu", "--ep", "cpu:isa=plain")
+    suite.check(suite.run("bench", model, "--input", data, "--repeat", "2", "--json").json()["runs"] == 2, "bench")
+    suite.expect(2, "input 'i' is given twice", "run", model, "--input", data, "--input", f"i={folder / 'given.npy'}")
+    suite.expect(3, "is a folder, not a file", "run", model, "--input", f"x={data}")
+    save_pb(data / "input_1.pb", PICKED)
+    suite.expect(3, ["input 'i' has two files", "input_1.pb", "i.npz"], "run", model, "--input", data)
+    (data / "i.npz").unlink()
+    check("by number and by name")
+    (data / "x.npy").unlink()
+    (data / "x.raw").write_bytes(VALUES.tobytes())
+    check(".raw", "--shape", "x=3")
+    save_pb(data / "input_2.pb", PICKED)
+    suite.expect(3, "there is input_2.pb, and the model has only 2 inputs", "run", model, "--input", data)
+    suite.expect(2, "pictures", "run", model, "--input", folder / "case" / "test_data_set_0", "--bgr")
+    (data / "input_2.pb").unlink()
+    (data / "x.raw").unlink()
+    os.mkfifo(data / "x.npy")
+    suite.expect(3, "is not a regular file", "run", model, "--input", data)
+    (data / "x.npy").unlink()
+    os.symlink("nothing", data / "x.npy")
+    suite.expect(3, "x.npy", "bench", model, "--input", data)
+
+
+def test_names_in_folders(suite, folder):
+    """Names that are no names of files, or those of other inputs; none leads out of the folder."""
+    model, data = folder / "m.onnx", folder / "data"
+    data.mkdir()
+    run = ("run", model, "--input", data)
+    np.save(folder / "out.npy", VALUES)
+    two_inputs(model, "../out", "i")
+    np.save(data / "i.npy", PICKED)
+    suite.expect(2, "input '../out' (float n) is not given", *run)
+    np.save(data / "_._out.npy", VALUES)
+    suite.expect(0, "placement", *run)
+    two_inputs(model, "in:0", "i")
+    np.save(data / "in:0.npy", VALUES)
+    suite.expect(0, "placement", *run)
+    os.rename(data / "in:0.npy", data / "in_0.npy")
+    suite.expect(0, "placement", *run)
+    np.save(data / "in:0.npy", VALUES)
+    suite.expect(3, "input 'in:0' has two files", *run)
+    two_inputs(model, "in_0", "in/0")
+    suite.expect(3, ["in_0.npy may be input 'in_0' or 'in/0'"], *run)
+    two_inputs(model, "input_1", "input_0")
+    save_pb(data / "input_0.pb", VALUES)
+    save_pb(data / "input_1.pb", PICKED)
+    suite.expect(0, "placement", *run)
+    save_model(model, [helper.make_node("Constant", [], ["y"], value_floats=[1.0])], [], [floats("y", [1])])
+    suite.expect(3, "the model has only 0 inputs", *run)
+
+
+def test_sequences_in_folders(suite, folder):
+    sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)
+    save_model(folder / "m.onnx", [helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)], [sequence], [floats("y", None)])
+    (folder / "input_0.pb").write_bytes(numpy_helper.from_list([VALUES, VALUES]).SerializeToString())
+    suite.expect(0, "6", "run", folder / "m.onnx", "--input", folder)
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def test_standard_input(suite, folder):
+    model = folder / "m.onnx"
+    two_inputs(model)
+    np.save(folder / "i.npy", PICKED)
+    for given in ("-", "x=-"):
+        suite.expect(0, "placement", "run", model, "--input", given, "--input", f"i={folder / 'i.npy'}", "--save", folder, given=npy(VALUES))
+        suite.check(np.load(folder / "output_0.npy").tolist() == [7, 5], f"--input {given}")
+    large = np.arange(300_000, dtype=np.float32)
+    suite.expect(0, "placement", "run", model, "--input", "-", "--input", f"i={folder / 'i.npy'}", "--save", folder, given=npy(large))
+    suite.check(np.load(folder / "output_0.npy").tolist() == [2, 0], "more than one read")
+    suite.expect(2, "standard input ('-') can be one input, not two", "run", model, "--input", "x=-", "--input", "i=-", given=npy(VALUES))
+    run = ("run", model, "--input", "-", "--random", "1")
+    suite.expect(3, "standard input is no .npy file (0 bytes are read)", *run, given=b"")
+    suite.expect(3, "standard input is no .npy file", *run, given=b"\x93NUMP")
+    suite.expect(3, "standard input is no .npy file", *run, given=(folder / "m.onnx").read_bytes())
+    suite.expect(3, "standard input is double, and input 'x' wants float", *run, given=npy(VALUES.astype(np.float64)))
+    suite.expect(3, "standard input is 1x3, and input 'x' wants n", *run, given=npy(VALUES[None]))
+    for length in range(0, len(npy(VALUES)), 9):
+        suite.expect(3, "standard input", *run, given=npy(VALUES)[:length])
+    with open("/dev/zero", "rb") as endless:
+        told = subprocess.run([suite.tinyort, *run], stdin=endless, capture_output=True, text=True, timeout=SECONDS)
+    suite.check(told.returncode == 3 and "no .npy file" in told.stderr, f"refused when it begins: {told.stderr}")
+    suite.expect(3, f"more than the {(1 << 20) + 6 * 16} bytes", "run", model, "--shape", "x=6", "--input", "-", "--random", "1", given=npy(VALUES) + bytes(2 << 20))
+
+
+def test_standard_input_and_sizes(suite, folder):
+    """It is there once, and sizes of another input are tried more than once."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Mul", ["c", "s"], ["y"])]
+    weights = [numpy_helper.from_array(np.ones((1, 1, 5, 5), np.float32), "w")]
+    save_model(folder / "m.onnx", nodes, [floats("s", [1]), floats("x", [1, 1, "h", "w"])], [floats("y", None)], weights=weights)
+    told = suite.expect(0, "sizes were made up", "run", folder / "m.onnx", "--input", "s=-", "--random", "1", "--save", folder, given=npy(np.zeros(1, np.float32)))
+    suite.check((np.load(folder / "output_0.npy") == 0).all() and told.err.count("taken as") == 1, told.err)
 
 
 def write_png(path, pixels):

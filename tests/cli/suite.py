@@ -54,8 +54,9 @@ class Suite:
         self.tinyort, self.passed, self.failed, self.skipped = tinyort, 0, 0, 0
         self.schemas = {}  # of each command
 
-    def run(self, *arguments, **environment):
-        done = subprocess.run([self.tinyort, *map(str, arguments)], capture_output=True, env={**os.environ, **environment}, timeout=SECONDS)
+    def run(self, *arguments, given=None, **environment):
+        """given: bytes on standard input."""
+        done = subprocess.run([self.tinyort, *map(str, arguments)], input=given, capture_output=True, env={**os.environ, **environment}, timeout=SECONDS)
         return Result(self, arguments, done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
     def terminal(self, *arguments, columns=100, **environment):
@@ -107,9 +108,9 @@ class Suite:
         self.skipped += 1
         print(f"skipped: {text}")
 
-    def expect(self, status, said, *arguments, **environment):
+    def expect(self, status, said, *arguments, given=None, **environment):
         """The exit status, and words that stand in what is printed on stderr (on stdout where all is well)."""
-        result = self.run(*arguments, **environment)
+        result = self.run(*arguments, given=given, **environment)
         text = " ".join(map(str, arguments))
         self.check(result.status == status, f"{text}: status {result.status}, expected {status}: {result.err.strip()}")
         for words in [said] if isinstance(said, str) else said:

@@ -9,7 +9,6 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/utf8.h"
 
-#define MAGIC "\x93NUMPY"
 #define MAGIC_SIZE 6
 #define HEADER_SIZE 10 /* magic number, version, 16-bit length of a header of version 1 */
 
@@ -103,7 +102,7 @@ static tort_status read_dictionary(const char *text, npy_header *header, tort_er
 static tort_status read_header(const tort_env *env, const uint8_t *bytes, size_t size, npy_header *header,
                                tort_error *error) {
     *header = (npy_header){0};
-    if (size < HEADER_SIZE + 2 || memcmp(bytes, MAGIC, MAGIC_SIZE) != 0)
+    if (size < HEADER_SIZE + 2 || memcmp(bytes, TORT_NPY_MAGIC, MAGIC_SIZE) != 0)
         return bad_header(error, "it has no magic number");
     size_t start = bytes[6] == 1 ? HEADER_SIZE : HEADER_SIZE + 2;
     size_t length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
@@ -292,7 +291,7 @@ static bool write_header(FILE *file, const tort_tensor *tensor, const npy_header
     size_t padded = (HEADER_SIZE + used + 1 + 63) / 64 * 64 - HEADER_SIZE;
     memset(text + used, ' ', padded - used - 1);
     text[padded - 1] = '\n';
-    uint8_t start[HEADER_SIZE] = MAGIC;
+    uint8_t start[HEADER_SIZE] = TORT_NPY_MAGIC;
     start[6] = 1;
     start[7] = 0;
     start[8] = (uint8_t)(padded & 0xff);

@@ -6,6 +6,8 @@
 
 #include "runtime/cli/files/tensor_memory.h"
 
+#define TORT_NPY_MAGIC "\x93NUMPY" /* a file begins with it */
+
 /* Decodes the bytes of a file, which are untrusted. The tensor borrows nothing; the caller frees it with
  * tort_tensor_file_free. TORT_E_UNSUPPORTED if they hold no tensor (an object array). */
 tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_t size, tort_tensor *tensor,

@@ -7,10 +7,9 @@
 #include <stdio.h>
 
 #include "loader/loader.h"
+#include "runtime/cli/files/tensor_memory.h"
 
 bool tort_path_ends(const char *path, const char *ending);
-
-#define TORT_MAX_FILE_BYTES ((uint64_t)8 << 30) /* what values of a run on cpu may take, by default */
 
 /* Opens a regular file of at most TORT_MAX_FILE_BYTES. The caller closes it. */
 tort_status tort_file_open(const tort_env *env, const char *path, tort_source **source, tort_error *error);

@@ -87,6 +87,32 @@ tort_status cli_read_file(const char *path, size_t max, uint8_t **bytes, size_t 
     return status;
 }
 
+tort_status cli_read_standard_input(const char *magic, const char *what, uint64_t max, uint8_t **bytes, size_t *size,
+                                    tort_error *error) {
+    tort_status status = TORT_OK;
+    size_t capacity = 1 << 16, wanted;
+    *bytes = cli_alloc(capacity, 1);
+    *size = 0;
+    do {
+        if (*size == capacity) *bytes = cli_realloc(*bytes, capacity *= 2, 1);
+        wanted = capacity - *size;
+        const size_t found = fread(*bytes + *size, 1, wanted, stdin);
+        *size += found;
+        wanted -= found; /* 0 unless it has ended */
+        if (ferror(stdin))
+            status = tort_fail(error, TORT_E_IO, "standard input cannot be read: %s", strerror(errno));
+        else if (*size < strlen(magic) || memcmp(*bytes, magic, strlen(magic)) != 0)
+            status = tort_fail(error, TORT_E_INPUT, "standard input is no %s (%zu bytes are read)", what, *size);
+        else if (*size > max)
+            status = tort_fail(error, TORT_E_INPUT, "standard input has more than the %llu bytes that are read of it",
+                               (unsigned long long)max);
+    } while (!status && !wanted);
+    if (!status) return TORT_OK;
+    free(*bytes);
+    *bytes = NULL;
+    return status;
+}
+
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 static tort_status no_folder(const char *option, const char *folder, const char *why, tort_error *error) {

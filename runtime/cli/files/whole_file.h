@@ -16,6 +16,10 @@ tort_status cli_read_all(const char *path, FILE *file, void *bytes, size_t size,
 /* Reads all bytes of a regular file of at most `max` bytes, with a 0 after them, into memory from malloc; *bytes is
  * NULL after a failure. */
 tort_status cli_read_file(const char *path, size_t max, uint8_t **bytes, size_t *size, tort_error *error);
+/* Reads standard input to its end, at most `max` bytes, into memory from malloc; *bytes is NULL after a failure. What
+ * does not begin with `magic` is refused before more of it is read; `what` is for that message: ".npy". */
+tort_status cli_read_standard_input(const char *magic, const char *what, uint64_t max, uint8_t **bytes, size_t *size,
+                                    tort_error *error);
 
 /* Checks that files could be written into this folder once it is created; creates nothing. `option` is for the message:
  * "--save". */
