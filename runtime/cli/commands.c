@@ -8,10 +8,9 @@ const cli_command cli_commands[] = {
      cli_providers},
     {"inspect", CLI_CMD_INSPECT, "MODEL", "Shows what a model is: inputs, outputs, operators, parameters, FLOPs.",
      cli_inspect},
-    {"ops", CLI_CMD_OPS, "[OPERATOR]", "Lists operators and which providers run them; or one operator in full.",
-     cli_ops},
+    {"ops", CLI_CMD_OPS, "[OPERATOR]", "Lists operators and which providers run them, or one in full.", cli_ops},
     {"test", CLI_CMD_TEST, "DIR...", "Runs ONNX test directories: model.onnx and test_data_set_N.", cli_test},
-    {"compare", CLI_CMD_COMPARE, "MODEL [OTHER]", "Compares two chains, or two models: the first node that differs.",
+    {"compare", CLI_CMD_COMPARE, "MODEL...", "Compares two chains, or two models: the first node that differs.",
      cli_compare},
     {"extract", CLI_CMD_EXTRACT, "MODEL", "Writes a part of a model, with its inputs, as a model of its own.",
      cli_extract},
@@ -32,7 +31,7 @@ void cli_print_summary(void) {
     for (const cli_command *command = cli_commands; command->name; command++) {
         char left[32];
         snprintf(left, sizeof left, "%s %s", command->name, command->operands);
-        cli_print(stdout, "  tinyort %-21s %s\n", left, command->summary);
+        cli_print(stdout, "  tinyort %-16s %s\n", left, command->summary);
     }
     cli_print(stdout, "\n'tinyort COMMAND --help' lists the options. A first try:\n" CLI_FIRST_TRY
                       "Exit status: " CLI_EXIT_STATUSES);

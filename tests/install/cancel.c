@@ -1,10 +1,15 @@
 /* cancel.c - an application that ends a run from another thread, as it does when its user loses patience. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <tinyort.h>
 
+static atomic_bool noticed;
+
+/* Again and again: a cancellation that comes behind the last step of a run is too late for it. */
 static void *lose_patience(void *context) {
-    tort_context_cancel(context);
+    while (!noticed) tort_context_cancel(context);
     return NULL;
 }
 
@@ -25,11 +30,13 @@ int main(void) {
     if (!status) status = tort_session_create(NULL, model, NULL, &session, &error);
     if (!status) status = tort_context_create(session, &context, &error);
     if (!status && pthread_create(&other, NULL, lose_patience, context) == 0) {
-        while (!(status = run(context, &error))) continue; /* until it is noticed */
+        while (!(status = run(context, &error))) continue;
+        noticed = true;
         pthread_join(other, NULL);
     }
     printf("%s: %s\n", tort_status_name(status), error.msg);
     const int cancelled = status == TORT_E_CANCELLED && error.node >= 0;
+    if (cancelled) run(context, &(tort_error){.msg = ""}); /* the last cancellation may be for this run */
     const int again = cancelled && run(context, &error) == TORT_OK;
     tort_context_free(context);
     tort_session_free(session);
