@@ -1,6 +1,6 @@
 """Writes seeds for the fuzzers into the folder given: models/ has ONNX's own backend cases, those below 64 kB, models with bodies and
 sequences (tests/control), and models that fusions join (tests/fusions); tensors/ has a small tensor of every type as .pb and .npy,
-and sequences, optionals and maps; archives/, labels/, command_lines/ and pictures/ have what their entries read."""
+and sequences, optionals and maps; archives/, labels/, locks/, command_lines/ and pictures/ have what their entries read."""
 
 import sys
 import warnings
@@ -103,6 +103,13 @@ def write_archives(folder):
     np.savez(folder / "none.npz")
 
 
+def write_locks(folder):
+    head, line = "# where nodes run\ntinyort-lock 1\nchain\tcpu\n", "conv1\tConv\tcpu\tplain\t-\n"
+    for i, text in enumerate((head + line, head + line.replace("cpu", "cuda").replace("-", "cuda:NO_ATTR") + line, head.replace("1", "2"), head + line.replace("\t", " "),
+                              (head + line * 3).replace("\n", "\r\n"), "", head[:-1])):
+        (folder / f"{i}.lock").write_text(text, newline="")
+
+
 def write_labels(folder):
     for name, text in {"unix": "a\nb\nc\nd\ne\n", "dos": "a\r\nb\r\nc\r\nd\r\ne", "few": "a\nb\n", "mark": "\ufeffa b\n\n\n\nz\n"}.items():
         (folder / name).write_text(text)
@@ -115,13 +122,14 @@ def write_command_lines(folder):
 
 def main():
     warnings.simplefilter("ignore")
-    kinds = ("models", "tensors", "pictures", "archives", "labels", "command_lines")
-    models, tensors, pictures, archives, labels, command_lines = folders = [Path(sys.argv[1]) / kind for kind in kinds]
+    kinds = ("models", "tensors", "pictures", "archives", "labels", "locks", "command_lines")
+    models, tensors, pictures, archives, labels, locks, command_lines = folders = [Path(sys.argv[1]) / kind for kind in kinds]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
     write_pictures(pictures)
     write_archives(archives)
     write_labels(labels)
+    write_locks(locks)
     write_command_lines(command_lines)
     write_values(tensors)
     print(f"fuzz: seeds: {write_models(models)} models, {write_tensors(tensors)} tensors and values")

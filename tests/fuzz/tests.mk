@@ -10,7 +10,7 @@ FUZZ := $(BUILD)/fuzz
 FUZZ_SANITIZE := address,undefined
 # An entry, and the corpus that it reads.
 FUZZ_ENTRIES := load_and_plan:models load_and_run:models saved_plan:plans tensor_file:tensors archive:archives labels:labels \
-    command_line:command_lines $(if $(PICTURES),pictures:pictures)
+    lock:locks piece:models command_line:command_lines $(if $(PICTURES),pictures:pictures)
 FUZZ_NAMES := $(foreach pair,$(FUZZ_ENTRIES),$(firstword $(subst :, ,$(pair))))
 FUZZ_HELPERS := $(addprefix $(OBJ)/tests/,counting_env.o saved_plan.o onnx_bytes.o) $(filter-out $(OBJ)/runtime/cli/main.o,$(CLI_OBJECTS)) \
     $(EXTRA_LIBRARY) $(LIBRARY)
@@ -19,7 +19,7 @@ FUZZ_LIBS := $(CLI_LIBS) $(EXTRA_LIBS) $(LIBRARY_LIBS)
 FUZZ_LIMITS := -max_total_time=$(SECONDS) -max_len=1048576 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1
 fuzz_run = $(FUZZ)/entries/$(1) $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/$(1)- $(FUZZ)/corpus/$(2) $(wildcard tests/fuzz/corpus/$(2)) $(FUZZ)/seeds/$(2)
 
-.PHONY: fuzz fuzz-runs fuzz-tensors fuzz-plans fuzz-archives fuzz-labels fuzz-command-lines fuzz-pictures fuzz-onnx fuzz-build fuzz-corpus test-with-onnx test-fuzz-corpus
+.PHONY: fuzz fuzz-runs fuzz-tensors fuzz-plans fuzz-archives fuzz-labels fuzz-locks fuzz-pieces fuzz-command-lines fuzz-pictures fuzz-onnx fuzz-build fuzz-corpus test-with-onnx test-fuzz-corpus
 ## Fuzz loading and planning for SECONDS (600) seconds; fails when something is found.
 fuzz: fuzz-build
 	$(call fuzz_run,load_and_plan,models)
@@ -35,6 +35,12 @@ fuzz-archives: fuzz-build
 ## Fuzz the reading of names of classes for SECONDS seconds.
 fuzz-labels: fuzz-build
 	$(call fuzz_run,labels,labels)
+## Fuzz the reading of locks for SECONDS seconds.
+fuzz-locks: fuzz-build
+	$(call fuzz_run,lock,locks)
+## Fuzz taking models apart, and copies of them with metadata, for SECONDS seconds.
+fuzz-pieces: fuzz-build
+	$(call fuzz_run,piece,models)
 ## Fuzz the reading of command lines, and the planning of a model with their options, for SECONDS seconds.
 fuzz-command-lines: fuzz-build
 	$(call fuzz_run,command_line,command_lines)
@@ -77,7 +83,7 @@ $(BUILD)/tests/write_plans $(BUILD)/tests/write_sample:
 
 ## Make tests/fuzz/corpus again: of what was found and of the seeds, those of at most 512 bytes that reach something of their own.
 fuzz-corpus: fuzz-build
-	@tests/fuzz/corpus.sh $(FUZZ) $(filter-out saved_plan:% load_and_run:%,$(FUZZ_ENTRIES))
+	@tests/fuzz/corpus.sh $(FUZZ) $(filter-out saved_plan:% load_and_run:% piece:%,$(FUZZ_ENTRIES))
 
 TESTS += test-fuzz-corpus
 ## Hand the corpora of tests/fuzz/corpus to the entries of the fuzzers, and plans that are saved of its models.

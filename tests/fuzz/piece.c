@@ -1,0 +1,59 @@
+/* piece.c - libFuzzer's entry: any bytes are a model's file, which is taken apart and made into a model of every other
+ * node; and, if it loads, copied with where its nodes run. What loads is still loaded then. */
+#include "runtime/cli/annotate.h"
+#include "runtime/cli/piece.h"
+#include "tests/fuzz/fuzz.h"
+
+static void take_apart(const char *path, const char *to) {
+    cli_whole whole, again;
+    cli_message piece = {0};
+    tort_error error = {.msg = ""};
+    if (!cli_whole_open(path, &whole, &error)) {
+        bool *keep = calloc((size_t)whole.count + 1, sizeof *keep);
+        require(keep != NULL, "no memory", path);
+        for (int32_t i = 0; i < whole.count; i += 2) keep[i] = true;
+        cli_piece_make(&whole, keep, NULL, 0, NULL, 0, &piece);
+        write_input(to, piece.bytes, piece.size);
+        require(!cli_whole_open(to, &again, &error), "a piece cannot be taken apart", error.msg);
+        require(again.count == (whole.count + 1) / 2, "a piece has other nodes", to);
+        cli_whole_free(&again);
+        free(keep);
+    }
+    require(!error.code || error.msg[0], "a failure without a message", path);
+    free(piece.bytes);
+    cli_whole_free(&whole);
+}
+
+static void annotate(const char *path, const char *to) {
+    const tort_session_options options = {.struct_size = sizeof options, .plan_only = true};
+    tort_model *model = NULL, *copy = NULL;
+    tort_session *session = NULL;
+    tort_report *report = NULL;
+    tort_error error;
+    tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
+    if (!status) tort_session_create(NULL, model, &options, &session, &error);
+    if (session) status = tort_session_report(session, &report, &error);
+    if (report) {
+        remove(to);
+        status = cli_annotate(path, to, model, report, &error);
+        require(!status, "a model that loads cannot be annotated", error.msg);
+        status = tort_model_load(NULL, to, NULL, &copy, &error);
+        require(!status || status == TORT_E_MEMORY, "an annotated model does not load", error.msg);
+    }
+    tort_report_free(report);
+    tort_session_free(session);
+    tort_model_free(copy);
+    tort_model_free(model);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    char path[64], to[64];
+    TEMPORARY(path, ".onnx");
+    TEMPORARY(to, ".piece.onnx");
+    write_input(path, bytes, size);
+    take_apart(path, to);
+    annotate(path, to);
+    remove(path);
+    remove(to);
+    return 0;
+}
