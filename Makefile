@@ -365,6 +365,17 @@ uninstall:
 	rm -rf $(INSTALL_INCLUDE)/tinyort
 	rm -f $(MAN_PAGE) $(COMPLETIONS)
 
+# Made of the last commit, so that only what is tracked is in it, and all of it has the commit's time; the same bytes each time.
+ARCHIVE := $(BUILD)/tinyort-$(VERSION).tar
+.PHONY: dist
+## Pack the sources of the last commit, which build without git, as build/tinyort-VERSION.tar.gz.
+dist:
+	@mkdir -p $(BUILD)
+	@git -c tar.umask=022 archive --format=tar --prefix=tinyort-$(VERSION)/ -o $(ARCHIVE) HEAD || \
+	    { echo "dist: an archive is made of a commit, so it needs a checkout with git" >&2; exit 1; }
+	@gzip -9nf $(ARCHIVE)
+	@echo "dist: $(ARCHIVE).gz of commit $(COMMIT:%-dirty=%, without what is not committed yet)"
+
 .PHONY: help
 ## List the targets.
 help:
@@ -428,9 +439,11 @@ $(BUILD)/prerequisites: .ci/setup.sh
 	@.ci/setup.sh --check build
 	@touch $@
 
-# The commit is told to one object alone: a new one compiles nothing else again. Outside of git it is unknown.
+# The commit is told to one object alone: a new one compiles nothing else again. In an archive of a commit git has written it
+# into a file (.gitattributes); elsewhere outside of git it is unknown.
 COMMIT := $(or $(if $(shell git rev-parse --show-cdup 2>/dev/null),,$(shell \
-    git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)),unknown)
+    git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)),$(shell \
+    sed -n 's/^\([0-9a-f]\{12\}\)[0-9a-f]*$$/\1/p' .ci/archived_commit 2>/dev/null),unknown)
 $(OBJ)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
