@@ -376,6 +376,13 @@ dist:
 	@gzip -9nf $(ARCHIVE)
 	@echo "dist: $(ARCHIVE).gz of commit $(COMMIT:%-dirty=%, without what is not committed yet)"
 
+DEB = $(BUILD)/tinyort_$(VERSION)_$(shell dpkg --print-architecture).deb
+.PHONY: deb
+## Pack what install leaves as build/tinyort_VERSION_ARCH.deb, for the Debian that this is.
+deb: all
+	@.ci/setup.sh deb
+	@MAKE="$(MAKE)" .ci/deb.sh $(BUILD)/deb $(VERSION) $(DEB)
+
 .PHONY: help
 ## List the targets.
 help:
@@ -387,7 +394,7 @@ help:
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
 	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan coverage embed growth isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
-	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED)
+	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED) $(ARCHIVE).gz $(BUILD)/deb $(BUILD)/tinyort_*.deb
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 # A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;

@@ -2,6 +2,6 @@
 THOROUGH_TESTS += test-dist
 
 .PHONY: test-dist
-## Test that make dist packs what the last commit has, the same bytes each time, and that it builds and runs without git.
+## Test that make dist packs the last commit, always as the same bytes, and that this builds and runs without git.
 test-dist:
 	@CC="$(CC)" CXX="$(CXX)" MAKE="$(MAKE)" sh tests/dist/test.sh $(BUILD)/tests/dist
