@@ -447,7 +447,7 @@ $(BUILD)/prerequisites: .ci/setup.sh
 	@touch $@
 
 # The commit is told to one object alone: a new one compiles nothing else again. In an archive of a commit git has written it
-# into a file (.gitattributes); elsewhere outside of git it is unknown.
+# into a file (.ci/.gitattributes); elsewhere outside of git it is unknown.
 COMMIT := $(or $(if $(shell git rev-parse --show-cdup 2>/dev/null),,$(shell \
     git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)),$(shell \
     sed -n 's/^\([0-9a-f]\{12\}\)[0-9a-f]*$$/\1/p' .ci/archived_commit 2>/dev/null),unknown)
