@@ -5,7 +5,7 @@ set -u
 passed=0 failed=0 skipped=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-unset MAKEFLAGS MAKELEVEL MFLAGS CUDA CUDA_ARCHS CUDA_PTX # of the make that runs this
+unset MAKEFLAGS MAKELEVEL MFLAGS BUILD CUDA CUDA_ARCHS CUDA_PTX # of the make that runs this
 
 # $1: what is tested; $2: what was found; $3: what was expected.
 equal() {
