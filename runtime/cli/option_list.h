@@ -13,7 +13,8 @@ OPTION(TARGET, "target", "DEVICE", CLI_CMD_PLAN, TEXT(target), "plan for a devic
 OPTION(REQUIRE, "require", "EP,...", PLACING | CLI_CMD_PROVIDERS, TEXT(require), "providers that must open")
 OPTION(STRICT, "strict", NULL, PLACING, FLAG(strict), "every node must be on the first provider")
 OPTION(ALLOW, "allow", "OP,...", PLACING, TEXT(allow), "operators that --strict lets pass")
-OPTION(PIN, "pin", "NODE=EP", PLACING, TEXTS(pins), "put a node, by name or as '#12', on this provider (repeatable)")
+OPTION(PIN, "pin", "NODE=EP", PLACING & ~(uint32_t)CLI_CMD_REDUCE, TEXTS(pins),
+       "put a node, by name or as '#12', on this provider (repeatable)")
 OPTION(BIND, "bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH, TEXTS(bindings),
        "keep an input or output ('*': all) in this provider's memory (repeatable)")
 OPTION(NO_FUSION, "no-fusion", "[=NAME,...]", PLACING | CLI_CMD_COMPILE, TEXT(no_fusion),

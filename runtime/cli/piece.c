@@ -86,9 +86,8 @@ static void add_initializer(cli_whole *whole, const cli_field *f, name_list *nam
     at = values.contents, end = at + values.size;
     for (cli_field in; at < end && cli_take_field(&at, end, &in);)
         if (in.number == CLI_TENSOR_EXTERNAL) whole->external = true;
-    whole->initializers =
-        cli_realloc(whole->initializers, (size_t)whole->initializer_count + 1, sizeof *whole->initializers);
-    whole->initializers[whole->initializer_count++] = *f;
+    whole->initializers = cli_realloc(whole->initializers, (size_t)names->count + 1, sizeof *whole->initializers);
+    whole->initializers[names->count] = *f;
     add_name(names, cli_field_text(&values, CLI_TENSOR_NAME));
 }
 
@@ -104,6 +103,7 @@ static bool read_graph(cli_whole *whole, const cli_field *graph) {
         if (f.number == CLI_GRAPH_OUTPUT) add_name(&outputs, cli_field_text(&f, CLI_VALUE_NAME));
     }
     whole->initializer_names = initializers.names;
+    whole->initializer_count = initializers.count;
     whole->outputs = outputs.names;
     whole->output_count = outputs.count;
     return good;
@@ -137,9 +137,12 @@ tort_status cli_whole_open(const char *path, cli_whole *whole, tort_error *error
     tort_status status = cli_read_file(path, CLI_MAX_MESSAGE, &whole->bytes, &whole->size, error);
     if (status) return status;
     const uint8_t *at = whole->bytes, *end = at + whole->size;
-    bool good = true;
-    for (cli_field f; good && at < end && (good = cli_take_field(&at, end, &f));)
-        if (f.number == CLI_MODEL_GRAPH && f.kind == CLI_WIRE_BYTES && !whole->count) good = read_graph(whole, &f);
+    bool good = true, read = false; /* the loader has refused a second graph */
+    for (cli_field f; good && at < end && (good = cli_take_field(&at, end, &f));) {
+        if (f.number != CLI_MODEL_GRAPH || f.kind != CLI_WIRE_BYTES) continue;
+        good = !read && read_graph(whole, &f);
+        read = true;
+    }
     if (!good) return tort_fail(error, TORT_E_INPUT, "'%s' is not the file any more that was loaded", path);
     if (enter_names(whole)) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "'%s': a node stands before one whose output it reads; sort them first",

@@ -85,8 +85,7 @@ static tort_status run_piece(const reduction *r, const tort_model *piece, const 
     tort_session_options session_options = cli_session_options(r->options, chain);
     tort_session *session = NULL;
     tort_context *context = NULL;
-    /* Shapes are those of the inputs; pins name nodes that the piece may not have. */
-    session_options.shape_count = session_options.symbol_count = session_options.pin_count = 0;
+    session_options.shape_count = session_options.symbol_count = 0; /* its shapes are those of its inputs */
     for (int32_t i = 0; i < r->input_count; i++) inputs[i] = *r->inputs[i].tensor;
     tort_status status = cli_open_session(piece, &session_options, &session, error);
     if (!status) status = tort_context_create(session, &context, error);

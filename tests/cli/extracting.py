@@ -53,6 +53,7 @@ def test_what_is_refused(suite, folder):
     suite.expect(2, "nothing on the way to --to reads 'scores'", "extract", DIGITS, "--from", "scores", "--to", "pool1_out", "-o", folder / "p.onnx")
     suite.expect(2, "is read from", "extract", DIGITS, "--to", "scores", "-o", DIGITS)
     suite.expect(2, "compares two chains", "reduce", DIGITS, "--ep", "cpu", "-o", folder / "p.onnx")
+    suite.expect(2, "--pin is not an option of 'reduce'", "reduce", DIGITS, "--ep", "cpu", "--ep", "cudasim,cpu", "--pin", "scores=cpu", "-o", folder / "p.onnx")
     result = suite.expect(5, "there is nothing to reduce", "reduce", DIGITS, "--ep", "cpu", "--ep", "cpu:threads=1", "-o", folder / "p.onnx", "--json")
     suite.check(result.json()["error"]["exit"] == 5 and not (folder / "p.onnx").exists(), "nothing is written")
     model = onnx.load(DIGITS)
