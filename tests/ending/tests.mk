@@ -7,7 +7,7 @@ ENDING := $(BUILD)/growth
 test-ending: FORCE test-setup
 	@$(MAKE) --no-print-directory BUILD=$(ENDING) CC=clang CXX=clang++ CUDA=0 OPT=-O1 \
 	    CFLAGS='-fprofile-instr-generate -Wno-pass-failed' $(ENDING)/tests/gaps
-	@$(VENV)/bin/python tests/ending/ending.py $(ENDING)/tests/gaps $(FAMILY)
+	@LLVM_PROFILE_FILE=/dev/null $(VENV)/bin/python tests/ending/ending.py $(ENDING)/tests/gaps $(FAMILY)
 
 WRAPPED := tort_watch_begin tort_watch_goes_on tort_watch_fail memcpy memmove memset
 $(BUILD)/tests/gaps: $(OBJ)/tests/ending/gaps.o $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(LIBRARY)

@@ -61,6 +61,30 @@ Test(hash, texts_that_collide_under_one_key_are_spread_by_another) {
     cr_expect_lt(in_one_slot(hashes, count), 16);
 }
 
+/* The steps that a name is away, on average, from where its probes begin, in a half-full table of v0, v1 ... v2047. */
+static double steps_of_numbered_names(const uint64_t key[2]) {
+    enum { NAMES = 2048 };
+    bool taken[2 * NAMES] = {false};
+    int32_t steps = 0;
+    for (int32_t i = 0; i < NAMES; i++) {
+        char name[16];
+        const size_t length = (size_t)snprintf(name, sizeof name, "v%d", (int)i);
+        uint64_t at = tort_hash(key, name, length) % (2 * NAMES);
+        for (; taken[at]; steps++) at = (at + 1) % (2 * NAMES);
+        taken[at] = true;
+    }
+    return (double)steps / NAMES;
+}
+
+Test(hash, numbered_names_are_scattered_under_every_key) {
+    for (int32_t i = 0; i < 1000; i++) {
+        tort_env env = {0};
+        tort_env_choose_key(&env);
+        cr_expect_lt(steps_of_numbered_names(env.hash_key), 1, "key %llx %llx", (unsigned long long)env.hash_key[0],
+                     (unsigned long long)env.hash_key[1]);
+    }
+}
+
 Test(hash, a_text_that_is_the_beginning_of_another_has_another_hash) {
     const uint64_t key[2] = {0x243F6A8885A308D3u, 0x13198A2E03707345u};
     const char zeros[24] = {0};
