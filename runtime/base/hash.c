@@ -47,8 +47,10 @@ uint64_t tort_hash(const uint64_t key[2], const void *data, size_t length) {
         memcpy(&word, bytes, sizeof word);
         hash = multiply(key, hash ^ word);
     }
-    if (bytes == end) return scatter(hash);
-    word = 0;
-    memcpy(&word, bytes, (size_t)(end - bytes));
-    return scatter(multiply(key, hash ^ word));
+    if (bytes < end) {
+        word = 0;
+        memcpy(&word, bytes, (size_t)(end - bytes));
+        hash = multiply(key, hash ^ word);
+    }
+    return scatter(hash);
 }

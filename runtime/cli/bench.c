@@ -170,7 +170,7 @@ static tort_status run_profiled(lane *l) {
     return status;
 }
 
-static int32_t most_runs(const cli_options *options) {
+static int32_t max_runs(const cli_options *options) {
     return options->repeat ? options->repeat : MAX_RUNS;
 }
 
@@ -179,7 +179,7 @@ static int32_t most_runs(const cli_options *options) {
 static tort_status measure_runs(lane *l) {
     const cli_options *options = l->options;
     const double seconds = options->seconds > 0 ? options->seconds : 3, begin = cli_seconds();
-    const int32_t max = most_runs(options);
+    const int32_t max = max_runs(options);
     const cli_profile *profile = l->all->profile;
     tort_status status = TORT_OK;
     while (!status && !must_end(l) && l->runs < max) {
@@ -271,7 +271,7 @@ static tort_status measure(job *j, lane *lanes, tort_error *error) {
     const cli_options *options = lanes->options;
     const bool profiles = cli_is_given(options, OPTION_PROFILE);
     measurement *m = &j->measured;
-    const size_t max = (size_t)most_runs(options);
+    const size_t max = (size_t)max_runs(options);
     m->milliseconds = cli_alloc(max * (size_t)j->context_count, sizeof *m->milliseconds);
     for (int32_t i = 0; i < j->context_count; i++) lanes[i].milliseconds = m->milliseconds + (size_t)i * max;
     if (profiles) m->profiled = cli_alloc(max, sizeof *m->profiled);

@@ -35,7 +35,7 @@ int cli_man(cli_options *options);
 extern const cli_command cli_commands[]; /* commands.c; ends with a name of NULL */
 void cli_print_summary(void);            /* lists them on stdout */
 
-/* What the page of commands and the manual have in common. */
+/* Texts of both the page of commands and the manual. */
 #define CLI_WHAT_IT_IS "runs ONNX models, and reports where every node ran and why"
 #define CLI_FIRST_TRY "  tinyort inspect model.onnx\n  tinyort run model.onnx --ep cuda,cpu --random 1\n"
 #define CLI_EXIT_STATUSES                                                                                              \

@@ -374,7 +374,7 @@ static const tort_report_node *node_at(const comparison *c, const tort_report *r
     return found;
 }
 
-/* What is compared: a chain, a model or a folder. `which` 1 is held against 0. */
+/* A side of the comparison: a chain, a model or a folder. `which` 1 is held against 0. */
 static const char *side(const comparison *c, int32_t which) {
     const cli_options *options = c->options;
     if (options->against) return which ? options->chains.items[0] : options->against;

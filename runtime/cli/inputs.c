@@ -263,7 +263,7 @@ static const char *name_of(const char *file) {
 }
 
 /* The most bytes that an .npy for this input can have, of whatever type, so that a wrong type gets its own message. */
-static uint64_t most_bytes(const tort_port *port) {
+static uint64_t max_bytes(const tort_port *port) {
     const size_t widest = 16, header = 1 << 20;
     tort_tensor tensor = {.rank = port->rank};
     int64_t count;
@@ -282,8 +282,7 @@ static tort_status read_piped(reader *r, const tort_port *port, tort_tensor *ten
     size_t size;
     if (r->piped) return tort_fail(r->error, TORT_E_USAGE, "standard input ('-') can be one input, not two");
     r->piped = true;
-    tort_status status =
-        cli_read_standard_input(TORT_NPY_MAGIC, ".npy file", most_bytes(port), &bytes, &size, r->error);
+    tort_status status = cli_read_standard_input(TORT_NPY_MAGIC, ".npy file", max_bytes(port), &bytes, &size, r->error);
     if (status) return status;
     status = tort_tensor_npy_decode(NULL, bytes, size, tensor, r->error);
     if (status) tort_error_prefix(r->error, "standard input");

@@ -49,7 +49,7 @@ typedef struct cli_moves {
     int32_t nodes, moved, added, gone, failed; /* nodes: of the model */
 } cli_moves;
 
-/* What has moved from `locked` to `now`, the lock of `report`; both must outlive it. The caller frees. */
+/* Lists the nodes that moved from `locked` to `now`, the lock of `report`; both must outlive it. The caller frees. */
 cli_moves cli_moves_of(const cli_lock *locked, const cli_lock *now, const tort_report *report);
 void cli_moves_free(cli_moves *moves);
 

@@ -56,7 +56,7 @@ typedef struct escape {
 } escape;
 
 static const escape in_xml[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {0, NULL}};
-/* Of workflow commands: in a message, and in a property such as `title`. */
+/* Escapes in a message and in a property, such as `title`, of workflow commands; and in a URI. */
 static const escape in_message[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {0, NULL}};
 static const escape in_property[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}, {0, NULL}};
 static const escape in_uri[] = {{'%', "%25"}, {' ', "%20"}, {'#', "%23"}, {'?', "%3F"}, {'\\', "%5C"}, {0, NULL}};

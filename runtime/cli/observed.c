@@ -115,7 +115,7 @@ static bool see_weight(const tort_model *model, const tort_graph_value *value, c
     return true;
 }
 
-/* What is known of a value that a node reads: the newest of its name. False: nothing, as of a loop's own values. */
+/* Gives the newest statistics of a value that a node reads. False: there are none, as of a loop's own values. */
 static bool see_input(const cli_observed *o, const tort_graph_value *value, cli_seen *out) {
     if (value->weight >= 0) return see_weight(o->model, value, out);
     const int32_t input = tort_model_input_index(o->model, value->name);
