@@ -270,6 +270,8 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     char *required = required_of(c->options, which);
     session_options.unfolded = !c->options->outputs_only;
     session_options.require = required;
+    if (which == 1 && c->other) /* its inputs tell; its own dimensions may have other names, or be fixed */
+        session_options.shape_count = session_options.symbol_count = 0;
     tort_status status = cli_open_session(model_of(c, which), &session_options, &c->sessions[which], error);
     free(required);
     if (status) return status;

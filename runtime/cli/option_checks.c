@@ -38,6 +38,7 @@ static const struct {
     {OPTION_STATS, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
     {OPTION_DUMP, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
     {OPTION_ANNOTATE, OPTION_PLAN, "would copy a model, which a saved plan is not"},
+    {OPTION_OPTIMIZED, OPTION_PLAN, "would write a model, which a saved plan is not"},
     {OPTION_CHECK_FORM, OPTION_JSON, "are two forms: take one of them"},
     {OPTION_CHECK, OPTION_ONLY, "lists what has moved, not the nodes"},
     {OPTION_CHECK, OPTION_FULL, "lists what has moved, not the nodes"},

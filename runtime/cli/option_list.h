@@ -75,6 +75,8 @@ OPTION(CHECK_FORM, "format", "FORM", CLI_CMD_PLAN, WORDS(check_form, "text|json|
 OPTION(HTML, "html", "FILE", CLI_CMD_PLAN, TEXT(html), "write a page for a browser: the graph, reasons, copies, memory")
 OPTION(ANNOTATE, "annotate", "OUT.onnx", CLI_CMD_PLAN, TEXT(annotate),
        "copy the model, with where and why in the metadata of its nodes (Netron)")
+OPTION(OPTIMIZED, "optimized", "OUT.onnx", CLI_CMD_PLAN, TEXT(optimized),
+       "write the model folded, and fused into ONNX's own operators")
 OPTION(OUTPUT, "output", "DIR", CLI_CMD_COMPILE, TEXT(output), "write the files there; also -o DIR")
 OPTION(PROCESSOR, "target", "NAME", CLI_CMD_COMPILE, TEXT(processor),
        "generic (default), cortex-m4, -m7, -m33, -m55, -a53, riscv32")

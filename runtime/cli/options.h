@@ -96,9 +96,9 @@ typedef struct cli_options {
     int32_t range_count;
     cli_image_options image;
     const char *save, *save_plan;
-    const char *lock, *check, *annotate, *html, *against; /* paths; NULL: not given */
-    int32_t check_form;                                   /* CLI_TEXT_FORM ...; 0: not given */
-    int32_t check_values;                                 /* CLI_FINITE, CLI_FP16; 0: not given */
+    const char *lock, *check, *annotate, *optimized, *html, *against; /* paths; NULL: not given */
+    int32_t check_form;                                               /* CLI_TEXT_FORM ...; 0: not given */
+    int32_t check_values;                                             /* CLI_FINITE, CLI_FP16; 0: not given */
     bool stats;
     cli_texts dumps, from, to;
     const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */

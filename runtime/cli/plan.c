@@ -8,8 +8,9 @@
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
-#include "runtime/cli/page.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/optimized.h"
+#include "runtime/cli/page.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
@@ -390,6 +391,7 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     if (!status && options->save_plan) status = cli_check_new_file(options->save_plan, model, error);
     if (!status && options->lock) status = cli_check_new_file(options->lock, model, error);
     if (!status && options->annotate) status = cli_check_new_file(options->annotate, model, error);
+    if (!status && options->optimized) status = cli_check_new_file(options->optimized, model, error);
     if (!status && options->html) status = cli_check_new_file(options->html, model, error);
     if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
@@ -426,7 +428,7 @@ static tort_status work(cli_options *options, tort_model **loaded, tort_session 
     return status || !options->save_plan ? status : save_plan(*session, options->save_plan, error);
 }
 
-/* Writes the lock, the annotated model and the page. */
+/* Writes the lock, the annotated and the optimized model, and the page. */
 static tort_status write_files(const cli_options *options, tort_session *session, const tort_report *report,
                                tort_error *error) {
     tort_status status = TORT_OK;
@@ -437,6 +439,10 @@ static tort_status write_files(const cli_options *options, tort_session *session
     }
     if (!status && options->annotate)
         status = cli_annotate(options->operands[0], options->annotate, tort_session_model(session), report, error);
+    if (!status && options->optimized) {
+        const tort_session_options session_options = cli_session_options(options, NULL);
+        status = cli_optimize(options->optimized, tort_session_model(session), &session_options, error);
+    }
     if (!status && options->html) status = cli_page_write(options->html, options, session, report, NULL, error);
     return status;
 }
@@ -448,9 +454,10 @@ static void tell_files(const cli_options *options, cJSON *json) {
     } files[] = {{"saved", options->save_plan},
                  {"locked", options->lock},
                  {"annotated", options->annotate},
+                 {"optimized", options->optimized},
                  {"drawn", options->html}};
-    if (!json && (options->save_plan || options->lock || options->annotate || options->html)) cli_print(stdout, "\n");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0, told = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].path && !json && !told++) cli_print(stdout, "\n");
         if (files[i].path && json)
             cli_json_text(json, files[i].key, files[i].path);
         else if (files[i].path)

@@ -216,6 +216,15 @@ tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
+/* True if the match leaves out a value whose shape a folded node needs: that node could not be written again. */
+static bool hides_shapes(const tort_fuser *f, const tort_match *match) {
+    const tort_fused_parts p = parts_of(match);
+    bool hides = false;
+    for (int32_t k = 0; f->session->options.onnx_fusions && k + 1 < p.count; k++)
+        hides = hides || f->looked_at[f->lowered->graph.nodes[p.nodes[k]].outputs[0]];
+    return hides;
+}
+
 /* Puts the made node in the place of the last node, if the provider takes it. */
 static tort_status join(tort_fuser *f, tort_match *match, int32_t index, bool *joined) {
     const tort_unit *anchor = &f->lowered->units[match->nodes[match->pattern->anchor]];
@@ -249,6 +258,7 @@ static tort_status try_pattern(tort_fuser *f, const tort_parsed *pattern, int32_
                         .error = f->error};
     if (!tort_match_at(&match, index)) return TORT_OK;
     tort_status status = TORT_OK;
+    if (hides_shapes(f, &match)) return TORT_OK;
     if (tort_match_build(&match))
         status = join(f, &match, index, joined);
     else if (match.failed)

@@ -415,6 +415,18 @@ static bool set_attributes(tort_match *match, const tort_op *op, const tort_node
     return true;
 }
 
+/* The operator in the version that the model imports, if it is one of ONNX itself; else NULL. */
+static const tort_op *imported(const tort_model *model, const char *domain, const char *name) {
+    const tort_op *const *family, *row = NULL;
+    int32_t count;
+    for (int32_t i = 0; !*domain && i < model->opset_count; i++) {
+        if (*model->opsets[i].domain) continue;
+        row = tort_op_find(model->op_table, domain, name, model->opsets[i].version, &family, &count);
+        if (row && row->since > model->opsets[i].version) row = NULL;
+    }
+    return row;
+}
+
 /* The operator that is made: in the anchor's version if it is the anchor's own operator, else in the newest. */
 static const tort_op *made_operator(tort_match *match, const tort_node *anchor) {
     const tort_parsed *pattern = match->pattern;
@@ -425,10 +437,12 @@ static const tort_op *made_operator(tort_match *match, const tort_node *anchor) 
     split_operator(part, &domain, &name);
     if (is_text(name, anchor->op_type) && is_text(domain, anchor->domain)) return anchor->op;
     const char *domain_text = keep(match, domain), *name_text = keep(match, name);
+    const tort_session *session = match->lowered->session;
     if (match->failed) return NULL;
+    if (session->options.onnx_fusions) return imported(session->model, domain_text, name_text);
     const tort_op *const *family;
     int32_t count;
-    tort_op_find(match->lowered->session->model->op_table, domain_text, name_text, 0, &family, &count);
+    tort_op_find(session->model->op_table, domain_text, name_text, 0, &family, &count);
     return count ? family[count - 1] : NULL;
 }
 

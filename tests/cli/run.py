@@ -14,7 +14,7 @@ from suite import Skipped, Suite
 
 sys.dont_write_bytecode = True
 FILES = ("usage", "refused", "running", "inputs", "instruction_sets", "random_inputs", "placement", "one_way", "plan_text", "operators", "fusing", "hostile",
-         "testing", "comparing", "comparing_models", "extracting", "benching", "profiling", "saving", "plans", "locking", "paging", "observing", "values", "loops", "bounds", "pictures", "limits", "shells")
+         "testing", "comparing", "comparing_models", "extracting", "benching", "profiling", "saving", "plans", "locking", "optimizing", "paging", "observing", "values", "loops", "bounds", "pictures", "limits", "shells")
 
 
 def main():

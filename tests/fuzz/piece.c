@@ -1,6 +1,7 @@
 /* piece.c - libFuzzer's entry: any bytes are a model's file, which is taken apart and made into a model of every other
- * node; and, if it loads, copied with where its nodes run. What loads is still loaded then. */
+ * node; and, if it loads, copied with where its nodes run, and optimized. What loads is still loaded then. */
 #include "runtime/cli/annotate.h"
+#include "runtime/cli/optimized.h"
 #include "runtime/cli/piece.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -46,6 +47,19 @@ static void annotate(const char *path, const char *to) {
     tort_model_free(model);
 }
 
+static void optimize(const char *path, const char *to) {
+    const tort_session_options options = {.struct_size = sizeof options};
+    tort_model *model = NULL, *made = NULL;
+    tort_error error;
+    remove(to);
+    if (!tort_model_load(NULL, path, NULL, &model, &error) && !cli_optimize(to, model, &options, &error)) {
+        const tort_status status = tort_model_load(NULL, to, NULL, &made, &error);
+        require(!status || status == TORT_E_MEMORY, "an optimized model does not load", error.msg);
+    }
+    tort_model_free(made);
+    tort_model_free(model);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     char path[64], to[64];
     TEMPORARY(path, ".onnx");
@@ -53,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     write_input(path, bytes, size);
     take_apart(path, to);
     annotate(path, to);
+    optimize(path, to);
     remove(path);
     remove(to);
     return 0;

@@ -1,6 +1,6 @@
 # ONNX's own backend cases, made by the onnx package, against the list of what must happen; and every operator row against
 # ONNX's schemas.
-TESTS += test-node test-node-runner test-schemas
+TESTS += test-node test-node-runner test-node-optimized test-schemas
 
 NODE_CASES := $(BUILD)/node-cases
 
@@ -18,6 +18,12 @@ test-node-cudasim: $(NODE_CASES)/cases.json $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt --ep cudasim,cpu \
 	    --placement tests/node/cudasim.txt --kinds node,simple,pytorch-operator,pytorch-converted
 endif
+
+.PHONY: test-node-optimized
+## Optimize the models of the backend cases (plan --optimized): the new ones are valid, and do the same.
+test-node-optimized: $(NODE_CASES)/cases.json $(TINYORT)
+	@$(VENV)/bin/python tests/node/optimize_cases.py $(TINYORT) $(NODE_CASES) $(BUILD)/node-optimized
+	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(BUILD)/node-optimized tests/node/expected.txt --without gradient_of_add
 
 .PHONY: test-node-runner
 ## Test the runner of the backend cases itself.

@@ -21,8 +21,7 @@ static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes) {
     if (buffer->ok && size) buffer->ok = fwrite(bytes, 1, size, buffer->file) == size;
 }
 
-/* Writes a message; false with EFBIG if it is larger than 2 GiB, as lengths in a message have 31 bits. */
-static bool write_message(FILE *file, const ProtobufCMessage *message) {
+bool tort_pb_write_message(FILE *file, const ProtobufCMessage *message) {
     file_buffer buffer = {.base = {.append = append}, .file = file, .ok = true};
     errno = message ? EFBIG : ENOMEM;
     if (!message || protobuf_c_message_get_packed_size(message) > INT32_MAX) return false;
@@ -40,7 +39,7 @@ static ProtobufCBinaryData *make_strings(tort_arena *arena, const tort_string *s
     return made;
 }
 
-static void *make_tensor(tort_arena *arena, const tort_tensor *tensor, const char *name) {
+TortOnnx__TensorProto *tort_pb_make_tensor(tort_arena *arena, const tort_tensor *tensor, const char *name) {
     TortOnnx__TensorProto *proto = tort_arena_alloc(arena, sizeof *proto);
     size_t bytes = 0;
     if (!proto || !tort_tensor_bytes(tensor, &bytes)) return NULL;
@@ -112,7 +111,7 @@ static TortOnnx__MapProto *make_map(tort_arena *arena, const tort_value *map, co
 /* The message of a value, which borrows from it; NULL: out of memory. */
 static void *make_value(tort_arena *arena, const tort_value *value, const char *name) {
     switch (tort_value_kind(value)) {
-    case TORT_TENSOR: return make_tensor(arena, tort_value_view(value), name);
+    case TORT_TENSOR: return tort_pb_make_tensor(arena, tort_value_view(value), name);
     case TORT_MAP: return make_map(arena, value, name);
     default: return make_elements(arena, value, name);
     }
@@ -129,7 +128,7 @@ bool tort_pb_write_value(FILE *file, const tort_value *value, const char *name) 
     const tort_env env = tort_env_complete(NULL);
     tort_arena arena;
     tort_arena_init(&arena, &env);
-    const bool ok = write_message(file, make_value(&arena, value, given(name)));
+    const bool ok = tort_pb_write_message(file, make_value(&arena, value, given(name)));
     tort_arena_free(&arena);
     return ok;
 }
@@ -138,7 +137,8 @@ bool tort_pb_write_tensor(FILE *file, const tort_tensor *tensor, const char *nam
     const tort_env env = tort_env_complete(NULL);
     tort_arena arena;
     tort_arena_init(&arena, &env);
-    const bool ok = write_message(file, make_tensor(&arena, tensor, given(name)));
+    TortOnnx__TensorProto *proto = tort_pb_make_tensor(&arena, tensor, given(name));
+    const bool ok = tort_pb_write_message(file, proto ? &proto->base : NULL);
     tort_arena_free(&arena);
     return ok;
 }
