@@ -14,9 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "runtime/cli/cli.h"
+#include "runtime/cli/bench.h"
 #include "runtime/cli/files/whole_file.h"
-#include "runtime/cli/inputs.h"
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
@@ -26,40 +25,18 @@
 
 #define MAX_RUNS 1000000
 
-typedef struct measurement {
-    double *milliseconds; /* of every run, sorted */
-    int64_t runs;
-    double seconds;          /* in which they were made: by one context their sum, by several from begin to end */
-    double peak_bytes;       /* peak resident memory of the process */
-    double load_ms;          /* loading the model, planning, preparing weights */
-    cli_profile *profile;    /* NULL without --profile */
-    double *profiled;        /* milliseconds of the profile->run_count profiled runs, sorted */
-    tort_device_calls calls; /* device calls of the last run without profiler */
-} measurement;
-
-/* Everything that is freed in one place, whatever failed. */
-typedef struct job {
-    tort_model *loaded;      /* NULL if the session owns the model */
-    const tort_model *model; /* to run */
-    tort_session *session;
-    tort_context **contexts;
-    int32_t context_count;
-    cli_inputs inputs;
-    measurement measured;
-} job;
-
 static int by_size(const void *a, const void *b) {
     const double *x = a, *y = b;
     return (*x > *y) - (*x < *y);
 }
 
 /* Nearest rank: the smallest time that at least this fraction of the runs did not exceed. */
-static double percentile(const measurement *m, double fraction) {
+double cli_percentile(const cli_measurement *m, double fraction) {
     const int64_t rank = (int64_t)ceil(fraction * (double)m->runs);
     return m->milliseconds[rank > 0 ? rank - 1 : 0];
 }
 
-static double mean(const measurement *m) {
+static double mean(const cli_measurement *m) {
     double sum = 0;
     for (int64_t i = 0; i < m->runs; i++) sum += m->milliseconds[i];
     return sum / (double)m->runs;
@@ -98,6 +75,10 @@ static void free_moved(tort_session *session, const cli_inputs *inputs, tort_ten
 
 static atomic_bool interrupted; /* by a signal handler, and asked by all threads */
 
+bool cli_bench_interrupted(void) {
+    return atomic_load(&interrupted);
+}
+
 static void interrupt(int number) {
     atomic_store(&interrupted, true);
     signal(number, SIG_DFL); /* a second Ctrl-C ends the program, even during a run */
@@ -114,8 +95,8 @@ typedef struct lane {
     bool tells;           /* of slow runs, on a terminal: one lane alone does */
     double *milliseconds; /* of its runs: a part of the array of all */
     int32_t runs;
-    measurement *all;    /* with the profile, of which there is none if there are several lanes */
-    atomic_bool *failed; /* some lane has failed: the others end after their run */
+    cli_measurement *all; /* with the profile, of which there is none if there are several lanes */
+    atomic_bool *failed;  /* some lane has failed: the others end after their run */
     bool first_failed;
     tort_error error;
 } lane;
@@ -236,7 +217,7 @@ static tort_status side_by_side(lane *lanes, int32_t count, void *(*work)(void *
 }
 
 /* Moves the times of all lanes together, and sums up. */
-static void join_lanes(const lane *lanes, int32_t count, double seconds, measurement *m) {
+static void join_lanes(const lane *lanes, int32_t count, double seconds, cli_measurement *m) {
     m->runs = 0;
     for (int32_t i = 0; i < count; i++) {
         memmove(m->milliseconds + m->runs, lanes[i].milliseconds, (size_t)lanes[i].runs * sizeof *m->milliseconds);
@@ -245,12 +226,12 @@ static void join_lanes(const lane *lanes, int32_t count, double seconds, measure
     m->seconds = count > 1 ? seconds : 1e-3 * mean(m) * (double)m->runs;
 }
 
-static void sort_runs(measurement *m) {
+static void sort_runs(cli_measurement *m) {
     qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
     if (!m->profile || !m->runs) return;
-    const measurement profiled = {.milliseconds = m->profiled, .runs = m->profile->run_count};
+    const cli_measurement profiled = {.milliseconds = m->profiled, .runs = m->profile->run_count};
     qsort(m->profiled, (size_t)profiled.runs, sizeof *m->profiled, by_size);
-    m->profile->overhead = percentile(&profiled, 0.5) / percentile(m, 0.5);
+    m->profile->overhead = cli_percentile(&profiled, 0.5) / cli_percentile(m, 0.5);
 }
 
 /* Peak resident memory of this process. ru_maxrss survives exec, so it may be the peak of the shell that started us;
@@ -267,10 +248,10 @@ static double peak_resident_bytes(void) {
     return 1024 * kilobytes;
 }
 
-static tort_status measure(job *j, lane *lanes, tort_error *error) {
+static tort_status measure(cli_bench_job *j, lane *lanes, tort_error *error) {
     const cli_options *options = lanes->options;
     const bool profiles = cli_is_given(options, OPTION_PROFILE);
-    measurement *m = &j->measured;
+    cli_measurement *m = &j->measured;
     const size_t max = (size_t)max_runs(options);
     m->milliseconds = cli_alloc(max * (size_t)j->context_count, sizeof *m->milliseconds);
     for (int32_t i = 0; i < j->context_count; i++) lanes[i].milliseconds = m->milliseconds + (size_t)i * max;
@@ -288,7 +269,7 @@ static tort_status measure(job *j, lane *lanes, tort_error *error) {
     return status;
 }
 
-static tort_status measure_bound(job *j, const cli_options *options, tort_error *error) {
+static tort_status measure_bound(cli_bench_job *j, const cli_options *options, tort_error *error) {
     const int32_t input_count = j->inputs.count, output_count = tort_model_output_count(j->model);
     tort_tensor *tensors = cli_alloc((size_t)input_count, sizeof *tensors);
     tort_value **values = cli_only_tensors(j->model) ? NULL : cli_input_values(&j->inputs);
@@ -318,7 +299,7 @@ static tort_status measure_bound(job *j, const cli_options *options, tort_error 
     return status;
 }
 
-static tort_status open_contexts(job *j, const cli_options *options, tort_error *error) {
+static tort_status open_contexts(cli_bench_job *j, const cli_options *options, tort_error *error) {
     tort_status status = TORT_OK;
     const int32_t count = options->contexts ? options->contexts : 1;
     j->contexts = cli_alloc((size_t)count, sizeof *j->contexts);
@@ -329,7 +310,7 @@ static tort_status open_contexts(job *j, const cli_options *options, tort_error 
     return status;
 }
 
-static tort_status work(job *j, cli_options *options, tort_error *error) {
+tort_status cli_bench_measure(cli_bench_job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     double start = cli_seconds();
     if (!status) status = cli_open_either(options, &j->loaded, &j->session, &j->model, error);
@@ -338,6 +319,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     if (!status) status = cli_check_names(options, j->model, error);
     if (!status && options->trace) status = cli_check_new_file(options->trace, j->model, error);
     if (!status && options->html) status = cli_check_new_file(options->html, j->model, error);
+    if (!status && options->plot) status = cli_check_new_file(options->plot, j->model, error);
     if (!status) status = cli_inputs_read(options, j->model, &j->inputs, error);
     if (status) return status;
     double read = cli_seconds();
@@ -347,7 +329,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     j->measured.load_ms = 1e3 * (loaded - start + cli_seconds() - read);
     if (!status) status = cli_settle_sizes(options, j->model, j->contexts[0], &j->inputs, error);
     if (status) return status;
-    cli_inputs_tell(&j->inputs);
+    if (!j->quiet) cli_inputs_tell(&j->inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
     status = measure_bound(j, options, error);
     const cli_profile *profile = j->measured.profile;
@@ -361,7 +343,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 /* Largest thread count of the providers that run nodes; 0 if none runs on threads of this process. */
-static int32_t threads_of(const tort_report *report) {
+int32_t cli_bench_threads(const tort_report *report) {
     int32_t threads = 0;
     for (int32_t i = 0; i < report->provider_count; i++)
         if (report->providers[i]->nodes && report->providers[i]->threads > threads)
@@ -394,40 +376,45 @@ static void print_calls(const tort_device_calls *calls) {
               (unsigned long long)calls->allocations);
 }
 
-static void fill_json(const cli_options *options, const job *j, const tort_report *report, cJSON *root) {
-    const measurement *m = &j->measured;
+void cli_bench_json(const cli_bench_job *j, const tort_report *report, cJSON *to) {
+    const cli_measurement *m = &j->measured;
+    cli_json_number(to, "threads", cli_bench_threads(report) ? cli_bench_threads(report) : -1);
+    cli_json_number(to, "contexts", j->context_count);
+    cli_json_number(to, "runs", m->runs);
+    cJSON_AddNumberToObject(to, "runs_per_second", (double)m->runs / m->seconds);
+    cJSON *latency = cJSON_AddObjectToObject(to, "latency_ms");
+    cJSON_AddNumberToObject(latency, "min", m->milliseconds[0]);
+    cJSON_AddNumberToObject(latency, "median", cli_percentile(m, 0.5));
+    cJSON_AddNumberToObject(latency, "mean", mean(m));
+    cJSON_AddNumberToObject(latency, "p90", cli_percentile(m, 0.9));
+    cJSON_AddNumberToObject(latency, "p99", cli_percentile(m, 0.99));
+    cJSON_AddNumberToObject(to, "load_ms", m->load_ms);
+}
+
+static void fill_json(const cli_options *options, const cli_bench_job *j, const tort_report *report, cJSON *root) {
+    const cli_measurement *m = &j->measured;
     char *chain = chain_text(options, report);
     cli_json_text(root, "ep", chain);
     free(chain);
-    cli_json_number(root, "threads", threads_of(report) ? threads_of(report) : -1);
-    cli_json_number(root, "contexts", j->context_count);
-    cli_json_number(root, "runs", m->runs);
-    cJSON_AddNumberToObject(root, "runs_per_second", (double)m->runs / m->seconds);
-    cJSON_AddBoolToObject(root, "interrupted", interrupted != 0);
-    cJSON *latency = cJSON_AddObjectToObject(root, "latency_ms");
-    cJSON_AddNumberToObject(latency, "min", m->milliseconds[0]);
-    cJSON_AddNumberToObject(latency, "median", percentile(m, 0.5));
-    cJSON_AddNumberToObject(latency, "mean", mean(m));
-    cJSON_AddNumberToObject(latency, "p90", percentile(m, 0.9));
-    cJSON_AddNumberToObject(latency, "p99", percentile(m, 0.99));
-    cJSON_AddNumberToObject(root, "load_ms", m->load_ms);
+    cli_bench_json(j, report, root);
+    cJSON_AddBoolToObject(root, "interrupted", cli_bench_interrupted());
     cJSON_AddNumberToObject(root, "peak_rss_bytes", m->peak_bytes);
     fill_calls(&m->calls, root);
     if (m->profile) cli_profile_json(m->profile, root);
 }
 
 /* Prints nothing if nobody asked for contexts. */
-static void print_contexts(const cli_options *options, const job *j) {
+static void print_contexts(const cli_options *options, const cli_bench_job *j) {
     const int32_t count = j->context_count;
     const double rate = (double)j->measured.runs / j->measured.seconds;
     if (options->contexts)
         cli_print(stdout, "  %d context%s: %.1f runs/s, %.1f each\n", count, count == 1 ? "" : "s", rate, rate / count);
 }
 
-static void print_text(const cli_options *options, const job *j, const tort_report *report) {
-    const measurement *m = &j->measured;
+static void print_text(const cli_options *options, const cli_bench_job *j, const tort_report *report) {
+    const cli_measurement *m = &j->measured;
     char peak[32], *counts = cli_counts_text(report), *chain = chain_text(options, report);
-    const int32_t threads = threads_of(report);
+    const int32_t threads = cli_bench_threads(report);
     cli_print(stdout, "%s on --ep %s: %s\n", cli_model_path(options), chain, counts);
     free(chain);
     for (int32_t i = 0; i < report->provider_count; i++)
@@ -436,7 +423,7 @@ static void print_text(const cli_options *options, const job *j, const tort_repo
                              report->providers[i]->name);
     print_contexts(options, j);
     cli_print(stdout, "  min %.3f   median %.3f   mean %.3f   p90 %.3f   p99 %.3f ms\n", m->milliseconds[0],
-              percentile(m, 0.5), mean(m), percentile(m, 0.9), percentile(m, 0.99));
+              cli_percentile(m, 0.5), mean(m), cli_percentile(m, 0.9), cli_percentile(m, 0.99));
     cli_print(stdout, "  %lld run%s%s", (long long)m->runs, m->runs == 1 ? "" : "s",
               interrupted ? " until interrupted" : "");
     if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
@@ -446,7 +433,7 @@ static void print_text(const cli_options *options, const job *j, const tort_repo
     free(counts);
 }
 
-static void job_free(job *j) {
+void cli_bench_free(cli_bench_job *j) {
     cli_profile_free(j->measured.profile);
     free(j->measured.profiled);
     free(j->measured.milliseconds);
@@ -458,9 +445,10 @@ static void job_free(job *j) {
 }
 
 int cli_bench(cli_options *options) {
-    job j = {0};
+    if (options->sweep) return cli_sweep(options);
+    cli_bench_job j = {0};
     tort_error error = {0};
-    tort_status status = work(&j, options, &error);
+    tort_status status = cli_bench_measure(&j, options, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = status ? NULL : cli_report(j.session);
     if (report && json)
@@ -473,6 +461,6 @@ int cli_bench(cli_options *options) {
                                                 .sessions = &j.session,
                                                 .session_count = 1,
                                                 .json = json});
-    job_free(&j);
+    cli_bench_free(&j);
     return result;
 }

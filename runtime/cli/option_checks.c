@@ -16,6 +16,7 @@ static const struct {
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
     {OPTION_TRACE, OPTION_PROFILE, "is that of the runs which --profile observes: add --profile"},
     {OPTION_PROFILE_HTML, OPTION_PROFILE, "shows the time that --profile measures: add --profile"},
+    {OPTION_PLOT, OPTION_SWEEP, "draws what --sweep measures: add --sweep NAME=1,2,4"},
     {OPTION_MISSING, OPTION_EP, "lists what providers lack: say which, as in --ep cuda"},
 };
 
@@ -25,6 +26,7 @@ static const struct {
 } excludes[] = {
     {OPTION_SECONDS, OPTION_REPEAT, "both say how long to measure: take one of them"},
     {OPTION_PROFILE, OPTION_CONTEXTS, "observes one context alone: leave --contexts out"},
+    {OPTION_SWEEP, OPTION_PROFILE, "is a table of whole runs: profile one size alone"},
     {OPTION_AGAINST, OPTION_OUTPUTS_ONLY, "compares whatever the folder has a file of"},
     {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so a tolerance has no effect"},
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so a tolerance has no effect"},
@@ -85,7 +87,8 @@ static tort_status check_chains(const cli_command *command, const cli_options *o
         return tort_fail(error, TORT_E_USAGE,
                          "it compares two chains, each by an --ep of its own (--ep cuda --ep cpu); %d given",
                          options->chains.count);
-    if (command->bit != CLI_CMD_COMPARE && command->bit != CLI_CMD_REDUCE && options->chains.count > 1)
+    const bool several = command->bit == CLI_CMD_COMPARE || command->bit == CLI_CMD_REDUCE || options->sweep;
+    if (!several && options->chains.count > 1)
         return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
                          options->chains.count, options->chains.items[0], options->chains.items[1]);
     return TORT_OK;

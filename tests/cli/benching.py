@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -125,3 +127,64 @@ def test_contexts_interrupted(suite, folder):
 def test_step_by_step(suite, folder):
     for command in (("run", "--random", "1"), ("bench", "--repeat", "1"), ("compare", "--ep", "cpu", "--ep", "cpu:threads=1")):
         suite.expect(0, "placement", command[0], DIGITS, *command[1:], "--step-by-step")
+
+
+def rows_of(text):
+    """The rows of numbers of a table of --sweep."""
+    return [[float(word) for word in line.split()] for line in text.splitlines() if re.fullmatch(r"[ 0-9.]+", line)]
+
+
+def test_sweep(suite, folder):
+    """Each size is a row; the last column is what that many sizes are worth in a second."""
+    sweep = ("bench", DIGITS, "--repeat", "5", "--sweep")
+    rows = rows_of(suite.expect(0, f"{DIGITS} on --ep cpu", *sweep, "N=1,2,64").out)
+    suite.check([row[0] for row in rows] == [1, 2, 64], f"{rows}")
+    suite.check(all(abs(row[6] - row[0] * row[5]) <= 0.06 * row[0] + 1 and row[1] <= row[2] <= row[3] <= row[4] for row in rows), f"{rows}")
+    save_model(folder / "two.onnx", [helper.make_node("Reshape", ["x", "two"], ["y"], "only_two")], [floats("x", ["N"])], [floats("y", None)], weights=[weight("two", np.array([2]))])
+    suite.expect(3, "only_two", "bench", folder / "two.onnx", "--repeat", "1", "--sweep", "N=2,3")
+    suite.expect(0, "", "bench", folder / "two.onnx", "--repeat", "1", "--sweep", "N=2,2")
+    rows = rows_of(suite.expect(0, "speedup", *sweep, "threads=1,2", "--shape", "N=8").out)
+    suite.check([row[0] for row in rows] == [1, 2] and rows[0][6] == 1, f"{rows}")
+    told = suite.run(*sweep, "threads=2,1", "--ep", "cuda,cpu:isa=v2", "--json", **NO_CUDA).json()
+    suite.check([(point["value"], point["threads"]) for point in told["sweep"]["points"]] == [(2, 2), (1, 1)], f"{told['sweep']}")
+    suite.check(told["sweep"]["points"][0]["ep"] == "cuda,cpu:isa=v2" and told["providers"][1]["threads"] == 1 and told["summary"]["cpu"] == 7, f"{told}")
+    told = suite.run(*sweep, "contexts=1,3", "--json").json()
+    suite.check([(point["contexts"], point["runs"]) for point in told["sweep"]["points"]] == [(1, 5), (3, 15)], f"{told['sweep']}")
+    result = suite.expect(0, "sizes were made up", *sweep, "contexts=1,2")
+    suite.check(result.err.count("made up") == 1, f"it is told once: {result.err}")
+    suite.expect(0, "saved as", "plan", DIGITS, "--save", folder / "p")
+    suite.check(len(rows_of(suite.expect(0, "", "bench", "--plan", folder / "p", "--repeat", "2", "--sweep", "N=1,2").out)) == 2, "a saved plan")
+
+
+def test_sweep_is_drawn(suite, folder):
+    model, plot = folder / "a&<b>.onnx", folder / "plot.svg"
+    shutil.copy(DIGITS, model)
+    chains = ("cpu", "cpu:isa=v2")
+    result = suite.expect(0, f"drawn as {plot}", "bench", model, "--repeat", "3", "--sweep", "N=1,2,4,8", "--ep", chains[0], "--ep", chains[1], "--plot", plot)
+    suite.check(len(rows_of(result.out)) == 8 and "placement: --ep cpu:isa=v2: 7 cpu" in result.err, result.err)
+    root = xml.etree.ElementTree.parse(plot).getroot()
+    texts = [text.text for text in root.findall(".//{*}text")]
+    suite.check(texts[0] == f"{model}, by N" and texts[-2:] == list(chains) and "N a second" in texts, f"{texts}")
+    suite.check(sum(1 for _ in root.findall(".//{*}circle")) == 2 * 2 * 4, "a point for each size, chain and figure")
+    suite.check("http" not in plot.read_text().replace("http://www.w3.org/2000/svg", ""), "it needs nothing else")
+    numbers = [float(number) for path in root.findall(".//{*}path") for number in re.findall(r"[0-9.]+", path.attrib["d"])]
+    suite.check(all(0 <= number <= 880 for number in numbers), "all is inside")
+    told = suite.run("bench", model, "--repeat", "3", "--sweep", "N=1", "--ep", chains[0], "--ep", chains[1], "--plot", plot, "--json").json()
+    suite.check(told["drawn"] == str(plot) and [session["ep"] for session in told["sessions"]] == list(chains), f"{told}")
+
+
+def test_sweep_refused(suite, folder):
+    for words in ("N", "N=", "=1", "N=0", "N=1,", "N=1,x", "N=" + ",".join(["1"] * 65), "N=99999999999"):
+        suite.expect(2, "--sweep wants a name and at most 64 numbers", "bench", DIGITS, "--sweep", words)
+    suite.expect(2, "--sweep: the model has no input and no dimension 'Q'; dimensions are: 'N'", "bench", DIGITS, "--sweep", "Q=1")
+    suite.expect(2, "in the model, which 1 does not fit", "bench", DIGITS, "--sweep", "image=1")
+    suite.expect(2, "at most 256", "bench", DIGITS, "--sweep", "contexts=1,257")
+    suite.expect(2, "take one of them", "bench", DIGITS, "--sweep", "contexts=1", "--contexts", "2")
+    suite.expect(2, "has no cpu whose threads are open", "bench", DIGITS, "--sweep", "threads=1", "--ep", "cpu:threads=2")
+    suite.expect(2, "the saved plan has settled", "bench", "--plan", folder / "p", "--sweep", "threads=1")
+    suite.expect(2, "add --sweep NAME=1,2,4", "bench", DIGITS, "--plot", folder / "p.svg")
+    suite.expect(2, "profile one size alone", "bench", DIGITS, "--sweep", "N=1", "--profile")
+    suite.expect(2, "is read from", "bench", DIGITS, "--sweep", "N=1", "--plot", DIGITS)
+    suite.expect(2, "a chain is one list", "bench", DIGITS, "--ep", "cpu", "--ep", "cpu")
+    status, out, err = interrupt(suite, folder, "--sweep", "contexts=1,2")
+    suite.check(status == 130 and len(rows_of(out)) == 1, f"what was measured is told: {status}: {out} {err}")

@@ -1,0 +1,30 @@
+/* plot.h - draws what a sweep has measured as an SVG file, which needs no other file and is light or dark as the page
+ * around it. */
+#ifndef TORT_CLI_PLOT_H
+#define TORT_CLI_PLOT_H
+
+#include "runtime/tinyort.h"
+
+typedef struct cli_plot_point {
+    int32_t value;                 /* of what is swept */
+    double low, median, high, p99; /* milliseconds: the 10th, 50th, 90th and 99th percentile */
+    double rate;                   /* runs a second: of one context that of the median */
+} cli_plot_point;
+
+typedef struct cli_plot_series {
+    const char *name; /* borrowed */
+    cli_plot_point *points;
+    int32_t count;
+} cli_plot_series;
+
+/* Borrows all of it. */
+typedef struct cli_plot {
+    const char *title, *name; /* name: of what is swept */
+    bool sizes;               /* it is the size of a dimension: what is done in a second is that many times the runs */
+    const cli_plot_series *series;
+    int32_t count;
+} cli_plot;
+
+tort_status cli_plot_write(const char *path, const cli_plot *plot, tort_error *error);
+
+#endif
