@@ -497,7 +497,7 @@ $(FORMAT).c: loader/onnx.proto | $(BUILD)/prerequisites
 	@echo "  PROTO $<"
 	$(Q)protoc-c --c_out=$(OBJ) $<
 $(FORMAT).h: $(FORMAT).c ;
-$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)) $(VALUE_FILE_OBJECTS): | $(FORMAT).h
+$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)) $(VALUE_FILE_OBJECTS) $(OBJ)/runtime/cli/optimized.o: | $(FORMAT).h
 $(FORMAT).o: $(FORMAT).c $(OBJ)/flags
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) -w -ffunction-sections -c -o $@ $<

@@ -77,6 +77,8 @@ typedef struct tort_frame {
     tort_trip *trip;  /* bodies: state of its calls; NULL for the main graph */
 } tort_frame;
 
+typedef tort_status tort_step_run(tort_frame *frame, const tort_step *step, tort_error *error);
+
 /* A run that was offered for recording: its plan with that one's serial, the arena on the device, the pointers of bound
  * ports. */
 typedef struct tort_offer {
@@ -114,15 +116,17 @@ struct tort_context {
     tort_watch watch;   /* of the run; cancelled by the application, from any thread */
     uint64_t trips;     /* of all loops of the run */
     /* Code of observers and profilers is reached through the context, so that a program without them does not link
-     * it. observe: shows the outputs of a step; tell: tells of a step that began then. NULL: nobody looks. */
+     * it. observe: shows the outputs of a step. tell: runs a step, unless `run` is NULL, and tells the profiler how
+     * long it took; step NULL: a graph begins. NULL: nobody looks. */
     tort_status (*observe)(const struct tort_frame *frame, const tort_step *step, tort_error *error);
-    void (*tell)(struct tort_frame *frame, const tort_step *step, int64_t begin);
+    tort_status (*tell)(struct tort_frame *frame, const tort_step *step, tort_step_run *run, tort_error *error);
     tort_observer observer;
     void *observer_ud;
     tort_profiler profiler;
     void *profiler_ud;
     bool profiles_work;
-    int64_t profiled; /* nanoseconds of nested steps told since the surrounding step began */
+    int64_t told_until; /* the clock at the end of the newest step told, or at the beginning of its graph */
+    int64_t profiled;   /* nanoseconds of nested steps told since the surrounding step began */
     tort_spare spares[TORT_MAX_SPARES];
     int32_t spare_count;
     tort_region *scratch; /* by memory: scratch of steps whose shapes depend on data */

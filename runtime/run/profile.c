@@ -97,15 +97,36 @@ static void tell(tort_frame *frame, const tort_step *step, int64_t begin) {
                               .inside = context->profiled,
                               .bytes = -1,
                               .flops = -1};
+    context->told_until = told.end;
     context->profiled = told.end - begin;
     if (context->profiles_work) find_work(frame, step, &told);
     context->profiler(context->profiler_ud, &told);
 }
 
+/* A step begins where the one before ended: a second reading of the clock would cost as much as a small step. The
+ * device is waited for, so that the time of a step is not counted for the next one. */
+static tort_status run_and_tell(tort_frame *frame, const tort_step *step, tort_step_run *run, tort_error *error) {
+    tort_context *context = frame->context;
+    const int64_t outside = context->profiled, begin = context->told_until;
+    if (!step) {
+        context->told_until = tort_now();
+        return TORT_OK;
+    }
+    context->profiled = 0;
+    tort_status status = run ? run(frame, step, error) : TORT_OK;
+    if (!status && step->provider >= 0) {
+        const tort_link *link = &context->session->chain[step->provider];
+        status = tort_link_sync(link, context->streams[link->memory], error);
+    }
+    if (!status) tell(frame, step, begin);
+    context->profiled += outside;
+    return status;
+}
+
 void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud) {
     if (!context) return;
     context->profiles_work = work;
-    context->tell = profiler ? tell : NULL;
+    context->tell = profiler ? run_and_tell : NULL;
     context->profiler = profiler;
     context->profiler_ud = ud;
 }

@@ -233,19 +233,6 @@ static tort_status wait_for(const tort_context *context, const tort_step *step, 
     return tort_link_sync(link, context->streams[link->memory], error);
 }
 
-/* Waits for the device after the step, so that its time is not counted for the next one. */
-static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_error *error) {
-    tort_context *context = frame->context;
-    const int64_t outside = context->profiled;
-    context->profiled = 0;
-    const int64_t begin = tort_now();
-    tort_status status = run_step(frame, step, error);
-    if (!status && step->provider >= 0) status = wait_for(context, step, error);
-    if (!status) context->tell(frame, step, begin);
-    context->profiled += outside;
-    return status;
-}
-
 /* True for steps that are device work only, in a run that can be recorded. */
 static bool is_work(const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT ||
@@ -272,7 +259,7 @@ static tort_status run_watched(tort_frame *frame, const tort_step *step, tort_er
     if (!context->watch.end) {
         if (kernel) tort_context_enter(context, step->provider);
         status = step->stream    ? frame->planned->plan.streaming->run(frame, &step, run_kernel, error)
-                 : context->tell ? run_profiled(frame, step, error)
+                 : context->tell ? context->tell(frame, step, run_step, error)
                                  : run_step(frame, step, error);
     }
     if (!tort_watch_goes_on(&context->watch, 0) && status != TORT_E_CANCELLED)
@@ -288,6 +275,7 @@ static tort_status run_steps(tort_frame *frame, int32_t first, int32_t end, bool
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;
+    if (context->tell) status = context->tell(frame, NULL, NULL, error);
     for (int32_t i = first; !status && i < end; i++) {
         const tort_step *step = &plan->steps[i];
         if (recorded && is_work(step)) continue;

@@ -50,8 +50,10 @@ static tort_status run_stream(tort_frame *frame, const tort_step **step, run_ban
         status = run_kernel(frame, *step, &band, error);
         if (frame->context->tell) times[i] += tort_now() - begin;
     }
-    for (int32_t i = 0; !status && frame->context->tell && i < stream->count; i++)
-        frame->context->tell(frame, &plan->steps[stream->first + i], tort_now() - times[i]);
+    for (int32_t i = 0; !status && frame->context->tell && i < stream->count; i++) {
+        frame->context->told_until = tort_now() - times[i];
+        status = frame->context->tell(frame, &plan->steps[stream->first + i], NULL, error);
+    }
     return status;
 }
 
