@@ -101,11 +101,7 @@ static char *folder_of(const char *path) {
     return cli_copy_text(path, slash ? (size_t)(slash + 1 - path) : 0);
 }
 
-tort_status cli_piece_check(const char *path, const tort_model *model, const cli_whole *whole, tort_error *error) {
-    if (whole->external)
-        return tort_fail(error, TORT_E_UNSUPPORTED,
-                         "the model has weights in other files, which a piece elsewhere would not find: write it into "
-                         "one file first (onnx.save(onnx.load(...), ...))");
+tort_status cli_piece_check(const char *path, const tort_model *model, tort_error *error) {
     char *folder = folder_of(path);
     tort_status status = cli_check_folder("--output", *folder ? folder : ".", error);
     if (!status) status = cli_check_target(path, model, error);

@@ -28,7 +28,7 @@ const tort_tensor *cli_captured_at(const cli_captured *captured, const char *val
 tort_status cli_piece_write(const char *path, const cli_message *piece, const cli_piece_port *inputs,
                             int32_t input_count, const cli_piece_port *outputs, int32_t output_count,
                             tort_error *error);
-/* Checks that the files can be written, and that a piece of this model can be elsewhere. */
-tort_status cli_piece_check(const char *path, const tort_model *model, const cli_whole *whole, tort_error *error);
+/* Checks that the files can be written. */
+tort_status cli_piece_check(const char *path, const tort_model *model, tort_error *error);
 
 #endif

@@ -107,15 +107,18 @@ static tort_status work(extraction *x, tort_error *error) {
     if (!status) status = cli_open_model(options, options->operands[0], &x->model, error);
     if (!status) status = cli_check_names(options, x->model, error);
     if (!status) status = cli_whole_open(options->operands[0], &x->whole, error);
-    if (!status) status = cli_piece_check(options->output, x->model, &x->whole, error);
+    if (!status) status = cli_piece_check(options->output, x->model, error);
     if (!status) status = choose(x, error);
     if (!status) status = cli_capture(options, x->model, options->chains.items[0], &x->captured, error);
     if (!status) status = bind(x, x->inputs, x->input_count, error);
     if (!status) status = bind(x, x->outputs, x->output_count, error);
     if (status) return status;
     cli_message piece = {0};
-    cli_piece_make(&x->whole, x->keep, x->inputs, x->input_count, x->outputs, x->output_count, &piece);
-    status = cli_piece_write(options->output, &piece, x->inputs, x->input_count, x->outputs, x->output_count, error);
+    status = cli_piece_make(&x->whole, x->model, x->keep, x->inputs, x->input_count, x->outputs, x->output_count,
+                            &piece, error);
+    if (!status)
+        status =
+            cli_piece_write(options->output, &piece, x->inputs, x->input_count, x->outputs, x->output_count, error);
     free(piece.bytes);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
+#include "runtime/graph/graph.h"
 
 enum { MAX_DEPTH = 100 }; /* of bodies, as in loader/wire.c */
 
@@ -84,10 +85,12 @@ static void add_initializer(cli_whole *whole, const cli_field *f, name_list *nam
     for (cli_field in; f->number == CLI_GRAPH_SPARSE && at < end && cli_take_field(&at, end, &in);)
         if (in.number == CLI_SPARSE_VALUES) values = in;
     at = values.contents, end = at + values.size;
-    for (cli_field in; at < end && cli_take_field(&at, end, &in);)
-        if (in.number == CLI_TENSOR_EXTERNAL) whole->external = true;
     whole->initializers = cli_realloc(whole->initializers, (size_t)names->count + 1, sizeof *whole->initializers);
+    whole->external = cli_realloc(whole->external, (size_t)names->count + 1, sizeof *whole->external);
     whole->initializers[names->count] = *f;
+    whole->external[names->count] = false;
+    for (cli_field in; at < end && cli_take_field(&at, end, &in);)
+        if (in.number == CLI_TENSOR_EXTERNAL) whole->external[names->count] = true;
     add_name(names, cli_field_text(&values, CLI_TENSOR_NAME));
 }
 
@@ -160,6 +163,7 @@ void cli_whole_free(cli_whole *whole) {
     free_names(whole->initializer_names, whole->initializer_count);
     free_names(whole->outputs, whole->output_count);
     free(whole->initializers);
+    free(whole->external);
     free(whole->nodes);
     free(whole->bytes);
 }
@@ -212,21 +216,70 @@ static bool is_port(const cli_piece_port *ports, int32_t count, const char *name
     return is;
 }
 
-void cli_piece_make(const cli_whole *whole, const bool *keep, const cli_piece_port *inputs, int32_t input_count,
-                    const cli_piece_port *outputs, int32_t output_count, cli_message *out) {
+/* Puts in a weight of another file as a tensor with its bytes. */
+static tort_status put_weight(const tort_model *model, int32_t index, const char *name, cli_message *graph,
+                              tort_error *error) {
+    const tort_weight *weight = &model->weights[index];
+    cli_message tensor = {0};
+    const void *data;
+    const tort_status status = tort_weight_acquire(model, index, &data, error);
+    if (status) return status;
+    for (int32_t i = 0; i < weight->rank; i++) cli_put_number(&tensor, CLI_TENSOR_DIMS, (uint64_t)weight->dims[i]);
+    cli_put_number(&tensor, CLI_TENSOR_TYPE, (uint64_t)weight->type);
+    cli_put_text(&tensor, CLI_TENSOR_NAME, name);
+    cli_put_field(&tensor, CLI_TENSOR_RAW, data, weight->bytes);
+    cli_put_message(graph, CLI_GRAPH_INITIALIZER, &tensor);
+    tort_weight_release(model, index);
+    return TORT_OK;
+}
+
+/* Enters the weights of the model by the names of their values. */
+static void enter_weights(const tort_model *model, tort_names *weights) {
+    int32_t known;
+    for (int32_t i = 0; model && i < model->graphs[0].value_count; i++) {
+        const tort_graph_value *value = &model->graphs[0].values[i];
+        if (value->weight >= 0 && !tort_names_find(weights, value->name, &known))
+            cli_check_memory(tort_names_add(weights, value->name, value->weight) ? weights : NULL);
+    }
+}
+
+static tort_status put_initializers(const cli_whole *whole, const tort_model *model, const bool *wanted,
+                                    cli_message *graph, tort_error *error) {
+    tort_names weights;
+    tort_status status = TORT_OK;
+    tort_names_init(&weights, &whole->env);
+    enter_weights(model, &weights);
+    for (int32_t i = 0, index; !status && i < whole->initializer_count; i++) {
+        const char *name = whole->initializer_names[i];
+        if (!wanted[i]) continue;
+        if (!whole->external[i] || !model)
+            cli_put_bytes(graph, whole->initializers[i].whole, whole->initializers[i].whole_size);
+        else if (whole->initializers[i].number == CLI_GRAPH_INITIALIZER && tort_names_find(&weights, name, &index))
+            status = put_weight(model, index, name, graph, error);
+        else
+            status = tort_fail(error, TORT_E_UNSUPPORTED, "the weight '%s' of another file cannot be copied", name);
+    }
+    tort_names_free(&weights);
+    return status;
+}
+
+tort_status cli_piece_make(const cli_whole *whole, const tort_model *model, const bool *keep,
+                           const cli_piece_port *inputs, int32_t input_count, const cli_piece_port *outputs,
+                           int32_t output_count, cli_message *out, tort_error *error) {
     cli_message graph = {0};
-    bool *read = read_initializers(whole, keep);
+    bool *wanted = read_initializers(whole, keep);
     for (int32_t i = 0; i < whole->count; i++)
         if (keep[i]) cli_put_bytes(&graph, whole->nodes[i].field.whole, whole->nodes[i].field.whole_size);
     cli_put_text(&graph, CLI_GRAPH_NAME, "piece");
     for (int32_t i = 0; i < whole->initializer_count; i++)
-        if (read[i] && !is_port(inputs, input_count, whole->initializer_names[i]))
-            cli_put_bytes(&graph, whole->initializers[i].whole, whole->initializers[i].whole_size);
+        if (is_port(inputs, input_count, whole->initializer_names[i])) wanted[i] = false;
+    const tort_status status = put_initializers(whole, model, wanted, &graph, error);
     for (int32_t i = 0; i < input_count; i++) put_port(&graph, CLI_GRAPH_INPUT, &inputs[i]);
     for (int32_t i = 0; i < output_count; i++) put_port(&graph, CLI_GRAPH_OUTPUT, &outputs[i]);
     const uint8_t *at = whole->bytes, *end = at + whole->size;
     for (cli_field f; at < end && cli_take_field(&at, end, &f);)
         if (f.number != CLI_MODEL_GRAPH) cli_put_bytes(out, f.whole, f.whole_size);
     cli_put_message(out, CLI_MODEL_GRAPH, &graph);
-    free(read);
+    free(wanted);
+    return status;
 }

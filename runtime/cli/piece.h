@@ -1,7 +1,7 @@
 /* piece.h - a part of a model's main graph as a model of its own, made from the bytes of its file.
  *
- * Nodes, initializers and all that belongs to the model as a whole (opsets, functions) are copied as they are; the
- * values that come from outside become inputs. */
+ * Nodes, initializers and all that belongs to the model as a whole (opsets, functions) are copied as they are, but for
+ * weights of other files, which become part of it; the values that come from outside become inputs. */
 #ifndef TORT_CLI_PIECE_H
 #define TORT_CLI_PIECE_H
 
@@ -22,10 +22,10 @@ typedef struct cli_whole {
     int32_t count;
     cli_field *initializers;
     char **initializer_names;
+    bool *external; /* by initializer: its bytes are in another file */
     int32_t initializer_count;
     char **outputs; /* of the model */
     int32_t output_count;
-    bool external;   /* some weight lies in another file */
     tort_env env;    /* of the tables of names */
     tort_names made; /* values by name: the node that makes them */
     tort_names held; /* initializers by name */
@@ -45,8 +45,10 @@ typedef struct cli_piece_port {
     const tort_tensor *tensor;
 } cli_piece_port;
 
-/* Makes the model of the nodes that are kept. */
-void cli_piece_make(const cli_whole *whole, const bool *keep, const cli_piece_port *inputs, int32_t input_count,
-                    const cli_piece_port *outputs, int32_t output_count, cli_message *out);
+/* Makes the model of the nodes that are kept; model: the loaded one, which has the weights of other files (NULL: they
+ * stay there). Fails where one cannot be read. */
+tort_status cli_piece_make(const cli_whole *whole, const tort_model *model, const bool *keep,
+                           const cli_piece_port *inputs, int32_t input_count, const cli_piece_port *outputs,
+                           int32_t output_count, cli_message *out, tort_error *error);
 
 #endif

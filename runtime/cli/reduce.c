@@ -119,11 +119,12 @@ static bool outputs_differ(reduction *r, const tort_tensor *a, const tort_tensor
     return false;
 }
 
-static void make_piece(reduction *r, const bool *keep, cli_message *piece) {
+static tort_status make_piece(reduction *r, const bool *keep, cli_message *piece, tort_error *error) {
     memcpy(r->wanted, keep, (size_t)r->whole.count * sizeof *keep);
     find_inputs(r);
     find_outputs(r);
-    cli_piece_make(&r->whole, r->wanted, r->inputs, r->input_count, r->outputs, r->output_count, piece);
+    return cli_piece_make(&r->whole, r->model, r->wanted, r->inputs, r->input_count, r->outputs, r->output_count, piece,
+                          error);
 }
 
 /* True if the piece of these nodes differs between the chains. One that does not run on either does not. */
@@ -131,10 +132,10 @@ static bool differs(reduction *r, const bool *keep) {
     cli_message bytes = {0};
     tort_model *piece = NULL;
     tort_error error;
-    make_piece(r, keep, &bytes);
+    tort_status status = make_piece(r, keep, &bytes, &error);
     tort_tensor *made = cli_alloc(2 * (size_t)r->output_count, sizeof *made);
     cli_progress("%d pieces tried", ++r->tried);
-    tort_status status = r->output_count ? TORT_OK : TORT_E_USAGE;
+    if (!status && !r->output_count) status = TORT_E_USAGE;
     if (!status) status = tort_model_load_buffer(NULL, bytes.bytes, bytes.size, &r->options->load, &piece, &error);
     for (int32_t i = 0; !status && i < 2; i++)
         status = run_piece(r, piece, r->options->chains.items[i], made + i * r->output_count, &error);
@@ -196,10 +197,11 @@ static tort_status reduce(reduction *r, tort_error *error) {
 
 static tort_status write_piece(reduction *r, tort_error *error) {
     cli_message piece = {0};
-    make_piece(r, r->keep, &piece);
+    tort_status status = make_piece(r, r->keep, &piece, error);
     for (int32_t i = 0; i < r->whole.count; i++) r->nodes += r->wanted[i];
-    const tort_status status =
-        cli_piece_write(r->options->output, &piece, r->inputs, r->input_count, r->outputs, r->output_count, error);
+    if (!status)
+        status =
+            cli_piece_write(r->options->output, &piece, r->inputs, r->input_count, r->outputs, r->output_count, error);
     free(piece.bytes);
     return status;
 }
@@ -210,7 +212,7 @@ static tort_status work(reduction *r, tort_error *error) {
     if (!status) status = cli_open_model(options, options->operands[0], &r->model, error);
     if (!status) status = cli_check_names(options, r->model, error);
     if (!status) status = cli_whole_open(options->operands[0], &r->whole, error);
-    if (!status) status = cli_piece_check(options->output, r->model, &r->whole, error);
+    if (!status) status = cli_piece_check(options->output, r->model, error);
     if (!status) status = cli_capture(options, r->model, options->chains.items[0], &r->captured, error);
     if (status) return status;
     r->keep = cli_alloc((size_t)r->whole.count, sizeof *r->keep);

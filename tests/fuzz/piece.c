@@ -13,7 +13,8 @@ static void take_apart(const char *path, const char *to) {
         bool *keep = calloc((size_t)whole.count + 1, sizeof *keep);
         require(keep != NULL, "no memory", path);
         for (int32_t i = 0; i < whole.count; i += 2) keep[i] = true;
-        cli_piece_make(&whole, keep, NULL, 0, NULL, 0, &piece);
+        require(!cli_piece_make(&whole, NULL, keep, NULL, 0, NULL, 0, &piece, &error), "no piece can be made",
+                error.msg);
         write_input(to, piece.bytes, piece.size);
         require(!cli_whole_open(to, &again, &error), "a piece cannot be taken apart", error.msg);
         require(again.count == (whole.count + 1) / 2, "a piece has other nodes", to);
