@@ -111,6 +111,7 @@ tort_status tort_load_type(tort_loader *loader, const TortOnnx__TypeProto *proto
         return load_tensor_info(loader, proto->tensor_type, symbolic, info);
     }
     if (proto->value_case == TORT_ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE) {
+        if (proto->sparse_tensor_type->elem_type == TORT_UNDEFINED) return TORT_OK;
         info->kind = TORT_SPARSE;
         info->nest = TORT_SPARSE;
         return load_tensor_info(loader, proto->sparse_tensor_type, symbolic, info);

@@ -293,15 +293,15 @@ Test(loader_graph, every_node_has_a_name_of_its_own) {
 
 /* ---- what exporters leave out ------------------------------------------------------------------------------------ */
 
-enum { NO_TYPE, EMPTY_TYPE, EMPTY_TENSOR_TYPE, UNDEFINED_ELEMENTS, WAYS };
+enum { NO_TYPE, EMPTY_TYPE, EMPTY_TENSOR_TYPE, UNDEFINED_ELEMENTS, UNDEFINED_SPARSE, WAYS };
 
 /* A value whose type says nothing, in one of the ways in which that is written. */
 static void untyped_value(onnx_bytes *b, int field, const char *name, int way) {
     onnx_begin(b, field);
     onnx_text(b, 1, name);
     if (way != NO_TYPE) onnx_begin(b, 2);
-    if (way >= EMPTY_TENSOR_TYPE) onnx_begin(b, 1);
-    if (way == UNDEFINED_ELEMENTS) onnx_int(b, 1, 0);
+    if (way >= EMPTY_TENSOR_TYPE) onnx_begin(b, way == UNDEFINED_SPARSE ? 8 : 1);
+    if (way >= UNDEFINED_ELEMENTS) onnx_int(b, 1, 0);
     if (way >= EMPTY_TENSOR_TYPE) onnx_end(b);
     if (way != NO_TYPE) onnx_end(b);
     onnx_end(b);
