@@ -193,7 +193,8 @@ static TortOnnx__TensorShapeProto *make_shape(writer *w, const tort_info *info) 
         if (tort_dim_known(info->dims[i])) {
             dim->value_case = TORT_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
             dim->dim_value = info->dims[i];
-        } else if (!strchr(tort_dim_text(&w->session->dims, info->dims[i], text, sizeof text), '?')) {
+        } else if (!strchr(tort_dim_text(&w->session->dims, info->dims[i], text, sizeof text), '?') &&
+                   strlen(text) + 1 < sizeof text) { /* what is cut off could be another size */
             dim->value_case = TORT_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
             dim->dim_param = cli_check_memory((void *)(uintptr_t)tort_arena_text(&w->arena, text, strlen(text)));
         }
@@ -479,7 +480,8 @@ static void add_ports(writer *w, int32_t g, TortOnnx__GraphProto *to) {
     for (int32_t i = 0; i < graph->value_count; i++) {
         const int32_t producer = graph->values[i].producer;
         const tort_info *info = &lowered->infos[i];
-        if (!seen[i] && p->needed[i] && producer >= 0 && p->written[producer] && info->type && info->rank >= 0)
+        if (!seen[i] && p->needed[i] && producer >= 0 && p->written[producer] && info->type != TORT_UNDEFINED &&
+            info->rank >= 0)
             to->value_info[to->n_value_info++] = make_port(w, p->names[i], info);
     }
 }
@@ -556,8 +558,13 @@ tort_status cli_optimize(const char *to, const tort_model *model, const tort_ses
                                           .onnx_fusions = true};
     TortOnnx__ModelProto proto;
     tort_session *session = NULL;
-    tort_status status = cli_open_session(model, &options, &session, error);
-    if (status && status != TORT_E_PLACEMENT) return status;
+    tort_error refused;
+    tort_status status = cli_open_session(model, &options, &session, &refused);
+    if (status && status != TORT_E_PLACEMENT) { /* nodes that the CPU cannot run are written all the same */
+        tort_session_free(session);
+        *error = refused;
+        return status;
+    }
     writer w = {.session = session, .model = model, .proto = &proto, .error = error};
     tort_env_choose_key(&w.env);
     w.env = tort_env_complete(&w.env);
