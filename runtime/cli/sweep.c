@@ -1,7 +1,6 @@
 /* sweep.c - `tinyort bench --sweep NAME=1,2,4`: the model is measured anew for each size of a dimension, or for each
  * number of threads or contexts, on each --ep; the figures are a table, JSON, and with --plot a drawing (plot.h). */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +135,10 @@ static tort_status measure_point(sweep *s, int32_t c, int32_t value, tort_error 
     }
     s->options->chains.items[0] = s->chains[0];
     free(chain);
-    if (!status) keep_point(s, c, &s->last[c], value);
+    if (!status)
+        keep_point(s, c, &s->last[c], value);
+    else if (status != TORT_E_USAGE)
+        tort_error_prefix(error, "%s=%d on --ep %s", s->name, value, s->series[c].name);
     return status;
 }
 
@@ -156,10 +158,11 @@ static double worth(const sweep *s, const cli_plot_series *series, const cli_plo
     return point->rate / series->points[0].rate;
 }
 
+/* Also those before an error. */
 static void print_series(const sweep *s, const cli_plot_series *series) {
+    if (!series->count) return;
     char *titles = cli_format("%s>|p10>|median>|p90>|p99 ms>|runs/s>|%s>|", s->name, s->kind ? "speedup" : "a second");
     cli_table *table = cli_table_new(titles, 2);
-    if (!series->count) cli_row_end(table);
     for (int32_t i = 0; i < series->count; i++) {
         const cli_plot_point *p = &series->points[i];
         const double times[] = {p->low, p->median, p->high, p->p99};
@@ -192,7 +195,7 @@ static tort_status work(sweep *s, tort_error *error) {
 static int end(const sweep *s, const tort_error *error, cJSON *json) {
     tort_session **sessions = cli_alloc((size_t)s->chain_count, sizeof *sessions);
     for (int32_t c = 0; c < s->chain_count; c++) sessions[c] = s->last[c].session;
-    if (json && !error->code) {
+    if (json && s->name) {
         cJSON *told = cJSON_AddObjectToObject(json, "sweep");
         cli_json_text(told, "name", s->name);
         cJSON_AddItemToObject(told, "points", s->points);
@@ -227,7 +230,7 @@ int cli_sweep(cli_options *options) {
         s.series[c].points = cli_alloc(MAX_VALUES, sizeof *s.series[c].points);
     }
     const tort_status status = work(&s, &error);
-    for (int32_t c = 0; !json && (!status || cli_bench_interrupted()) && c < count; c++) print_series(&s, &s.series[c]);
+    for (int32_t c = 0; !json && c < count; c++) print_series(&s, &s.series[c]);
     if (!status && !json && options->plot) cli_print(stdout, "drawn as %s\n", options->plot);
     const int result = end(&s, &error, json);
     for (int32_t c = 0; c < count; c++) {
