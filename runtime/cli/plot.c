@@ -73,7 +73,8 @@ static panel open_panel(const cli_plot *plot, bool latency) {
             const cli_plot_point *point = &plot->series[s].points[i];
             p.low = fmin(p.low, point->value);
             p.high = fmax(p.high, point->value);
-            p.top = fmax(p.top, drawn(plot, point, latency, point->high));
+            /* Bars are cut off above twice the medians, or other work on the machine would set the scale. */
+            p.top = fmax(p.top, drawn(plot, point, latency, fmin(point->high, 2 * point->median)));
         }
     p.powers = p.high > 3 * p.low;
     p.top = p.top > 0 ? p.top : 1;
@@ -122,7 +123,7 @@ static void draw_series(char **out, const cli_plot *plot, const panel *p, int32_
                    drawn(plot, point, latency, point->median));
         if (latency)
             cli_append(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f\"/>\n", x, down(p, point->low),
-                       down(p, point->high));
+                       down(p, fmin(point->high, p->top)));
     }
     cli_append(out, "</g>\n");
 }
