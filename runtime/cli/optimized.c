@@ -558,11 +558,9 @@ tort_status cli_optimize(const char *to, const tort_model *model, const tort_ses
                                           .onnx_fusions = true};
     TortOnnx__ModelProto proto;
     tort_session *session = NULL;
-    tort_error refused;
-    tort_status status = cli_open_session(model, &options, &session, &refused);
-    if (status && status != TORT_E_PLACEMENT) { /* nodes that the CPU cannot run are written all the same */
+    tort_status status = cli_open_session(model, &options, &session, error);
+    if (status) { /* the session may be there for its report */
         tort_session_free(session);
-        *error = refused;
         return status;
     }
     writer w = {.session = session, .model = model, .proto = &proto, .error = error};
