@@ -112,9 +112,9 @@ static bool read_graph(cli_whole *whole, const cli_field *graph) {
     return good;
 }
 
-/* Enters names into the tables. False: a node reads what a later one makes. */
+/* Enters names into the tables. False: two nodes make one value, which the loader refuses. */
 static bool enter_names(cli_whole *whole) {
-    bool sorted = true;
+    bool once = true;
     int32_t known;
     for (int32_t i = 0; i < whole->initializer_count; i++)
         if (!tort_names_find(&whole->held, whole->initializer_names[i], &known))
@@ -122,9 +122,16 @@ static bool enter_names(cli_whole *whole) {
     for (int32_t i = 0; i < whole->count; i++)
         for (int32_t k = 0; k < whole->nodes[i].output_count; k++) {
             const char *name = whole->nodes[i].outputs[k];
-            if (*name && !tort_names_find(&whole->made, name, &known))
-                cli_check_memory(tort_names_add(&whole->made, name, i) ? whole : NULL);
+            if (!*name) continue;
+            once = once && !tort_names_find(&whole->made, name, &known);
+            if (once) cli_check_memory(tort_names_add(&whole->made, name, i) ? whole : NULL);
         }
+    return once;
+}
+
+/* True if no node reads what a later one makes. */
+static bool is_sorted(const cli_whole *whole) {
+    bool sorted = true;
     for (int32_t i = 0; i < whole->count; i++)
         for (int32_t k = 0; k < whole->nodes[i].input_count; k++)
             sorted = sorted && cli_whole_maker(whole, whole->nodes[i].inputs[k]) <= i;
@@ -146,8 +153,9 @@ tort_status cli_whole_open(const char *path, cli_whole *whole, tort_error *error
         good = !read && read_graph(whole, &f);
         read = true;
     }
-    if (!good) return tort_fail(error, TORT_E_INPUT, "'%s' is not the file any more that was loaded", path);
-    if (enter_names(whole)) return TORT_OK;
+    if (!good || !enter_names(whole))
+        return tort_fail(error, TORT_E_INPUT, "'%s' is not the file any more that was loaded", path);
+    if (is_sorted(whole)) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "'%s': a node stands before one whose output it reads; sort them first",
                      path);
 }
