@@ -32,6 +32,7 @@ typedef struct first_value {
 
 /* What is written of a graph. Arrays by value, or by node. */
 typedef struct part {
+    bool marked;
     bool *given;        /* value: an input of the graph */
     bool *initial;      /* value: written as an initializer */
     int32_t *same;      /* the first value that is the same constant; else the value itself */
@@ -130,8 +131,9 @@ static void mark(writer *w, int32_t g) {
     const tort_graph *graph = &lowered->graph;
     const size_t values = (size_t)graph->value_count;
     part *p = &w->parts[g];
-    if (p->needed) return; /* the body of two nodes */
-    *p = (part){.given = take(w, values, sizeof *p->given),
+    if (p->marked) return; /* the body of two nodes */
+    *p = (part){.marked = true,
+                .given = take(w, values, sizeof *p->given),
                 .initial = take(w, values, sizeof *p->initial),
                 .same = take(w, values, sizeof *p->same),
                 .needed = take(w, values, sizeof *p->needed),
