@@ -54,6 +54,9 @@ static tort_status read_sweep(sweep *s, tort_error *error) {
                          "--sweep threads beside --plan: the saved plan has settled its providers");
     if (s->kind == SWEEP_CONTEXTS && s->options->contexts)
         return tort_fail(error, TORT_E_USAGE, "--sweep contexts beside --contexts: take one of them");
+    for (int32_t i = 0; s->kind == SWEEP_SIZES && i < s->options->fixed.shape_count; i++)
+        if (!strcmp(s->options->fixed.shapes[i].name, s->name))
+            return tort_fail(error, TORT_E_USAGE, "--sweep %s beside --shape %s: take one of them", s->name, s->name);
     return TORT_OK;
 }
 
@@ -67,7 +70,9 @@ static char *with_threads(const char *chain, int32_t threads) {
         const bool is_cpu = length >= 3 && !memcmp(p, "cpu", 3) && (length == 3 || p[3] == ':');
         const char *set = strstr(p, ":threads=");
         cli_append(&text, "%s%.*s", *text ? "," : "", (int)length, p);
-        if (is_cpu && !(set && set < p + length)) found = true, cli_append(&text, ":threads=%d", threads);
+        const bool open = is_cpu && !(set && set < p + length);
+        if (open) cli_append(&text, ":threads=%d", threads);
+        found = found || open;
         p += length + (p[length] == ',');
     }
     if (found) return text;
@@ -78,10 +83,15 @@ static char *with_threads(const char *chain, int32_t threads) {
 /* Gives the dimension, or input, this size: among the options of --shape. */
 static tort_status set_size(sweep *s, int32_t size, tort_error *error) {
     cli_shapes *fixed = &s->options->fixed;
+    int64_t *known = NULL;
     for (int32_t i = 0; i < fixed->symbol_count; i++)
-        if (!strcmp(fixed->symbols[i].name, s->name)) return fixed->symbols[i].size = size, TORT_OK;
+        if (!strcmp(fixed->symbols[i].name, s->name)) known = &fixed->symbols[i].size;
     for (int32_t i = 0; i < fixed->shape_count; i++)
-        if (!strcmp(fixed->shapes[i].name, s->name)) return fixed->shapes[i].dims[0] = size, TORT_OK;
+        if (!strcmp(fixed->shapes[i].name, s->name)) known = &fixed->shapes[i].dims[0];
+    if (known) {
+        *known = size;
+        return TORT_OK;
+    }
     char *text = cli_format("%s=%d", s->name, size);
     const tort_status status = cli_read_shapes(&cli_option_table[OPTION_SWEEP], text, fixed, error);
     free(text);
@@ -93,7 +103,10 @@ static tort_status set_point(sweep *s, int32_t c, int32_t value, char **chain, t
     *chain = NULL;
     s->options->chains.items[0] = s->chains[c];
     if (s->kind == SWEEP_SIZES) return set_size(s, value, error);
-    if (s->kind == SWEEP_CONTEXTS) return s->options->contexts = value, TORT_OK;
+    if (s->kind == SWEEP_CONTEXTS) {
+        s->options->contexts = value;
+        return TORT_OK;
+    }
     *chain = with_threads(s->chains[c], value);
     s->options->chains.items[0] = *chain;
     if (*chain) return TORT_OK;

@@ -183,6 +183,7 @@ def test_sweep_refused(suite, folder):
     suite.expect(2, "in the model, which 1 does not fit", "bench", DIGITS, "--sweep", "image=1")
     suite.expect(2, "at most 256", "bench", DIGITS, "--sweep", "contexts=1,257")
     suite.expect(2, "take one of them", "bench", DIGITS, "--sweep", "contexts=1", "--contexts", "2")
+    suite.expect(2, "--sweep N beside --shape N", "bench", DIGITS, "--sweep", "N=1,2", "--shape", "N=4")
     suite.expect(2, "has no cpu whose threads are open", "bench", DIGITS, "--sweep", "threads=1", "--ep", "cpu:threads=2")
     suite.expect(2, "the saved plan has settled", "bench", "--plan", folder / "p", "--sweep", "threads=1")
     suite.expect(2, "add --sweep NAME=1,2,4", "bench", DIGITS, "--plot", folder / "p.svg")
