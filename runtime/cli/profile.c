@@ -76,6 +76,7 @@ void cli_profile_free(cli_profile *profile) {
     free(profile->peaks);
     free(profile->runs);
     free(profile->events);
+    free(profile->latest);
     free(profile);
 }
 
@@ -132,11 +133,11 @@ static void add_work(cli_profile *profile, const tort_profile_step *step) {
 }
 
 static void keep_event(cli_profile *profile, const tort_profile_step *step) {
-    if (profile->event_count == profile->event_capacity) {
-        profile->event_capacity = profile->event_capacity ? 2 * profile->event_capacity : 1024;
-        profile->events = cli_realloc(profile->events, profile->event_capacity, sizeof *profile->events);
+    if (profile->latest_count == profile->latest_capacity) {
+        profile->latest_capacity = profile->latest_capacity ? 2 * profile->latest_capacity : 1024;
+        profile->latest = cli_realloc(profile->latest, profile->latest_capacity, sizeof *profile->latest);
     }
-    profile->events[profile->event_count++] =
+    profile->latest[profile->latest_count++] =
         (cli_profile_event){step->begin, step->end, step->inside, unit_of(profile, step)};
 }
 
@@ -148,7 +149,20 @@ static void told(void *ud, const tort_profile_step *step) {
         keep_event(profile, step);
 }
 
+/* Adds the events of a run that has ended to those of all runs. */
+static void keep_run(cli_profile *profile) {
+    while (profile->event_capacity < profile->event_count + profile->latest_count) {
+        profile->event_capacity = profile->event_capacity ? 2 * profile->event_capacity : 1024;
+        profile->events = cli_realloc(profile->events, profile->event_capacity, sizeof *profile->events);
+    }
+    if (profile->latest_count)
+        memcpy(profile->events + profile->event_count, profile->latest,
+               profile->latest_count * sizeof *profile->events);
+    profile->event_count += profile->latest_count;
+}
+
 void cli_profile_begin(cli_profile *profile, tort_context *context, bool work) {
+    profile->latest_count = 0;
     profile->finding_work = work;
     tort_context_profile(context, work, told, profile);
 }
@@ -160,9 +174,8 @@ void cli_profile_end(cli_profile *profile, tort_context *context, double seconds
         profile->run_capacity = profile->run_capacity ? 2 * profile->run_capacity : 64;
         profile->runs = cli_realloc(profile->runs, (size_t)profile->run_capacity, sizeof *profile->runs);
     }
-    const cli_profile_run *before = profile->run_count ? &profile->runs[profile->run_count - 1] : NULL;
-    const size_t first = before ? before->first + before->count : 0;
-    profile->runs[profile->run_count++] = (cli_profile_run){seconds, first, profile->event_count - first};
+    profile->runs[profile->run_count++] = (cli_profile_run){seconds, profile->event_count, profile->latest_count};
+    keep_run(profile);
 }
 
 bool cli_profile_is_full(const cli_profile *profile) {

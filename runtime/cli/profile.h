@@ -60,6 +60,8 @@ typedef struct cli_profile {
     int32_t run_count, run_capacity;
     cli_profile_event *events; /* of all runs, one run after the other */
     size_t event_count, event_capacity;
+    cli_profile_event *latest; /* of the run in progress: a list that stays in the cache slows it least */
+    size_t latest_count, latest_capacity;
     int32_t counted; /* number of runs summed up in `units`: the faster half */
     double seconds;  /* time of the counted runs */
     double overhead; /* median of the profiled runs / median of the others */
