@@ -310,6 +310,23 @@ static tort_status open_contexts(cli_bench_job *j, const cli_options *options, t
     return status;
 }
 
+/* Looks for sizes, if some are open, with which the model runs: where inputs are kept on a device, in a session that
+ * takes them from the host. */
+static tort_status settle_sizes(cli_bench_job *j, cli_options *options, tort_session_options session_options,
+                                tort_error *error) {
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    if (!options->bindings.count || !*j->inputs.shapes)
+        return cli_settle_sizes(options, j->model, j->contexts[0], &j->inputs, error);
+    session_options.binding_count = 0;
+    tort_status status = cli_open_session(j->model, &session_options, &session, error);
+    if (!status) status = tort_context_create(session, &context, error);
+    if (!status) status = cli_settle_sizes(options, j->model, context, &j->inputs, error);
+    tort_context_free(context);
+    tort_session_free(session);
+    return status;
+}
+
 tort_status cli_bench_measure(cli_bench_job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     double start = cli_seconds();
@@ -327,7 +344,7 @@ tort_status cli_bench_measure(cli_bench_job *j, cli_options *options, tort_error
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
     if (!status) status = open_contexts(j, options, error);
     j->measured.load_ms = 1e3 * (loaded - start + cli_seconds() - read);
-    if (!status) status = cli_settle_sizes(options, j->model, j->contexts[0], &j->inputs, error);
+    if (!status) status = settle_sizes(j, options, session_options, error);
     if (status) return status;
     if (!j->quiet) cli_inputs_tell(&j->inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
