@@ -6,6 +6,7 @@
 #include "runtime/cli/json.h"
 #include "runtime/cli/lock.h"
 #include "runtime/cli/table.h"
+#include "runtime/cli/text.h"
 
 /* "moved", "new" or "gone" */
 static const char *kind_of(const cli_move *move) {
@@ -50,42 +51,22 @@ static void print_text(const cli_options *options, const cli_moves *moves) {
 
 /* ---- escapes of other formats ------------------------------------------------------------------------------------ */
 
-typedef struct escape {
-    char c;
-    const char *text;
-} escape;
-
-static const escape in_xml[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {0, NULL}};
 /* Escapes in a message and in a property, such as `title`, of workflow commands; and in a URI. */
-static const escape in_message[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {0, NULL}};
-static const escape in_property[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {':', "%3A"}, {',', "%2C"}, {0, NULL}};
-static const escape in_uri[] = {{'%', "%25"}, {' ', "%20"}, {'#', "%23"}, {'?', "%3F"}, {'\\', "%5C"}, {0, NULL}};
-
-/* The caller frees. */
-static char *escaped(const char *text, const escape *escapes) {
-    size_t longest = 0;
-    for (const escape *e = escapes; e->c; e++) longest = strlen(e->text) > longest ? strlen(e->text) : longest;
-    char *made = cli_alloc(strlen(text) * longest + 1, 1), *to = made;
-    for (; *text; text++) {
-        const escape *e = escapes;
-        while (e->c && e->c != *text) e++;
-        if (e->c)
-            to = stpcpy(to, e->text);
-        else
-            *to++ = *text;
-    }
-    return made;
-}
+static const cli_escape_row in_message[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}, {0, NULL}};
+static const cli_escape_row in_property[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"},
+                                             {':', "%3A"}, {',', "%2C"},  {0, NULL}};
+static const cli_escape_row in_uri[] = {{'%', "%25"}, {' ', "%20"},  {'#', "%23"},
+                                        {'?', "%3F"}, {'\\', "%5C"}, {0, NULL}};
 
 /* ---- workflow commands of GitHub Actions --------------------------------------------------------------------------
  */
 
 static void print_github(const cli_options *options, const cli_moves *moves) {
-    char *file = escaped(cli_model_path(options), in_property);
+    char *file = cli_replace(cli_model_path(options), in_property);
     for (int32_t i = 0; i < moves->count; i++) {
         const cli_move *move = &moves->list[i];
         char *path = path_of(move), *title = cli_format("%s %s: %s", name_of(move), kind_of(move), path);
-        char *safe = escaped(title, in_property), *why = escaped(move->why ? move->why : "", in_message);
+        char *safe = cli_replace(title, in_property), *why = cli_replace(move->why ? move->why : "", in_message);
         cli_print(stdout, "::%s file=%s,title=%s::%s\n", move->failed ? "error" : "notice", file, safe,
                   *why ? why : "it is no more in the model");
         free(path);
@@ -100,10 +81,10 @@ static void print_github(const cli_options *options, const cli_moves *moves) {
  */
 
 static void print_case(const char *name, const char *op, const cli_move *move) {
-    char *safe = escaped(name, in_xml), *class = escaped(op, in_xml);
+    char *safe = cli_replace(name, cli_in_xml), *class = cli_replace(op, cli_in_xml);
     cli_print(stdout, "    <testcase classname=\"%s\" name=\"%s\"", class, safe);
     if (move && move->failed) {
-        char *path = path_of(move), *message = escaped(path, in_xml), *why = escaped(move->why, in_xml);
+        char *path = path_of(move), *message = cli_replace(path, cli_in_xml), *why = cli_replace(move->why, cli_in_xml);
         cli_print(stdout, ">\n      <failure message=\"%s\">%s</failure>\n    </testcase>\n", message, why);
         free(path);
         free(message);
@@ -117,7 +98,7 @@ static void print_case(const char *name, const char *op, const cli_move *move) {
 
 /* A test case for each node of the model. Moves and nodes have one order. */
 static void print_junit(const cli_options *options, const cli_lock *now, const cli_moves *moves) {
-    char *model = escaped(cli_model_path(options), in_xml);
+    char *model = cli_replace(cli_model_path(options), cli_in_xml);
     cli_print(stdout,
               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
               "  <testsuite name=\"placement of %s\" tests=\"%d\" failures=\"%d\">\n",
@@ -166,7 +147,7 @@ static cJSON *result_json(const cli_move *move, const char *uri) {
 }
 
 static void print_sarif(const cli_options *options, const cli_moves *moves) {
-    char *uri = escaped(cli_model_path(options), in_uri);
+    char *uri = cli_replace(cli_model_path(options), in_uri);
     cJSON *root = cJSON_CreateObject(), *run = cJSON_CreateObject();
     cli_json_text(root, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
     cli_json_text(root, "version", "2.1.0");

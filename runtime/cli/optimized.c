@@ -30,7 +30,7 @@ typedef struct first_value {
     int32_t graph, value; /* graph + 1; 0: none */
 } first_value;
 
-/* What is written of a graph. Arrays by value, or by node. */
+/* Decisions on a graph: what of it is written, and by which names. Arrays by value, or by node. */
 typedef struct part {
     bool marked;
     bool *given;        /* value: an input of the graph */

@@ -23,22 +23,10 @@ typedef struct panel {
     bool powers;
 } panel;
 
-/* Text for XML: escaped as for a terminal, then &, < and >. The caller frees. */
-static char *xml_text(const char *text) {
-    char *safe = cli_escape(text, strlen(text)), *out = cli_copy_text("", 0);
-    for (const char *p = safe; *p; p++) {
-        if (*p == '&' || *p == '<' || *p == '>')
-            cli_append(&out, "&#%d;", *p);
-        else
-            cli_append(&out, "%c", *p);
-    }
-    free(safe);
-    return out;
-}
-
 static void put_text(char **out, double x, double y, const char *kind, const char *text) {
-    char *safe = xml_text(text);
-    cli_append(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, kind, safe);
+    char *safe = cli_escape(text, strlen(text)), *in_xml = cli_replace(safe, cli_in_xml);
+    cli_append(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, kind, in_xml);
+    free(in_xml);
     free(safe);
 }
 
@@ -61,11 +49,6 @@ static double step_to(double top) {
     return step;
 }
 
-static double drawn(const cli_plot *plot, const cli_plot_point *point, bool latency, double milliseconds) {
-    if (latency) return milliseconds;
-    return plot->sizes ? point->value * point->rate : point->rate;
-}
-
 static panel open_panel(const cli_plot *plot, bool latency) {
     panel p = {.x = latency ? 0 : PANEL, .low = HUGE_VAL, .high = 1};
     for (int32_t s = 0; s < plot->count; s++)
@@ -74,7 +57,7 @@ static panel open_panel(const cli_plot *plot, bool latency) {
             p.low = fmin(p.low, point->value);
             p.high = fmax(p.high, point->value);
             /* Bars are cut off above twice the medians, or other work on the machine would set the scale. */
-            p.top = fmax(p.top, drawn(plot, point, latency, fmin(point->high, 2 * point->median)));
+            p.top = fmax(p.top, latency ? fmin(point->high, 2 * point->median) : point->done);
         }
     p.powers = p.high > 3 * p.low;
     p.top = p.top > 0 ? p.top : 1;
@@ -112,15 +95,14 @@ static void draw_series(char **out, const cli_plot *plot, const panel *p, int32_
     for (int32_t i = 0; i < series->count; i++) {
         const cli_plot_point *point = &series->points[i];
         cli_append(out, "%s%.1f %.1f", i ? "L" : "M", across(p, point->value),
-                   down(p, drawn(plot, point, latency, point->median)));
+                   down(p, latency ? point->median : point->done));
     }
     cli_append(out, "\"/>\n");
     for (int32_t i = 0; i < series->count; i++) {
         const cli_plot_point *point = &series->points[i];
-        const double x = across(p, point->value);
+        const double x = across(p, point->value), shown = latency ? point->median : point->done;
         cli_append(out, "<circle r=\"3\" cx=\"%.1f\" cy=\"%.1f\"><title>%s %d: %.6g</title></circle>\n", x,
-                   down(p, drawn(plot, point, latency, point->median)), latency ? "ms at" : "a second at", point->value,
-                   drawn(plot, point, latency, point->median));
+                   down(p, shown), latency ? "ms at" : "a second at", point->value, shown);
         if (latency)
             cli_append(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f\"/>\n", x, down(p, point->low),
                        down(p, fmin(point->high, p->top)));
@@ -147,16 +129,14 @@ tort_status cli_plot_write(const char *path, const cli_plot *plot, tort_error *e
                "stroke-width:1}.bar{stroke-opacity:.4;stroke-width:5}.end{text-anchor:end}"
                ".middle{text-anchor:middle}.title{font-size:16px;font-weight:600}.head{font-weight:600}\n</style>\n");
     put_text(&out, LEFT, 28, "title", plot->title);
-    char *done = cli_format("%s a second", plot->sizes ? plot->name : "runs");
     const panel left = open_panel(plot, true), right = open_panel(plot, false);
     draw_axes(&out, plot, &left, "latency in ms: median, bar from p10 to p90");
-    draw_axes(&out, plot, &right, done);
+    draw_axes(&out, plot, &right, plot->done);
     for (int32_t s = 0; s < plot->count; s++) draw_series(&out, plot, &left, s, true);
     for (int32_t s = 0; s < plot->count; s++) draw_series(&out, plot, &right, s, false);
     draw_legend(&out, plot);
     cli_append(&out, "</svg>\n");
     const tort_status status = cli_failed_write(cli_new_file_of(path, out, strlen(out), error), error);
-    free(done);
     free(out);
     return status;
 }

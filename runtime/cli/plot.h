@@ -9,6 +9,7 @@ typedef struct cli_plot_point {
     int32_t value;                 /* of what is swept */
     double low, median, high, p99; /* milliseconds: the 10th, 50th, 90th and 99th percentile */
     double rate;                   /* runs a second: of one context that of the median */
+    double done; /* in a second: runs or, where the size of a dimension is swept, that many times the runs */
 } cli_plot_point;
 
 typedef struct cli_plot_series {
@@ -19,8 +20,7 @@ typedef struct cli_plot_series {
 
 /* Borrows all of it. */
 typedef struct cli_plot {
-    const char *title, *name; /* name: of what is swept */
-    bool sizes;               /* it is the size of a dimension: what is done in a second is that many times the runs */
+    const char *title, *name, *done; /* name: of what is swept; done: what the points did in a second */
     const cli_plot_series *series;
     int32_t count;
 } cli_plot;

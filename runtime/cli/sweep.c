@@ -118,14 +118,15 @@ static tort_status set_point(sweep *s, int32_t c, int32_t value, char **chain, t
 
 static void keep_point(sweep *s, int32_t c, const cli_bench_job *job, int32_t value) {
     const cli_measurement *m = &job->measured;
+    const double rate = job->context_count > 1 ? (double)m->runs / m->seconds : 1e3 / cli_percentile(m, 0.5);
     cli_plot_series *series = &s->series[c];
-    series->points[series->count++] =
-        (cli_plot_point){.value = value,
-                         .low = cli_percentile(m, 0.1),
-                         .median = cli_percentile(m, 0.5),
-                         .high = cli_percentile(m, 0.9),
-                         .p99 = cli_percentile(m, 0.99),
-                         .rate = job->context_count > 1 ? (double)m->runs / m->seconds : 1e3 / cli_percentile(m, 0.5)};
+    series->points[series->count++] = (cli_plot_point){.value = value,
+                                                       .low = cli_percentile(m, 0.1),
+                                                       .median = cli_percentile(m, 0.5),
+                                                       .high = cli_percentile(m, 0.9),
+                                                       .p99 = cli_percentile(m, 0.99),
+                                                       .rate = rate,
+                                                       .done = s->kind == SWEEP_SIZES ? value * rate : rate};
     if (!s->points) return;
     tort_report *report = cli_report(job->session);
     cJSON *point = cJSON_CreateObject();
@@ -165,13 +166,7 @@ static tort_status measure_all(sweep *s, tort_error *error) {
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-/* What the last column tells of a point: how many of what is swept a second, or how often faster than the first. */
-static double worth(const sweep *s, const cli_plot_series *series, const cli_plot_point *point) {
-    if (s->kind == SWEEP_SIZES) return point->value * point->rate;
-    return point->rate / series->points[0].rate;
-}
-
-/* Also those before an error. */
+/* Prints the points, also those before an error. */
 static void print_series(const sweep *s, const cli_plot_series *series) {
     if (!series->count) return;
     char *titles = cli_format("%s>|p10>|median>|p90>|p99 ms>|runs/s>|%s>|", s->name, s->kind ? "speedup" : "a second");
@@ -182,7 +177,10 @@ static void print_series(const sweep *s, const cli_plot_series *series) {
         cli_cell(table, CLI_BOLD, "%d", p->value);
         for (int k = 0; k < 4; k++) cli_cell(table, CLI_PLAIN, "%.3f", times[k]);
         cli_cell(table, CLI_PLAIN, "%.1f", p->rate);
-        cli_cell(table, CLI_PLAIN, s->kind ? "%.2f" : "%.1f", worth(s, series, p));
+        if (s->kind == SWEEP_SIZES)
+            cli_cell(table, CLI_PLAIN, "%.1f", p->done);
+        else
+            cli_cell(table, CLI_PLAIN, "%.2f", p->done / series->points[0].done);
         cli_row_end(table);
     }
     cli_print(stdout, "%s on --ep %s\n", cli_model_path(s->options), series->name);
@@ -192,10 +190,11 @@ static void print_series(const sweep *s, const cli_plot_series *series) {
 
 static tort_status draw(const sweep *s, tort_error *error) {
     char *title = cli_format("%s, by %s", cli_model_path(s->options), s->name);
-    const cli_plot plot = {
-        .title = title, .name = s->name, .sizes = s->kind == SWEEP_SIZES, .series = s->series, .count = s->chain_count};
+    char *done = cli_format("%s a second", s->kind == SWEEP_SIZES ? s->name : "runs");
+    const cli_plot plot = {.title = title, .name = s->name, .done = done, .series = s->series, .count = s->chain_count};
     const tort_status status = cli_plot_write(s->options->plot, &plot, error);
     free(title);
+    free(done);
     return status;
 }
 
@@ -213,7 +212,7 @@ static int end(const sweep *s, const tort_error *error, cJSON *json) {
         cli_json_text(told, "name", s->name);
         cJSON_AddItemToObject(told, "points", s->points);
         cJSON_AddBoolToObject(json, "interrupted", cli_bench_interrupted());
-        if (s->options->plot) cli_json_text(json, "drawn", s->options->plot);
+        if (s->options->plot && !error->code) cli_json_text(json, "drawn", s->options->plot);
     } else {
         cJSON_Delete(s->points);
     }

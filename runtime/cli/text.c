@@ -99,6 +99,26 @@ char *cli_escape(const char *text, size_t length) {
     return out;
 }
 
+/* ---- other formats ----------------------------------------------------------------------------------------------- */
+
+const cli_escape_row cli_in_xml[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {0, NULL}};
+
+char *cli_replace(const char *text, const cli_escape_row *rows) {
+    size_t longest = 0;
+    for (const cli_escape_row *row = rows; row->c; row++)
+        longest = strlen(row->text) > longest ? strlen(row->text) : longest;
+    char *made = cli_alloc(strlen(text) * longest + 1, 1), *to = made;
+    for (; *text; text++) {
+        const cli_escape_row *row = rows;
+        while (row->c && row->c != *text) row++;
+        if (row->c)
+            to = stpcpy(to, row->text);
+        else
+            *to++ = *text;
+    }
+    return made;
+}
+
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 int cli_columns_of(const char *text, size_t length) {

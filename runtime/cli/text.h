@@ -21,6 +21,16 @@ bool cli_is_unsafe(uint32_t c);
  * stays, backslashes too, so that escaping twice does no harm. The caller frees. */
 char *cli_escape(const char *text, size_t length);
 
+/* What stands for a character in some format. Lists of rows end with a `c` of 0. */
+typedef struct cli_escape_row {
+    char c;
+    const char *text;
+} cli_escape_row;
+
+extern const cli_escape_row cli_in_xml[];
+/* The text with the rows' characters replaced. The caller frees. */
+char *cli_replace(const char *text, const cli_escape_row *rows);
+
 /* Columns of an escaped text on a terminal: two for the wide characters of East Asia, none for combining marks. */
 int cli_columns(const char *text);
 /* cli_columns of the first `length` bytes. */

@@ -146,6 +146,8 @@ def test_sweep(suite, folder):
     suite.check(len(rows_of(result.out)) == 1, f"what was measured before an error is told: {result.out}")
     told = suite.run("bench", folder / "two.onnx", "--repeat", "1", "--sweep", "N=2,3", "--json").json()
     suite.check(len(told["sweep"]["points"]) == 1 and told["error"]["exit"] == 3, f"{told}")
+    told = suite.run("bench", folder / "two.onnx", "--repeat", "1", "--sweep", "N=2,3", "--plot", folder / "p.svg", "--json").json()
+    suite.check("drawn" not in told and not (folder / "p.svg").exists(), f"after an error nothing is drawn, nor said to be: {told}")
     suite.expect(0, "", "bench", folder / "two.onnx", "--repeat", "1", "--sweep", "N=2,2")
     rows = rows_of(suite.expect(0, "speedup", *sweep, "threads=1,2", "--shape", "N=8").out)
     suite.check([row[0] for row in rows] == [1, 2] and rows[0][6] == 1, f"{rows}")

@@ -6,17 +6,8 @@ set -u
 deb=$1 root=$2 version=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0 skipped=0
-
-# check NAME COMMAND...: the command must succeed.
-check() {
-    name=$1
-    shift
-    if "$@" > "$scratch/log" 2>&1; then passed=$((passed + 1)); return; fi
-    failed=$((failed + 1))
-    echo "deb: FAILED: $name"
-    tail -n 20 "$scratch/log"
-}
+skipped=0 suite=deb
+. tests/check.sh
 
 field_is() { [ "$(dpkg-deb --field "$deb" "$1")" = "$2" ] || { dpkg-deb --info "$deb"; false; }; }
 depends_on() { dpkg-deb --field "$deb" Depends | grep -E "(^|, )$1 \(>= "; }

@@ -4,19 +4,9 @@
 set -u
 rm -rf "$1"
 scratch=$(mkdir -p "$1/no_git" && cd "$1" && pwd)
-passed=0
-failed=0
+suite=dist
+. tests/check.sh
 unset MAKEFLAGS MAKELEVEL MFLAGS # of the make that runs this
-
-# check NAME COMMAND...: the command must succeed.
-check() {
-    name=$1
-    shift
-    if "$@" > "$scratch/log" 2>&1; then passed=$((passed + 1)); return; fi
-    failed=$((failed + 1))
-    echo "dist: FAILED: $name"
-    tail -n 20 "$scratch/log"
-}
 
 if [ -n "$(git rev-parse --show-cdup 2>&1)" ]; then
     echo "skipped: archives (they are made in a checkout with git)"

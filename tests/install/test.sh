@@ -5,18 +5,8 @@ set -u
 scratch=$(mkdir -p "$1" && cd "$1" && pwd)
 prefix=/opt/tinyort
 root=$scratch/root$prefix
-passed=0
-failed=0
-
-# check NAME COMMAND...: the command must succeed.
-check() {
-    name=$1
-    shift
-    if "$@" > "$scratch/log" 2>&1; then passed=$((passed + 1)); return; fi
-    failed=$((failed + 1))
-    echo "install: FAILED: $name"
-    cat "$scratch/log"
-}
+suite=install
+. tests/check.sh
 
 # field NAME [PACKAGE]: a field of the pkg-config file, its variables expanded to where the files lie now.
 field() {
