@@ -242,7 +242,6 @@ static tort_verdict claim_softmax(const tort_target *target, const tort_node_vie
     return claim_constants(node, 1, 4);
 }
 
-/* The table depends on the length of a lane, which claim_softmax asks for. */
 static tort_status softmax_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                 uint32_t *consumed, tort_error *error) {
     (void)target, (void)node, (void)error;
@@ -252,29 +251,29 @@ static tort_status softmax_size(const tort_target *target, const tort_node_view 
 }
 
 static tort_status prepare_softmax(tort_prepare *prepare) {
-    const tort_softmax_params *p = prepare->node->params;
-    tort_linear_powers((float)tort_firmware_number(prepare->node, 1, 0, 1), p->length, prepare->packed);
+    tort_linear_powers((float)tort_firmware_number(prepare->node, 1, 0, 1), prepare->packed);
     return TORT_OK;
 }
 
-static tinyort_softmax_bytes_shape softmax_of(const tort_call *call) {
+static tinyort_softmax_bytes_shape softmax_of(const tort_call *call, float *scale) {
     const tort_softmax_params *p = call->params;
     const tort_linear to = tort_linear_of(call, 3, 4);
-    const int32_t flip = tort_firmware_flip(call->outputs[0].type);
+    const int32_t flip = tort_firmware_flip(call->outputs[0].type), zero = (int32_t)to.zero;
+    *scale = to.scale;
     return (tinyort_softmax_bytes_shape){.outer = (int32_t)p->outer,
                                          .length = (int32_t)p->length,
                                          .inner = (int32_t)p->inner,
                                          .flip = 0x80 - flip,
-                                         .parts = (int32_t)tort_linear_parts(to.scale),
-                                         .zero = (int32_t)to.zero,
-                                         .low = -128 + flip,
-                                         .high = 127 + flip};
+                                         .zero = zero,
+                                         .low = -128 + flip - zero,
+                                         .high = 127 + flip - zero};
 }
 
 static tort_status run_softmax(const tort_call *call) {
-    const tinyort_softmax_bytes_shape shape = softmax_of(call);
+    float scale;
+    const tinyort_softmax_bytes_shape shape = softmax_of(call, &scale);
     if (tort_count(&call->outputs[0]))
-        tinyort_softmax_bytes(&shape, call->inputs[0].data, call->packed, call->outputs[0].data);
+        tinyort_softmax_bytes(&shape, call->inputs[0].data, call->packed, call->outputs[0].data, scale);
     return TORT_OK;
 }
 
@@ -282,16 +281,19 @@ static tort_status emit_softmax(tort_emit *emit) {
     tort_tensor tensors[OPERANDS];
     tort_call call;
     char powers[80];
+    float scale;
     tort_firmware_call_of(emit->node, tensors, &call);
-    const tinyort_softmax_bytes_shape shape = softmax_of(&call);
+    const tinyort_softmax_bytes_shape shape = softmax_of(&call, &scale);
     snprintf(powers, sizeof powers, "%s_0", emit->packed);
     const char *operands[] = {emit->inputs[0], powers, emit->outputs[0], NULL};
     emit->arrays[0] = (tort_packed_array){TORT_UINT32, 0, 256};
     emit->code[0] = tort_code_softmax_bytes;
     return tort_firmware_emit_with(emit,
                                    &(tort_firmware_call){.function = "tinyort_softmax_bytes",
-                                                         .members = "outer length inner flip parts zero low high",
-                                                         .shape = &shape.outer},
+                                                         .members = "outer length inner flip zero low high",
+                                                         .shape = &shape.outer,
+                                                         .numbers = &scale,
+                                                         .number_count = 1},
                                    operands);
 }
 

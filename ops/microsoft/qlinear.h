@@ -34,11 +34,9 @@ void tort_linear_map(const tort_call *call, const uint8_t *table, const void *x,
 void tort_qlinear_sigmoid_table(const tort_call *call, uint8_t *table);
 void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
 
-/* QLinearSoftmax: the number of steps of the output's scale that make up 1, and 256 powers of e for the scale of the
- * input, scaled so that the sum of `length` of them fits 32 bits: number 255 - d is that of d steps below the largest.
- */
-uint32_t tort_linear_parts(float scale);
-void tort_linear_powers(float scale, int64_t length, uint32_t *powers);
+/* QLinearSoftmax: 256 powers of e for the scale of the input, of which 1 is UINT32_MAX: number 255 - d is that of d
+ * steps below the largest. */
+void tort_linear_powers(float scale, uint32_t *powers);
 
 /* The plain loops of QLinearSoftmax and QLinearGlobalAveragePool, which sum integers. */
 tort_status tort_run_linear_softmax(const tort_call *call);

@@ -1,7 +1,9 @@
-/* qlinear_softmax.c - QLinearSoftmax: in integers, as in ONNX Runtime.
+/* qlinear_softmax.c - QLinearSoftmax: the byte of the softmax of the numbers that the bytes stand for.
  *
- * A table has e^x of all distances from the largest element, scaled so that the sum of a lane fits 32 bits; quotients
- * are rounded half up. Read next: qlinear.h, softmax.h. */
+ * A table has e^x of all distances from the largest element, as 32 bits of its fraction; a lane has their sum, and each
+ * quotient is rounded once, half to even. ONNX Runtime's operator is not this function: it takes floor(1 / scale) for
+ * the steps that make up 1, which is 254 for the scale 1/255 that its own quantizer writes. Read next: qlinear.h,
+ * softmax.h. */
 #include "ops/microsoft/qlinear.h"
 
 #include <inttypes.h>
@@ -31,8 +33,7 @@ typedef struct softmax_job {
     uint8_t *y;
     uint8_t flip; /* makes the bytes of int8 ascend like those of uint8 */
     uint32_t powers[256];
-    uint32_t parts; /* steps of the output's scale that make up 1 */
-    int32_t zero, min, max;
+    float scale, zero, min, max; /* of the output: min and max less zero */
 } softmax_job;
 
 typedef struct softmax_lane {
@@ -60,10 +61,11 @@ static void divide(softmax_lane *l, int64_t begin, int64_t end) {
     const softmax_job *job = l->job;
     const int64_t step = job->params->inner;
     const uint32_t *powers = job->powers + (255 - l->largest);
+    const float factor = 1 / (job->scale * (float)l->sum), round = 0x1.8p23f;
     for (int64_t i = begin; i < end; i++) {
-        const uint64_t part = (uint64_t)powers[l->x[i * step] ^ job->flip] * job->parts + l->sum / 2;
-        const int64_t value = (int64_t)(part / l->sum) + job->zero;
-        l->y[i * step] = (uint8_t)(value > job->max ? job->max : value < job->min ? job->min : value);
+        const float steps = (float)powers[l->x[i * step] ^ job->flip] * factor;
+        const float below = steps < job->max ? steps : job->max, within = below > job->min ? below : job->min;
+        l->y[i * step] = (uint8_t)(int32_t)((within + round) - round + job->zero);
     }
 }
 
@@ -85,14 +87,8 @@ static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
         normalize_lane(job, lane / p->inner * p->length * p->inner + lane % p->inner);
 }
 
-uint32_t tort_linear_parts(float scale) {
-    const float parts = floorf(1 / scale);
-    return parts >= 1 && parts < 0x1p32f ? (uint32_t)parts : 1;
-}
-
-void tort_linear_powers(float scale, int64_t length, uint32_t *powers) {
-    const double whole = fmin((double)UINT32_MAX / (double)length, 0x7fffff);
-    for (int32_t i = 0; i < 256; i++) powers[i] = (uint32_t)rint(whole * exp((i - 255) * (double)scale));
+void tort_linear_powers(float scale, uint32_t *powers) {
+    for (int32_t i = 0; i < 256; i++) powers[i] = (uint32_t)rint(UINT32_MAX * exp((i - 255) * (double)scale));
 }
 
 tort_status tort_run_linear_softmax(const tort_call *call) {
@@ -100,13 +96,12 @@ tort_status tort_run_linear_softmax(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
     const bool is_signed = x->type == TORT_INT8;
-    softmax_job job = {.call = call, .params = p, .x = x->data, .y = y->data, .zero = (int32_t)to.zero};
+    softmax_job job = {.call = call, .params = p, .x = x->data, .y = y->data, .scale = to.scale, .zero = to.zero};
     if (tort_count(x) == 0) return TORT_OK;
     job.flip = is_signed ? 0x80 : 0;
-    job.min = is_signed ? -128 : 0;
-    job.max = is_signed ? 127 : 255;
-    job.parts = tort_linear_parts(to.scale);
-    tort_linear_powers(from.scale, p->length, job.powers);
+    job.min = (is_signed ? -128 : 0) - to.zero;
+    job.max = (is_signed ? 127 : 255) - to.zero;
+    tort_linear_powers(from.scale, job.powers);
     tort_parallel(call, p->outer * p->inner, 4 * p->length, normalize_lanes, &job);
     return TORT_OK;
 }
