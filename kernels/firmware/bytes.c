@@ -27,15 +27,9 @@ tort_verdict tort_firmware_claim_weights(const tort_node_view *node, int32_t wei
         return tort_no(TORT_NO_TYPE, "", "weights are %s, expected int8 or uint8", tort_type_name(w->type));
     const tort_verdict verdict = tort_firmware_claim_constant(node, zero, "the zero point of the weights");
     if (verdict.code != TORT_YES || !tort_has_input(node, zero)) return verdict;
-    if (!node->inputs[zero].data)
-        return tort_no(TORT_NO_ATTR, "quantize with a scale for all",
-                       "the weights have too many zero points to look at");
-    const int64_t count = tort_firmware_count(node, zero);
-    for (int64_t i = 0; i < count; i++)
-        if (((const uint8_t *)node->inputs[zero].data)[i] != tort_firmware_flip(w->type))
-            return tort_no(TORT_NO_ATTR, "quantize with symmetric weights",
-                           "weights have a zero point other than %d, which means 0", tort_firmware_flip(w->type));
-    return tort_yes();
+    if (node->inputs[zero].uniform && node->inputs[zero].byte == tort_firmware_flip(w->type)) return tort_yes();
+    return tort_no(TORT_NO_ATTR, "quantize with symmetric weights",
+                   "weights have a zero point other than %d, which means 0", tort_firmware_flip(w->type));
 }
 
 int64_t tort_firmware_count(const tort_node_view *node, int32_t input) {

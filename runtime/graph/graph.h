@@ -33,6 +33,8 @@ typedef struct tort_info {
     int32_t element_count;
     const void *data; /* all contents in host memory, if loaded; NULL */
     bool constant;    /* a weight or folded: contents never change, though `data` may not be loaded */
+    bool uniform;     /* a list of 8-bit numbers, such as zero points, that is constant and has `byte` throughout */
+    uint8_t byte;
 } tort_info;
 
 /* True if the value is a tensor, and every dimension is a number. */

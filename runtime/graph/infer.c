@@ -18,7 +18,7 @@ void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i) {
     out->elements = NULL;
     out->element_count = 0;
     out->data = NULL;
-    out->constant = false;
+    out->constant = out->uniform = false;
 }
 
 void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims) {

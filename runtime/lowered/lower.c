@@ -109,23 +109,51 @@ static bool take_weights(tort_lowered *lowered, int32_t *of) {
         }
         lowered->weights[v] = value->weight;
         lowered->constant_of[v] = of[value->weight];
+        tort_lowered_tell(lowered, v);
     }
     return true;
 }
 
+/* Looks for the one byte of a list of 8-bit numbers, whatever its length: a zero point for each of thousands of filters
+ * says as little as one. What cannot be read is an error where it is used. False: out of memory. */
+static bool find_byte(const tort_session *session, const tort_info *info, tort_constant *constant) {
+    const void *data = constant->folded;
+    const int32_t weight = data ? -1 : constant->weight;
+    tort_status status = TORT_OK;
+    if ((info->type != TORT_INT8 && info->type != TORT_UINT8) || info->rank > 1 || !constant->bytes) return true;
+    if (weight >= 0 && session->model->weights[weight].encoding == TORT_ENCODING_LEFT_OUT) return true;
+    if (weight >= 0) status = tort_weight_acquire(session->model, weight, &data, NULL);
+    if (status || !data) return status != TORT_E_MEMORY;
+    const uint8_t *bytes = data;
+    constant->uniform = !memcmp(bytes, bytes + 1, constant->bytes - 1);
+    constant->byte = *bytes;
+    if (weight >= 0) tort_weight_release(session->model, weight);
+    return true;
+}
+
+void tort_lowered_tell(tort_lowered *lowered, int32_t value) {
+    const tort_constant *constant = &lowered->session->constants[lowered->constant_of[value]];
+    tort_info *info = &lowered->infos[value];
+    info->constant = true;
+    info->data = constant->folded;
+    info->uniform = constant->uniform;
+    info->byte = constant->byte;
+}
+
 bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes) {
     tort_session *session = lowered->session;
-    if (!tort_grow(&session->env, (void **)&session->constants, &session->constant_capacity,
+    tort_constant made = {
+        .name = lowered->graph.values[value].name, .weight = weight, .folded = folded, .bytes = bytes, .source = -1};
+    if (!find_byte(session, &lowered->infos[value], &made) ||
+        !tort_grow(&session->env, (void **)&session->constants, &session->constant_capacity,
                    session->constant_count + 1, sizeof *session->constants)) {
         if (folded) tort_free_aligned(&session->env, folded, bytes);
         return false;
     }
-    session->constants[session->constant_count] = (tort_constant){
-        .name = lowered->graph.values[value].name, .weight = weight, .folded = folded, .bytes = bytes, .source = -1};
+    session->constants[session->constant_count] = made;
     lowered->constant_of[value] = session->constant_count++;
     lowered->weights[value] = weight;
-    lowered->infos[value].constant = true;
-    lowered->infos[value].data = folded;
+    tort_lowered_tell(lowered, value);
     return true;
 }
 

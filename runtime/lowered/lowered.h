@@ -141,6 +141,8 @@ typedef struct tort_constant {
     int32_t weight;   /* index of the model's weight; -1: folded or derived */
     void *folded;     /* owned, aligned; NULL */
     size_t bytes;
+    bool uniform; /* see tort_info */
+    uint8_t byte;
     const void *host; /* while held in host memory for runs; NULL */
     bool held;        /* `host` is an acquired weight, to be released */
     int32_t source;   /* derived: the constant it is derived from; else -1 */
@@ -253,6 +255,8 @@ void tort_lowered_free(tort_session *session);
 /* Makes the value a constant: adds one to the session. Takes over `folded`, even on failure; weight -1: not a weight.
  * False: out of memory. */
 bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes);
+/* Tells the info of a value what is known of its constant. */
+void tort_lowered_tell(tort_lowered *lowered, int32_t value);
 /* Reserves `more` values; invalidates pointers into infos and the arrays beside it. False: out of memory. */
 bool tort_lowered_reserve(tort_lowered *lowered, int32_t more);
 /* Adds a value without producer; borrows the name; may move the same arrays. -1: out of memory. */

@@ -96,8 +96,7 @@ static bool fold_alias(folder *f, const tort_node *node) {
     if (!tort_is_constant(lowered, from) || !tort_info_tensor(&lowered->infos[to], &tensor)) return false;
     lowered->constant_of[to] = lowered->constant_of[from];
     lowered->weights[to] = lowered->weights[from];
-    lowered->infos[to].constant = true;
-    lowered->infos[to].data = f->session->constants[lowered->constant_of[from]].folded;
+    tort_lowered_tell(lowered, to);
     return true;
 }
 

@@ -102,7 +102,8 @@ static void mark_node(const saver *s, const tort_lowered *lowered, int32_t index
         const int32_t constant = node->inputs[i] < 0 ? -1 : lowered->constant_of[node->inputs[i]];
         if (constant < 0) continue;
         const tort_reads reads = tort_constant_reads(lowered, index, i);
-        const bool looked_at = s->session->constants[constant].bytes <= tort_weight_limit(node, i);
+        const tort_constant *its = &s->session->constants[constant];
+        const bool looked_at = its->uniform || its->bytes <= tort_weight_limit(node, i);
         keep(s, constant, reads.host || reads.memory || looked_at);
     }
 }
