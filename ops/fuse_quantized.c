@@ -24,9 +24,13 @@ static bool read_scalar(tort_match *match, const char *name, tort_type type, dou
     uint64_t bytes = 0;
     const bool given = tort_match_info(match, name) != NULL;
     *number = 0;
-    if (given && (!tort_match_constant(match, name, &tensor) || tort_count(&tensor) != 1)) return false;
+    if (given && !tort_match_constant(match, name, &tensor)) return false;
+    if (given && tort_count(&tensor) != 1)
+        return tort_match_refuse(match, "a tensor other than the weights has several scales or zero points",
+                                 "quantize activations by tensor");
     if (given) *number = number_of(&tensor, 0);
-    if (type == TORT_FLOAT && !(*number > 0 && isfinite(*number))) return false;
+    if (type == TORT_FLOAT && !(*number > 0 && isfinite(*number)))
+        return tort_match_refuse(match, "a scale is not positive and finite", "calibrate the model again");
     const tort_tensor scalar = {.type = type, .rank = 0, .data = &bytes};
     tort_store_doubles(type, &bytes, 0, 1, number);
     return tort_match_replace(match, name, &scalar);
@@ -44,7 +48,9 @@ static bool read_weight_scale(tort_match *match, int64_t axis, int64_t count, to
         if (!read_scalar(match, "zw", w->type, &number)) return false;
     }
     if (tort_count(scale) == 1) return true;
-    return scale->rank == 1 && scale->dims[0] == count && (given < 0 ? given + w->rank : given) == axis;
+    if (scale->rank == 1 && scale->dims[0] == count && (given < 0 ? given + w->rank : given) == axis) return true;
+    return tort_match_refuse(match, "the scales of the weights are not those of its output channels",
+                             "quantize weights by output channel, or by tensor");
 }
 
 /* ---- scales of input and output ---------------------------------------------------------------------------------- */
@@ -72,10 +78,13 @@ static bool is_byte(const tort_info *info) {
 static bool read_ends(tort_match *match, double *x_scale, double *y_scale) {
     const tort_info *x = tort_match_info(match, "x"), *y = tort_match_info(match, "y");
     double zero;
-    if (!is_byte(x) || !is_byte(tort_match_info(match, "w")) || !is_byte(y)) return false;
+    if (!is_byte(x) || !is_byte(tort_match_info(match, "w")) || !is_byte(y))
+        return tort_match_refuse(match, "an operand or the result is not int8 or uint8", "quantize it to 8 bits");
     if (!read_scalar(match, "sx", TORT_FLOAT, x_scale) || !read_scalar(match, "zx", x->type, &zero)) return false;
     if (!read_scalar(match, "sy", TORT_FLOAT, y_scale) || !read_scalar(match, "zy", y->type, &zero)) return false;
-    return is_clipped_away(match, *y_scale, zero);
+    return is_clipped_away(match, *y_scale, zero) ||
+           tort_match_refuse(match, "its activation changes more than quantizing its result clips",
+                             "calibrate the result behind the activation");
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -84,12 +93,15 @@ static bool read_ends(tort_match *match, double *x_scale, double *y_scale) {
 static bool quantize_bias(tort_match *match, int64_t filters, double x_scale, const tort_tensor *w_scale) {
     tort_tensor b;
     if (!tort_match_info(match, "b")) return true;
-    if (!tort_match_constant(match, "b", &b) || b.rank != 1 || b.dims[0] != filters) return false;
+    if (!tort_match_constant(match, "b", &b) || b.rank != 1 || b.dims[0] != filters)
+        return tort_match_refuse(match, "its bias is no list with a number for each output channel", "");
     int32_t *steps = tort_match_memory(match, (size_t)filters * sizeof *steps + 1);
     if (!steps) return false;
     for (int64_t i = 0; i < filters; i++) {
         const double step = rint(number_of(&b, i) / (x_scale * number_of(w_scale, i)));
-        if (!(fabs(step) <= INT32_MAX)) return false;
+        if (!(fabs(step) <= INT32_MAX))
+            return tort_match_refuse(match, "its bias is beyond 32 bits in steps of the scales of input and weights",
+                                     "calibrate the model again");
         steps[i] = (int32_t)step;
     }
     return tort_match_replace(match, "b",

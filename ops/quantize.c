@@ -379,14 +379,15 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
 
 #define QUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                             \
     {                                                                                                                  \
-        "", "QuantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, .params_size = sizeof(tort_quantize),          \
-                                                                        infer_quantize, resolve_quantize, run_quantize \
+        "", "QuantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES,                                                \
+            .flags = TORT_OP_NARROWS, .params_size = sizeof(tort_quantize), infer_quantize, resolve_quantize,          \
+            run_quantize                                                                                               \
     }
 #define DEQUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                           \
     {                                                                                                                  \
         "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES,                                              \
-            .flags = TORT_OP_LATE, .params_size = sizeof(tort_quantize), infer_dequantize, resolve_quantize,           \
-            run_dequantize                                                                                             \
+            .flags = TORT_OP_LATE | TORT_OP_WIDENS, .params_size = sizeof(tort_quantize), infer_dequantize,            \
+            resolve_quantize, run_dequantize                                                                           \
     }
 #define Q_FLOAT_SCALE "x:T1 y_scale:float y_zero_point?:T2", "y:T2"
 #define Q_SAME_SCALE "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2"
@@ -423,9 +424,10 @@ const tort_op tort_ops_quantize[] = {
     {"", "DynamicQuantizeLinear", 11, TORT_NEWEST_OPSET, "x:T1", "y:T2 y_scale:float y_zero_point:T2",
      "T1=float T2=uint8", "", .infer = infer_dynamic_quantize, .reference = run_dynamic_quantize},
     {"com.microsoft", "QuantizeLinear", 1, 1, Q_SAME_SCALE, "T1=float16|float T2=int8|uint8|int16|uint16|int4|uint4",
-     "axis:int", .params_size = sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
+     "axis:int", .flags = TORT_OP_NARROWS, .params_size = sizeof(tort_quantize), infer_quantize, resolve_quantize,
+     run_quantize},
     {"com.microsoft", "DequantizeLinear", 1, 1, DQ_SCALE_OUT,
-     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", .flags = TORT_OP_LATE,
+     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", .flags = TORT_OP_LATE | TORT_OP_WIDENS,
      .params_size = sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
     {0},
 };

@@ -45,7 +45,7 @@ TORT_API const int64_t *tort_attr_ints(const tort_node_view *node, const char *n
 TORT_API const float *tort_attr_floats(const tort_node_view *node, const char *name, int32_t *count);
 
 static inline bool tort_has_input(const tort_node_view *node, int32_t i) {
-    return i < node->input_count && node->inputs[i].type != TORT_UNDEFINED;
+    return i >= 0 && i < node->input_count && node->inputs[i].type != TORT_UNDEFINED;
 }
 static inline bool tort_has_output(const tort_node_view *node, int32_t i) {
     return i < node->output_count && node->outputs[i].type != TORT_UNDEFINED;
@@ -312,6 +312,8 @@ enum {
     /* All else. */
     TORT_OP_COMMUTES = 1u << 16, /* has two inputs, whose order has no effect */
     TORT_OP_EARLY = 1u << 17,    /* of an operator's first row: also valid in files of opsets before `since` */
+    TORT_OP_WIDENS = 1u << 19,   /* output 0 is the numbers that the elements of input 0 stand for (DequantizeLinear) */
+    TORT_OP_NARROWS = 1u << 20,  /* output 0 stands for the numbers of input 0 (QuantizeLinear) */
     TORT_OP_VALUES = 1u << 18 /* takes or makes sequences, optionals or maps; `reference` fills tort_call.output_values.
                                  A node whose operands are all tensors runs as usual */
 };
@@ -337,11 +339,14 @@ typedef struct tort_op {
     tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */
 } tort_op;
 
+#define TORT_OF_INTEGERS (1u << 31) /* the products are those of 8-bit or 16-bit integers */
+
 /* FLOPs of an operator's nodes, in all its versions, from params for known shapes: 2 per multiply-add, of products and
  * convolutions alone. Negative: unknown. */
 typedef struct tort_flops {
     const char *domain, *name;
     double (*count)(const void *params);
+    uint32_t operands; /* bit i: input i is multiplied, as floats; 0: others than inputs are, or TORT_OF_INTEGERS */
 } tort_flops;
 
 /* The counted operators; ends with a row whose name is NULL. In ops/flops.c. */

@@ -50,6 +50,8 @@ bool tort_match_same_shape(const tort_match *match, const char *a, const char *b
 /* Gets a constant with its contents, valid until build returns; false if it is absent, not constant, or not readable.
  */
 bool tort_match_constant(tort_match *match, const char *name, tort_tensor *tensor);
+/* Says why nodes that fit a row are no product of integers after all, and what would help; returns false. */
+bool tort_match_refuse(tort_match *match, const char *why, const char *cure);
 /* Zeroed memory that lives as long as the session; NULL: out of memory. */
 void *tort_match_memory(tort_match *match, size_t bytes);
 

@@ -412,7 +412,8 @@ typedef struct tort_session_options {
     /* Nanoseconds that tort_session_create, and each run, may take; then TORT_E_CANCELLED with the node, as soon as for
      * tort_context_cancel. 0: no limit. */
     uint64_t time_limit;
-    bool onnx_fusions; /* fuse only into operators of ONNX itself, in the versions that the model imports */
+    bool onnx_fusions;    /* fuse only into operators of ONNX itself, in the versions that the model imports */
+    bool strict_integers; /* TORT_E_PLACEMENT if a product of 8-bit numbers runs in float32 (tort_report.widened) */
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. After

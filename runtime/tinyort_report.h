@@ -39,6 +39,8 @@ typedef struct tort_report_verdict {
     const char *fusion; /* name of the refused fusion; NULL: the node itself was refused */
     int32_t root;       /* UPSTREAM: index of the node that caused the chain of failures; else -1 */
     bool segment;       /* why the node is in no segment */
+    bool precision;     /* why products of 8-bit numbers, which the model quantizes on both sides, run in float32 */
+    int64_t bytes;      /* of precision: what the floats take more than the 8-bit numbers; -1: not known before a run */
 } tort_report_verdict;
 
 typedef struct tort_report_node {
@@ -111,6 +113,8 @@ typedef struct tort_report {
     const tort_report_copy *const *conversions; /* `from` and `to` are layouts, such as "plain" */
     int32_t recording, recording_node; /* a tort_recording (tinyort_profile.h), and the node that prevents it; -1 */
     const char *recording_note;        /* why the provider does not record, although it could; "" */
+    int32_t products,
+        widened; /* convolutions and products of 8-bit numbers, and how many nodes of them run in float32 */
 } tort_report;
 
 /* A snapshot of the plan used last. The caller frees it before the session, which owns its strings. */

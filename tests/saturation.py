@@ -73,7 +73,7 @@ class _Rewriter:
         is_signed = signed and output_zero is not None and self.is_int8(node, output_zero)
         if is_signed:
             node.input[output_zero] = self.shift(node.input[output_zero])
-            node.output[0] = f"{made}_as_uint8"
+            node.output[0] = self.shifted[made] = f"{made}_as_uint8"
         self.nodes.append(node)
         if is_signed:
             self.convert(node.output[0], made, "Sub", INT8)

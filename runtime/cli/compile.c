@@ -6,7 +6,9 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
+#include "runtime/cli/ending.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/compile/compile.h"
 
@@ -103,6 +105,21 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     if (made->peak) cli_json_text(json, "peak", made->peak);
 }
 
+/* Every product of 8-bit numbers that becomes one of floats: there is no table of nodes here that would have it. */
+static void tell_precision(tort_session *session) {
+    tort_report *report = cli_report(session);
+    const char *label = "in float32     ";
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_verdict *why = cli_widened(report->nodes[i]);
+        if (!why) continue;
+        cli_print(stdout, "%s%s (%s): %s", label, report->nodes[i]->path, report->nodes[i]->op, why->message);
+        if (why->bytes >= 0) cli_print(stdout, ", %lld bytes more", (long long)why->bytes);
+        cli_print(stdout, *why->cure ? " -> %s\n" : "%s\n", why->cure);
+        label = "               ";
+    }
+    tort_report_free(report);
+}
+
 static void tell(const job *j, const cli_options *options) {
     const tort_compiled *made = &j->compiled;
     cli_print(stdout, "calls          %d, %.0f multiply-adds\n", (int)made->calls, made->multiply_adds);
@@ -112,6 +129,7 @@ static void tell(const job *j, const cli_options *options) {
     if (made->peak)
         cli_print(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
                   (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);
+    tell_precision(j->session);
     for (int32_t i = 0; i < made->file_count; i++)
         cli_print(stdout, "%s%s/%s\n", i ? "               " : "written        ", options->output, made->files[i].name);
 }

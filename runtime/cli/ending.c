@@ -45,23 +45,24 @@ char *cli_counts_text(const tort_report *report) {
 }
 
 /* Groups of nodes that the placement line names. */
-typedef enum mention { FELL_BACK, WITHOUT_PROVIDER, PINNED } mention;
+typedef enum mention { FELL_BACK, WITHOUT_PROVIDER, PINNED, IN_FLOAT32 } mention;
 
 static bool is_mentioned(const tort_report_node *node, mention kind) {
     const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
     switch (kind) {
     case FELL_BACK: return node->provider && node->fell_back && refusal && !cli_is_down(refusal);
     case WITHOUT_PROVIDER: return !node->provider;
-    case PINNED: break;
+    case PINNED: return node->pinned;
+    case IN_FLOAT32: break;
     }
-    return node->pinned;
+    return cli_widened(node) != NULL;
 }
 
 /* Appends " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that fell back because their provider is down are left
  * out, as the line names the provider. Unplaced nodes that only follow from another one are counted, not named. */
 static void append_nodes(char **line, const tort_report *report, mention kind, const char *text) {
     enum { MAX_NAMED = 3, LONGEST_NAME = 80 };
-    int32_t count = 0, named = 0, behind = 0;
+    int32_t count = 0, named = 0, behind = 0, products = kind == IN_FLOAT32 ? report->products : 0;
     char *names = cli_copy_text("", 0);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
@@ -74,11 +75,15 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
         cli_append(&names, "%s%s", named > 1 ? ", " : " ", name);
         free(name);
         const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
-        if (kind != PINNED && refusal) cli_append(&names, " %s", tort_verdict_name(refusal->code));
+        if (kind != PINNED && kind != IN_FLOAT32 && refusal)
+            cli_append(&names, " %s", tort_verdict_name(refusal->code));
     }
     if (count) {
-        cli_append(line, " - %d node%s %s:%s%s", count, count == 1 ? "" : "s", text, names,
-                   named > MAX_NAMED ? " ..." : "");
+        if (products)
+            cli_append(line, " - %d of %d %s:%s", count, products, text, names);
+        else
+            cli_append(line, " - %d node%s %s:%s", count, count == 1 ? "" : "s", text, names);
+        if (named > MAX_NAMED) cli_append(line, " ...");
         if (behind) cli_append(line, " and %d behind %s", behind, named == 1 ? "it" : "them");
     }
     free(names);
@@ -102,6 +107,7 @@ static char *placement_text(const tort_report *report) {
         cli_append(&line, " - %d node%s fell back", report->fallen_back, report->fallen_back == 1 ? "" : "s");
     append_nodes(&line, report, WITHOUT_PROVIDER, "without a provider");
     append_nodes(&line, report, PINNED, "pinned");
+    append_nodes(&line, report, IN_FLOAT32, "products of 8-bit numbers in float32");
     for (int32_t i = 0; i < report->provider_count; i++) {
         const tort_report_provider *provider = report->providers[i];
         if (provider->ready) {
@@ -111,7 +117,7 @@ static char *placement_text(const tort_report *report) {
         cli_append(&line, " - %s did not open: %s, %s", provider->name, provider->code, provider->message);
         if (*provider->cure) cli_append(&line, "; %s", provider->cure);
     }
-    if (report->fallen_back || report->unplaced) cli_append(&line, " (tinyort plan shows all)");
+    if (report->fallen_back || report->unplaced || report->widened) cli_append(&line, " (tinyort plan shows all)");
     free(counts);
     return line;
 }

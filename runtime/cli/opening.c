@@ -274,6 +274,7 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .disabled = getenv("TINYORT_DISABLE"),
         .require = options->require,
         .strict = options->strict,
+        .strict_integers = options->strict_integers,
         .allow = options->allow,
         .fusions_off = options->no_fusion,
         .pins = options->pins.items,

@@ -52,9 +52,9 @@ static const struct {
 };
 
 /* Options that are fixed once a plan is saved. */
-static const cli_option settled[] = {OPTION_REQUIRE,      OPTION_STRICT,      OPTION_ALLOW,
-                                     OPTION_PIN,          OPTION_NO_FUSION,   OPTION_BIND,
-                                     OPTION_ASSUME_OPSET, OPTION_ALLOW_LINKS, OPTION_MAX};
+static const cli_option settled[] = {
+    OPTION_REQUIRE,   OPTION_STRICT, OPTION_STRICT_INTEGERS, OPTION_ALLOW,       OPTION_PIN,
+    OPTION_NO_FUSION, OPTION_BIND,   OPTION_ASSUME_OPSET,    OPTION_ALLOW_LINKS, OPTION_MAX};
 
 static tort_status check_pairs(const cli_options *options, tort_error *error) {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

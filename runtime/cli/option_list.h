@@ -13,6 +13,8 @@ OPTION(TARGET, "target", "DEVICE", CLI_CMD_PLAN, TEXT(target), "plan for a devic
 OPTION(REQUIRE, "require", "EP,...", PLACING | CLI_CMD_PROVIDERS, TEXT(require), "providers that must open")
 OPTION(STRICT, "strict", NULL, PLACING, FLAG(strict), "every node must be on the first provider")
 OPTION(ALLOW, "allow", "OP,...", PLACING, TEXT(allow), "operators that --strict lets pass")
+OPTION(STRICT_INTEGERS, "strict-integers", NULL, PLACING | CLI_CMD_COMPILE, FLAG(strict_integers),
+       "every product of 8-bit numbers must be one of integers")
 OPTION(PIN, "pin", "NODE=EP", PLACING & ~(uint32_t)CLI_CMD_REDUCE, TEXTS(pins),
        "put a node, by name or as '#12', on this provider (repeatable)")
 OPTION(BIND, "bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH, TEXTS(bindings),

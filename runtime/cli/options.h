@@ -87,7 +87,7 @@ typedef struct cli_options {
     cli_texts pins, bindings, inputs, only;
     const char *target, *require, *allow;
     const char *no_fusion; /* names, "*" for all; NULL: not given */
-    bool strict, step_by_step, fusions, missing;
+    bool strict, strict_integers, step_by_step, fusions, missing;
     cli_shapes fixed, max; /* --shape, --max */
     bool random;
     int32_t attempt; /* number of the attempt to choose open sizes (made_up.h) */

@@ -7,7 +7,13 @@
 #include "runtime/cli/reasons.h"
 
 bool cli_is_down(const tort_report_verdict *verdict) {
-    return verdict->code == TORT_PROVIDER_DOWN || verdict->code == TORT_DISABLED;
+    return !verdict->precision && (verdict->code == TORT_PROVIDER_DOWN || verdict->code == TORT_DISABLED);
+}
+
+const tort_report_verdict *cli_widened(const tort_report_node *node) {
+    for (int32_t i = 0; i < node->verdict_count; i++)
+        if (node->verdicts[i]->precision) return node->verdicts[i];
+    return NULL;
 }
 
 bool cli_only_down(const tort_report_node *node) {
@@ -20,7 +26,7 @@ const tort_report_verdict *cli_refusal_elsewhere(const tort_report_node *node) {
     const tort_report_verdict *found = NULL;
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = node->verdicts[i];
-        if (verdict->code == TORT_YES || verdict->fusion ||
+        if (verdict->code == TORT_YES || verdict->fusion || verdict->precision ||
             (node->provider && !strcmp(verdict->provider, node->provider)))
             continue;
         if (!found || (cli_is_down(found) && !cli_is_down(verdict))) found = verdict;
@@ -59,12 +65,13 @@ int32_t *cli_behind(const tort_report *report) {
 
 /* True if the kernel that refused would serve this node in another build, on another device or with other options. */
 static bool is_better_kernel(const tort_report_verdict *verdict) {
-    return verdict->code >= TORT_NO_CAPABILITY && !verdict->fusion && !verdict->segment;
+    return verdict->precision || (verdict->code >= TORT_NO_CAPABILITY && !verdict->fusion && !verdict->segment);
 }
 
 /* True if a verdict is shown. YES is not; nor is a refused fusion, which only costs a little speed (--json has it). A
  * provider that is down is shown in a line of its own, and here only if nothing else refused an unplaced node. */
 static bool counts(const tort_report_node *node, const tort_report_verdict *verdict, cli_detail detail) {
+    if (verdict->precision) return true;
     if (verdict->fusion || verdict->code == TORT_YES) return false;
     if (cli_is_down(verdict)) return !node->provider && cli_only_down(node);
     const bool serves = node->provider && !strcmp(verdict->provider, node->provider);
@@ -79,6 +86,7 @@ bool cli_is_loss(const tort_report_node *node) {
 
 /* Source of a verdict: the kernel if its provider serves the node, otherwise the provider. */
 static const char *speaker(const tort_report_node *node, const tort_report_verdict *verdict) {
+    if (verdict->precision) return "in float32";
     return node->provider && !strcmp(verdict->provider, node->provider) ? verdict->kernel : verdict->provider;
 }
 
@@ -90,7 +98,7 @@ static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
 }
 
 char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with_cures) {
-    char *text = cli_copy_text("", 0);
+    char *text = cli_copy_text("", 0), bytes[32];
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = node->verdicts[i];
         if (!counts(node, verdict, detail)) continue;
@@ -102,6 +110,8 @@ char *cli_reason_text(const tort_report_node *node, cli_detail detail, bool with
         for (; i + 1 < node->verdict_count && says_the_same(node, i, i + 1); i++)
             cli_append(&text, ", %s", speaker(node, node->verdicts[i + 1]));
         cli_append(&text, ": %s%s%s", tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
+        if (verdict->precision && verdict->bytes >= 0 && !with_cures)
+            cli_append(&text, ", %s more", cli_bytes_text((double)verdict->bytes, bytes, sizeof bytes));
         if (with_cures && *verdict->cure) cli_append(&text, " -> %s", verdict->cure);
     }
     return text;

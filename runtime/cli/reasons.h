@@ -39,6 +39,8 @@ bool cli_has_reason(const tort_report_node *node, cli_detail detail);
 /* True if the node is unplaced, has fallen back, or was refused by a better kernel. */
 bool cli_is_loss(const tort_report_node *node);
 
+/* Why a product of 8-bit numbers runs in float32; NULL: the node is none, or multiplies integers. */
+const tort_report_verdict *cli_widened(const tort_report_node *node);
 /* Position in report->nodes of the node with this index; -1 if it is not there, as when it was fused into another. */
 int32_t cli_place_of(const tort_report *report, int32_t index);
 /* Per node, the number of other nodes that could not be placed because of it. The caller frees. */

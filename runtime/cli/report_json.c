@@ -63,9 +63,32 @@ static void add_fallbacks(cJSON *object, const tort_report *report) {
             cJSON_AddItemToArray(fallbacks, fallback_json(report->nodes[i]));
 }
 
+static cJSON *widened_json(const tort_report_node *node, const tort_report_verdict *why) {
+    cJSON *item = cJSON_CreateObject();
+    cli_json_text(item, "node", node->path);
+    cli_json_number(item, "index", node->index);
+    cli_json_text(item, "op", node->op);
+    cli_json_text(item, "code", tort_verdict_name(why->code));
+    cli_json_text(item, "message", why->message);
+    cli_json_text(item, "cure", why->cure);
+    cli_json_number(item, "bytes", why->bytes);
+    return item;
+}
+
+static void add_precision(cJSON *object, const tort_report *report) {
+    cJSON *precision = cJSON_AddObjectToObject(object, "precision"), *nodes;
+    cli_json_number(precision, "products", report->products);
+    nodes = cJSON_AddArrayToObject(precision, "float32");
+    for (int32_t i = 0; i < report->node_count && report->nodes; i++) {
+        const tort_report_verdict *why = cli_widened(report->nodes[i]);
+        if (why) cJSON_AddItemToArray(nodes, widened_json(report->nodes[i], why));
+    }
+}
+
 void cli_json_placement(cJSON *object, const tort_report *report) {
     add_providers(object, report);
     add_summary(object, report);
+    add_precision(object, report);
     add_fallbacks(object, report);
 }
 
@@ -89,6 +112,8 @@ static cJSON *verdict_json(const tort_report_verdict *verdict) {
     cli_json_text(item, "cure", verdict->cure);
     if (verdict->fusion) cli_json_text(item, "fusion", verdict->fusion);
     if (verdict->segment) cJSON_AddBoolToObject(item, "segment", true);
+    if (verdict->precision) cJSON_AddBoolToObject(item, "precision", true);
+    if (verdict->precision) cli_json_number(item, "bytes", verdict->bytes);
     cli_json_number(item, "root", verdict->root);
     return item;
 }

@@ -23,6 +23,8 @@ bool tort_op_is_own(const tort_op *const *operators, const tort_op *row);
 /* Floating-point operations of a node with these params, see tort_flops; negative: not counted for this operator. */
 double tort_op_flops(const tort_op *row, const void *params);
 bool tort_op_is_counted(const tort_op *row);
+const tort_flops *tort_op_products(const tort_op *row); /* NULL: not counted */
+bool tort_op_multiplies_integers(const tort_op *row);   /* NULL is allowed */
 /* The number of versions of an operator, among the application's rows or the build's; *family: the first. */
 int32_t tort_op_versions(const tort_op_table *table, bool own, const char *domain, const char *name,
                          const tort_op *const **family);

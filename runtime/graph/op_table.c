@@ -69,19 +69,24 @@ bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
 }
 
 /* An application's row may have the same name as one of the build, but other params: it is not counted. */
-static const tort_flops *flops_of(const tort_op *row) {
+const tort_flops *tort_op_products(const tort_op *row) {
     if (!tort_op_is_own(tort_op_families, row)) return NULL;
     const tort_flops *counted = tort_flops_table;
     while (counted->name && (strcmp(counted->name, row->name) || strcmp(counted->domain, row->domain))) counted++;
     return counted->name ? counted : NULL;
 }
 
+bool tort_op_multiplies_integers(const tort_op *row) {
+    const tort_flops *products = row ? tort_op_products(row) : NULL;
+    return products && products->operands == TORT_OF_INTEGERS;
+}
+
 bool tort_op_is_counted(const tort_op *row) {
-    return flops_of(row) != NULL;
+    return tort_op_products(row) != NULL;
 }
 
 double tort_op_flops(const tort_op *row, const void *params) {
-    const tort_flops *counted = flops_of(row);
+    const tort_flops *counted = tort_op_products(row);
     return counted ? counted->count(params) : -1;
 }
 

@@ -84,6 +84,9 @@ typedef struct tort_reason {
     const char *message, *cure;
     const char *fusion; /* a fusion that was refused; NULL: the unit itself was */
     bool segment;       /* the verdict is on the unit as a part of a segment */
+    bool integers;      /* the fusion would have been a product of integers */
+    bool precision;     /* why products of 8-bit numbers run in float32 */
+    int64_t bytes;      /* of precision: what the floats take more than the 8-bit numbers; -1: not known before a run */
     int32_t root;       /* UPSTREAM: the unit that is the root cause; -1 */
 } tort_reason;
 
@@ -125,6 +128,7 @@ typedef struct tort_unit {
     tort_kept_fit *fits; /* made by kernel->fit; owned; under session->fitting */
     const int32_t *from; /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;
+    int32_t products;            /* of 8-bit numbers in the model that the unit computes, see precision.c */
     const tort_segment *segment; /* the segment that the unit runs or is a part of; NULL */
     struct {
         int32_t id;               /* index into session->layouts, of the operands in the masks; all others are plain */

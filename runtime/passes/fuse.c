@@ -199,19 +199,33 @@ static tort_status accept(const tort_fuser *f, const tort_match *match, tort_can
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
 
-tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_t anchor, const tort_candidate *c) {
+/* Adds a reason to a unit's, once per fusion. */
+static tort_status note(const tort_fuser *f, int32_t anchor, const tort_reason *reason) {
     tort_unit *unit = &f->lowered->units[anchor];
     for (int32_t i = 0; i < unit->reason_count; i++)
-        if (unit->reasons[i].fusion && !strcmp(unit->reasons[i].fusion, name)) return TORT_OK;
-    if (!c->reason_count || unit->reason_count == TORT_MAX_REASONS) return TORT_OK;
-    tort_reason *all = tort_arena_array(&f->session->arena, (size_t)unit->reason_count + 1, sizeof *all);
-    if (!all) return tort_out_of_memory(f->error, 0);
-    if (unit->reason_count) memcpy(all, unit->reasons, (size_t)unit->reason_count * sizeof *all);
-    all[unit->reason_count] = c->reasons[c->reason_count - 1];
-    all[unit->reason_count].fusion = name;
-    unit->reasons = all;
-    unit->reason_count++;
-    return TORT_OK;
+        if (unit->reasons[i].fusion && !strcmp(unit->reasons[i].fusion, reason->fusion)) return TORT_OK;
+    return tort_unit_add_reason(f->session, unit, reason) ? TORT_OK : tort_out_of_memory(f->error, 0);
+}
+
+tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_t anchor, const tort_candidate *c) {
+    if (!c->reason_count) return TORT_OK;
+    tort_reason reason = c->reasons[c->reason_count - 1];
+    reason.fusion = name;
+    reason.integers = tort_op_multiplies_integers(c->node->op);
+    return note(f, anchor, &reason);
+}
+
+/* What build said of nodes that would have been products of integers. */
+static tort_status note_build(const tort_fuser *f, const tort_match *match) {
+    const tort_reason reason = {.provider = match->provider,
+                                .kernel = "",
+                                .code = TORT_NO_ATTR,
+                                .message = match->why,
+                                .cure = match->cure,
+                                .fusion = match->pattern->row->name,
+                                .integers = true,
+                                .root = -1};
+    return match->why ? note(f, match->nodes[match->pattern->anchor], &reason) : TORT_OK;
 }
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
@@ -261,8 +275,8 @@ static tort_status try_pattern(tort_fuser *f, const tort_parsed *pattern, int32_
     if (hides_shapes(f, &match)) return TORT_OK;
     if (tort_match_build(&match))
         status = join(f, &match, index, joined);
-    else if (match.failed)
-        status = f->error->code;
+    else
+        status = match.failed ? f->error->code : note_build(f, &match);
     if (!*joined) tort_lowered_drop_values(f->lowered, values, constants);
     refresh(f);
     return status;

@@ -289,6 +289,12 @@ static int32_t add_value(tort_match *match, const char *name, const tort_info *i
     return -1;
 }
 
+bool tort_match_refuse(tort_match *match, const char *why, const char *cure) {
+    match->why = why;
+    match->cure = cure;
+    return false;
+}
+
 bool tort_match_replace(tort_match *match, const char *name, const tort_tensor *tensor) {
     tort_session *session = match->lowered->session;
     tort_info info = {.kind = TORT_TENSOR, .type = tensor->type, .nest = -1, .rank = tensor->rank};

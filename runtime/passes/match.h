@@ -74,7 +74,8 @@ struct tort_match {
     int32_t attribute_count;
     int32_t held[TORT_PATTERN_VALUES]; /* constants acquired for build */
     int32_t held_count;
-    bool failed; /* out of memory, or a weight cannot be read; the error is filled */
+    const char *why, *cure; /* what build says of nodes that it refuses; NULL: nothing */
+    bool failed;            /* out of memory, or a weight cannot be read; the error is filled */
     tort_error *error;
 };
 

@@ -27,9 +27,13 @@ tort_status tort_check_placed(const tort_session *session, tort_error *error);
 tort_status tort_segment_units(tort_session *session, tort_error *error);
 /* TORT_E_PLACEMENT for a strict session with nodes that fell back, except options.allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
+/* TORT_E_PLACEMENT for a session with options.strict_integers whose units precision.c finds in float32. */
+tort_status tort_place_integers(const tort_session *session, tort_error *error);
 
 /* fuse.c: fuses units of one provider, if it has a kernel for all of them together. */
 tort_status tort_fuse(tort_session *session, tort_error *error);
+/* precision.c: counts the products of 8-bit numbers, and notes on those that are left in float32 why they are. */
+tort_status tort_note_precision(tort_session *session, tort_error *error);
 /* layout.c: chooses the layouts of operands; a unit that would be the only one in its layout
  * gets another kernel row. */
 tort_status tort_layout_units(tort_session *session, tort_error *error);

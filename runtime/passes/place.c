@@ -86,9 +86,11 @@ static void end_cut_text(char *text) {
     memcpy(end, " ...", 5);
 }
 
-/* True for the first verdict of each provider that the node is not on, unless the provider is down. */
+/* True for the first verdict of each provider that the node is not on, unless the provider is down, and for why it is
+ * in float32. */
 static bool is_told(const tort_unit *unit, int32_t i) {
     const tort_reason *reason = &unit->reasons[i];
+    if (reason->precision) return true;
     if (reason->provider == unit->provider || reason->code == TORT_PROVIDER_DOWN || reason->code == TORT_DISABLED)
         return false;
     return i == 0 || unit->reasons[i - 1].provider != reason->provider;
@@ -259,5 +261,22 @@ tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     if (!list.count) return TORT_OK;
     snprintf(what, sizeof what, "strict: %d node%s not on %s", list.count, list.count == 1 ? " is" : "s are",
              session->chain[0].provider->name);
+    return list_error(&list, what, error);
+}
+
+static bool is_in_float32(const tort_lowered *lowered, int32_t index) {
+    const tort_unit *unit = &lowered->units[index];
+    bool found = false;
+    for (int32_t i = 0; i < unit->reason_count; i++) found = found || unit->reasons[i].precision;
+    return found;
+}
+
+tort_status tort_place_integers(const tort_session *session, tort_error *error) {
+    if (!session->options.strict_integers) return TORT_OK;
+    const node_list list = list_nodes(session, is_in_float32);
+    if (!list.count) return TORT_OK;
+    char what[80];
+    snprintf(what, sizeof what, "strict integers: %d product%s of 8-bit numbers in float32", list.count,
+             list.count == 1 ? "" : "s");
     return list_error(&list, what, error);
 }

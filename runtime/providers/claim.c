@@ -351,3 +351,13 @@ tort_status tort_candidate_store(tort_candidate *c, tort_error *error) {
     c->unit->reason_count = c->reason_count;
     return TORT_OK;
 }
+
+bool tort_unit_add_reason(tort_session *session, tort_unit *unit, const tort_reason *reason) {
+    if (unit->reason_count == TORT_MAX_REASONS) return true;
+    tort_reason *all = tort_arena_array(&session->arena, (size_t)unit->reason_count + 1, sizeof *all);
+    if (!all) return false;
+    if (unit->reason_count) memcpy(all, unit->reasons, (size_t)unit->reason_count * sizeof *all);
+    all[unit->reason_count++] = *reason;
+    unit->reasons = all;
+    return true;
+}

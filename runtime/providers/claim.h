@@ -52,4 +52,7 @@ tort_status tort_candidate_size_packing(tort_candidate *candidate, tort_error *e
 /* Copies the verdicts into the unit. */
 tort_status tort_candidate_store(tort_candidate *candidate, tort_error *error);
 
+/* Adds a reason to a unit's, unless there are TORT_MAX_REASONS. False: out of memory. */
+bool tort_unit_add_reason(tort_session *session, tort_unit *unit, const tort_reason *reason);
+
 #endif

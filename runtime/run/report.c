@@ -48,10 +48,13 @@ static bool write_verdicts(writer *w, const tort_lowered *lowered, const tort_un
                                          .code = reason->code,
                                          .fusion = reason->fusion,
                                          .segment = reason->segment,
+                                         .precision = reason->precision,
+                                         .bytes = reason->bytes,
                                          .message = reason->message,
                                          .cure = reason->cure,
                                          .root = reason->root < 0 ? -1 : lowered->graph.first + reason->root};
         list[i] = verdict;
+        w->report->widened += reason->precision;
     }
     out->verdicts = list;
     out->verdict_count = unit->reason_count;
@@ -109,6 +112,7 @@ static tort_report_node *write_node(writer *w, const tort_lowered *lowered, int3
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;
     w->report->fallen_back += out->fell_back;
     w->report->pinned += unit->pinned;
+    w->report->products += unit->products;
     return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, lowered, unit, out) ? out : NULL;
 }
 

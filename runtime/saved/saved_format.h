@@ -30,7 +30,7 @@
 #include "runtime/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
-#define TORT_SAVED_VERSION 4u
+#define TORT_SAVED_VERSION 5u
 #define TORT_SAVED_NESTING 64 /* maximum depth of bodies */
 
 enum { TORT_SAVED_ALIGN = 64, TORT_SAVED_HEADER = 16, TORT_SAVED_ENTRY = 32, TORT_SAVED_TRAILER = 24 };

@@ -130,6 +130,8 @@ static void put_said(tort_saved_out *out, const tort_unit *unit) {
         tort_put_text(out, reason->cure);
         tort_put_text(out, reason->fusion);
         tort_put_i32(out, reason->segment);
+        tort_put_i32(out, reason->precision);
+        tort_put_i64(out, reason->bytes);
         tort_put_i32(out, reason->root);
     }
 }
@@ -151,6 +153,7 @@ static void put_unit(tort_saved_out *out, const tort_lowered *lowered, int32_t i
     tort_put_text(out, unit->kernel ? unit->kernel->name : "");
     tort_put_text(out, unit->label);
     tort_put_i32(out, unit->pin);
+    tort_put_i32(out, unit->products);
     put_said(out, unit);
     put_parts(out, lowered, index);
     tort_put_u64(out, packed_at);

@@ -207,7 +207,7 @@ static bool read_operands(reader *r, tort_node *node) {
 }
 
 static bool read_said(reader *r, tort_unit *unit) {
-    unit->reason_count = tort_get_count(r->in, 35);
+    unit->reason_count = tort_get_count(r->in, 47);
     tort_reason *list = array(r, unit->reason_count, sizeof *list);
     for (int32_t i = 0; fine(r) && i < unit->reason_count; i++) {
         tort_reason *reason = &list[i];
@@ -219,6 +219,8 @@ static bool read_said(reader *r, tort_unit *unit) {
         const char *fusion = tort_get_text(r->in);
         reason->fusion = *fusion ? fusion : NULL;
         reason->segment = tort_get_within(r->in, 0, 1);
+        reason->precision = tort_get_within(r->in, 0, 1);
+        reason->bytes = tort_get_i64(r->in);
         reason->root = tort_get_within(r->in, -1, r->graph->node_capacity - 1);
     }
     unit->reasons = list;
@@ -257,6 +259,7 @@ static bool read_unit(reader *r, tort_saved_unit *unit, uint32_t bits) {
     unit->kernel = tort_get_text(r->in);
     unit->unit.label = tort_get_text(r->in);
     unit->unit.pin = tort_get_within(r->in, 0, links - 1);
+    unit->unit.products = tort_get_within(r->in, 0, r->graph->node_capacity);
     unit->unit.folded = unit->unit.provider == TORT_AT_FOLDED;
     if (!read_said(r, &unit->unit) || !read_parts(r, unit) || !take_packed(r, unit)) return false;
     const bool runs = unit->unit.provider >= TORT_AT_HOST;
@@ -291,7 +294,7 @@ static bool read_node(reader *r, int32_t index) {
 }
 
 static bool read_nodes(reader *r) {
-    const int32_t count = tort_get_count(r->in, 60);
+    const int32_t count = tort_get_count(r->in, 64);
     if (!fine(r) || !tort_graph_reserve(r->model, r->g, 0, count)) return false;
     r->decisions->units = array(r, count, sizeof *r->decisions->units);
     for (int32_t i = 0; fine(r) && i < count; i++) {

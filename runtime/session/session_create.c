@@ -15,7 +15,10 @@ static tort_status decide(tort_session *session, tort_error *error) {
     if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) session->refused = tort_place_strict(session, error);
-    return status ? status : tort_fuse(session, error);
+    if (!status) status = tort_fuse(session, error);
+    if (!status) status = tort_note_precision(session, error);
+    if (!status && !session->refused) session->refused = tort_place_integers(session, error);
+    return status;
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */

@@ -136,7 +136,7 @@ def test_bash_completes(suite, folder):
         (["run", ""], models),
         (["run", "no"], ["notes.txt"]),  # a model may have any name
         (["run", "--strict", "f"], ["first.onnx"]),
-        (["run", "first.onnx", "--st"], ["--stats", "--std", "--step-by-step", "--strict"]),
+        (["run", "first.onnx", "--st"], ["--stats", "--std", "--step-by-step", "--strict", "--strict-integers"]),
         (["version", "--"], ["--help", "--json"]),
         (["run", "--ep", ""], providers),
         (["run", "--ep", "cuda,fi"], ["cuda,firmware"]),
@@ -194,7 +194,7 @@ def test_fish_completes(suite, folder):
         ("compi", ["compile"]),
         ("help compl", ["completion"]),
         ("run f", ["first.onnx"]),
-        ("run first.onnx --st", ["--stats", "--std", "--step-by-step", "--strict"]),
+        ("run first.onnx --st", ["--stats", "--std", "--step-by-step", "--strict", "--strict-integers"]),
         ("run --ep cuda,fi", ["cuda,firmware"]),
         ("run --ep=cuda,fi", ["--ep=cuda,firmware"]),
         ("run --pin node=fi", ["node=firmware"]),
