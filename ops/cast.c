@@ -2,8 +2,8 @@
  *
  * Float to integer truncates; a value that does not fit loses its high bits, as integers do (beyond int64: the nearest
  * int64; NaN: 0). To a float type there is one rounding, except from 64-bit integers to floats of up to 16 bits, which
- * go through float. number_text.c converts text; a bool is written "1" or "0". Text that is not a number is an error
- * that quotes it. */
+ * go through float. Text is read by numbers.c, written by number_text.c; a bool is written "1" or "0". Text that is not
+ * a number is an error that quotes it. */
 #include "ops/cast.h"
 
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "ops/number_text.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
+#include "runtime/base/numbers.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -162,9 +163,9 @@ static tort_status text_to_numbers(const tort_call *call) {
     for (int64_t i = 0, done = 0; i < count && tort_work_goes_on(call->watch, &done, 512); i++) {
         int64_t integer;
         double value;
-        if (!tort_type_is_float(out->type) && tort_text_to_int64(in[i], &integer)) {
+        if (!tort_type_is_float(out->type) && tort_read_int64(in[i], &integer)) {
             tort_store_integers(out->type, out->data, i, 1, &integer);
-        } else if (!tort_text_to_double(in[i], &value)) {
+        } else if (!tort_read_double(in[i], &value)) {
             int shown = in[i].length < 64 ? (int)in[i].length : 64;
             return tort_fail(call->error, TORT_E_RUN, "element %lld is \"%.*s\", which is not a number to make %s of",
                              (long long)i, shown, in[i].length ? in[i].data : "", tort_type_name(out->type));

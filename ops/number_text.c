@@ -1,20 +1,18 @@
-/* number_text.c - numbers to and from text, by way of the C library, whose decimal point may be a comma. */
+/* number_text.c - floats as the shortest text that reads back. */
 #include "ops/number_text.h"
 
-#include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ops/numeric.h"
-
-/* ---- to text ----------------------------------------------------------------------------------------------------- */
+#include "runtime/base/numbers.h"
 
 /* True if `value`, written and read again, is the same element of `type`. */
 static bool survives(tort_type type, const char *written, double value) {
-    double read = strtod(written, NULL);
+    double read;
+    tort_read_double((tort_string){written, strlen(written)}, &read);
     if (type == TORT_DOUBLE) return read == value;
     if (type == TORT_FLOAT) return (float)read == (float)value;
     return tort_encode_float(type, read, false) == tort_encode_float(type, value, false);
@@ -24,13 +22,13 @@ static bool survives(tort_type type, const char *written, double value) {
 static size_t shortest_digits(tort_type type, double value, char digits[24], int *exponent) {
     char written[TORT_NUMBER_TEXT];
     for (int more = 0; more < 17; more++) {
-        snprintf(written, sizeof written, "%.*e", more, value);
+        tort_snprintf(written, sizeof written, "%.*e", more, value);
         if (survives(type, written, value)) break;
     }
     const char *e = strchr(written, 'e');
     size_t count = 0;
     for (const char *c = written; c < e; c++) {
-        if (isdigit((unsigned char)*c)) digits[count++] = *c;
+        if (*c != '.') digits[count++] = *c;
     }
     while (count > 1 && digits[count - 1] == '0') count--;
     *exponent = atoi(e + 1);
@@ -61,44 +59,4 @@ size_t tort_float_to_text(tort_type type, double value, char text[TORT_NUMBER_TE
     if (out[-1] == '.') *out++ = '0';
     *out = '\0';
     return (size_t)(out - text);
-}
-
-/* ---- from text --------------------------------------------------------------------------------------------------- */
-
-static tort_string without_blanks(tort_string text) {
-    while (text.length > 0 && isspace((unsigned char)text.data[0])) text.data++, text.length--;
-    while (text.length > 0 && isspace((unsigned char)text.data[text.length - 1])) text.length--;
-    return text;
-}
-
-bool tort_text_to_double(tort_string text, double *value) {
-    char copy[512]; /* terminated, with the locale's point; longer text is refused */
-    text = without_blanks(text);
-    const char *point = localeconv()->decimal_point;
-    size_t length = 0, point_length = strlen(point);
-    for (size_t i = 0; i < text.length; i++) {
-        char c = text.data[i];
-        bool is_point = c == '.';
-        if (length + point_length + 1 > sizeof copy || c == 'x' || c == 'X' || c == '\0') return false;
-        memcpy(copy + length, is_point ? point : &c, is_point ? point_length : 1);
-        length += is_point ? point_length : 1;
-    }
-    copy[length] = '\0';
-    char *end;
-    *value = strtod(copy, &end);
-    return length > 0 && end == copy + length;
-}
-
-bool tort_text_to_int64(tort_string text, int64_t *value) {
-    text = without_blanks(text);
-    bool negative = text.length > 0 && text.data[0] == '-';
-    size_t i = negative || (text.length > 0 && text.data[0] == '+') ? 1 : 0;
-    uint64_t magnitude = 0;
-    if (i == text.length) return false;
-    for (; i < text.length; i++) {
-        if (!isdigit((unsigned char)text.data[i])) return false;
-        magnitude = magnitude * 10 + (uint64_t)(text.data[i] - '0');
-    }
-    *value = (int64_t)(negative ? 0 - magnitude : magnitude);
-    return true;
 }

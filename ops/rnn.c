@@ -5,9 +5,9 @@
  * double, from weights that are widened once per run. Positions behind a sequence's own length give zeros. */
 #include "ops/extent.h"
 #include "ops/rnn.h"
+#include "runtime/base/ascii.h"
 
 #include <math.h>
-#include <strings.h>
 
 enum { Y, Y_H, Y_C };                                     /* outputs */
 enum { INPUT_GATE, OUTPUT_GATE, FORGET_GATE, CELL_GATE }; /* of LSTM */
@@ -94,7 +94,7 @@ static tort_status resolve_activations(tort_resolve *resolve, tort_rnn_params *p
         for (int32_t i = 0; i < count; i++) {
             const char *name = named ? named->u.strings[d * count + i].data : usual[params->cell][i];
             size_t k = 0, known = sizeof functions / sizeof functions[0];
-            while (k < known && strcasecmp(functions[k].name, name) != 0) k++;
+            while (k < known && !tort_same_word(functions[k].name, name)) k++;
             if (k == known) return tort_fail(resolve->error, TORT_E_MODEL, "activation \"%s\" is not known", name);
             tort_rnn_activation *activation = &params->activations[d][i];
             *activation = (tort_rnn_activation){functions[k].function, functions[k].alpha, functions[k].beta};

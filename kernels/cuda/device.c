@@ -14,6 +14,7 @@
 #include "kernels/cuda/cuda_provider.h"
 #include "kernels/cuda/images.h"
 #include "kernels/cuda/move.h"
+#include "runtime/base/numbers.h"
 
 /* ---- why it did not open ----------------------------------------------------------------------------------------- */
 
@@ -26,7 +27,7 @@ static void down(tort_condition *condition, const char *code, const char *cure, 
     snprintf(condition->code, sizeof condition->code, "%s", code);
     snprintf(condition->cure, sizeof condition->cure, "%s", cure);
     va_start(arguments, format);
-    vsnprintf(condition->message, sizeof condition->message, format, arguments);
+    tort_vsnprintf(condition->message, sizeof condition->message, format, arguments);
     va_end(arguments);
 }
 

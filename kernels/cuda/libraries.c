@@ -5,6 +5,7 @@
  * Read next: library_file.h, library_api.h. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/libraries.h"
+#include "runtime/base/numbers.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static void *refuse(const answer *a, const char *cure, const char *format, ...) 
 static void *refuse(const answer *a, const char *cure, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(a->message, a->message_size, format, arguments);
+    tort_vsnprintf(a->message, a->message_size, format, arguments);
     va_end(arguments);
     snprintf(a->cure, a->cure_size, "%s; until then the own kernel serves", cure);
     return NULL;

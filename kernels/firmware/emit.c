@@ -1,6 +1,7 @@
 /* emit.c - prints calls of the functions in kernels/firmware/code as C. */
 #include "kernels/firmware/firmware.h"
 #include "runtime/compile/compile.h"
+#include "runtime/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -20,8 +21,8 @@ static void __attribute__((format(printf, 2, 3))) print(printer *to, const char 
     const size_t size = sizeof to->emit->call;
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(to->emit->call + (to->used < size ? to->used : size),
-                                 to->used < size ? size - to->used : 0, format, arguments);
+    const int length = tort_vsnprintf(to->emit->call + (to->used < size ? to->used : size),
+                                      to->used < size ? size - to->used : 0, format, arguments);
     va_end(arguments);
     to->used += length >= 0 ? (size_t)length : size;
 }

@@ -3,7 +3,7 @@
  * The specification of DictVectorizer says 1-D; existing models expect the row that ONNX Runtime returns. */
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
-#include "ops/number_text.h"
+#include "runtime/base/numbers.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/values.h"
@@ -137,27 +137,21 @@ static tort_status cast_resolve(tort_resolve *resolve) {
     return read_cast(resolve->node, resolve->params, resolve->error);
 }
 
-/* Formats a float with six decimals and a '.', as ONNX Runtime does, under every locale. */
+/* Formats a float with six decimals, as ONNX Runtime does. */
 static tort_status float_to_string(const tort_call *call, float number, tort_string *out) {
     char text[64];
-    size_t length = (size_t)snprintf(text, sizeof text, "%f", (double)number);
-    const size_t whole = strcspn(text, "0123456789"), point = whole + strspn(text + whole, "0123456789");
-    if (point < length) {
-        memmove(text + point + 1, text + length - 6, 6);
-        text[point] = '.';
-        length = point + 7;
-    }
+    const size_t length = (size_t)tort_snprintf(text, sizeof text, "%f", (double)number);
     return tort_call_copy_text(call, (tort_string){text, length}, out);
 }
 
 static tort_status string_to_number(const tort_call *call, tort_string text, tort_type type, void *out) {
     int64_t integer;
     double number;
-    if (type == TORT_INT64 && tort_text_to_int64(text, &integer)) {
+    if (type == TORT_INT64 && tort_read_int64(text, &integer)) {
         *(int64_t *)out = integer;
         return TORT_OK;
     }
-    if (!tort_text_to_double(text, &number))
+    if (!tort_read_double(text, &number))
         return tort_fail(call->error, TORT_E_RUN, "\"%.*s\" in the map is not a number",
                          text.length < 40 ? (int)text.length : 40, text.data);
     if (type == TORT_INT64)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/numbers.h"
 
 #ifdef TORT_NO_MESSAGES
 tort_status tort_fail_without_words(tort_error *error, tort_status code) {
@@ -24,7 +25,7 @@ tort_status(tort_fail)(tort_error *error, tort_status code, const char *format, 
     error->provider = NULL;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->msg, sizeof error->msg, format, arguments);
+    tort_vsnprintf(error->msg, sizeof error->msg, format, arguments);
     va_end(arguments);
     return code;
 }
@@ -38,7 +39,7 @@ void(tort_error_prefix)(tort_error *error, const char *format, ...) {
     char text[sizeof error->msg];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text - 2, format, arguments);
+    tort_vsnprintf(text, sizeof text - 2, format, arguments);
     va_end(arguments);
     strcat(text, ": ");
     size_t used = strlen(text), rest = strlen(error->msg);

@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/numbers.h"
 
 /* ---- the environment --------------------------------------------------------------------------------------------- */
 
@@ -231,10 +232,10 @@ char *tort_arena_format(tort_arena *arena, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = tort_vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     char *text = length >= 0 ? tort_arena_alloc(arena, (size_t)length + 1) : NULL;
-    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+    if (text) tort_vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -1,17 +1,16 @@
 /* suggest.c - finds the right spelling of a misspelt word by edit distance (Damerau-Levenshtein,
  * optimal string alignment). */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "runtime/base/suggest.h"
+#include "runtime/base/ascii.h"
 
 #define LONGEST 63
 
 static int replace_cost(char a, char b) {
     if (a == b) return 0;
-    return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : 2;
+    return tort_to_lower(a) == tort_to_lower(b) ? 1 : 2;
 }
 
 static int min(int a, int b) {
@@ -43,7 +42,7 @@ const char *tort_nearest(const char *word, const char *const *candidates, size_t
     int limit = (int)strlen(word) * 2 / 3, min_limit = strlen(word) < 2 ? 1 : 2;
     int fewest = limit < min_limit ? min_limit : limit;
     for (size_t i = 0; i < count; i++) {
-        int edits = strcasecmp(word, candidates[i]) ? distance(word, candidates[i]) : 1;
+        int edits = tort_same_word(word, candidates[i]) ? 1 : distance(word, candidates[i]);
         if (edits > fewest || (best && edits == fewest)) continue;
         best = candidates[i];
         fewest = edits;

@@ -238,14 +238,14 @@ static void sort_runs(cli_measurement *m) {
  * VmHWM belongs to the new memory map and is preferred where it exists. Both are in units of 1024 bytes. */
 static double peak_resident_bytes(void) {
     char line[200];
-    double kilobytes = 0;
+    long long kilobytes = 0;
     FILE *file = fopen("/proc/self/status", "r");
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %lf kB", &kilobytes) == 1) break;
+        if (sscanf(line, "VmHWM: %lld kB", &kilobytes) == 1) break;
     if (file) fclose(file);
     struct rusage usage;
-    if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0) kilobytes = (double)usage.ru_maxrss;
-    return 1024 * kilobytes;
+    if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0) kilobytes = usage.ru_maxrss;
+    return 1024 * (double)kilobytes;
 }
 
 static tort_status measure(cli_bench_job *j, lane *lanes, tort_error *error) {

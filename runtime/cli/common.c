@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/base/numbers.h"
 
 double cli_seconds(void) {
     struct timespec now;
@@ -39,7 +40,7 @@ const char *cli_bytes_text(double bytes, char *buffer, size_t size) {
         bytes /= 1000;
         unit++;
     }
-    snprintf(buffer, size, unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    tort_snprintf(buffer, size, unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
     return buffer;
 }
 
@@ -50,6 +51,6 @@ const char *cli_count_text(double count, char *buffer, size_t size) {
         count /= 1000;
         unit++;
     }
-    snprintf(buffer, size, unit ? "%.1f%s" : "%.0f%s", count, units[unit]);
+    tort_snprintf(buffer, size, unit ? "%.1f%s" : "%.0f%s", count, units[unit]);
     return buffer;
 }

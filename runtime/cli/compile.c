@@ -1,5 +1,4 @@
 /* compile.c - `tinyort compile`: a model as C99 files for firmware. What is printed is decided by runtime/compile/. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/compile/compile.h"
+#include "runtime/base/ascii.h"
 
 typedef struct job {
     tort_model *model;
@@ -25,17 +25,17 @@ typedef struct job {
 static char *name_of(const char *path) {
     const char *last = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const char *dot = strrchr(last, '.');
-    char *name = cli_format("%s%.*s", isdigit((unsigned char)*last) ? "model_" : "",
+    char *name = cli_format("%s%.*s", tort_is_digit(*last) ? "model_" : "",
                             (int)(dot && dot != last ? (size_t)(dot - last) : strlen(last)), last);
     for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c)) *c = '_';
+        if (!tort_is_word(*c)) *c = '_';
     return name;
 }
 
 static tort_status check_name(const char *name, tort_error *error) {
     enum { LONGEST = 60 };
-    bool fits = *name && !isdigit((unsigned char)*name) && strlen(name) <= LONGEST;
-    for (const char *c = name; *c; c++) fits = fits && (isalnum((unsigned char)*c) || *c == '_');
+    bool fits = *name && !tort_is_digit(*name) && strlen(name) <= LONGEST;
+    for (const char *c = name; *c; c++) fits = fits && (tort_is_word(*c) || *c == '_');
     return fits ? TORT_OK
                 : tort_fail(error, TORT_E_USAGE,
                             "--name: '%s' is not a name of C of up to %d letters, digits and '_', as in --name digits",

@@ -8,6 +8,7 @@
 #include "runtime/cli/equality.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/graph/value.h"
+#include "runtime/base/numbers.h"
 
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise) {
     cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2, 0} : otherwise;
@@ -113,8 +114,9 @@ static const char *exact_number(const tort_tensor *one, char *buffer, size_t siz
     double value;
     tort_load_doubles(one->type, one->data, 0, 1, &value);
     for (int digits = 6; digits <= (single ? 9 : 17); digits++) {
-        snprintf(buffer, size, "%.*g", digits, value);
-        const double read = strtod(buffer, NULL);
+        tort_snprintf(buffer, size, "%.*g", digits, value);
+        double read;
+        tort_read_double((tort_string){buffer, strlen(buffer)}, &read);
         if (single ? (float)read == (float)value : read == value) break;
     }
     return buffer;
@@ -136,11 +138,11 @@ static const char *one_element(const tort_tensor *tensor, int64_t index, char *b
 /* A tolerance as text: "1e-4", "2.5e-3", "0". */
 static const char *small_number(double value, char *buffer, size_t size) {
     if (value == 0 || value >= 1) {
-        snprintf(buffer, size, "%g", value);
+        tort_snprintf(buffer, size, "%g", value);
         return buffer;
     }
     int exponent = (int)floor(log10(value) + 1e-9);
-    snprintf(buffer, size, "%ge%d", round(value / pow(10, exponent) * 1e6) / 1e6, exponent);
+    tort_snprintf(buffer, size, "%ge%d", round(value / pow(10, exponent) * 1e6) / 1e6, exponent);
     return buffer;
 }
 

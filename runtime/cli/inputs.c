@@ -4,7 +4,6 @@
  * and goes to the next input without a value. Types must match exactly: nothing is converted silently. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "runtime/cli/files/data_set.h"
@@ -26,6 +25,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/names.h"
 #include "runtime/base/suggest.h"
+#include "runtime/base/ascii.h"
 
 typedef struct reader {
     const cli_options *options;
@@ -43,7 +43,7 @@ static bool is_open(const tort_port *port, int32_t dim) {
 
 static bool has_ending(const char *path, const char *ending) {
     size_t length = strlen(path), wanted = strlen(ending);
-    return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
+    return length > wanted && tort_same_word(path + length - wanted, ending);
 }
 
 static bool wants_tensor(const tort_port *port) {

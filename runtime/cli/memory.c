@@ -5,6 +5,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/numbers.h"
 
 /* The command whose document goes to stdout; NULL: none. */
 static const char *json_command;
@@ -55,9 +56,9 @@ char *cli_copy_text(const char *text, size_t length) {
 char *cli_format_list(const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = tort_vsnprintf(NULL, 0, format, arguments);
     char *text = cli_alloc((size_t)length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
+    tort_vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -1,7 +1,6 @@
 /* observed.c - collects the values of a run as its nodes make them (observed.h). Read next: observed_tell.c. */
 #include "runtime/cli/observed.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "runtime/cli/text.h"
 #include "runtime/graph/graph.h"
 #include "runtime/op.h"
+#include "runtime/base/ascii.h"
 
 /* Values by node and name: open addressing, places in the list of seen values, -1: free. */
 struct cli_seen_table {
@@ -149,7 +149,7 @@ enum { MAX_FILE_NAME = 100, MAX_TIMES = 100 }; /* MAX_TIMES: of a value that a l
 char *cli_file_name_of(const char *value) {
     char *name = cli_copy_text(*value ? value : "_", strnlen(*value ? value : "_", MAX_FILE_NAME));
     for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr(".-_", *c)) *c = '_';
+        if (!tort_is_word(*c) && !strchr(".-_", *c)) *c = '_';
     if (*name == '.') *name = '_';
     return name;
 }

@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/provider.h"
 #include "runtime/base/suggest.h"
+#include "runtime/base/numbers.h"
+#include "runtime/base/ascii.h"
 
 static tort_status wrong_value(const cli_option_row *row, const char *text, const char *wanted, tort_error *error) {
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", row->name, wanted, text);
@@ -26,7 +27,7 @@ tort_status cli_read_word(const cli_option_row *row, const char *text, void *out
     snprintf(list, sizeof list, "%s", all);
     for (char *word = strtok_r(list, "[=|]", &rest); word; word = strtok_r(NULL, "[=|]", &rest)) {
         words[count++] = word;
-        if (strcasecmp(text, word) != 0) continue;
+        if (!tort_same_word(text, word)) continue;
         *(int32_t *)out = (int32_t)count;
         return TORT_OK;
     }
@@ -60,9 +61,8 @@ tort_status cli_read_int64(const cli_option_row *row, const char *text, void *ou
 }
 
 tort_status cli_read_number(const cli_option_row *row, const char *text, void *out, tort_error *error) {
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < row->min)
+    double value;
+    if (!tort_read_double((tort_string){text, strlen(text)}, &value) || !isfinite(value) || value < row->min)
         return wrong_value(row, text, row->min > 0 ? "a number above 0" : "a number that is not negative", error);
     *(double *)out = value;
     return TORT_OK;
@@ -106,16 +106,12 @@ tort_status cli_read_shapes(const cli_option_row *row, const char *text, void *o
 /* Parses "NAME=LOW..HIGH" or "NAME=ONE". */
 static tort_status read_range(const cli_option_row *row, const char *text, cli_random_range *range, tort_error *error) {
     const char *equals = strrchr(text, '='), *dots = strstr(equals, "..");
-    char *end = NULL;
-    range->low = range->high = strtod(equals + 1, &end);
-    bool good = equals != text && end != equals + 1 && isfinite(range->low);
-    /* strtod reads "0." of "0..9": the number ends before the dots */
-    if (good && dots && end > dots) end = (char *)(uintptr_t)dots;
-    if (good && dots && end == dots) {
-        range->high = strtod(dots + 2, &end);
-        good = end != dots + 2 && isfinite(range->high) && range->low <= range->high;
-    }
-    if (!good || *end) return wrong_value(row, text, "a seed, or a range as in NAME=0..9", error);
+    const char *low = equals + 1, *high = dots ? dots + 2 : low;
+    const bool good = equals != text &&
+                      tort_read_double((tort_string){low, dots ? (size_t)(dots - low) : strlen(low)}, &range->low) &&
+                      tort_read_double((tort_string){high, strlen(high)}, &range->high) && isfinite(range->low) &&
+                      isfinite(range->high) && range->low <= range->high;
+    if (!good) return wrong_value(row, text, "a seed, or a range as in NAME=0..9", error);
     range->name = cli_copy_text(text, (size_t)(equals - text));
     return TORT_OK;
 }
@@ -160,12 +156,10 @@ tort_status cli_read_channels(const cli_option_row *row, const char *text, void 
     cli_channels *channels = out;
     channels->count = 0;
     for (const char *p = text;; p++) {
-        char *end;
-        float value = strtof(p, &end);
-        if (end == p || channels->count == 4 || (*end && *end != ','))
+        const size_t length = strcspn(p, ",");
+        if (channels->count == 4 || !tort_read_float((tort_string){p, length}, &channels->values[channels->count++]))
             return wrong_value(row, text, "one number a channel, as in 0.485,0.456,0.406", error);
-        channels->values[channels->count++] = value;
-        p = end;
+        p += length;
         if (!*p) break;
     }
     for (int32_t i = 0; row == &cli_option_table[OPTION_STD] && i < channels->count; i++)

@@ -11,6 +11,7 @@
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/text.h"
+#include "runtime/base/numbers.h"
 
 enum { PANEL = 440, LEFT = 64, TOP = 64, WIDTH = 340, HEIGHT = 240, COLOURS = 6, LINE = 20 };
 
@@ -75,7 +76,7 @@ static void draw_axes(char **out, const cli_plot *plot, const panel *p, const ch
     put_text(out, p->x + LEFT, TOP - 12, "head", title);
     for (double at = 0; at <= p->top * 1.001; at += step_to(p->top)) {
         cli_append(out, "<path d=\"M%d %.1fh%d\" class=\"grid\"/>\n", p->x + LEFT, down(p, at), WIDTH);
-        snprintf(number, sizeof number, "%.6g", at);
+        tort_snprintf(number, sizeof number, "%.6g", at);
         put_text(out, p->x + LEFT - 8, down(p, at) + 4, "end", number);
     }
     for (int32_t i = 0; i < plot->series[0].count; i++) {

@@ -9,6 +9,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/print.h"
 #include "runtime/cli/text.h"
+#include "runtime/base/numbers.h"
 
 /* ---- formatting -------------------------------------------------------------------------------------------------- */
 
@@ -90,7 +91,7 @@ static void put_number(text *t, const conversion *c, va_list *arguments) {
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     int length;
     if (real)
-        length = snprintf(digits, sizeof digits, format, va_arg(*arguments, double));
+        length = tort_snprintf(digits, sizeof digits, format, va_arg(*arguments, double));
     else if (c->kind == 'd' || c->kind == 'i')
         length = snprintf(digits, sizeof digits, format,
                           c->longs == 0   ? va_arg(*arguments, int)

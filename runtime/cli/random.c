@@ -1,13 +1,13 @@
 /* random.c - random values for inputs without a value (random.h). */
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/input_ranges.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/random.h"
+#include "runtime/base/ascii.h"
 
 bool cli_is_counted(tort_type type) {
     return tort_type_is_integer(type);
@@ -78,7 +78,7 @@ static tort_status asked_range(const cli_random_range *asked, const tort_tensor 
 
 static bool is_mask(const char *name) {
     for (; *name; name++)
-        if (!strncasecmp(name, "mask", 4)) return true;
+        if (tort_same_start(name, "mask", 4)) return true;
     return false;
 }
 

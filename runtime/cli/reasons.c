@@ -5,6 +5,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/reasons.h"
+#include "runtime/base/ascii.h"
 
 bool cli_is_down(const tort_report_verdict *verdict) {
     return !verdict->precision && (verdict->code == TORT_PROVIDER_DOWN || verdict->code == TORT_DISABLED);
@@ -128,12 +129,8 @@ char *cli_group_text(const cli_reason *reason, cli_detail detail) {
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static const char *behind_number(const char *text) {
-    while (is_digit(*text)) text++;
+    while (tort_is_digit(*text)) text++;
     return text;
 }
 
@@ -143,7 +140,7 @@ static uint64_t add_to_hash(const uint64_t *key, uint64_t hash, const char *text
 
 static uint64_t add_to_hash_without_numbers(const uint64_t *key, uint64_t hash, const char *text) {
     for (; *text; text++)
-        if (!is_digit(*text)) hash = tort_hash_word(key, hash ^ (unsigned char)*text);
+        if (!tort_is_digit(*text)) hash = tort_hash_word(key, hash ^ (unsigned char)*text);
     return hash;
 }
 
@@ -165,7 +162,7 @@ bool cli_same_text(const char *a, const char *b) {
 static bool alike_text(const char *a, const char *b, bool *varies) {
     if (a == b) return true;
     for (; a && b; a++, b++) {
-        if (is_digit(*a) && is_digit(*b)) {
+        if (tort_is_digit(*a) && tort_is_digit(*b)) {
             const char *p = behind_number(a), *q = behind_number(b);
             *varies = *varies || p - a != q - b || memcmp(a, b, (size_t)(p - a)) != 0;
             a = p;

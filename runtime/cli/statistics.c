@@ -11,6 +11,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
+#include "runtime/base/numbers.h"
 
 static bool is_numeric(tort_type type) {
     return tort_type_is_float(type) || tort_type_is_integer(type) || type == TORT_BOOL;
@@ -84,11 +85,11 @@ static int print_element(const tort_tensor *tensor, int64_t index, char *buffer,
     }
     if (tensor->type == TORT_COMPLEX64) {
         const float *parts = (const float *)tensor->data + 2 * index;
-        return snprintf(buffer, size, "%g%+gi", (double)parts[0], (double)parts[1]);
+        return tort_snprintf(buffer, size, "%g%+gi", (double)parts[0], (double)parts[1]);
     }
     if (tensor->type == TORT_COMPLEX128) {
         const double *parts = (const double *)tensor->data + 2 * index;
-        return snprintf(buffer, size, "%g%+gi", parts[0], parts[1]);
+        return tort_snprintf(buffer, size, "%g%+gi", parts[0], parts[1]);
     }
     if (tensor->type == TORT_UINT64)
         return snprintf(buffer, size, "%llu", (unsigned long long)((const uint64_t *)tensor->data)[index]);
@@ -100,7 +101,7 @@ static int print_element(const tort_tensor *tensor, int64_t index, char *buffer,
     }
     double value;
     tort_load_doubles(tensor->type, tensor->data, index, 1, &value);
-    return snprintf(buffer, size, "%.6g", value);
+    return tort_snprintf(buffer, size, "%.6g", value);
 }
 
 const char *cli_elements_text(const tort_tensor *tensor, int64_t max, char *buffer, size_t size) {

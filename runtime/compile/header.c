@@ -1,7 +1,7 @@
 /* header.c - prints the header of a compiled model. */
-#include <ctype.h>
 
 #include "runtime/compile/unit.h"
+#include "runtime/base/ascii.h"
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ void tort_compile_signature(const tort_compile_unit *unit, FILE *file) {
 
 /* Prints the name in capitals, as macros have it. */
 static void print_capitals(const tort_compile_unit *unit, FILE *file) {
-    for (const char *c = unit->name; *c; c++) fputc(toupper((unsigned char)*c), file);
+    for (const char *c = unit->name; *c; c++) fputc(tort_to_upper(*c), file);
 }
 
 static void print_define(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number,

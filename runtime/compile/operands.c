@@ -1,7 +1,7 @@
 /* operands.c - C expressions for the values of a plan: parameters, arrays of weights, the arena. */
-#include <ctype.h>
 
 #include "runtime/compile/unit.h"
+#include "runtime/base/ascii.h"
 
 const char *tort_compile_type(tort_type type) {
     static const struct {
@@ -25,7 +25,7 @@ int64_t tort_compile_elements(const tort_slot *slot) {
 }
 
 void tort_compile_name(FILE *file, const char *name) {
-    for (; *name; name++) fputc(isalnum((unsigned char)*name) || strchr("_-./: ,#", *name) ? *name : '_', file);
+    for (; *name; name++) fputc(tort_is_word(*name) || strchr("_-./: ,#", *name) ? *name : '_', file);
 }
 
 int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand) {

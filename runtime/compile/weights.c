@@ -5,6 +5,7 @@
 
 #include "runtime/compile/unit.h"
 #include "runtime/lowered/constants.h"
+#include "runtime/base/numbers.h"
 
 /* Where an array begins in the bytes of all. */
 static uint64_t next_place(uint64_t end) {
@@ -46,19 +47,21 @@ void tort_compile_externs(const tort_compile_unit *unit, FILE *file) {
 }
 
 char *tort_compile_float(float number, char *text) {
-    snprintf(text, TORT_COMPILE_FLOAT, "%.9g", (double)number);
+    tort_snprintf(text, TORT_COMPILE_FLOAT, "%.9g", (double)number);
     if (isnan(number)) return strcpy(text, "NAN");
     if (isinf(number)) return strcpy(text, number < 0 ? "-INFINITY" : "INFINITY");
     return strcat(text, strpbrk(text, ".e") ? "f" : ".0f");
 }
 
 static void print_double(double number, FILE *file) {
+    char text[TORT_COMPILE_FLOAT];
+    tort_snprintf(text, sizeof text, "%.17g", number);
     if (isnan(number))
         fputs("NAN", file);
     else if (isinf(number))
         fputs(number < 0 ? "-INFINITY" : "INFINITY", file);
     else
-        fprintf(file, "%.17g", number);
+        fputs(text, file);
 }
 
 static void print_number(tort_type type, const void *data, int64_t i, FILE *file) {

@@ -4,6 +4,7 @@
  * It parses the small languages of tort_op (see op.h), and knows no operator. Rows are trusted: op_table.c finds them,
  * check_rows.c has checked those of an application. Read next: infer.c. */
 #include "runtime/graph/check.h"
+#include "runtime/base/numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,7 +375,7 @@ static bool default_list(tort_arena *arena, const tort_attribute_formal *formal,
     for (int32_t i = 0; i < count; i++) {
         size_t length = strcspn(p, ",");
         ints[i] = strtoll(p, NULL, 10);
-        floats[i] = strtof(p, NULL);
+        tort_read_float((tort_string){p, length}, &floats[i]);
         strings[i] = (tort_string){tort_arena_text(arena, p, length), length};
         if (!strings[i].data) return false;
         p += length + (p[length] == ',');
@@ -397,7 +398,7 @@ static bool default_attribute(tort_arena *arena, const tort_attribute_formal *fo
     if (!text || !out->name) return false;
     switch (formal->kind) {
     case TORT_ATTR_INT: out->u.i = strtoll(text, NULL, 10); return true;
-    case TORT_ATTR_FLOAT: out->u.f = strtof(text, NULL); return true;
+    case TORT_ATTR_FLOAT: tort_read_float((tort_string){text, formal->fallback_length}, &out->u.f); return true;
     case TORT_ATTR_STRING: out->u.s = (tort_string){text, formal->fallback_length}; return true;
     default: return default_list(arena, formal, text, out);
     }

@@ -8,6 +8,7 @@
 
 #include "runtime/graph/check.h"
 #include "runtime/graph/infer.h"
+#include "runtime/base/numbers.h"
 
 enum { LONGEST_NUMBER = 63, LARGEST_PARAMS = 1 << 20 };
 
@@ -103,15 +104,14 @@ static tort_status check_ports(const tort_op *row, tort_error *error) {
 
 static bool is_number(const char *text, size_t length, bool real) {
     char copy[LONGEST_NUMBER + 1], *end;
+    float number;
+    if (real) return tort_read_float((tort_string){text, length}, &number);
     if (length == 0 || length > LONGEST_NUMBER) return false;
     memcpy(copy, text, length);
     copy[length] = '\0';
     errno = 0;
-    if (real)
-        strtof(copy, &end);
-    else
-        strtoll(copy, &end, 10);
-    return !*end && (real || errno != ERANGE);
+    strtoll(copy, &end, 10);
+    return !*end && errno != ERANGE;
 }
 
 static bool is_default(const tort_attribute_formal *formal) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/graph/shape.h"
+#include "runtime/base/numbers.h"
 
 /* An operand of an expression: a number, or an expression. */
 static tort_scalar number_of(const tort_dims *dims, tort_dim d) {
@@ -24,7 +25,7 @@ static void put(writer *w, const char *format, ...) {
     if (w->used + 1 >= w->size) return;
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(w->buffer + w->used, w->size - w->used, format, arguments);
+    int length = tort_vsnprintf(w->buffer + w->used, w->size - w->used, format, arguments);
     va_end(arguments);
     if (length > 0) w->used += (size_t)length;
 }

@@ -5,6 +5,7 @@
  * fuse.c asks. Read next: fuse.c. */
 #include "runtime/passes/match.h"
 #include "runtime/lowered/constants.h"
+#include "runtime/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,9 +46,10 @@ static const tort_attribute *attribute_of(const tort_node *node, tort_string nam
 }
 
 static bool has_value(const tort_attribute *attribute, tort_string value) {
+    double number;
     switch (attribute->kind) {
     case TORT_ATTR_INT: return attribute->u.i == strtoll(value.data, NULL, 10);
-    case TORT_ATTR_FLOAT: return fabs((double)attribute->u.f - strtod(value.data, NULL)) < 1e-6;
+    case TORT_ATTR_FLOAT: return tort_read_double(value, &number) && fabs((double)attribute->u.f - number) < 1e-6;
     case TORT_ATTR_STRING:
         return attribute->u.s.length == value.length && !memcmp(attribute->u.s.data, value.data, value.length);
     default: return false;
@@ -395,7 +397,7 @@ static bool set_attribute(tort_match *match, const tort_op *op, tort_string name
     } else if (attribute.kind == TORT_ATTR_INT) {
         attribute.u.i = strtoll(words.data, NULL, 10);
     } else if (attribute.kind == TORT_ATTR_FLOAT) {
-        attribute.u.f = strtof(words.data, NULL);
+        tort_read_float(words, &attribute.u.f);
     } else if (attribute.kind == TORT_ATTR_STRING) {
         attribute.u.s = (tort_string){keep(match, words), words.length};
     } else {

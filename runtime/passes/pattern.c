@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/passes/match.h"
+#include "runtime/base/numbers.h"
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
@@ -64,10 +65,8 @@ static const char *parse_operand(tort_parsed *parsed, tort_string text, tort_ope
     if (text.length && *text.data == '#') {
         text.data++;
         text.length--;
-        char *end;
         operand->kind = TORT_OPERAND_NUMBER;
-        operand->number = strtod(text.data, &end);
-        if (text.length && end == text.data + text.length) return NULL;
+        if (tort_read_double(text, &operand->number)) return NULL;
         operand->kind = TORT_OPERAND_CONSTANT;
     }
     operand->value = value_of(parsed, text);

@@ -5,12 +5,12 @@
  * are literal characters. Read next: place.c. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "runtime/lowered/lowered.h"
 #include "runtime/base/suggest.h"
 #include "runtime/providers/chain.h"
 #include "runtime/providers/link.h"
+#include "runtime/base/ascii.h"
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
@@ -84,14 +84,14 @@ static tort_status unknown_provider(const char *name, tort_error *error) {
     const char *names[16];
     size_t count = 0, length = strlen(name);
     if (!length) return tort_fail(error, TORT_E_USAGE, "the chain has an empty name: is there a comma too many?");
-    if (length > strlen(suffix) && !strcasecmp(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
+    if (length > strlen(suffix) && tort_same_word(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, name);
     for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
-        if (!strcasecmp(word, foreign->name))
+        if (tort_same_word(word, foreign->name))
             return tort_fail(error, TORT_E_USAGE, "provider \"%s\" is not in this build: %s", name, foreign->hint);
     for (const tort_provider *const *p = tort_providers; *p && count < 16; p++) {
         const size_t own = strlen((*p)->name), digits = strspn(word + (own < length ? own : length), "0123456789");
-        if (!strncasecmp(word, (*p)->name, own) && digits && own + digits == length && takes_option(*p, "device"))
+        if (tort_same_start(word, (*p)->name, own) && digits && own + digits == length && takes_option(*p, "device"))
             return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\": the device is an option, \"%s:device=%s\"",
                              name, (*p)->name, word + own);
         names[count++] = (*p)->name;
@@ -138,7 +138,7 @@ static tort_status unknown_option(const tort_provider *provider, const char *key
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
     const char *meant = tort_nearest(key, provider->option_keys, count);
     for (const tort_foreign_option *foreign = tort_foreign_options; foreign->key; foreign++) {
-        if (strcasecmp(key, foreign->key)) continue;
+        if (!tort_same_word(key, foreign->key)) continue;
         if (foreign->hint)
             return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\": %s", provider->name, key,
                              foreign->hint);

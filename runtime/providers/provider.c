@@ -1,6 +1,7 @@
 /* provider.c - functions that providers call: making verdicts, reading options. A separate file, so that a provider in
  * a shared object need not link the rest of the core. */
 #include "runtime/provider.h"
+#include "runtime/base/numbers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ tort_verdict(tort_no)(tort_verdict_code code, const char *cure, const char *form
     tort_verdict verdict = {.code = code};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(verdict.message, sizeof verdict.message, format, arguments);
+    tort_vsnprintf(verdict.message, sizeof verdict.message, format, arguments);
     va_end(arguments);
     snprintf(verdict.cure, sizeof verdict.cure, "%s", cure ? cure : "");
     return verdict;

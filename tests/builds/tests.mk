@@ -9,7 +9,7 @@ smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tiny
 
 # Bytes of stripped programs with the operators of MobileNetV2 alone, upper bounds: with the loader and messages, without
 # messages, and without messages for a saved plan instead of the loader.
-MOBILENET_SIZES ?= 284000 250000 180000
+MOBILENET_SIZES ?= 284000 250000 184000
 # A program of tests/builds: $(1) objects, $(2) libraries.
 link_small = @echo "  LINK  $@"; $(LINK_SMALL) -s -o $@ $(1:%=$(OBJ)/tests/builds/%.o) $(LIBRARY) $(2)
 $(BUILD)/firmware: $(addprefix $(OBJ)/tests/builds/,firmware.o open_model.o) $(LIBRARY)
@@ -32,6 +32,6 @@ test-builds:
 	@$(call smaller_build,$(BUILD)/tests/onnx_microsoft,OPS='onnx microsoft') && sh tests/builds/test.sh $(BUILD)/tests/onnx_microsoft
 	@$(call smaller_build,$(BUILD)/tests/one_set,SIMD=$(firstword $(SIMD_SETS))) && sh tests/builds/test.sh $(BUILD)/tests/one_set
 
-## Build programs with the operators of a small MobileNetV2 alone (OPS=FILE, CPU=plain): below 250 kB without messages, 180 kB for a saved plan; compare their scores with the full build's.
+## Build programs with the operators of a small MobileNetV2 alone (OPS=FILE, CPU=plain): below 250 kB without messages, 184 kB for a saved plan; compare their scores with the full build's.
 test-mobilenet: $(TINYORT)
 	@MAKE="$(MAKE)" sh tests/builds/mobilenet.sh $(TINYORT) $(BUILD)/tests/mobilenet $(VENV)/bin/python $(if $(filter -O3 -g1x86_64,$(OPT)$(SANITIZE)$(MACHINE)),$(MOBILENET_SIZES))

@@ -5,6 +5,7 @@
 
 #include "ops/number_text.h"
 #include "ops/numeric.h"
+#include "runtime/base/numbers.h"
 
 static tort_string text_of(const char *text) {
     return (tort_string){text, strlen(text)};
@@ -16,7 +17,7 @@ Test(number_text, every_float16_comes_back) {
         double value = tort_decode_float(TORT_FLOAT16, code), back;
         size_t length = tort_float_to_text(TORT_FLOAT16, value, text);
         cr_assert_eq(length, strlen(text));
-        cr_assert(tort_text_to_double((tort_string){text, length}, &back), "%s", text);
+        cr_assert(tort_read_double((tort_string){text, length}, &back), "%s", text);
         if (isnan(value)) {
             cr_assert(isnan(back), "%s", text);
         } else {
@@ -59,11 +60,11 @@ Test(number_text, what_is_no_number_is_refused) {
     double value;
     int64_t integer;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        cr_assert_not(tort_text_to_double(text_of(wrong[i]), &value), "\"%s\"", wrong[i]);
-        cr_assert_not(tort_text_to_int64(text_of(wrong[i]), &integer), "\"%s\"", wrong[i]);
+        cr_assert_not(tort_read_double(text_of(wrong[i]), &value), "\"%s\"", wrong[i]);
+        cr_assert_not(tort_read_int64(text_of(wrong[i]), &integer), "\"%s\"", wrong[i]);
     }
-    cr_assert_not(tort_text_to_double((tort_string){"1\0002", 3}, &value));
-    cr_assert(tort_text_to_double(text_of(" +iNf "), &value) && isinf(value));
-    cr_assert(tort_text_to_double(text_of("1E8"), &value) && value == 1e8);
-    cr_assert(tort_text_to_int64(text_of("-9223372036854775808"), &integer) && integer == INT64_MIN);
+    cr_assert_not(tort_read_double((tort_string){"1\0002", 3}, &value));
+    cr_assert(tort_read_double(text_of(" +iNf "), &value) && isinf(value));
+    cr_assert(tort_read_double(text_of("1E8"), &value) && value == 1e8);
+    cr_assert(tort_read_int64(text_of("-9223372036854775808"), &integer) && integer == INT64_MIN);
 }

@@ -7,7 +7,6 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include <jpeglib.h> /* needs stdio.h before it */
 
@@ -16,6 +15,7 @@
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/images.h"
 #include "runtime/cli/files/whole_file.h"
+#include "runtime/base/ascii.h"
 
 #define MAX_PICTURE_BYTES ((size_t)512 << 20) /* of the file */
 /* Pixels of a picture, and of what --resize makes of it. A pixel takes 9 bytes at most while it is decoded (a
@@ -418,7 +418,7 @@ static tort_status fill_tensor(const picture *p, const cli_image_options *o, con
 
 bool cli_is_image(const char *path) {
     const char *dot = strrchr(path, '.');
-    return dot && (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
+    return dot && (tort_same_word(dot, ".png") || tort_same_word(dot, ".jpg") || tort_same_word(dot, ".jpeg"));
 }
 
 /* Resizes, crops and reduces the picture to the size and channels of `port`. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/python/core/core.h"
+#include "runtime/base/numbers.h"
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
@@ -30,7 +31,7 @@ PyObject *core_raise(const core_state *state, tort_status code, const char *form
     tort_error error = {.code = code, .node = -1};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error.msg, sizeof error.msg, format, arguments);
+    tort_vsnprintf(error.msg, sizeof error.msg, format, arguments);
     va_end(arguments);
     return core_fail(state, &error);
 }

@@ -1,0 +1,21 @@
+/* numbers.h - numbers to and from text, with a '.' under every locale that the application has set. */
+#ifndef TORT_RUNTIME_BASE_NUMBERS_H
+#define TORT_RUNTIME_BASE_NUMBERS_H
+
+#include <stdarg.h>
+
+#include "runtime/tinyort.h"
+
+/* As without tort_. */
+int tort_snprintf(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int tort_vsnprintf(char *buffer, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+/* Reads a decimal number, "inf" or "nan" in any case, with blanks around it, correctly rounded. False, and 0: it is
+ * anything else, or longer than 511 bytes. */
+bool tort_read_double(tort_string text, double *value);
+bool tort_read_float(tort_string text, float *value);
+/* Reads an integer of 64 bits; larger ones wrap. False if it has anything but a sign, digits, and blanks around it. */
+bool tort_read_int64(tort_string text, int64_t *value);
+
+#endif
