@@ -2,7 +2,8 @@
 #include "ops/generator.h"
 
 #include <math.h>
-#include <time.h>
+
+#include "runtime/base/hash.h"
 
 enum { WORDS = 624, DISTANCE = 397 };
 
@@ -25,10 +26,9 @@ static void fill(tort_generator *g) {
 void tort_generator_start(tort_generator *generator, const tort_seed *seed) {
     uint32_t value = seed->value;
     if (!seed->given) {
-        struct timespec now = {0};
-        timespec_get(&now, TIME_UTC);
-        uint64_t mixed = ((uint64_t)now.tv_sec * 1000000007u) ^ (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)generator;
-        value = (uint32_t)(mixed * 0x9e3779b97f4a7c15u >> 32);
+        uint64_t bits[2];
+        tort_random_bits(bits);
+        value = (uint32_t)bits[0];
     }
     *generator = (tort_generator){.next = WORDS};
     for (uint32_t i = 0; i < WORDS; i++) {

@@ -23,7 +23,7 @@ typedef struct tort_seed {
 
 void tort_resolve_seed(const tort_node_view *node, tort_seed *out); /* out: zeroed, in the params */
 
-/* Starts the generator; without a seed, from the clock and an address, so that runs differ. */
+/* Starts the generator; without a seed, from random bits of the system, so that runs differ. */
 void tort_generator_start(tort_generator *generator, const tort_seed *seed);
 double tort_generator_uniform(tort_generator *generator); /* in [0, 1), 53 random bits */
 double tort_generator_normal(tort_generator *generator);  /* mean 0, deviation 1 */

@@ -3,10 +3,10 @@
  * Both run on all threads of the session, for a tenth of a second each; the fastest round counts, since anything
  * else running on the machine only slows a round down. Read next: simd/peak.c. */
 #include "kernels/cpu/cpu.h"
+#include "runtime/base/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 1000000, MIN_TRIES = 3 };
 #define COPIED_BYTES ((size_t)32 << 20)
@@ -18,9 +18,7 @@ typedef struct peak_job {
 } peak_job;
 
 static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return 1e-9 * (double)tort_now();
 }
 
 static void multiply_add(void *arg, int64_t begin, int64_t end) {

@@ -5,16 +5,11 @@
 #include "runtime/base/hash.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
+#include <unistd.h>
 
-/* Without random bits of the system (a kernel before Linux 3.17) the key is an address, which the file does not know
- * either where addresses are randomized. */
-void tort_env_choose_key(tort_env *env) {
-    uint64_t *key = env->hash_key;
-    if (key[0] || key[1]) return;
-    if (getrandom(key, sizeof env->hash_key, GRND_NONBLOCK) != (ssize_t)sizeof env->hash_key) key[0] = (uintptr_t)env;
-    key[1] |= 1; /* chosen, even if all bits were 0 */
-}
+#include "runtime/base/watch.h"
 
 static uint64_t multiply(const uint64_t key[2], uint64_t word) {
     const uint64_t a = word ^ key[0], b = key[1] | 1; /* an odd factor loses nothing */
@@ -53,4 +48,24 @@ uint64_t tort_hash(const uint64_t key[2], const void *data, size_t length) {
         hash = multiply(key, hash ^ word);
     }
     return scatter(hash);
+}
+
+/* Without the system call (a kernel before Linux 3.17, a sandbox that forbids it) the bits are those that every process
+ * is started with, hashed with the time, the process and an address of the caller's thread. */
+void tort_random_bits(uint64_t bits[2]) {
+    enum { SIZE = 2 * sizeof *bits };
+    if (getrandom(bits, SIZE, GRND_NONBLOCK) == SIZE) return;
+    const void *given = (const void *)getauxval(AT_RANDOM);
+    uint64_t key[2] = {0};
+    if (given) memcpy(key, given, SIZE);
+    const uint64_t now[] = {(uint64_t)tort_now(), (uint64_t)getpid(), (uintptr_t)bits};
+    bits[0] = tort_hash(key, now, sizeof now);
+    bits[1] = tort_hash_word(key, bits[0]);
+}
+
+void tort_env_choose_key(tort_env *env) {
+    uint64_t *key = env->hash_key;
+    if (key[0] || key[1]) return;
+    tort_random_bits(key);
+    key[1] |= 1; /* chosen, even if all bits were 0 */
 }

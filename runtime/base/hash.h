@@ -5,6 +5,8 @@
 
 #include "runtime/base/memory.h"
 
+/* Random bits of the system. Where it gives none, they are others each time, and unknown to whoever writes a file. */
+void tort_random_bits(uint64_t bits[2]);
 /* Sets env->hash_key to random bits of the system, unless the application chose some. */
 void tort_env_choose_key(tort_env *env);
 

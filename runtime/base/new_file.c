@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/hash.h"
 
 static tort_status cannot_write(const char *path, int cause, tort_error *error) {
     return tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(cause));
@@ -36,7 +36,7 @@ tort_status tort_new_file_check(const char *path, tort_error *error) {
 tort_status tort_new_file_name(const char *path, tort_new_file *file, tort_error *error) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    unsigned long long number;
+    uint64_t bits[2];
     file->path = path;
     file->stream = NULL;
     file->cause = 0;
@@ -44,9 +44,10 @@ tort_status tort_new_file_name(const char *path, tort_new_file *file, tort_error
     if (status) return status;
     if (folder + sizeof ".tinyort-0123456789abcdef" > sizeof file->unfinished)
         return cannot_write(path, ENAMETOOLONG, error);
-    if (getrandom(&number, sizeof number, 0) != sizeof number) return cannot_write(path, errno, error);
+    tort_random_bits(bits);
     memcpy(file->unfinished, path, folder);
-    snprintf(file->unfinished + folder, sizeof file->unfinished - folder, ".tinyort-%016llx", number);
+    snprintf(file->unfinished + folder, sizeof file->unfinished - folder, ".tinyort-%016llx",
+             (unsigned long long)bits[0]);
     return TORT_OK;
 }
 

@@ -1,14 +1,12 @@
 /* common.c - small texts and the clock. */
 #include <string.h>
-#include <time.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/base/watch.h"
 #include "runtime/base/numbers.h"
 
 double cli_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)tort_now();
 }
 
 const char *cli_shape_text(int32_t rank, const int64_t *dims, const char *const *dim_names, char *buffer, size_t size) {

@@ -1,12 +1,29 @@
 /* Tests of runtime/base/hash.c: names and numbers collide no more than by chance under a key that whoever chose them
  * does not know. */
+#define _DEFAULT_SOURCE /* syscall */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "ops/generator.h"
 #include "ops/ml/lookup.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/new_file.h"
+#include "tests/unit/folder.h"
+
+static int refusal; /* errno of the system's random bits; 0: they are given */
+
+/* In the place of the C library's, in the whole program. */
+ssize_t getrandom(void *bits, size_t size, unsigned flags);
+ssize_t getrandom(void *bits, size_t size, unsigned flags) {
+    if (!refusal) return syscall(SYS_getrandom, bits, size, flags);
+    errno = refusal;
+    return -1;
+}
 
 Test(hash, environments_get_different_keys_unless_the_application_chose_one) {
     tort_env one = {0}, other = {0}, chosen = {.hash_key = {0, 5}};
@@ -15,6 +32,28 @@ Test(hash, environments_get_different_keys_unless_the_application_chose_one) {
     tort_env_choose_key(&chosen);
     cr_expect(memcmp(one.hash_key, other.hash_key, sizeof one.hash_key));
     cr_expect(chosen.hash_key[0] == 0 && chosen.hash_key[1] == 5);
+}
+
+Test(hash, without_random_bits_of_the_system_keys_seeds_and_names_of_files_differ, .init = make_folder,
+     .fini = remove_folder) {
+    static const int refusals[] = {ENOSYS, EPERM, EAGAIN};
+    const char *path = in_folder("written");
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        refusal = refusals[i];
+        tort_env one = {0}, other = {0};
+        tort_env_choose_key(&one);
+        tort_env_choose_key(&other);
+        cr_expect(one.hash_key[0] != other.hash_key[0] && one.hash_key[1] != other.hash_key[1]);
+        tort_generator x, y;
+        tort_generator_start(&x, &(tort_seed){0});
+        tort_generator_start(&y, &(tort_seed){0});
+        cr_expect(tort_generator_uniform(&x) != tort_generator_uniform(&y));
+        tort_new_file first, second;
+        cr_assert_not(tort_new_file_name(path, &first, NULL) || tort_new_file_open(&first, NULL));
+        cr_assert_not(tort_new_file_name(path, &second, NULL) || tort_new_file_open(&second, NULL));
+        cr_expect(tort_new_file_write(&first, "1", 1) && tort_new_file_write(&second, "2", 1));
+        cr_expect_not(tort_new_file_end(&first, TORT_OK, NULL) || tort_new_file_end(&second, TORT_OK, NULL));
+    }
 }
 
 enum { SLOTS = 1 << 16, WORDS = 1 << 14 };
