@@ -32,6 +32,17 @@ plant() {
 }
 
 clean_tree
+cat > "$root/runtime/cli/print.c" <<'END'
+    const char *found = getenv("NO_COLOR"); /* strtod (text) reads "%g" */
+    tort_snprintf(text, size, "%.3g", x);
+    fprintf(file, "if (printf(\"%%g\", x)) return %d%%; ", failed);
+    bool is = tort_is_digit(*c), later = run->time(x) || tort_now() || time_of(x);
+    snprintf(text, size, "%d", 5);
+    cli_print(file, "%g", x);
+END
+cat > "$root/runtime/base/numbers.c" <<'END'
+    value = strtod(copy, &end); vsnprintf(buffer, size, format, arguments);
+END
 output=$("$checker" "$root" 2>&1)
 result $? "a clean tree is refused: $output"
 
@@ -61,6 +72,27 @@ plant kernels/cpu/conv.c '#include "loader/wire.h"'
 plant kernels/cpu/conv.c '#include <cuda_runtime.h>'
 plant kernels/cpu/conv.c '#include "loader/onnx.pb-c.h"'
 plant kernels/cuda/conv.cu '#include "loader/wire.h"'
+
+# What depends on the locale, the environment or the clock.
+plant runtime/plan/plan.c 'x = strtod(text, &end);'
+plant runtime/plan/plan.c 'x = (float)atof(text);'
+plant ops/conv.c 'x=strtof(text, NULL);'
+plant ops/conv.c '    setlocale(LC_ALL, "C");'
+plant ops/conv.c '    vsnprintf(text, size, format, arguments);'
+plant ops/conv.c '    if (isdigit((unsigned char)c)) return;'
+plant runtime/cli/ops.c '    if (!strcasecmp(a, b)) return;'
+plant kernels/cuda/conv.cu '    c = std::toupper(c);'
+plant kernels/cpu/conv.c 'length = strftime(text, size, "%x", &now);'
+plant runtime/cli/ops.c 'snprintf(text, size, "%g", x);'
+plant runtime/cli/ops.c 'fprintf(file, "%d\"%-8.*f\"", 1, 3, x);'
+plant runtime/cli/ops.c 'printf("100%% of %e", x);'
+plant runtime/cli/ops.c 'sscanf(text, "%lf", &x);'
+plant runtime/cli/ops.c 'snprintf(text, size,
+    small ? "%d" : "%.1f%s", x, unit);'
+plant ops/conv.c 'const char *found = getenv("TINYORT_CONV");'
+plant kernels/cpu/conv.c 'clock_gettime(CLOCK_MONOTONIC, &now);'
+plant loader/wire.c 'seed = (unsigned)time(NULL);'
+plant ops/conv.c 'if (getrandom(&seed, sizeof seed, 0) < 0) return;'
 
 # Calls, from the symbols of objects: room_object FILE TEXT compiles one of a clean tree.
 room_object() {
