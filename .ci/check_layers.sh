@@ -7,7 +7,7 @@
 #   the headers at its top, which others include, are above none of them
 # and, with no exception: protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
 # string in a table of ops/. Where the objects are given, their symbols prove that calls between the rooms go the same way, too.
-# Nor is anything read from around a program but what it is given: numbers and words in text do not depend on the locale (only numbers.c
+# Nor is anything read from around a program but what it is given: numbers and words in text do not depend on the locale (only locale.c
 # calls what does, and no call of printf or scanf that is not tort_ has a float), only the command line reads the environment, only watch.c
 # a clock, and only hash.c random bits.
 # Usage: check_layers.sh ROOT [OBJECTS]. Names every violation; exit status 1 if there is one.
@@ -115,18 +115,19 @@ function only(code, files, functions, why,   name) {
 
 function check_calls(   code, text) {
     code = code_of($0)
-    only(code, "^(runtime/base/numbers.c$|kernels/cudasim/)", "strto(d|f|ld)|atof|sto(d|f|ld)|v(f|s|sn|d|as)?(print|scan)f|(set|new|use)locale|localeconv",
-        "it depends on the locale, runtime/base/numbers.h does not")
+    only(code, "^(runtime/base/locale.c$|kernels/cudasim/)", "strto(d|f|ld)|atof|sto(d|f|ld)|v(f|s|sn|d|as)?(print|scan)f|(set|new|use)locale|localeconv",
+        "it depends on the locale, runtime/base/locale.h does not")
     only(code, "^$", "is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper)|strn?casecmp|strcoll|" \
         "strxfrm|strftime|mb(r?to|s|r?len)[a-z]*|wc[a-z]+|isw[a-z]+|tow[a-z]+", "it depends on the locale, runtime/base/ascii.h does not")
+    only(code, "^(runtime/base/locale.c|kernels/cuda/libraries.c)$", "strerror(_r)?|perror", "it depends on the locale, runtime/base/locale.h does not")
     only(code, "^runtime/cli/", "(secure_)?getenv", "only the command line reads the environment")
     only(code, "^runtime/base/watch.c$", "clock_gettime|timespec_get|gettimeofday|time|clock", "runtime/base/watch.h tells the time")
     only(code, "^runtime/base/hash.c$", "getrandom|getentropy|arc4random", "tort_random_bits has a way out where the system gives none")
-    if (code ~ /(^|[^A-Za-z0-9_])((f|s|sn|d|as)?print|[fs]?scan)f *\(/) plain_format = FILENAME != "runtime/base/numbers.c"
+    if (code ~ /(^|[^A-Za-z0-9_])((f|s|sn|d|as)?print|[fs]?scan)f *\(/) plain_format = FILENAME != "runtime/base/locale.c"
     text = code_of($0, 1)
     gsub(/%%/, "", text)
     if (plain_format && text ~ /"[^"]*%[-+ #0]*[0-9*]*(\.[0-9*]*)?[lL]?[aAeEfFgG]/)
-        report("a float is printed or read as the locale has it: runtime/base/numbers.h does not")
+        report("a float is printed or read as the locale has it: runtime/base/locale.h does not")
     if (code ~ /;/) plain_format = 0
 }
 

@@ -1,6 +1,7 @@
 /* external_data.c - opens an external file, folder by folder from the model's folder on. external_data.h says against
  * what this guards. */
 #include "loader/external_data.h"
+#include "runtime/base/locale.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ static tort_status open_failure(int folder, const char *part, const char *locati
         return refuse_link(error, location, "is reached by a symbolic link");
     if (cause == ENOENT)
         return tort_fail(error, TORT_E_IO, "external data \"%s\" is missing: it must lie beside the model", location);
-    return tort_fail(error, TORT_E_IO, "cannot open external data \"%s\": %s", location, strerror(cause));
+    return tort_fail(error, TORT_E_IO, "cannot open external data \"%s\": %s", location, tort_strerror(cause));
 }
 
 /* Opens `part` of a location in `folder`: the file if it is the last part, otherwise a folder. */
@@ -54,7 +55,7 @@ static int open_part(int folder, const char *part, bool last, bool allow_links) 
 
 static tort_status check_file(int fd, const char *location, bool allow_links, struct stat *facts, tort_error *error) {
     if (fstat(fd, facts) != 0)
-        return tort_fail(error, TORT_E_IO, "cannot examine external data \"%s\": %s", location, strerror(errno));
+        return tort_fail(error, TORT_E_IO, "cannot examine external data \"%s\": %s", location, tort_strerror(errno));
     if (!S_ISREG(facts->st_mode))
         return tort_fail(error, TORT_E_MODEL, "external data \"%s\" is not a regular file", location);
     if (facts->st_nlink > 1 && !allow_links) return refuse_link(error, location, "has several links");

@@ -12,6 +12,7 @@
 
 #include "loader/external_data.h"
 #include "runtime/base/names.h"
+#include "runtime/base/locale.h"
 
 #define LARGEST_READ ((size_t)1 << 30) /* always within the limit of one call of pread */
 
@@ -69,7 +70,7 @@ static tort_status open_model(tort_source *source, const char *path, tort_error 
     struct stat facts;
     source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd < 0 || fstat(source->fd, &facts) != 0)
-        return tort_fail(error, TORT_E_IO, "cannot open \"%s\": %s", path, strerror(errno));
+        return tort_fail(error, TORT_E_IO, "cannot open \"%s\": %s", path, tort_strerror(errno));
     if (S_ISDIR(facts.st_mode)) return tort_fail(error, TORT_E_IO, "\"%s\" is a folder, not a file", path);
     if (!S_ISREG(facts.st_mode)) return tort_fail(error, TORT_E_IO, "\"%s\" is not a regular file", path);
     source->size = (uint64_t)facts.st_size;
@@ -216,7 +217,7 @@ static tort_status read_fully(int fd, const char *name, uint64_t offset, uint64_
         size_t part = length < LARGEST_READ ? (size_t)length : LARGEST_READ;
         ssize_t got = pread(fd, at, part, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return tort_fail(error, TORT_E_IO, "cannot read %s: %s", name, strerror(errno));
+        if (got < 0) return tort_fail(error, TORT_E_IO, "cannot read %s: %s", name, tort_strerror(errno));
         if (got == 0)
             return tort_fail(error, TORT_E_IO, "%s became shorter since it was opened: %llu bytes are missing", name,
                              (unsigned long long)length);

@@ -2,7 +2,7 @@
  *
  * Float to integer truncates; a value that does not fit loses its high bits, as integers do (beyond int64: the nearest
  * int64; NaN: 0). To a float type there is one rounding, except from 64-bit integers to floats of up to 16 bits, which
- * go through float. Text is read by numbers.c, written by number_text.c; a bool is written "1" or "0". Text that is not
+ * go through float. Text is read by locale.c, written by number_text.c; a bool is written "1" or "0". Text that is not
  * a number is an error that quotes it. */
 #include "ops/cast.h"
 
@@ -13,7 +13,7 @@
 #include "ops/number_text.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* number_text.h - floats as text, for Cast; knows no tensors. runtime/base/numbers.h reads them. */
+/* number_text.h - floats as text, for Cast; knows no tensors. runtime/base/locale.h reads them. */
 #ifndef TORT_OPS_NUMBER_TEXT_H
 #define TORT_OPS_NUMBER_TEXT_H
 

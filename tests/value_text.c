@@ -8,12 +8,13 @@
 
 #include "ops/numeric.h"
 #include "runtime/op.h"
+#include "runtime/base/locale.h"
 
 static void add(char *text, const char *format, ...) {
     const size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + used, VALUE_TEXT - used, format, arguments);
+    tort_vsnprintf(text + used, VALUE_TEXT - used, format, arguments);
     va_end(arguments);
 }
 

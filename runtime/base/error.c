@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 #ifdef TORT_NO_MESSAGES
 tort_status tort_fail_without_words(tort_error *error, tort_status code) {

@@ -12,7 +12,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* ---- the environment --------------------------------------------------------------------------------------------- */
 

@@ -9,9 +9,10 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/locale.h"
 
 static tort_status cannot_write(const char *path, int cause, tort_error *error) {
-    return tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(cause));
+    return tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, tort_strerror(cause));
 }
 
 /* Finds the permissions that a file of this path gets. */

@@ -22,6 +22,7 @@
 #include "runtime/cli/page.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
+#include "runtime/base/locale.h"
 
 #define MAX_RUNS 1000000
 
@@ -203,7 +204,7 @@ static tort_status side_by_side(lane *lanes, int32_t count, void *(*work)(void *
             started++;
         else
             status = tort_fail(error, TORT_E_MEMORY, "--contexts %d: only %d threads could be started: %s", count,
-                               started, strerror(cause));
+                               started, tort_strerror(cause));
     }
     if (status) atomic_store(lanes->failed, true);
     for (int32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);

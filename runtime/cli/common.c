@@ -3,7 +3,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/base/watch.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 double cli_seconds(void) {
     return 1e-9 * (double)tort_now();

@@ -5,7 +5,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* The command whose document goes to stdout; NULL: none. */
 static const char *json_command;

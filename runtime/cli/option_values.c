@@ -9,7 +9,7 @@
 #include "runtime/cli/option_table.h"
 #include "runtime/provider.h"
 #include "runtime/base/suggest.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 #include "runtime/base/ascii.h"
 
 static tort_status wrong_value(const cli_option_row *row, const char *text, const char *wanted, tort_error *error) {

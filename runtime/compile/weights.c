@@ -5,7 +5,7 @@
 
 #include "runtime/compile/unit.h"
 #include "runtime/lowered/constants.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* Where an array begins in the bytes of all. */
 static uint64_t next_place(uint64_t end) {

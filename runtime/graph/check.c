@@ -4,7 +4,7 @@
  * It parses the small languages of tort_op (see op.h), and knows no operator. Rows are trusted: op_table.c finds them,
  * check_rows.c has checked those of an application. Read next: infer.c. */
 #include "runtime/graph/check.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "runtime/graph/check.h"
 #include "runtime/graph/infer.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 enum { LONGEST_NUMBER = 63, LARGEST_PARAMS = 1 << 20 };
 

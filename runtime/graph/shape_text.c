@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/graph/shape.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* An operand of an expression: a number, or an expression. */
 static tort_scalar number_of(const tort_dims *dims, tort_dim d) {

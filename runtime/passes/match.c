@@ -5,7 +5,7 @@
  * fuse.c asks. Read next: fuse.c. */
 #include "runtime/passes/match.h"
 #include "runtime/lowered/constants.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/passes/match.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 

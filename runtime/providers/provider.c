@@ -1,7 +1,7 @@
 /* provider.c - functions that providers call: making verdicts, reading options. A separate file, so that a provider in
  * a shared object need not link the rest of the core. */
 #include "runtime/provider.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/saved/saved_format.h"
+#include "runtime/base/locale.h"
 
 #define LARGEST_READ ((size_t)1 << 30) /* a size that one call of pread accepts on every system */
 
@@ -16,7 +17,7 @@ static tort_status open_file(tort_saved_source *source, const char *path, bool m
     struct stat facts;
     source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd < 0 || fstat(source->fd, &facts) != 0)
-        return tort_fail(error, TORT_E_IO, "cannot open \"%s\": %s", path, strerror(errno));
+        return tort_fail(error, TORT_E_IO, "cannot open \"%s\": %s", path, tort_strerror(errno));
     if (!S_ISREG(facts.st_mode)) return tort_fail(error, TORT_E_IO, "\"%s\" is not a regular file", path);
     source->size = (uint64_t)facts.st_size;
     if (!map || !source->size) return TORT_OK;
@@ -60,7 +61,7 @@ tort_status tort_saved_source_read(void *ud, int32_t file, uint64_t offset, uint
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
             return tort_fail(error, TORT_E_IO, "the saved plan cannot be read: %s",
-                             got < 0 ? strerror(errno) : "it has become shorter");
+                             got < 0 ? tort_strerror(errno) : "it has become shorter");
         done += (uint64_t)got;
     }
     return TORT_OK;

@@ -40,7 +40,7 @@ cat > "$root/runtime/cli/print.c" <<'END'
     snprintf(text, size, "%d", 5);
     cli_print(file, "%g", x);
 END
-cat > "$root/runtime/base/numbers.c" <<'END'
+cat > "$root/runtime/base/locale.c" <<'END'
     value = strtod(copy, &end); vsnprintf(buffer, size, format, arguments);
 END
 output=$("$checker" "$root" 2>&1)
@@ -82,6 +82,7 @@ plant ops/conv.c '    vsnprintf(text, size, format, arguments);'
 plant ops/conv.c '    if (isdigit((unsigned char)c)) return;'
 plant runtime/cli/ops.c '    if (!strcasecmp(a, b)) return;'
 plant kernels/cuda/conv.cu '    c = std::toupper(c);'
+plant loader/wire.c 'return fail("cannot read %s", strerror(errno));'
 plant kernels/cpu/conv.c 'length = strftime(text, size, "%x", &now);'
 plant runtime/cli/ops.c 'snprintf(text, size, "%g", x);'
 plant runtime/cli/ops.c 'fprintf(file, "%d\"%-8.*f\"", 1, 3, x);'

@@ -14,6 +14,7 @@
 #include "runtime/base/utf8.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"
+#include "runtime/base/locale.h"
 
 static void refuse(onnx_bytes *b, const char *words) {
     tort_model *model = NULL;
@@ -199,6 +200,6 @@ Test(loader_format, a_tensor_that_is_too_large_for_protobuf) {
     const char *path = write_file(&none);
     tort_error error = {0};
     cr_assert_eq(tort_tensor_file_write(path, "x", &tensor, &error), TORT_E_IO);
-    cr_assert(strstr(error.msg, strerror(EFBIG)), "%s", error.msg);
+    cr_assert(strstr(error.msg, tort_strerror(EFBIG)), "%s", error.msg);
     remove(path);
 }

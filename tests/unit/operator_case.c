@@ -9,6 +9,7 @@
 
 #include "ops/numeric.h"
 #include "runtime/graph/check.h"
+#include "runtime/base/locale.h"
 
 // clang-format off: a line a table
 extern const char *const operator_cases[];
@@ -76,6 +77,12 @@ static tort_type type_of(const char *word) {
     return TORT_UNDEFINED;
 }
 
+static double number_of(const char *text, size_t length) {
+    double number;
+    cr_assert(tort_read_double((tort_string){text, length}, &number), "not a number: %.*s", (int)length, text);
+    return number;
+}
+
 /* "f32[2,1] 0.5 -3", up to ';' or '>' or the end; strings stay in the text, which lives as long as the test. */
 static const char *read_tensor(const char *at, case_tensor *out) {
     char type[MAX_WORD];
@@ -97,7 +104,7 @@ static const char *read_tensor(const char *at, case_tensor *out) {
         if (out->tensor.type == TORT_STRING) {
             ((tort_string *)(void *)out->data)[i] = (tort_string){at, (size_t)(end - at)};
         } else if (tort_type_is_float(out->tensor.type)) {
-            double value = strtod(at, NULL);
+            double value = number_of(at, (size_t)(end - at));
             tort_store_doubles(out->tensor.type, out->data, i, 1, &value);
         } else {
             int64_t value = strtoll(at, NULL, 10);
@@ -185,7 +192,7 @@ static void write_list(onnx_bytes *b, tort_attribute_kind kind, const char *valu
     snprintf(words, sizeof words, "%s", value);
     for (char *rest, *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         if (kind == TORT_ATTR_INTS) onnx_int(b, ATTR_INTS, strtoll(word, NULL, 10));
-        if (kind == TORT_ATTR_FLOATS) onnx_float(b, ATTR_FLOATS, strtof(word, NULL));
+        if (kind == TORT_ATTR_FLOATS) onnx_float(b, ATTR_FLOATS, (float)number_of(word, strlen(word)));
         if (kind == TORT_ATTR_STRINGS) onnx_text(b, ATTR_STRINGS, word);
     }
 }
@@ -211,7 +218,7 @@ static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text)
     switch (kind) {
     case TORT_ATTR_STRING: onnx_text(b, ATTR_S, value); break;
     case TORT_ATTR_INT: onnx_int(b, ATTR_I, strtoll(value, NULL, 10)); break;
-    case TORT_ATTR_FLOAT: onnx_float(b, ATTR_F, strtof(value, NULL)); break;
+    case TORT_ATTR_FLOAT: onnx_float(b, ATTR_F, (float)number_of(value, strlen(value))); break;
     case TORT_ATTR_TENSOR: write_tensor(b, value); break;
     default: write_list(b, kind, value);
     }

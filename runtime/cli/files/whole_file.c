@@ -12,6 +12,7 @@
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/base/suggest.h"
 #include "runtime/graph/graph.h"
+#include "runtime/base/locale.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +55,7 @@ tort_status cli_open_file(const char *path, size_t max, FILE **file, size_t *siz
     if (status) return status;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &facts) != 0)
-        status = tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, strerror(errno));
+        status = tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, tort_strerror(errno));
     else if (!S_ISREG(facts.st_mode))
         status = tort_fail(error, TORT_E_IO, "'%s' is not a regular file", path);
     else if ((uint64_t)facts.st_size > max)
@@ -70,7 +71,7 @@ tort_status cli_open_file(const char *path, size_t max, FILE **file, size_t *siz
 tort_status cli_read_all(const char *path, FILE *file, void *bytes, size_t size, tort_error *error) {
     if (fread(bytes, 1, size, file) == size) return TORT_OK;
     return tort_fail(error, TORT_E_IO, "'%s' cannot be read: %s", path,
-                     ferror(file) ? strerror(errno) : "it has become shorter");
+                     ferror(file) ? tort_strerror(errno) : "it has become shorter");
 }
 
 tort_status cli_read_file(const char *path, size_t max, uint8_t **bytes, size_t *size, tort_error *error) {
@@ -100,7 +101,7 @@ tort_status cli_read_standard_input(const char *magic, const char *what, uint64_
         *size += found;
         wanted -= found; /* 0 unless it has ended */
         if (ferror(stdin))
-            status = tort_fail(error, TORT_E_IO, "standard input cannot be read: %s", strerror(errno));
+            status = tort_fail(error, TORT_E_IO, "standard input cannot be read: %s", tort_strerror(errno));
         else if (*size < strlen(magic) || memcmp(*bytes, magic, strlen(magic)) != 0)
             status = tort_fail(error, TORT_E_INPUT, "standard input is no %s (%zu bytes are read)", what, *size);
         else if (*size > max)
@@ -131,11 +132,11 @@ tort_status cli_check_folder(const char *option, const char *folder, tort_error 
     const char *found = length ? there : ".";
     tort_status status = TORT_OK;
     if (stat(found, &facts) != 0)
-        status = no_folder(option, folder, strerror(errno), error);
+        status = no_folder(option, folder, tort_strerror(errno), error);
     else if (!S_ISDIR(facts.st_mode))
         status = tort_fail(error, TORT_E_USAGE, "%s: '%s' is a file, not a folder", option, found);
     else if (access(found, W_OK | X_OK) != 0)
-        status = no_folder(option, folder, strerror(errno), error);
+        status = no_folder(option, folder, tort_strerror(errno), error);
     free(there);
     return status;
 }
@@ -152,7 +153,7 @@ tort_status cli_make_folder(const char *option, const char *folder, tort_error *
     if (result == 0 && mkdir(path, 0777) != 0 && errno != EEXIST) result = -1;
     free(path);
     if (result == 0) return TORT_OK;
-    no_folder(option, folder, strerror(errno), error);
+    no_folder(option, folder, tort_strerror(errno), error);
     return error->code = TORT_E_RUN;
 }
 
@@ -168,7 +169,7 @@ tort_status cli_check_new_file(const char *path, const tort_model *model, tort_e
     char *folder = slash ? cli_copy_text(path, (size_t)(slash - path) + 1) : cli_copy_text(".", 1);
     tort_status status = cli_check_target(path, model, error);
     if (!status && access(folder, W_OK | X_OK) != 0)
-        status = tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, strerror(errno));
+        status = tort_fail(error, TORT_E_IO, "cannot write \"%s\": %s", path, tort_strerror(errno));
     free(folder);
     return status;
 }

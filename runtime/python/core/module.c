@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/python/core/core.h"
-#include "runtime/base/numbers.h"
+#include "runtime/base/locale.h"
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
-/* numbers.c - numbers to and from text by the C library, told to use the locale "C". It is told so for the calling
- * thread alone, so that no thread sees another's; for glibc and musl this locale is a constant, nothing is allocated.
- * The only file that may call what reads the locale (.ci/check_layers.sh). */
-#include "runtime/base/numbers.h"
+/* locale.c - calls of the C library under the locale "C". It is that of the calling thread alone, so that no thread
+ * sees another's; for glibc and musl it is a constant, and nothing is allocated. No other file may call what depends on
+ * the locale (.ci/check_layers.sh). */
+#include "runtime/base/locale.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -39,6 +39,13 @@ int tort_snprintf(char *buffer, size_t size, const char *format, ...) {
     const int length = tort_vsnprintf(buffer, size, format, arguments);
     va_end(arguments);
     return length;
+}
+
+const char *tort_strerror(int cause) {
+    const locales l = enter();
+    const char *words = strerror(cause);
+    leave(l);
+    return words;
 }
 
 static tort_string without_blanks(tort_string text) {

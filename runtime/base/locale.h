@@ -1,12 +1,14 @@
-/* numbers.h - numbers to and from text, with a '.' under every locale that the application has set. */
-#ifndef TORT_RUNTIME_BASE_NUMBERS_H
-#define TORT_RUNTIME_BASE_NUMBERS_H
+/* locale.h - what the C library does by the locale that the application has set, done as if it had set none: numbers to
+ * and from text, with a '.', and what errno means. */
+#ifndef TORT_RUNTIME_BASE_LOCALE_H
+#define TORT_RUNTIME_BASE_LOCALE_H
 
 #include <stdarg.h>
 
 #include "runtime/tinyort.h"
 
 /* As without tort_. */
+const char *tort_strerror(int cause);
 int tort_snprintf(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int tort_vsnprintf(char *buffer, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
