@@ -70,6 +70,7 @@ needed() {
         echo "tool:llvm-cov llvm"
         echo "python:ensurepip python3-venv"
         echo "python-headers: python3-dev"
+        echo "locale:tr_TR locales"
         ;;
     cuda)
         echo "program:g++ g++"
@@ -133,6 +134,7 @@ is_there() {
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
+    locale:*) [ -f "/usr/share/i18n/locales/${1#*:}" ] ;; # for localedef
     file:*) has_file "${1#*:}" ;;
     python-headers:*) [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
