@@ -8,7 +8,8 @@
  * Every function that can fail returns a status and fills the caller's error. NULL is allowed for error, env, options,
  * what a comment says, and lists without elements; any other NULL, and a negative number of elements, is TORT_E_USAGE,
  * and functions without a status then answer NULL, 0, -1, false or "", or do nothing.
- * The library never prints, exits, reads the environment or owns a global. Not ABI-stable until 1.0.
+ * The library never prints, exits, reads the environment or owns a global, and numbers and words in text are the same
+ * under every locale that the application sets. Not ABI-stable until 1.0.
  * Structs grow at their end, and a program that was compiled with a shorter one goes on working:
  *   with struct_size         the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and
  *                            fills no more than that
