@@ -4,7 +4,7 @@
  * A query whose keys are all hidden yields zeros. The loops compute in double and round once, which is more precise
  * than any softmax_precision. RotaryEmbedding is in rotary.c, the recurrent forms in linear_attention.c. */
 #include "ops/attention.h"
-#include "ops/extent.h"
+#include "ops/index.h"
 
 #include <math.h>
 
@@ -254,7 +254,7 @@ static void fill_biases(const attention_query *query) {
     const int64_t total = params->total_length;
     int64_t valid = total, offset = params->past_length;
     if (valid_keys) {
-        valid = ((const int64_t *)valid_keys->data)[query->batch];
+        valid = tort_index_at(valid_keys, query->batch);
         offset = valid - params->query_length;
     }
     const int64_t *strides = params->mask_strides, at = query->position + offset;
@@ -366,7 +366,7 @@ static tort_status attention(const tort_call *call) {
     const int64_t workers = worker_count(params);
     const tort_tensor *valid_keys = tort_call_input(call, VALID_KEYS);
     for (int64_t b = 0; valid_keys && b < params->batch; b++) {
-        const int64_t valid = ((const int64_t *)valid_keys->data)[b];
+        const int64_t valid = tort_index_at(valid_keys, b);
         if (valid < 0 || valid > params->total_length)
             return tort_fail(call->error, TORT_E_RUN, "nonpad_kv_seqlen[%lld] is %lld; expected 0 to %lld",
                              (long long)b, (long long)valid, (long long)params->total_length);

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ATTENTION_H
 #define TORT_OPS_ATTENTION_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 /* Strides of element (batch, head, position, i), in elements: inputs of rank 4 are [batch, head, position, i], of rank
  * 3 [batch, position, head * size + i]. The stride of i is always 1. */
@@ -35,5 +35,10 @@ typedef struct tort_rotary_params {
     int64_t cache_length;              /* rows of the caches, with position_ids */
     int64_t cosines, sines, positions; /* input indices, which differ by domain */
 } tort_rotary_params;
+
+/* TORT_E_RUN unless position_ids are all rows of the caches. */
+tort_status tort_rotary_check(const tort_call *call);
+/* Row of the caches for item (batch, position), after that check. */
+int64_t tort_rotary_row(const tort_call *call, int64_t item);
 
 #endif

@@ -259,8 +259,8 @@ static void gather_tuples(void *arg, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         int64_t source = i / params->tuples * params->batch_stride;
         for (int32_t k = 0; k < params->tuple_length; k++) {
-            int64_t index = tort_index_at(task->indices, i * params->tuple_length + k);
-            source += (index < 0 ? index + params->sizes[k] : index) * params->strides[k];
+            const int64_t at = i * params->tuple_length + k;
+            source += tort_index_wrapped(task->indices, at, params->sizes[k]) * params->strides[k];
         }
         copy_slice(task->call, task->output + (size_t)i * bytes, task->data + (size_t)source * task->size, bytes);
     }

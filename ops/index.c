@@ -16,11 +16,11 @@ static void position_text(const tort_tensor *tensor, int64_t i, char text[8 * 24
     snprintf(text + length, (size_t)(8 * 24 - length), "]");
 }
 
-static tort_status refuse(tort_error *error, const tort_tensor *indices, int64_t i, int64_t size) {
+static tort_status refuse(tort_error *error, const tort_tensor *indices, int64_t i, int64_t index, int64_t size) {
     char position[8 * 24];
     position_text(indices, i, position);
-    return tort_fail(error, TORT_E_RUN, "index %lld at %s of indices is not in [-%lld, %lld)",
-                     (long long)tort_index_at(indices, i), position, (long long)size, (long long)size);
+    return tort_fail(error, TORT_E_RUN, "index %lld at %s of indices is not in [-%lld, %lld)", (long long)index,
+                     position, (long long)size, (long long)size);
 }
 
 tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices, int64_t first, int64_t step,
@@ -30,7 +30,7 @@ tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices
         const int64_t end = (total - i) / step > TORT_PART ? i + TORT_PART * step : total;
         for (; i < end; i += step) {
             const int64_t index = tort_index_at(indices, i);
-            if (index < -size || index >= size) return refuse(call->error, indices, i, size);
+            if (index < -size || index >= size) return refuse(call->error, indices, i, index, size);
         }
         if (!tort_call_goes_on(call, 0)) return tort_run_is_over(call->error);
     }

@@ -1,6 +1,7 @@
 /* reverse_sequence.c - ReverseSequence: reverses the first sequence_lens[b] steps of each sequence b of a batch. */
 #include "ops/reverse_sequence.h"
 
+#include "ops/index.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -41,18 +42,18 @@ static tort_status reverse_resolve(tort_resolve *resolve) {
 static tort_status reverse_reference(const tort_call *call) {
     const tort_reverse_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
-    const int64_t *lengths = call->inputs[1].data;
     int64_t batches = input->dims[params->batch_first ? 0 : 1], times = input->dims[params->batch_first ? 1 : 0];
     int64_t inner = 1, batch_stride = params->batch_first ? times : 1, time_stride = params->batch_first ? 1 : batches;
     for (int32_t k = 2; k < input->rank; k++) inner *= input->dims[k];
     int64_t done = 0;
     for (int64_t b = 0; b < batches; b++) {
-        if (lengths[b] < 0 || lengths[b] > times) {
+        const int64_t length = tort_index_at(&call->inputs[1], b);
+        if (length < 0 || length > times) {
             return tort_fail(call->error, TORT_E_RUN, "sequence_lens[%lld] is %lld, not in [0, %lld]", (long long)b,
-                             (long long)lengths[b], (long long)times);
+                             (long long)length, (long long)times);
         }
         for (int64_t t = 0; t < times; t++) {
-            int64_t from = t < lengths[b] ? lengths[b] - 1 - t : t;
+            int64_t from = t < length ? length - 1 - t : t;
             if (!tort_copy_run(call->watch, &done, input->type, call->outputs[0].data,
                                (b * batch_stride + t * time_stride) * inner, input->data,
                                (b * batch_stride + from * time_stride) * inner, inner))

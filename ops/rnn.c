@@ -3,7 +3,7 @@
  * Every (direction, sequence of the batch) is an item of work that walks its steps one after another. A step computes
  * all gates as products of weights with the input and the last state, then the cell's own equations. Computed in
  * double, from weights that are widened once per run. Positions behind a sequence's own length give zeros. */
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/rnn.h"
 #include "runtime/base/ascii.h"
 
@@ -337,8 +337,8 @@ static void store_step(const rnn_item *item, int64_t t, const double *state) {
 
 static void walk_sequence(const rnn_item *item) {
     const tort_rnn_params *params = item->params;
-    const tort_tensor *x = &item->call->inputs[TORT_RNN_X], *lengths = tort_call_input(item->call, TORT_RNN_LENGTHS);
-    const int64_t length = lengths ? ((const int32_t *)lengths->data)[item->batch] : params->length;
+    const tort_tensor *x = &item->call->inputs[TORT_RNN_X];
+    const int64_t length = tort_rnn_length(item->call, item->batch);
     const bool backwards = params->reverse || item->direction == 1;
     load_state(item, TORT_RNN_INITIAL_H, item->h);
     load_state(item, TORT_RNN_INITIAL_C, item->c);
@@ -380,11 +380,17 @@ static void walk_items(void *arg, int64_t begin, int64_t end) {
     }
 }
 
+int64_t tort_rnn_length(const tort_call *call, int64_t batch) {
+    const tort_rnn_params *params = call->params;
+    const tort_tensor *lengths = tort_call_input(call, TORT_RNN_LENGTHS);
+    return lengths ? tort_index_within(tort_index_at(lengths, batch), params->length + 1) : params->length;
+}
+
 tort_status tort_rnn_check_lengths(const tort_call *call) {
     const tort_rnn_params *params = call->params;
     const tort_tensor *lengths = tort_call_input(call, TORT_RNN_LENGTHS);
     for (int64_t b = 0; lengths && b < params->batch; b++) {
-        const int64_t length = ((const int32_t *)lengths->data)[b];
+        const int64_t length = tort_index_at(lengths, b);
         if (length < 0 || length > params->length)
             return tort_fail(call->error, TORT_E_RUN, "sequence_lens[%lld] is %lld; expected 0 to %lld", (long long)b,
                              (long long)length, (long long)params->length);

@@ -58,6 +58,8 @@ tort_status tort_rnn_attributes(tort_resolve *resolve, tort_rnn_params *params);
 int32_t tort_rnn_functions(tort_rnn_cell cell);
 /* TORT_E_RUN if an element of sequence_lens is negative or above the length of X. */
 tort_status tort_rnn_check_lengths(const tort_call *call);
+/* Steps of a sequence, after that check: 0 to the length of X. It may differ from call to call (ops/index.h). */
+int64_t tort_rnn_length(const tort_call *call, int64_t batch);
 /* Makes one step of LSTM for one sequence: gates [4 * hidden] with all biases; the cell's state and h are
  * overwritten. */
 void tort_lstm_cell(const tort_rnn_params *params, int64_t direction, const tort_tensor *peepholes, const double *gates,

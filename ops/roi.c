@@ -5,7 +5,7 @@
  * compute in double and round once. */
 #include "ops/roi.h"
 
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 
 #include <math.h>
@@ -131,10 +131,10 @@ static double as_float(tort_type type, double value) {
     return type == TORT_DOUBLE ? value : (double)(float)value;
 }
 
+/* Image of a region, which was checked. */
 static int64_t region_batch(const tort_call *call, int64_t r) {
-    int64_t batch;
-    tort_load_integers(call->inputs[2].type, call->inputs[2].data, r, 1, &batch);
-    return batch;
+    const tort_roi_params *params = call->params;
+    return tort_index_wrapped(&call->inputs[2], r, params->batches);
 }
 
 tort_roi_region tort_roi_region_of(const tort_call *call, int64_t r) {
@@ -276,7 +276,7 @@ static tort_status check_batches(const tort_call *call) {
     const tort_roi_params *params = call->params;
     tort_status status = TORT_OK;
     for (int64_t r = 0; r < params->regions && status == TORT_OK; r++)
-        status = check_batch(call, r, (double)region_batch(call, r));
+        status = check_batch(call, r, (double)tort_index_at(&call->inputs[2], r));
     return status;
 }
 
@@ -382,7 +382,8 @@ static void pool_items(void *arg, int64_t begin, int64_t end) {
         double region[5];
         tort_load_doubles(call->inputs[1].type, call->inputs[1].data, item / params->channels * 5, 5, region);
         for (int32_t i = 1; i < 5; i++) region[i] = round(region[i] * params->spatial_scale);
-        int64_t channel = (int64_t)region[0] * params->channels + item % params->channels;
+        const int64_t batch = tort_index_within(tort_double_to_int64(region[0]), params->batches);
+        int64_t channel = batch * params->channels + item % params->channels;
         for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
             int64_t top, bottom, left, right;
             bin_range(region[2], region[4], bin / params->bins_wide, params->bins_high, params->height, &top, &bottom);

@@ -5,7 +5,7 @@
  * one. In com.microsoft position_ids are always present, and may be a single number: the first position of every
  * sequence. */
 #include "ops/attention.h"
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/strided.h"
 
 enum { X }; /* the first input */
@@ -93,14 +93,32 @@ static tort_status resolve_rotary(tort_resolve *resolve) {
     return status;
 }
 
-/* Row of the caches for item (batch, position). */
-static int64_t cache_row(const tort_call *call, int64_t item) {
+/* Position of item (batch, position), as position_ids give it. */
+static int64_t given_position(const tort_call *call, const tort_tensor *positions, int64_t item) {
+    const tort_rotary_params *params = call->params;
+    if (!params->first_only) return tort_index_at(positions, item);
+    /* Unsigned, since a position that is not checked yet may overflow. */
+    return (int64_t)((uint64_t)tort_index_at(positions, 0) + (uint64_t)(item % params->length));
+}
+
+int64_t tort_rotary_row(const tort_call *call, int64_t item) {
     const tort_rotary_params *params = call->params;
     const tort_tensor *positions = tort_call_input(call, (int32_t)params->positions);
-    if (!positions) return item;
-    const int64_t *ids = positions->data;
-    /* Unsigned, since a position that is not checked yet may overflow. */
-    return params->first_only ? (int64_t)((uint64_t)ids[0] + (uint64_t)(item % params->length)) : ids[item];
+    return positions ? tort_index_within(given_position(call, positions, item), params->cache_length) : item;
+}
+
+tort_status tort_rotary_check(const tort_call *call) {
+    const tort_rotary_params *params = call->params;
+    const tort_tensor *positions = tort_call_input(call, (int32_t)params->positions);
+    for (int64_t i = 0; positions && i < params->batch * params->length; i++) {
+        if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
+        const int64_t position = given_position(call, positions, i);
+        if (position < 0 || position >= params->cache_length)
+            return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
+                             (long long)(i / params->length), (long long)(i % params->length), (long long)position,
+                             (long long)params->cache_length);
+    }
+    return TORT_OK;
 }
 
 /* Rotates items (batch, position) begin .. end-1. */
@@ -112,7 +130,7 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const int64_t half = params->rotated / 2;
     int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
-        int64_t row = cache_row(call, item);
+        int64_t row = tort_rotary_row(call, item);
         int64_t base = item / params->length * params->strides.batch + item % params->length * params->strides.position;
         for (int64_t h = 0; h < params->heads; h++) {
             const int64_t head = base + h * params->strides.head;
@@ -137,15 +155,8 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
 static tort_status rotary(const tort_call *call) {
     const tort_rotary_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    const tort_tensor *chosen = tort_call_input(call, (int32_t)params->positions);
-    for (int64_t i = 0; chosen && i < params->batch * params->length; i++) {
-        if (!tort_row_goes_on(call->watch, i)) return TORT_OK;
-        const int64_t position = cache_row(call, i);
-        if (position < 0 || position >= params->cache_length)
-            return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
-                             (long long)(i / params->length), (long long)(i % params->length), (long long)position,
-                             (long long)params->cache_length);
-    }
+    const tort_status status = tort_rotary_check(call);
+    if (status) return status;
     tort_parallel(call, params->batch * params->length, params->heads * params->size * 10, rotate_positions,
                   (void *)call);
     return TORT_OK;

@@ -249,9 +249,11 @@ static tort_status check_lengths(const tort_call *call, const splitter *split, c
 static tort_status split_by_list(const tort_call *call, splitter *split, const tort_tensor *lengths,
                                  tort_value *sequence) {
     tort_status status = check_lengths(call, split, lengths);
-    for (int64_t i = 0; !status && i < lengths->dims[0] && tort_call_goes_on(call, 0); i++)
-        if (!append_new(sequence, next_part(call, split, tort_index_at(lengths, i))))
+    for (int64_t i = 0; !status && i < lengths->dims[0] && tort_call_goes_on(call, 0); i++) {
+        const int64_t left = split->input->dims[split->axis] - split->first;
+        if (!append_new(sequence, next_part(call, split, tort_index_within(tort_index_at(lengths, i), left + 1))))
             status = tort_out_of_memory(call->error, sizeof sequence);
+    }
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "kernels/cpu/attend.h"
 #include "kernels/cpu/cpu.h"
 #include "ops/attention.h"
+#include "ops/index.h"
 #include "runtime/base/memory.h"
 
 #include <math.h>
@@ -92,17 +93,24 @@ typedef struct attention_block {
     const attention_job *job;
     tort_attend attend;
     int64_t batch, head, first, count, stride;
+    int64_t valid;     /* keys that are not padding */
     int64_t low, high; /* keys that any row sees; low is a multiple of TORT_ATTEND_STEP */
     float *scores;
 } attention_block;
 
-/* Computes the range low..high of keys that a query may see by position, before the mask. */
-static void visible(const attention_job *job, int64_t batch, int64_t position, int64_t *low, int64_t *high) {
-    const tort_attention_params *p = job->p;
+/* Keys of a batch entry that are not padding, after check_valid_keys (see ops/index.h). */
+static int64_t valid_keys_of(const attention_job *job, int64_t batch) {
+    const int64_t total = job->p->total_length;
     const tort_tensor *valid_keys = tort_call_input(job->call, VALID_KEYS);
-    const int64_t valid = valid_keys ? ((const int64_t *)valid_keys->data)[batch] : p->total_length;
-    const int64_t at = position + (valid_keys ? valid - p->query_length : p->past_length);
-    *high = valid < p->mask_length ? valid : p->mask_length;
+    return valid_keys ? tort_index_within(tort_index_at(valid_keys, batch), total + 1) : total;
+}
+
+/* Computes the range low..high of keys that a query may see by position, before the mask. */
+static void visible(const attention_block *b, int64_t position, int64_t *low, int64_t *high) {
+    const tort_attention_params *p = b->job->p;
+    const bool padded = tort_call_input(b->job->call, VALID_KEYS) != NULL;
+    const int64_t at = position + (padded ? b->valid - p->query_length : p->past_length);
+    *high = b->valid < p->mask_length ? b->valid : p->mask_length;
     if (p->causal && *high > at + 1) *high = at + 1;
     if (p->right_window >= 0 && *high > at + p->right_window + 1) *high = at + p->right_window + 1;
     if (*high < 0) *high = 0;
@@ -150,7 +158,7 @@ static void normalize(const attention_block *b) {
         const int64_t position = job->across ? 0 : b->first + i, head = b->head + (job->across ? i : 0);
         float *row = b->scores + i * b->stride;
         int64_t low, high;
-        visible(job, b->batch, position, &low, &high);
+        visible(b, position, &low, &high);
         float *seen = row + (low - b->low);
         if (job->p->softcap > 0) cap(b, seen, high - low);
         if (!add_mask(b, head, position, low, high, seen)) low = high;
@@ -172,8 +180,8 @@ static void attend_block(attention_block *b) {
     float *y = (float *)job->call->outputs[0].data + b->batch * to->batch + b->head * to->head +
                (job->across ? 0 : b->first * to->position);
     int64_t unused;
-    visible(job, b->batch, job->across ? 0 : b->first, &b->low, &unused);
-    visible(job, b->batch, last, &unused, &b->high);
+    visible(b, job->across ? 0 : b->first, &b->low, &unused);
+    visible(b, last, &unused, &b->high);
     b->low -= b->low % TORT_ATTEND_STEP;
     b->stride = tort_attend_stride(b->high - b->low);
     tort_attend_scores(&b->attend, &queries, b->count, b->low, b->high, (float)p->scale, b->scores, b->stride);
@@ -208,6 +216,7 @@ static void attend_parts(void *arg, int64_t begin, int64_t end) {
             const int64_t key_head = i / per_head % p->key_heads;
             b.batch = i / per_head / p->key_heads;
             if (i == first || i % per_head == 0) {
+                b.valid = valid_keys_of(job, b.batch);
                 b.attend.keys = rows_of(&job->keys, b.batch, key_head);
                 b.attend.values = rows_of(&job->values, b.batch, key_head);
                 tort_attend_begin(&b.attend, job->length, (float *)buffer);
@@ -267,7 +276,7 @@ static tort_status check_valid_keys(const tort_call *call) {
     const tort_attention_params *p = call->params;
     const tort_tensor *valid_keys = tort_call_input(call, VALID_KEYS);
     for (int64_t b = 0; valid_keys && b < p->batch; b++) {
-        const int64_t valid = ((const int64_t *)valid_keys->data)[b];
+        const int64_t valid = tort_index_at(valid_keys, b);
         if (valid < 0 || valid > p->total_length)
             return tort_fail(call->error, TORT_E_RUN, "nonpad_kv_seqlen[%lld] is %lld; expected 0 to %lld",
                              (long long)b, (long long)valid, (long long)p->total_length);

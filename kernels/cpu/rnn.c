@@ -293,8 +293,7 @@ static void step_rnn(const rnn_item *item, float *gates, int64_t sequence) {
 
 /* Returns the steps that a sequence has. */
 static int64_t length_of(const rnn_item *item, int64_t sequence) {
-    const tort_tensor *lengths = tort_call_input(item->call, TORT_RNN_LENGTHS);
-    return lengths ? ((const int32_t *)lengths->data)[item->batch_first + sequence] : item->params->length;
+    return tort_rnn_length(item->call, item->batch_first + sequence);
 }
 
 static void for_sequences(const rnn_item *item, float *gates, int64_t step,
@@ -325,9 +324,11 @@ static void take_step(const rnn_item *item, float *gates, int64_t step) {
 
 /* ---- all steps --------------------------------------------------------------------------------------------------- */
 
-/* Returns the position of a step in its sequence, which must have that step. */
-static int64_t time_of(const rnn_item *item, int64_t sequence, int64_t step) {
-    return item->backwards ? length_of(item, sequence) - 1 - step : step;
+/* Finds the position of a step in its sequence; false, and the step itself: the sequence does not have it. */
+static bool time_of(const rnn_item *item, int64_t sequence, int64_t step, int64_t *time) {
+    const int64_t length = length_of(item, sequence);
+    *time = item->backwards && step < length ? length - 1 - step : step;
+    return step < length;
 }
 
 /* Makes the part of X in the gates of `steps` steps from `first` on. */
@@ -337,9 +338,11 @@ static void multiply_input(const rnn_item *item, int64_t first, int64_t steps) {
     float *row = item->x;
     for (int64_t step = first; step < first + steps; step++)
         for (int64_t b = 0; b < item->batch; b++, row += p->input) {
-            const int64_t t = time_of(item, b, step), sequence = item->batch_first + b;
+            int64_t t;
+            const bool has = time_of(item, b, step, &t);
+            const int64_t sequence = item->batch_first + b;
             const int64_t from = p->batch_first ? sequence * p->length + t : t * p->batch + sequence;
-            if (step < length_of(item, b))
+            if (has)
                 memcpy(row, x + from * p->input, (size_t)p->input * sizeof *row);
             else
                 memset(row, 0, (size_t)p->input * sizeof *row);
@@ -378,8 +381,9 @@ static void store_step(const rnn_item *item, int64_t step) {
     const tort_rnn_params *p = item->params;
     const tort_tensor *y = tort_call_output(item->call, 0);
     for (int64_t b = 0; y && b < item->batch; b++) {
-        const bool has = step < length_of(item, b);
-        const int64_t t = has ? time_of(item, b, step) : step, sequence = item->batch_first + b;
+        int64_t t;
+        const bool has = time_of(item, b, step, &t);
+        const int64_t sequence = item->batch_first + b;
         const int64_t row = p->batch_first ? (sequence * p->length + t) * p->directions + item->direction
                                            : (t * p->directions + item->direction) * p->batch + sequence;
         float *to = (float *)y->data + row * p->hidden;

@@ -7,16 +7,8 @@ typedef struct rotary_job {
     const tort_call *call;
     const tort_rotary_params *p;
     const float *x, *cosines, *sines;
-    const int64_t *positions; /* NULL: the caches have a row per (batch, position) */
     float *y;
 } rotary_job;
-
-static int64_t cache_row(const rotary_job *job, int64_t item) {
-    if (!job->positions) return item;
-    /* Unsigned, as unchecked positions may overflow. */
-    if (job->p->first_only) return (int64_t)((uint64_t)job->positions[0] + (uint64_t)(item % job->p->length));
-    return job->positions[item];
-}
 
 static void rotate_halves(const float *restrict x, float *restrict y, int64_t half, int64_t count,
                           const float *restrict cosines, const float *restrict sines) {
@@ -59,7 +51,7 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const tort_rotary_params *p = job->p;
     int64_t done = 0;
     for (int64_t item = begin; item < end; item++) {
-        const int64_t row = cache_row(job, item) * (p->rotated / 2);
+        const int64_t row = tort_rotary_row(job->call, item) * (p->rotated / 2);
         const int64_t base = item / p->length * p->strides.batch + item % p->length * p->strides.position;
         for (int64_t h = 0; h < p->heads; h++) {
             const float *x = job->x + base + h * p->strides.head;
@@ -71,23 +63,15 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run_rotary(const tort_call *call) {
     const tort_rotary_params *p = call->params;
-    const tort_tensor *positions = tort_call_input(call, (int32_t)p->positions);
     const rotary_job job = {.call = call,
                             .p = p,
                             .x = call->inputs[0].data,
                             .cosines = call->inputs[p->cosines].data,
                             .sines = call->inputs[p->sines].data,
-                            .positions = positions ? positions->data : NULL,
                             .y = call->outputs[0].data};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    for (int64_t i = 0; positions && i < p->batch * p->length; i++) {
-        if (!tort_row_goes_on(call->watch, i)) return TORT_OK;
-        const int64_t row = cache_row(&job, i);
-        if (row < 0 || row >= p->cache_length)
-            return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
-                             (long long)(i / p->length), (long long)(i % p->length), (long long)row,
-                             (long long)p->cache_length);
-    }
+    const tort_status status = tort_rotary_check(call);
+    if (status) return status;
     tort_parallel(call, p->batch * p->length, p->heads * p->size / 4 + 8, rotate_positions, (void *)&job);
     return TORT_OK;
 }

@@ -4,7 +4,7 @@
  * sequence, and the states of all sequences at each step. Therefore all sequences advance together. W is [directions,
  * input, 4 * hidden], R [directions, hidden, 4 * hidden]; their scales and zero points are one per direction or one per
  * column. Read next: rnn.h, quantize.h. */
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/matmul.h"
 #include "ops/quantize.h"
 #include "ops/rnn.h"
@@ -141,13 +141,15 @@ static void widen_weights(const tort_call *call, int32_t weights, int32_t zeros,
 
 static int64_t length_of(const lstm_walk *walk, int64_t batch) {
     const tort_tensor *lengths = tort_call_input(walk->call, LENGTHS);
-    return lengths ? ((const int32_t *)lengths->data)[batch] : walk->params->length;
+    return lengths ? tort_index_at(lengths, batch) : walk->params->length;
 }
 
-/* Step of X that sequence `batch` is at. */
+/* Step of X that sequence `batch` is at; -1: it has ended. Its length was checked, but see ops/index.h. */
 static int64_t position(const lstm_walk *walk, int64_t batch) {
     const bool backwards = walk->params->reverse || walk->direction == 1;
-    return backwards ? length_of(walk, batch) - 1 - walk->step : walk->step;
+    const int64_t length = tort_index_within(length_of(walk, batch), walk->params->length + 1);
+    if (walk->step >= length) return -1;
+    return backwards ? length - 1 - walk->step : walk->step;
 }
 
 /* gates += (a * weights) * scale, of columns first .. first+count-1. */
@@ -184,8 +186,8 @@ static void step_sequences(void *arg, int64_t begin, int64_t end) {
     const int64_t columns = 4 * p->hidden;
     for (int64_t b = begin; b < end; b++) {
         double *h = walk->h + b * p->hidden, *c = walk->c + b * p->hidden, *gates = walk->gates + b * columns;
-        if (walk->step >= length_of(walk, b)) continue;
         const int64_t t = position(walk, b);
+        if (t < 0) continue;
         for (int64_t j = 0; j < columns; j++) {
             const int64_t at = walk->direction * 2 * columns + j;
             gates[j] = bias ? tort_element_at(bias, at) + tort_element_at(bias, at + columns) : 0;

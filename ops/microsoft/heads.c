@@ -37,7 +37,7 @@ static bool sees_all(const tort_heads_params *p) {
  * them than queries, as in onnxruntime. */
 static int64_t causal_end(const heads_job *job, int64_t batch, int64_t query) {
     const tort_heads_params *p = job->p;
-    const heads_span span = tort_heads_span(job, batch);
+    const heads_span span = job->spans[batch];
     const bool all = !p->causal || (p->lengths < 0 && query == p->queries - 1);
     return all || span.before + query + 1 > span.total ? span.total : span.before + query + 1;
 }
@@ -45,7 +45,7 @@ static int64_t causal_end(const heads_job *job, int64_t batch, int64_t query) {
 /* Range *first .. *last-1 of keys that count for a query; those that a mask hides count, too. */
 static void visible(const heads_job *job, int64_t batch, int64_t query, int64_t *first, int64_t *last) {
     const tort_heads_params *p = job->p;
-    *last = sees_all(p) ? tort_heads_span(job, batch).total : causal_end(job, batch, query);
+    *last = sees_all(p) ? job->spans[batch].total : causal_end(job, batch, query);
     *first = p->causal && p->left_window >= 0 && *last > p->left_window ? *last - p->left_window : 0;
 }
 
@@ -209,7 +209,7 @@ static void begin_keys(const heads_job *job, int64_t group, char *part) {
                                   .values = row_at(&job->value, batch, head, 0),
                                   .key_stride = job->key.strides.position,
                                   .value_stride = job->value.strides.position,
-                                  .count = tort_heads_span(job, batch).total,
+                                  .count = job->spans[batch].total,
                                   .key_size = p->key_size,
                                   .value_size = p->value_size,
                                   .rows = line_length(p)};

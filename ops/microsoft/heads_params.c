@@ -133,6 +133,14 @@ bool tort_heads_part_bytes(const tort_heads_params *p, const tort_heads_loops *l
            tort_add_size(*bytes, loops->buffer_bytes, bytes);
 }
 
+size_t tort_heads_span_bytes(const tort_heads_params *p) {
+    size_t bytes;
+    return tort_mul_size((size_t)p->batch, sizeof(heads_span), &bytes) &&
+                   tort_align_size(bytes, TORT_HOST_ALIGN, &bytes)
+               ? bytes
+               : SIZE_MAX;
+}
+
 bool tort_heads_scratch(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
     const int64_t capacity = tort_heads_capacity(p);
     size_t rows[3], part;
@@ -140,7 +148,7 @@ bool tort_heads_scratch(const tort_heads_params *p, const tort_heads_loops *loop
         !rows_floats(p, p->key_home, p->key_heads, capacity, p->key_size, &rows[1]) ||
         !rows_floats(p, p->value_home, p->key_heads, capacity, p->value_size, &rows[2]))
         return false;
-    *bytes = 0;
+    *bytes = tort_heads_span_bytes(p);
     for (int32_t i = 0; i < 3; i++) {
         size_t some;
         if (!tort_mul_size(rows[i], sizeof(float), &some) || !tort_align_size(some, TORT_HOST_ALIGN, &some) ||

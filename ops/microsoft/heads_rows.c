@@ -3,7 +3,7 @@
  * next run. Read next: heads.c, which attends to them. */
 #include "ops/microsoft/heads_run.h"
 
-#include "ops/extent.h"
+#include "ops/index.h"
 
 #include <math.h>
 
@@ -12,10 +12,10 @@ enum { QUERY, KEY, VALUE };
 /* ---- numbers that inputs hold ------------------------------------------------------------------------------------ */
 
 static int64_t int32_at(const heads_job *job, int64_t input, int64_t i) {
-    return ((const int32_t *)job->call->inputs[input].data)[i];
+    return tort_index_at(&job->call->inputs[input], i);
 }
 
-heads_span tort_heads_span(const heads_job *job, int64_t batch) {
+static heads_span read_span(const heads_job *job, int64_t batch) {
     const tort_heads_params *p = job->p;
     if (p->lengths < 0) return (heads_span){job->past_count, job->past_count + p->new_keys, job->past_count};
     const int64_t total = int32_at(job, p->lengths, batch) + 1;
@@ -25,7 +25,7 @@ heads_span tort_heads_span(const heads_job *job, int64_t batch) {
 
 static tort_status check_span(const heads_job *job, int64_t batch) {
     const tort_heads_params *p = job->p;
-    const heads_span span = tort_heads_span(job, batch);
+    const heads_span span = job->spans[batch] = read_span(job, batch);
     if (span.total < 1 || span.total > job->longest)
         return tort_fail(job->call->error, TORT_E_RUN, "seqlens_k[%lld] is %lld; expected 0 to %lld", (long long)batch,
                          (long long)span.total - 1, (long long)job->longest - 1);
@@ -68,9 +68,9 @@ static tort_status check_beams(heads_job *job) {
 /* Row of the caches for a position: given by position_ids, or counted from that of the first query. */
 static int64_t rotary_row(const heads_job *job, int64_t batch, int64_t position) {
     const tort_heads_params *p = job->p;
-    const int64_t *ids = p->positions >= 0 ? job->call->inputs[p->positions].data : NULL;
-    if (ids) return job->first ? ids[0] + position : ids[batch * p->queries + position];
-    return tort_heads_span(job, batch).before + position;
+    if (p->positions < 0) return job->spans[batch].before + position;
+    const tort_tensor *ids = &job->call->inputs[p->positions];
+    return job->first ? tort_index_at(ids, 0) + position : tort_index_at(ids, batch * p->queries + position);
 }
 
 static tort_status check_positions(const heads_job *job) {
@@ -90,6 +90,7 @@ static tort_status check_numbers(heads_job *job) {
     const tort_heads_params *p = job->p;
     if (p->lengths < 0) {
         tort_status status = check_past_count(job);
+        for (int64_t b = 0; b < p->batch; b++) job->spans[b] = read_span(job, b);
         return status ? status : check_beams(job);
     }
     job->longest = int32_at(job, p->total, 0);
@@ -154,7 +155,8 @@ static heads_plane plane_of(heads_job *job, int32_t which, char **scratch) {
 
 tort_status tort_heads_begin(heads_job *job, const float *projected, void *scratch) {
     const tort_heads_params *p = job->p;
-    char *free_bytes = scratch;
+    char *free_bytes = (char *)scratch + tort_heads_span_bytes(p);
+    job->spans = scratch;
     tort_status status = check_numbers(job);
     for (int32_t which = KEY; which <= VALUE && !status; which++)
         if (present(job, which) && present_length(present(job, which)) < job->longest)
@@ -217,7 +219,8 @@ static void normalize_row(const heads_job *job, int64_t input, int64_t size, flo
 static void rotate_row(const heads_job *job, int64_t batch, int64_t position, const row_room *room, float *row) {
     const tort_heads_params *p = job->p;
     const tort_tensor *cosines = &job->call->inputs[p->cosines], *sines = &job->call->inputs[p->sines];
-    const int64_t half = p->rotated / 2, at = rotary_row(job, batch, position) * half;
+    const int64_t half = p->rotated / 2;
+    const int64_t at = tort_index_within(rotary_row(job, batch, position), p->cache_length) * half;
     load(cosines, at, half, room->cosines);
     load(sines, at, half, room->sines);
     for (int64_t i = 0; i < half; i++) {
@@ -258,7 +261,8 @@ static void load_past(const heads_job *job, int32_t which, int64_t batch, int64_
         return;
     }
     for (int64_t j = 0; j < count; j++) {
-        const int64_t choice = int32_at(job, p->beam_choices, batch * p->beam_stride + j);
+        const int64_t choice =
+            tort_index_within(int32_at(job, p->beam_choices, batch * p->beam_stride + j), job->beams);
         const int64_t beam = batch / job->beams * job->beams + choice;
         load(tensor, at + beam * past->strides.batch + j * size, size, rows + j * size);
     }
@@ -291,7 +295,7 @@ static void lay_out_keys(const heads_job *job, int32_t which, int64_t batch, int
     const tort_heads_params *p = job->p;
     const tort_tensor *out = present(job, which);
     const heads_plane *plane = which == KEY ? &job->key : &job->value;
-    const int64_t size = which == KEY ? p->key_size : p->value_size, past = tort_heads_span(job, batch).past;
+    const int64_t size = which == KEY ? p->key_size : p->value_size, past = job->spans[batch].past;
     float *rows = job->laid_out[which];
     if (rows) rows += batch * plane->strides.batch + head * plane->strides.head;
     if (!rows && !out) return;

@@ -10,6 +10,12 @@ typedef struct heads_plane {
     tort_head_strides strides;
 } heads_plane;
 
+/* Keys of a batch entry. */
+typedef struct heads_span {
+    int64_t past, total; /* keys taken from the past; all keys */
+    int64_t before;      /* position of the first query */
+} heads_span;
+
 typedef struct heads_job {
     const tort_call *call;
     const tort_heads_params *p;
@@ -17,20 +23,15 @@ typedef struct heads_job {
     tort_tensor projected;
     heads_plane query, key, value;
     float *laid_out[3]; /* queries, keys and values in scratch; NULL: they are elsewhere */
+    heads_span *spans;  /* by batch entry, in scratch, where nobody changes what was checked */
     char *parts;
     size_t part_bytes;
     int64_t longest, past_count, beams; /* keys of the longest batch entry; past keys of every entry; beams */
     bool first;                         /* first run of a sequence: the past is ignored */
 } heads_job;
 
-/* Keys of a batch entry. */
-typedef struct heads_span {
-    int64_t past, total; /* keys taken from the past; all keys */
-    int64_t before;      /* position of the first query */
-} heads_span;
-
-heads_span tort_heads_span(const heads_job *job, int64_t batch);
-int64_t tort_heads_capacity(const tort_heads_params *params); /* maximum number of keys of a batch entry */
+int64_t tort_heads_capacity(const tort_heads_params *params);  /* maximum number of keys of a batch entry */
+size_t tort_heads_span_bytes(const tort_heads_params *params); /* of scratch that spans take, a multiple of 64 */
 bool tort_heads_part_bytes(const tort_heads_params *params, const tort_heads_loops *loops, size_t *bytes);
 tort_heads_loops tort_heads_plain_loops(const tort_heads_params *params);
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static void dequantize(const nbits_job *job, int64_t j, int64_t first, int64_t c
     int64_t at = -1;
     tort_nbits_load(p, in[TORT_NBITS_B].data, j, first, count, numbers);
     for (int64_t i = 0; i < count; i++) {
-        const int64_t block = groups ? ((const int32_t *)groups->data)[first + i] : (first + i) / p->block;
+        const int64_t block = groups ? tort_index_wrapped(groups, first + i, p->blocks) : (first + i) / p->block;
         if (block != at) {
             tort_load_floats(in[TORT_NBITS_SCALES].type, in[TORT_NBITS_SCALES].data, j * p->blocks + block, 1, &scale);
             zero = tort_nbits_zero(p, zeros ? zeros->data : NULL, j, block);
@@ -216,11 +216,11 @@ static tort_status check_groups(const tort_call *call) {
     const tort_nbits *p = call->params;
     const tort_tensor *groups = tort_call_input(call, TORT_NBITS_GROUPS);
     for (int64_t i = 0; groups && i < p->k; i++) {
-        const int32_t group = ((const int32_t *)groups->data)[i];
+        const int64_t group = tort_index_at(groups, i);
         if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
         if (group < 0 || group >= p->blocks)
-            return tort_fail(call->error, TORT_E_RUN, "g_idx[%" PRId64 "] is %d, expected 0 to %" PRId64, i, group,
-                             p->blocks - 1);
+            return tort_fail(call->error, TORT_E_RUN, "g_idx[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64, i,
+                             group, p->blocks - 1);
     }
     return TORT_OK;
 }

@@ -64,11 +64,11 @@ static void add_row(const tort_call *call, int32_t table, int64_t row, int64_t f
 static void load_embedding(const tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values) {
     const tort_call *call = rows->arg;
     const tort_embed_norm_params *params = call->params;
-    const tort_tensor *segments = tort_call_input(call, TORT_EMBED_SEGMENTS);
     for (int64_t i = 0; i < count; i++) values[i] = 0;
-    add_row(call, 0, ((const int32_t *)call->inputs[TORT_EMBED_IDS].data)[row], first, count, values);
+    add_row(call, 0, tort_embed_id(call, TORT_EMBED_IDS, TORT_EMBED_WORDS, row), first, count, values);
     add_row(call, 1, row % params->length, first, count, values);
-    if (segments) add_row(call, 2, ((const int32_t *)segments->data)[row], first, count, values);
+    if (tort_call_input(call, TORT_EMBED_SEGMENTS))
+        add_row(call, 2, tort_embed_id(call, TORT_EMBED_SEGMENTS, TORT_EMBED_SEGMENT_TABLE, row), first, count, values);
 }
 
 /* Dequantizes input gamma or beta, table number 3 or 4. */

@@ -4,7 +4,7 @@
  * The sums are computed in double and rounded once where a node outputs them; unrounded ones are normalised. Read
  * first: norm.h. */
 #include "ops/microsoft/skip_norm.h"
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
@@ -198,33 +198,37 @@ static void add_embedding(const tort_call *call, int32_t input, int64_t row, int
     tort_add_elements(table, row * table->dims[1] + first, count, values);
 }
 
+int64_t tort_embed_id(const tort_call *call, int32_t input, int32_t table, int64_t i) {
+    return tort_index_wrapped(&call->inputs[input], i, call->inputs[table].dims[0]);
+}
+
 static int64_t position_of(const tort_call *call, int64_t row) {
     const tort_embed_norm_params *params = call->params;
     const int64_t place = row % params->length;
     if (params->position_rows == 0) return place;
     const int64_t line = params->position_rows == 1 ? 0 : row / params->length;
-    return ((const int32_t *)call->inputs[TORT_EMBED_POSITION_IDS].data)[line * params->length + place];
+    return tort_embed_id(call, TORT_EMBED_POSITION_IDS, TORT_EMBED_POSITIONS, line * params->length + place);
 }
 
 static void load_embedding(const tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values) {
     const tort_call *call = rows->arg;
     for (int64_t i = 0; i < count; i++) values[i] = 0;
-    add_embedding(call, TORT_EMBED_WORDS, ((const int32_t *)call->inputs[TORT_EMBED_IDS].data)[row], first, count,
+    add_embedding(call, TORT_EMBED_WORDS, tort_embed_id(call, TORT_EMBED_IDS, TORT_EMBED_WORDS, row), first, count,
                   values);
     add_embedding(call, TORT_EMBED_POSITIONS, position_of(call, row), first, count, values);
     if (tort_call_input(call, TORT_EMBED_SEGMENTS))
-        add_embedding(call, TORT_EMBED_SEGMENT_TABLE, ((const int32_t *)call->inputs[TORT_EMBED_SEGMENTS].data)[row],
-                      first, count, values);
+        add_embedding(call, TORT_EMBED_SEGMENT_TABLE,
+                      tort_embed_id(call, TORT_EMBED_SEGMENTS, TORT_EMBED_SEGMENT_TABLE, row), first, count, values);
 }
 
 tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table, const char *name) {
     const tort_tensor *ids = tort_call_input(call, input);
     const int64_t count = ids ? tort_count(ids) : 0, size = call->inputs[table].dims[0];
     for (int64_t i = 0; i < count; i++) {
-        const int32_t id = ((const int32_t *)ids->data)[i];
+        const int64_t id = tort_index_at(ids, i);
         if (!tort_row_goes_on(call->watch, i)) return tort_run_is_over(call->error);
         if (id < 0 || id >= size)
-            return tort_fail(call->error, TORT_E_RUN, "%s has %d, expected 0 to %lld", name, (int)id,
+            return tort_fail(call->error, TORT_E_RUN, "%s has %lld, expected 0 to %lld", name, (long long)id,
                              (long long)size - 1);
     }
     return TORT_OK;

@@ -41,6 +41,8 @@ tort_status tort_infer_embed_norm(tort_infer *infer);
 tort_status tort_resolve_embed_norm(tort_resolve *resolve);
 /* TORT_E_RUN if an id in `input` is not a row of the table. */
 tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table, const char *name);
+/* Id i of an input after that check: a row of the table. */
+int64_t tort_embed_id(const tort_call *call, int32_t input, int32_t table, int64_t i);
 /* Counts the positions of each sequence that the mask keeps; 0 without a mask. */
 void tort_embed_count_places(const tort_call *call, const tort_embed_norm_params *params, const tort_tensor *out);
 

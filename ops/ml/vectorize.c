@@ -1,6 +1,6 @@
 /* vectorize.c - ArrayFeatureExtractor selects columns; FeatureVectorizer concatenates the features of several inputs.
  */
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 
 #define NUMBERS "float|double|int64|int32"
@@ -39,17 +39,18 @@ static tort_status extractor_infer(tort_infer *infer) {
 
 static tort_status extractor_reference(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->inputs[1], *z = &call->outputs[0];
-    const int64_t features = x->dims[x->rank - 1], wanted = tort_count(y), *indices = y->data;
+    const int64_t features = x->dims[x->rank - 1], wanted = tort_count(y);
     const int64_t rows = tort_extent(x->dims, 0, x->rank - 1);
     const size_t size = (size_t)tort_type_bits(x->type) / 8;
-    tort_status status = check_indices(call->watch, call->error, TORT_E_RUN, indices, wanted, features);
+    tort_status status = check_indices(call->watch, call->error, TORT_E_RUN, y->data, wanted, features);
     if (status) return status;
     if (tort_count(z) == 0) return TORT_OK;
     int64_t done = 0;
     for (int64_t row = 0; row < rows; row++)
         for (int64_t i = 0; i < wanted && tort_row_goes_on(call->watch, done++); i++)
-            tort_copy_element((char *)z->data + (size_t)(row * wanted + i) * size,
-                              (const char *)x->data + (size_t)(row * features + indices[i]) * size, size);
+            tort_copy_element(
+                (char *)z->data + (size_t)(row * wanted + i) * size,
+                (const char *)x->data + (size_t)(row * features + tort_index_wrapped(y, i, features)) * size, size);
     return TORT_OK;
 }
 
