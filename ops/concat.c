@@ -3,7 +3,7 @@
  * Both copy one contiguous run of elements, everything from the axis on, for each index before the axis. */
 #include "ops/concat.h"
 
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
 
@@ -262,17 +262,20 @@ tort_status tort_move_split(const tort_call *call, tort_box_mover move) {
     const tort_tensor *input = &call->inputs[0];
     int64_t outer = tort_extent(input->dims, 0, params->parts.axis),
             inner = tort_extent(input->dims, params->parts.axis + 1, input->rank);
-    int64_t row = input->dims[params->parts.axis] * inner, first = 0;
+    const int64_t size = input->dims[params->parts.axis];
+    int64_t first = 0;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < call->output_count; i++) {
         const tort_tensor *output = &call->outputs[i];
         const bool present = tort_present(output);
-        const int64_t run = (present ? output->dims[params->parts.axis] : part_length(call, i)) * inner;
-        tort_box box = {.src_first = first};
-        tort_box_add(&box, outer, run, row);
-        tort_box_add(&box, run, 1, 1);
+        const int64_t length =
+            present ? output->dims[params->parts.axis] : tort_index_within(part_length(call, i), size + 1);
+        if (first > size - length) first = size - length; /* lengths have changed since they were added up */
+        tort_box box = {.src_first = first * inner};
+        tort_box_add(&box, outer, length * inner, size * inner);
+        tort_box_add(&box, length * inner, 1, 1);
         if (present) status = move(call, input->type, output->data, input->data, &box);
-        first += run;
+        first += length;
     }
     return status;
 }

@@ -130,8 +130,9 @@ static int64_t select_class(nms_state *state, const float *boxes, const float *s
     return kept;
 }
 
-/* Writes (batch, class, box) of every selected box unless `out` is NULL; returns their number. */
-static int64_t select_boxes(nms_state *state, int64_t *out) {
+/* Writes (batch, class, box) of every selected box, as far as there is room, unless `out` is NULL; returns their
+ * number. */
+static int64_t select_boxes(nms_state *state, int64_t *out, int64_t room) {
     const nms_params *params = &state->params;
     int64_t total = 0;
     if (state->max_boxes <= 0) return 0;
@@ -139,7 +140,7 @@ static int64_t select_boxes(nms_state *state, int64_t *out) {
         for (int64_t c = 0; c < params->classes; c++) {
             const float *scores = state->scores + (b * params->classes + c) * params->boxes;
             int64_t kept = select_class(state, state->boxes + b * params->boxes * 4, scores);
-            for (int64_t i = 0; out && i < kept; i++) {
+            for (int64_t i = 0; out && i < kept && total + i < room; i++) {
                 out[3 * (total + i)] = b;
                 out[3 * (total + i) + 1] = c;
                 out[3 * (total + i) + 2] = state->kept[i];
@@ -211,7 +212,7 @@ static tort_status infer_nms(tort_infer *infer) {
         if (!room) return tort_out_of_memory(infer->error, count * BOX_BYTES);
         divide_room(&state, room);
         state.watch = infer->watch;
-        dims[0] = select_boxes(&state, NULL);
+        dims[0] = select_boxes(&state, NULL, 0);
         if (!tort_goes_on(infer->watch, 0)) return tort_run_is_over(infer->error);
     } else {
         dims[0] = tort_dim_fresh(infer->dims, true);
@@ -236,7 +237,8 @@ static tort_status nms(const tort_call *call) {
         if (tort_present(&call->inputs[i]) && tort_count(&call->inputs[i]) > 0) data[i] = call->inputs[i].data;
     read_limits(&state, data);
     divide_room(&state, call->scratch);
-    if (tort_count(&call->outputs[0]) > 0) select_boxes(&state, call->outputs[0].data);
+    const tort_tensor *selected = &call->outputs[0];
+    if (tort_count(selected) > 0) select_boxes(&state, selected->data, selected->dims[0]);
     return TORT_OK;
 }
 

@@ -3,7 +3,7 @@
  * The number of elements that NonZero and Compress keep depends on data: infer counts them once it has the contents. */
 #include "ops/select.h"
 
-#include "ops/numeric.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
 
@@ -70,7 +70,7 @@ static tort_status nonzero_reference(const tort_call *call) {
         int64_t size = tort_block_count(count, first);
         nonzero_mask(input->type, input->data, first, size, mask);
         for (int64_t i = 0; i < size; i++) {
-            if (!mask[i]) continue;
+            if (!mask[i] || found == columns) continue; /* more than were counted: the input has changed */
             int64_t rest = first + i;
             for (int32_t k = input->rank - 1; k >= 0; k--) {
                 out[k * columns + found] = rest % input->dims[k];
@@ -129,11 +129,12 @@ static tort_status compress_reference(const tort_call *call) {
         for (int32_t k = params->axis + 1; k < input->rank; k++) inner *= input->dims[k];
     }
     const int64_t given = tort_count(condition), count = given < length ? given : length;
+    const int64_t room = tort_count(&call->outputs[0]);
     if (inner == 0) return TORT_OK;
     for (int64_t i = 0; i < outer; i++) {
         for (int64_t k = 0; k < count; k++) {
             if (!tort_row_goes_on(call->watch, done++)) return TORT_OK;
-            if (!keep[k]) continue;
+            if (!keep[k] || to == room) continue; /* more than were counted: the condition has changed */
             if (!tort_copy_run(call->watch, &copied, input->type, call->outputs[0].data, to, input->data,
                                (i * length + k) * inner, inner))
                 return TORT_OK;
@@ -197,7 +198,7 @@ static tort_status trilu_reference(const tort_call *call) {
     job.rows = input->dims[input->rank - 2];
     job.columns = input->dims[input->rank - 1];
     if (tort_call_input(call, 1)) {
-        int64_t k = *(const int64_t *)call->inputs[1].data;
+        int64_t k = tort_index_at(&call->inputs[1], 0);
         if (k > job.columns) k = job.columns; /* beyond the matrix nothing changes, and sums could overflow */
         if (k < -job.rows) k = -job.rows;
         job.diagonal = k;

@@ -183,19 +183,30 @@ static int64_t *output_of(const tort_call *call, int32_t i) {
     return i > 0 && i < call->output_count && tort_present(&call->outputs[i]) ? call->outputs[i].data : NULL;
 }
 
+/* Number of different slices that infer has counted: an input that has changed since may have more. */
+static int64_t counted(const tort_call *call) {
+    const unique_params *params = call->params;
+    const int32_t listed[] = {params->indices, params->counts};
+    if (tort_present(&call->outputs[0])) return call->outputs[0].dims[params->axis];
+    for (int32_t i = 0; i < 2; i++)
+        if (output_of(call, listed[i])) return call->outputs[listed[i]].dims[0];
+    return INT64_MAX;
+}
+
 static tort_status unique_reference(const tort_call *call) {
     const unique_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
     slices s = slices_of(params, call->watch, input->type, input->data, input->rank, input->dims);
     if (s.count == 0) return TORT_OK; /* and there is no scratch */
     int64_t *order = call->scratch, *group = order + s.count, *first = group + s.count, *place = first + s.count;
+    const int64_t most = counted(call);
     int64_t groups = 0, placed = 0, done = 0, *indices = output_of(call, params->indices);
     int64_t *inverse = output_of(call, params->inverse), *counts = output_of(call, params->counts);
 
     if (!sort_slices(&s, order, first)) return TORT_OK; /* more groups would be found than there are */
     for (int64_t i = 0; i < s.count; i++) {
         if (!tort_work_goes_on(call->watch, &done, 16 + s.outer * s.inner)) return TORT_OK;
-        if (i == 0 || compare_slices(&s, order[i - 1], order[i]) != 0) first[groups++] = order[i];
+        if (i == 0 || (groups < most && compare_slices(&s, order[i - 1], order[i]) != 0)) first[groups++] = order[i];
         group[order[i]] = groups - 1;
     }
     for (int64_t g = 0; g < groups; g++) place[g] = g;

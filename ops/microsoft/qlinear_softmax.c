@@ -31,8 +31,8 @@ typedef struct softmax_job {
     const tort_softmax_params *params;
     const uint8_t *x;
     uint8_t *y;
-    uint8_t flip; /* makes the bytes of int8 ascend like those of uint8 */
-    uint32_t powers[256];
+    uint8_t flip;                /* makes the bytes of int8 ascend like those of uint8 */
+    uint32_t powers[511];        /* the last, of 0, repeats for elements that have come to be above the largest */
     float scale, zero, min, max; /* of the output: min and max less zero */
 } softmax_job;
 
@@ -102,6 +102,7 @@ tort_status tort_run_linear_softmax(const tort_call *call) {
     job.min = (is_signed ? -128 : 0) - to.zero;
     job.max = (is_signed ? 127 : 255) - to.zero;
     tort_linear_powers(from.scale, job.powers);
+    for (int32_t i = 256; i < 511; i++) job.powers[i] = job.powers[255];
     tort_parallel(call, p->outer * p->inner, 4 * p->length, normalize_lanes, &job);
     return TORT_OK;
 }

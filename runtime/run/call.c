@@ -228,7 +228,7 @@ static tort_status begin_entry(tort_caller *c) {
     const int32_t lengths = c->trips->lengths;
     c->trip->number = 0;
     if (lengths < 0) return TORT_OK;
-    c->count = ((const int64_t *)c->outer->tensors[operand_slot(c, lengths)].data)[c->batch];
+    c->count = ((const volatile int64_t *)c->outer->tensors[operand_slot(c, lengths)].data)[c->batch];
     if (c->count >= 0 && c->count <= c->length) return TORT_OK;
     return tort_fail(c->error, TORT_E_RUN, "the length of entry %lld is %lld; expected 0 to %lld", (long long)c->batch,
                      (long long)c->count, (long long)c->length);

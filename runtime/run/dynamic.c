@@ -170,6 +170,23 @@ static tort_info info_of(const tort_tensor *tensor) {
     return info;
 }
 
+/* Copies the data of a list: infer and resolve must see the same numbers, and the caller's memory may change. What is
+ * longer than a list of parameters is read by infer alone, and the step is held to the shape that came of it. */
+static bool keep_list(tort_arena *arena, tort_info *info) {
+    enum { LONGEST = 256 };
+    tort_tensor list = {.type = info->type, .rank = info->rank};
+    int64_t count;
+    size_t bytes;
+    memcpy(list.dims, info->dims, sizeof list.dims);
+    if (!info->data || info->type == TORT_STRING || !tort_tensor_count(&list, &count) || count > LONGEST ||
+        !tort_tensor_bytes(&list, &bytes))
+        return true;
+    void *copy = tort_arena_alloc(arena, bytes + 1);
+    if (copy && bytes) memcpy(copy, info->data, bytes);
+    info->data = copy;
+    return copy != NULL;
+}
+
 /* A view of the node with the present shapes of its inputs, and their data if it is in host memory. */
 static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
     const tort_plan *plan = &frame->planned->plan;
@@ -245,6 +262,8 @@ tort_status tort_dynamic_place(tort_frame *frame, int32_t slot, const tort_tenso
 
 static tort_status infer_live(tort_frame *frame, tort_node_view *view, tort_dims *dims, tort_arena *arena,
                               tort_error *error) {
+    for (int32_t i = 0; i < view->input_count; i++)
+        if (!keep_list(arena, &frame->infos[i])) return tort_out_of_memory(error, 0);
     tort_infer infer = {.node = view,
                         .outputs = frame->infos + frame->widest,
                         .dims = dims,
