@@ -450,7 +450,9 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
  * and shape (but see tort_context_output_capacity), written directly by a node. One that shares bytes with an input is
  * filled by a copy at the end, but a cache's past and present in one are extended in place; outputs that share bytes
  * are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes; of bound ports it is memory of the
- * provider (else TORT_E_INPUT, if that can tell), there before the call or in option `stream`; outputs at its end. */
+ * provider (else TORT_E_INPUT, if that can tell), there before the call or in option `stream`; outputs at its end.
+ * Numbers and texts of inputs that change during the call make results and errors arbitrary, no more; pointers and
+ * lengths of strings must stay. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 

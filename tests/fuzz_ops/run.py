@@ -1,12 +1,13 @@
 """Holds random single operators of every row of tinyort against onnxruntime and onnx.reference, the shapes that it infers when a model is
 loaded against onnx.shape_inference and against those of its own run.
 
-run.py --harness H --tinyort T --folder F [--seed S] [--cases N] [--only Op,...] [--jobs J] [--alone] [--rows] [--replay FOLDER]
+run.py --harness H --tinyort T --folder F [--seed S] [--cases N] [--only Op,...] [--jobs J] [--alone] [--rows [--changing]] [--replay FOLDER]
 
 Case i of a seed is always the same. Prints how often the three agreed, what explanations.toml explains and how often, and each
 case that nothing explains with how to run it alone; exits with 1 if there is one, or an operator without a generator. With --alone every
 case is spoilt and no oracle is asked: tinyort may refuse it, but not crash, hang or contradict itself. With --rows the oracle is tinyort
-itself without its fast kernels (cpu:isa=plain), for every instruction set of this machine, in one part and in three.
+itself without its fast kernels (cpu:isa=plain), for every instruction set of this machine, in one part and in three; --changing is for the harness of
+tests/changing.
 """
 
 import argparse
@@ -53,8 +54,10 @@ class RowsRunner:
     """The plain loops first, then each set with one thread and with three."""
 
     def __init__(self, options, name):
+        self.survival = options.changing
         self.chains = ["cpu:isa=plain:threads=1"]
-        self.chains += [f"cpu:isa={name}:threads={threads}" for name in instruction_sets(options.tinyort) for threads in (1, 3)]
+        sets = ["auto"] if options.changing else instruction_sets(options.tinyort)
+        self.chains += [f"cpu:isa={name}:threads={threads}" for name in sets for threads in (1, 3)]
         self.engines = [Harness(options.harness, Path(options.folder) / f"stderr.{name}.{k}", chain) for k, chain in enumerate(self.chains)]
 
     def answers(self, case):
@@ -64,7 +67,9 @@ class RowsRunner:
 
     def judge(self, case, answers, counts):
         plain, *others = answers
-        problems = []
+        problems = [f"{chain}: {answer}" for chain, answer in zip(self.chains, answers) if never(case, answer)]
+        if self.survival:
+            return problems
         for k, answer in enumerate(others):
             one = others[k - 1] if k % 2 else None
             found = rows_disagreement(case, plain, answer, one)
@@ -214,9 +219,10 @@ def report(options, counts, explained, findings, seconds):
         print(f"UNEXPLAINED {index}: {text}")
         for problem in problems:
             print(f"    {problem[:400]}")
-        print(f"    make fuzz-ops {'ROWS=1 ' if options.rows else ''}REPLAY={place}")
+        again = "test-changing" if options.changing else "fuzz-ops ROWS=1" if options.rows else "fuzz-ops"
+        print(f"    make {again} REPLAY={place}")
     if options.short:
-        print(f"random-ops: {options.cases - len(findings)} passed, {len(findings)} failed")
+        print(f"{options.short}: {options.cases - len(findings)} passed, {len(findings)} failed")
     else:
         print(f"fuzz-ops: seed {options.seed}, {options.cases} cases in {seconds:.0f} s, {len(findings)} unexplained")
 
@@ -232,8 +238,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--alone", action="store_true", help="spoil every case, and ask no oracle")
     parser.add_argument("--rows", action="store_true", help="hold fast kernels against the plain loops, and ask no oracle")
+    parser.add_argument("--changing", action="store_true", help="with --rows: inputs change while nodes run, which must only survive that")
     parser.add_argument("--replay")
-    parser.add_argument("--short", action="store_true", help="say what failed and the sum, no more")
+    parser.add_argument("--short", metavar="NAME", help="say what failed and, after this name, the sum, no more")
     options = parser.parse_args()
     Path(options.folder).mkdir(parents=True, exist_ok=True)
     rows = rows_of(options.tinyort, options.only)

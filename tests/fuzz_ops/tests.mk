@@ -25,7 +25,7 @@ fuzz-ops:
 
 ## Hold a few random nodes of each operator against onnxruntime and onnx.reference.
 test-random-ops: $(BUILD)/harness $(TINYORT)
-	@$(FUZZ_OPS_RUN) --harness $(BUILD)/harness --tinyort $(TINYORT) --folder $(BUILD)/random-ops --cases $(RANDOM_CASES) --short
+	@$(FUZZ_OPS_RUN) --harness $(BUILD)/harness --tinyort $(TINYORT) --folder $(BUILD)/random-ops --cases $(RANDOM_CASES) --short random-ops
 
 $(BUILD)/harness: $(OBJ)/tests/fuzz_ops/harness.o $(OBJ)/tests/counting_env.o $(EXTRA_LIBRARY) $(LIBRARY)
 	@echo "  LINK  $@"
