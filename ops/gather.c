@@ -85,8 +85,10 @@ typedef struct gather_task {
 } gather_task;
 
 static inline void copy_slice(const tort_call *call, void *to, const void *from, size_t bytes) {
-    enum { LONG = 1 << 20 }; /* bytes; a run may end inside of longer slices */
-    if (bytes < LONG)
+    enum { LONG = 1 << 20 };    /* bytes; a run may end inside of longer slices */
+    if (bytes == sizeof(float)) /* single elements, mostly: a move, without a call */
+        memcpy(to, from, sizeof(float));
+    else if (bytes < LONG)
         memcpy(to, from, bytes);
     else
         tort_copy_bytes(call->watch, to, from, bytes);
@@ -95,8 +97,13 @@ static inline void copy_slice(const tort_call *call, void *to, const void *from,
 static void gather_slices(void *arg, int64_t begin, int64_t end) {
     const gather_task *task = arg;
     const int64_t count = task->params->index_count, size = task->params->size;
+    int64_t at = begin % count, first = begin / count * size; /* place in indices, and where their axis begins */
     for (int64_t i = begin; i < end; i++) {
-        int64_t source = i / count * size + tort_index_wrapped(task->indices, i % count, size);
+        const int64_t source = first + tort_index_wrapped(task->indices, at, size);
+        if (++at == count) {
+            at = 0;
+            first += size;
+        }
         copy_slice(task->call, task->output + (size_t)i * task->bytes, task->data + (size_t)source * task->bytes,
                    task->bytes);
     }
@@ -161,12 +168,13 @@ static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
         }
         int64_t step = task->axis == last ? 0 : 1;
         char *to = (char *)task->call->outputs[0].data + (size_t)(row * length) * task->size;
-        for (int64_t i = 0; i < length && tort_row_goes_on(task->call->watch, i); i++) {
-            int64_t index = tort_index_wrapped(indices, row * length + i, axis_size);
-            int64_t source = base + i * step + index * strides[task->axis];
-            tort_copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,
-                              task->size);
-        }
+        for (int64_t at = 0; at < length && tort_row_goes_on(task->call->watch, at); at += TORT_PART)
+            for (int64_t i = at; i < at + tort_part_count(length, at); i++) {
+                int64_t index = tort_index_wrapped(indices, row * length + i, axis_size);
+                int64_t source = base + i * step + index * strides[task->axis];
+                tort_copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,
+                                  task->size);
+            }
     }
 }
 
@@ -257,7 +265,7 @@ static void gather_tuples(void *arg, int64_t begin, int64_t end) {
     const tort_gather_nd_params *params = task->params;
     const size_t bytes = (size_t)params->inner * task->size;
     for (int64_t i = begin; i < end; i++) {
-        int64_t source = i / params->tuples * params->batch_stride;
+        int64_t source = params->batch == 1 ? 0 : i / params->tuples * params->batch_stride;
         for (int32_t k = 0; k < params->tuple_length; k++) {
             const int64_t at = i * params->tuple_length + k;
             source += tort_index_wrapped(task->indices, at, params->sizes[k]) * params->strides[k];
