@@ -2,7 +2,7 @@
  *
  * Indices count in the shape that follows from the pooling attributes. output_shape may be larger than that along any
  * axis: the rest is zero. Read next: pool.c. */
-#include "ops/numeric.h"
+#include "ops/index.h"
 #include "ops/sliding.h"
 #include "ops/strided.h"
 
@@ -101,14 +101,13 @@ static tort_status resolve_max_unpool(tort_resolve *resolve) {
 static tort_status run_max_unpool(const tort_call *call) {
     const max_unpool_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const int64_t *indices = call->inputs[1].data;
     const int64_t count = tort_count(x);
     int64_t total = 1;
     for (int32_t i = 0; i < y->rank; i++) total *= params->unpooled[i];
     if (tort_count(y) == 0) return TORT_OK;
     tort_fill_tensor(call, y, (const uint64_t[2]){0}, 0);
     for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++) {
-        int64_t rest = indices[i], at = 0, stride = 1;
+        int64_t rest = tort_index_at(&call->inputs[1], i), at = 0, stride = 1;
         if (rest < 0 || rest >= total)
             return tort_fail(call->error, TORT_E_RUN,
                              "I[%" PRId64 "] (flattened) is %" PRId64 ", expected 0 to %" PRId64, i, rest, total - 1);

@@ -2,7 +2,7 @@
  * entry. */
 #include "ops/tensor_scatter.h"
 
-#include "ops/extent.h"
+#include "ops/index.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
 
@@ -69,7 +69,7 @@ static tort_status cache_reference(const tort_call *call) {
     tort_fill_tensor(call, &call->outputs[0], past->data, 1);
     for (int64_t o = 0; o < outer; o++) {
         int64_t batch = o / (outer / past->dims[0]);
-        int64_t first = indices ? ((const int64_t *)indices->data)[batch] : 0;
+        int64_t first = indices ? tort_index_at(indices, batch) : 0;
         if (first < 0 || (!params->circular && first > length - count)) {
             return tort_fail(call->error, TORT_E_RUN, "write_indices[%lld] is %lld; %lld positions do not fit %lld",
                              (long long)batch, (long long)first, (long long)count, (long long)length);
