@@ -85,6 +85,12 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     return status ? status : write_files(j, options->output, error);
 }
 
+static void add_hash(cJSON *hashes, const char *of, uint64_t hash) {
+    char *text = cli_format("%016llx", (unsigned long long)hash);
+    cli_json_text(hashes, of, text);
+    free(text);
+}
+
 static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     const tort_compiled *made = &j->compiled;
     cli_json_model(json, j->model, cli_model_path(options));
@@ -103,6 +109,10 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     cli_json_number(json, "streamed", made->streamed);
     cli_json_number(json, "multiply_adds", (int64_t)made->multiply_adds);
     if (made->peak) cli_json_text(json, "peak", made->peak);
+    cJSON *hashes = cJSON_AddObjectToObject(json, "hashes");
+    add_hash(hashes, "graph", made->hashes.graph);
+    add_hash(hashes, "code", made->hashes.code);
+    add_hash(hashes, "weights", made->hashes.weights);
 }
 
 /* Every product of 8-bit numbers that becomes one of floats: there is no table of nodes here that would have it. */

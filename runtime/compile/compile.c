@@ -47,6 +47,33 @@ static void print_top(const tort_compile_unit *unit, FILE *file) {
           file);
 }
 
+static void print_code(const tort_compile_unit *unit, const char *body, FILE *file) {
+    print_top(unit, file);
+    for (int32_t i = 0; i < unit->define_count; i++) fprintf(file, "%s\n", unit->defines[i]);
+    for (int32_t i = 0; i < unit->code_count; i++) fprintf(file, "%s\n", unit->code[i]);
+    tort_compile_externs(unit, file);
+    tort_compile_assertion(unit, file);
+    tort_compile_signature(unit, file);
+    fprintf(file, " {\n    unsigned char *const values = (unsigned char *)arena;\n    (void)values;\n");
+    for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
+    tort_compile_guard(unit, file);
+    fprintf(file, "\n%s    return 0;\n}\n", body);
+}
+
+/* Prints the code once more when its hash is known, which stands in it. */
+static tort_status print_with_hash(tort_compile_unit *unit, const char *body, FILE *file) {
+    char *code = NULL;
+    size_t length = 0;
+    FILE *without = open_memstream(&code, &length);
+    if (!without) return tort_out_of_memory(unit->error, 0);
+    print_code(unit, body, without);
+    tort_status status = fclose(without) ? tort_out_of_memory(unit->error, length) : TORT_OK;
+    if (!status) status = tort_compile_hashes(unit, code, length);
+    free(code);
+    if (!status) print_code(unit, body, file);
+    return status;
+}
+
 /* The body is printed first, as it tells which functions and weights the file needs. */
 static tort_status print_model(tort_compile_unit *unit, FILE *file) {
     char *body = NULL;
@@ -56,17 +83,8 @@ static tort_status print_model(tort_compile_unit *unit, FILE *file) {
     tort_status status = tort_compile_steps(unit, steps);
     if (fclose(steps) != 0 && !status) status = tort_out_of_memory(unit->error, length);
     if (!status) {
-        print_top(unit, file);
-        for (int32_t i = 0; i < unit->define_count; i++) fprintf(file, "%s\n", unit->defines[i]);
-        for (int32_t i = 0; i < unit->code_count; i++) fprintf(file, "%s\n", unit->code[i]);
-        tort_compile_externs(unit, file);
-        tort_compile_assertion(unit, file);
-        tort_compile_signature(unit, file);
-        fprintf(file, " {\n    unsigned char *const values = (unsigned char *)arena;\n    (void)values;\n");
-        if (unit->apart) fprintf(file, "    (void)weights;\n");
-        for (int32_t i = 0; i < unit->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
-        tort_compile_guard(unit, file);
-        fprintf(file, "\n%s    return 0;\n}\n", body);
+        tort_compile_drop_unread(unit, body);
+        status = print_with_hash(unit, body, file);
     }
     free(body);
     return status;
@@ -121,6 +139,7 @@ static tort_status compile_plan(tort_compile_unit *unit, bool main, tort_compile
     if (!status && unit->peak_step >= 0 && unit->plan->steps[unit->peak_step].node >= 0)
         out->peak = tort_unit_node(unit->lowered, unit->plan->steps[unit->peak_step].node)->name;
     out->weight_bytes = unit->weight_bytes;
+    out->hashes = unit->hashes;
     return status;
 }
 

@@ -20,6 +20,11 @@ typedef struct tort_compiled_file {
 
 enum { TORT_COMPILED_FILES = 5 };
 
+/* What header, object and file of weights say of themselves, see hashes.c. */
+typedef struct tort_compile_hashes_of {
+    uint64_t graph, code, weights;
+} tort_compile_hashes_of;
+
 typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
     int32_t file_count, calls; /* calls: statements of the run */
@@ -29,6 +34,7 @@ typedef struct tort_compiled {
     uint64_t bound_bytes, separate_bytes;
     const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */
     double multiply_adds; /* of the operators that are counted */
+    tort_compile_hashes_of hashes;
 } tort_compiled;
 
 /* Fills *out, which tort_compiled_free frees, even after an error. All shapes must be known. TORT_E_PLACEMENT names the

@@ -1,7 +1,9 @@
 /* header.c - prints the header of a compiled model. */
 
-#include "runtime/compile/unit.h"
+#include <inttypes.h>
+
 #include "runtime/base/ascii.h"
+#include "runtime/compile/unit.h"
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
@@ -74,22 +76,37 @@ static void print_port(const tort_compile_unit *unit, FILE *file, const char *ki
     print_scale(unit, file, kind, number, port);
 }
 
+static void print_hash(const tort_compile_unit *unit, FILE *file, const char *kind, uint64_t hash) {
+    fprintf(file, "#define ");
+    print_capitals(unit, file);
+    fprintf(file, "_%s_HASH UINT64_C(0x%016" PRIx64 ")\n", kind, hash);
+}
+
 void tort_compile_assertion(const tort_compile_unit *unit, FILE *file) {
     fprintf(file,
             "\n/* Fails to compile if the header is of another model, or bytes and floats are not as expected. */\n");
-    fprintf(file, "typedef char %s_arena_is_as_planned[(", unit->name);
+    fprintf(file, "typedef char %s_header_is_of_this_code[(", unit->name);
     print_capitals(unit, file);
-    fprintf(file, "_ARENA_BYTES == %llu && sizeof(float) == 4) ? 1 : -1];\n\n", (unsigned long long)unit->arena_bytes);
+    fprintf(file, "_CODE_HASH == UINT64_C(0x%016" PRIx64 ") && sizeof(float) == 4) ? 1 : -1];\n\n", unit->hashes.code);
 }
 
 void tort_compile_guard(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "    if ((uintptr_t)arena %% ");
     print_capitals(unit, file);
     fprintf(file, "_ARENA_ALIGN) return 1;\n");
-    if (!unit->apart) return;
+    if (!unit->apart) {
+        fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != ", unit->name, unit->hashes.code);
+        print_capitals(unit, file);
+        fprintf(file, "_CODE_HASH) return 2;\n");
+        return;
+    }
     fprintf(file, "    if ((uintptr_t)weights %% ");
     print_capitals(unit, file);
     fprintf(file, "_WEIGHTS_ALIGN) return 1;\n");
+    fprintf(file, "    if (((const uint64_t *)weights)[0] != UINT64_C(0x%016" PRIx64 ")", TORT_COMPILE_MAGIC);
+    fprintf(file, " || ((const uint64_t *)weights)[2] != ");
+    print_capitals(unit, file);
+    fprintf(file, "_CODE_HASH) return 2;\n");
 }
 
 void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
@@ -97,9 +114,10 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", unit->name, TORT_VERSION);
     fprintf(file,
             " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
-            " * returns 0; 1 if an address is not a multiple of its ALIGN. `arena` is memory for the values\n"
-            " * between; sizes of inputs and outputs are in elements. */\n",
-            unit->name);
+            " * returns 0; 1 if an address is not a multiple of its ALIGN; 2 if the weights are not for this code,\n"
+            " * but of another model, training or target. `arena` is memory for the values between; sizes of inputs\n"
+            " * and outputs are in elements. Hashes are FNV-1a of 64 bits; that of the weights is of %s. */\n",
+            unit->name, unit->apart ? "what follows their head of 40 bytes, without padding" : "all arrays' bytes");
     fprintf(file, "#ifndef ");
     print_capitals(unit, file);
     fprintf(file, "_H\n#define ");
@@ -115,13 +133,16 @@ void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
     print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)unit->arena_bytes);
     fprintf(file, "\n");
     print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
+    fprintf(file, "\n");
+    print_hash(unit, file, "GRAPH", unit->hashes.graph);
+    print_hash(unit, file, "CODE", unit->hashes.code);
+    print_hash(unit, file, "WEIGHTS", unit->hashes.weights);
     if (unit->apart) {
-        fprintf(file, "\n");
         print_define(unit, file, "WEIGHTS_BYTES", -1, (unsigned long long)tort_compile_weights_bytes(unit));
         fprintf(file, " /* of %s_weights.bin, little-endian */\n", unit->name);
         print_define(unit, file, "WEIGHTS_ALIGN", -1, TORT_COMPILE_WEIGHTS_ALIGN);
     }
-    fprintf(file, "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    fprintf(file, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     tort_compile_signature(unit, file);
     fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

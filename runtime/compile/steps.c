@@ -107,6 +107,7 @@ static tort_status list_packed(tort_compile_unit *unit, const tort_step *step, c
             .count = (int64_t)part->count,
             .constant = -1,
             .data = (const char *)its->packed + part->offset,
+            .read = true,
         };
         if (!array.name || !tort_compile_list(unit, &array)) return tort_out_of_memory(unit->error, 0);
     }

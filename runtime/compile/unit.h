@@ -10,6 +10,10 @@
 #define TORT_COMPILE_WEIGHTS_ALIGN 8 /* bytes; of an array in a file of weights */
 #define TORT_COMPILE_ALIGN 8         /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
 
+#define TORT_COMPILE_MAGIC UINT64_C(0x0074726f796e6974) /* "tinyort" and a 0, as bytes */
+#define TORT_COMPILE_HASH UINT64_C(0xcbf29ce484222325)  /* of nothing */
+#define TORT_COMPILE_HEAD 40 /* bytes before the arrays in a file of weights: magic, three hashes, the file's bytes */
+
 enum { TORT_COMPILE_CODES = 160, TORT_COMPILE_DEFINES = 8 };
 
 /* A constant array of the compiled model. */
@@ -20,6 +24,7 @@ typedef struct tort_compile_array {
     int64_t count;    /* elements */
     int32_t constant; /* of the session; -1: the elements are at `data` */
     const void *data; /* borrowed from the session */
+    bool read;        /* the code names it */
 } tort_compile_array;
 
 /* The value that callers give or take for an input or output of the model, see ports.c. */
@@ -48,6 +53,7 @@ typedef struct tort_compile_unit {
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
     const char *layout, *target;         /* of the options */
+    tort_compile_hashes_of hashes;       /* 0 until the code was printed once */
     bool integers, apart;                /* of the options */
     tort_compile_port *inputs, *outputs; /* by port of the model */
     bool *skipped;                       /* by step: callers do it */
@@ -57,6 +63,12 @@ typedef struct tort_compile_unit {
 
 /* The scale of a port's border, and its zero point. False: it has none. */
 bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *port, float *scale, int32_t *zero);
+/* hashes.c: adds bytes to a hash; fills the hashes for this text of the code, in which they are 0. */
+void tort_compile_hash(uint64_t *hash, const void *data, size_t size);
+tort_status tort_compile_hashes(tort_compile_unit *unit, const char *code, size_t length);
+/* weights.c: drops the arrays that the body does not name; adds all arrays to the hash of the weights. */
+void tort_compile_drop_unread(tort_compile_unit *unit, const char *body);
+tort_status tort_compile_hash_weights(tort_compile_unit *unit);
 /* weights.c: bytes of the file that holds the weights apart; writes it. */
 uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit);
 tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file);

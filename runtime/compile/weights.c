@@ -2,9 +2,11 @@
  * array behind the other, for programs that have them elsewhere than in their code. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "runtime/compile/unit.h"
 #include "runtime/lowered/constants.h"
+#include "runtime/base/ascii.h"
 #include "runtime/base/locale.h"
 
 /* Where an array begins in the bytes of all. */
@@ -17,14 +19,14 @@ static uint64_t bytes_of(const tort_compile_array *array) {
 }
 
 uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit) {
-    uint64_t end = 0;
+    uint64_t end = TORT_COMPILE_HEAD;
     for (int32_t i = 0; i < unit->array_count; i++) end = next_place(end) + bytes_of(&unit->arrays[i]);
     return end;
 }
 
 /* Names of places in the bytes that the caller gives. */
 static void print_places(const tort_compile_unit *unit, FILE *file) {
-    uint64_t at = 0;
+    uint64_t at = TORT_COMPILE_HEAD;
     for (int32_t i = 0; i < unit->array_count; i++) {
         const tort_compile_array *array = &unit->arrays[i];
         at = next_place(at);
@@ -39,6 +41,7 @@ void tort_compile_externs(const tort_compile_unit *unit, FILE *file) {
         print_places(unit, file);
         return;
     }
+    fprintf(file, "extern const uint64_t %s_weights_of_%016" PRIx64 "[4];\n", unit->name, unit->hashes.code);
     for (int32_t i = 0; i < unit->array_count; i++) {
         const tort_compile_array *array = &unit->arrays[i];
         fprintf(file, "extern const %s %s[%lld];\n", tort_compile_type(array->type), array->name,
@@ -87,7 +90,8 @@ static void print_number(tort_type type, const void *data, int64_t i, FILE *file
     }
 }
 
-static void print_array(const tort_compile_array *array, const void *data, FILE *file) {
+static void print_array(const tort_compile_array *array, const void *data, void *to) {
+    FILE *file = to;
     const char *type = tort_compile_type(array->type);
     const int64_t in_a_line = tort_type_bits(array->type) == 8 ? 24 : 8;
     const long long count = (long long)(array->count ? array->count : 1); /* C has no empty arrays */
@@ -105,27 +109,59 @@ static void print_array(const tort_compile_array *array, const void *data, FILE 
 
 /* Calls a printer for each array, with its elements. */
 static tort_status for_arrays(const tort_compile_unit *unit,
-                              void (*print)(const tort_compile_array *array, const void *data, FILE *file),
-                              FILE *file) {
+                              void (*print)(const tort_compile_array *array, const void *data, void *to), void *to) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < unit->array_count; i++) {
         const tort_compile_array *array = &unit->arrays[i];
         const void *data = array->data;
         if (array->constant >= 0) status = tort_constant_acquire(unit->session, array->constant, &data, unit->error);
         if (status) break;
-        print(array, data, file);
+        print(array, data, to);
         if (array->constant >= 0) tort_constant_release(unit->session, array->constant);
     }
     return status;
 }
 
-static void write_array(const tort_compile_array *array, const void *data, FILE *file) {
+static void hash_array(const tort_compile_array *array, const void *data, void *to) {
+    tort_compile_hash(to, data, (size_t)bytes_of(array));
+}
+
+tort_status tort_compile_hash_weights(tort_compile_unit *unit) {
+    return for_arrays(unit, hash_array, &unit->hashes.weights);
+}
+
+/* Arrays of constants are named NAME_w and their number. A kernel that has packed a constant, or has its numbers in the
+ * statement, does not name it. */
+void tort_compile_drop_unread(tort_compile_unit *unit, const char *body) {
+    const size_t length = strlen(unit->name);
+    int32_t kept = 0;
+    for (const char *at = body; (at = strstr(at, unit->name)); at += length) {
+        char *end;
+        const bool whole = (at == body || (!tort_is_word(at[-1]) && at[-1] != '_')) && !strncmp(at + length, "_w", 2);
+        const long number = whole ? strtol(at + length + 2, &end, 10) : -1;
+        if (number >= 0 && number < unit->array_count && end > at + length + 2) unit->arrays[number].read = true;
+    }
+    unit->weight_bytes = 0;
+    for (int32_t i = 0; i < unit->array_count; i++) {
+        const tort_compile_array *array = &unit->arrays[i];
+        if (!array->read) continue;
+        unit->weight_bytes += bytes_of(array);
+        unit->arrays[kept++] = *array;
+    }
+    unit->array_count = kept;
+}
+
+static void write_array(const tort_compile_array *array, const void *data, void *to) {
+    FILE *file = to;
     const uint64_t end = (uint64_t)ftell(file);
     for (uint64_t at = end; at < next_place(end); at++) fputc(0, file);
     fwrite(data, 1, (size_t)bytes_of(array), file);
 }
 
 tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file) {
+    const uint64_t head[] = {TORT_COMPILE_MAGIC, unit->hashes.graph, unit->hashes.code, unit->hashes.weights,
+                             tort_compile_weights_bytes(unit)};
+    fwrite(head, sizeof *head, sizeof head / sizeof *head, file);
     return for_arrays(unit, write_array, file);
 }
 
@@ -136,5 +172,12 @@ tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
             "#if defined(__GNUC__) && !defined(__x86_64__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
             "#else\n#define TINYORT_ALIGNED\n#endif\n",
             unit->name, unit->name, TORT_VERSION);
+    fprintf(file,
+            "\n/* The code that they are for, by its hash; \"tinyort\", hashes of graph, code and weights. */\n"
+            "extern const uint64_t %s_weights_of_%016" PRIx64 "[4];\nconst uint64_t %s_weights_of_%016" PRIx64
+            "[4] = {",
+            unit->name, unit->hashes.code, unit->name, unit->hashes.code);
+    fprintf(file, "0x%016" PRIx64 "u,\n    0x%016" PRIx64 "u, 0x%016" PRIx64 "u, 0x%016" PRIx64 "u};\n",
+            TORT_COMPILE_MAGIC, unit->hashes.graph, unit->hashes.code, unit->hashes.weights);
     return for_arrays(unit, print_array, file);
 }

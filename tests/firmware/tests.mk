@@ -5,6 +5,7 @@ TESTS += test-firmware
 ## Test `tinyort compile`: strict compilers, bits of --ep firmware, bands of rows, symbols, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/belonging.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/streams.py $(TINYORT)
 

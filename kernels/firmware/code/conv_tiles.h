@@ -49,7 +49,7 @@ static void tinyort_conv_tiles(const tinyort_conv_tiles_shape *s, const float *x
     const int32_t depth = s->channels * s->window.kernel_h * s->window.kernel_w,
                   plane = s->window.height * s->window.width;
     const int32_t pixels = s->window.out_h * s->window.out_w, fours = (s->filters + 3) / 4;
-    float sums[16];
+    float sums[16] = {0}; /* filled for the first of four filters, which a compiler may not see */
     for (int32_t n = 0; n < s->batch * s->groups; n++, x += s->channels * plane) {
         const int32_t group = n % s->groups;
         for (int32_t p = 0; p < pixels; p += 4) {
