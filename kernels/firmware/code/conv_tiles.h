@@ -49,7 +49,7 @@ static void tinyort_conv_tiles(const tinyort_conv_tiles_shape *s, const float *x
     const int32_t depth = s->channels * s->window.kernel_h * s->window.kernel_w,
                   plane = s->window.height * s->window.width;
     const int32_t pixels = s->window.out_h * s->window.out_w, fours = (s->filters + 3) / 4;
-    float sums[16] = {0}; /* filled for the first of four filters, which a compiler may not see */
+    float sums[16];
     for (int32_t n = 0; n < s->batch * s->groups; n++, x += s->channels * plane) {
         const int32_t group = n % s->groups;
         for (int32_t p = 0; p < pixels; p += 4) {
@@ -59,11 +59,11 @@ static void tinyort_conv_tiles(const tinyort_conv_tiles_shape *s, const float *x
             for (int32_t m = 0; m < s->filters; m++) {
                 if (m % 4 == 0)
                     tinyort_tile(from, s->direct ? plane : 4, w + (group * fours * 4 + m) * depth, depth, sums);
-                const float *sum = sums + m % 4 * 4 + known;
+                const float *sum = sums + m % 4 * 4;
                 const float added = bias ? bias[group * s->filters + m] : 0.0f;
-                const int32_t at = (n * s->filters + m) * pixels + p;
-                for (int32_t i = at; i < at + count; i++, sum++)
-                    y[i] = tinyort_clamp(z ? *sum + added + z[i] : *sum + added, low, high);
+                const int32_t at = (n * s->filters + m) * pixels + p - known;
+                for (int32_t i = known; i < known + count; i++)
+                    y[at + i] = tinyort_clamp(z ? sum[i] + added + z[at + i] : sum[i] + added, low, high);
             }
         }
     }
