@@ -277,7 +277,7 @@ test-setup:
 .PHONY: run-tests
 run-tests:
 	@built=yes; $(MAKE) $(PARALLEL) -k BUILD_ONLY=1 all $(RUNNERS) || built=no; \
-	BUILT=$$built MAKE="$(MAKE)" .ci/test.sh $(filter $(LONG_TESTS),$(RUNNERS)) $(filter-out $(LONG_TESTS),$(RUNNERS))
+	times > $(BUILD)/times; BUILD_TIMES=$(BUILD)/times BUILT=$$built MAKE="$(MAKE)" .ci/test.sh $(filter $(LONG_TESTS),$(RUNNERS)) $(filter-out $(LONG_TESTS),$(RUNNERS))
 
 .PHONY: asan
 ## Build everything with the address and undefined-behaviour sanitizers in build/asan, and run the unit tests so.
