@@ -48,6 +48,27 @@ def test_fallbacks():
         session.assert_on("cudasim")
 
 
+WIDENED = """<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => (float[2,4] y)
+    <float s = {0.1}, int8 z = {0}, int8[3,4] w = {1,2,3,4,5,6,7,8,9,10,11,12}> {
+    q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  v = DequantizeLinear (w, s, z)  [product] y = MatMul (d, v) }"""
+
+
+def test_products_in_float32(tmp_path):
+    import onnx
+
+    path = str(tmp_path / "widened.onnx")
+    onnx.save(onnx.parser.parse_model(WIDENED), path)
+    theirs, line = command_line("plan", path)
+    ours = tinyort.InferenceSession(path).placement()
+    assert theirs["precision"] == ours.precision == ours.to_dict()["precision"] and ours.precision["products"] == 1
+    (entry,) = ours.precision["float32"]
+    assert entry["message"] == "its result is not quantized" and entry["bytes"] == 3 * (2 * 3 + 3 * 4 + 2 * 4)
+    assert line.strip().removesuffix(" (tinyort plan shows all)") == "placement: " + ours.line()
+    assert "1 of 1 products of 8-bit numbers in float32" in ours.line() and "in float32: NO_TYPE" in str(ours)
+    with pytest.raises(Exception, match="strict integers: 1 product of 8-bit numbers in float32"):
+        tinyort.InferenceSession(path, strict_integers=True)
+
+
 def test_assert_on():
     session = tinyort.InferenceSession(DIGITS)
     session.assert_on("CPUExecutionProvider")

@@ -62,6 +62,12 @@ static PyObject *verdict_dict(const void *entry) {
     if (fusion) PyDict_SetItemString(made, "fusion", fusion);
     Py_XDECREF(fusion);
     if (made && v->segment) PyDict_SetItemString(made, "segment", Py_True);
+    PyObject *bytes = made && v->precision ? number(v->bytes) : NULL;
+    if (bytes) {
+        PyDict_SetItemString(made, "precision", Py_True);
+        PyDict_SetItemString(made, "bytes", bytes);
+    }
+    Py_XDECREF(bytes);
     return made;
 }
 
@@ -135,10 +141,11 @@ static PyObject *chain_dict(const tort_report *report) {
 
 static PyObject *whole_dict(const tort_report *report) {
     PyObject *made = chain_dict(report);
-    PyObject *rest = Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "summary", summary_dict(report), "nodes",
-                                   list_of((const void *const *)report->nodes, report->node_count, node_dict), "copies",
-                                   list_of((const void *const *)report->copies, report->copy_count, copy_dict),
-                                   "memory", memory_dict(report), "host_memory", host_memory_dict(report->memory));
+    PyObject *rest =
+        Py_BuildValue("{s:i,s:N,s:N,s:N,s:N,s:N}", "products", (int)report->products, "summary", summary_dict(report),
+                      "nodes", list_of((const void *const *)report->nodes, report->node_count, node_dict), "copies",
+                      list_of((const void *const *)report->copies, report->copy_count, copy_dict), "memory",
+                      memory_dict(report), "host_memory", host_memory_dict(report->memory));
     if (made && (!rest || PyDict_Update(made, rest))) Py_CLEAR(made);
     Py_XDECREF(rest);
     return made;

@@ -81,23 +81,26 @@ typedef struct opening {
 } opening;
 
 static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"source",       "from_file",    "chain",         "target",      "disabled", "require",
-                            "strict",       "allow",        "plan_only",     "fusions_off", "unfolded", "allow_links",
-                            "map_external", "assume_opset", "dynamic_limit", "trip_limit",  "pins",     "symbols",
-                            "max_symbols",  "shapes",       "max_shapes",    "bindings",    "outputs",  "open_inputs",
-                            "operators",    "stream",       "time_limit",    NULL};
-    int strict = 0, plan_only = 0, unfolded = 0, allow_links = 0, map_external = 0, assume_opset = 0;
+    static char *names[] = {
+        "source",       "from_file",    "chain",         "target",          "disabled", "require",
+        "strict",       "allow",        "plan_only",     "fusions_off",     "unfolded", "allow_links",
+        "map_external", "assume_opset", "dynamic_limit", "trip_limit",      "pins",     "symbols",
+        "max_symbols",  "shapes",       "max_shapes",    "bindings",        "outputs",  "open_inputs",
+        "operators",    "stream",       "time_limit",    "strict_integers", NULL};
+    int strict = 0, strict_integers = 0, plan_only = 0, unfolded = 0, allow_links = 0, map_external = 0,
+        assume_opset = 0;
     unsigned long long dynamic_limit = 0, trip_limit = 0, stream = 0;
     double time_limit = 0;
     *o = (opening){.load.struct_size = sizeof o->load, .session.struct_size = sizeof o->session};
     if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "Op|zzzzpzpzpppiKKOOOOOOOOOKd", names, &o->source, &o->from_file, &o->session.chain,
+            arguments, keywords, "Op|zzzzpzpzpppiKKOOOOOOOOOKdp", names, &o->source, &o->from_file, &o->session.chain,
             &o->session.target, &o->session.disabled, &o->session.require, &strict, &o->session.allow, &plan_only,
             &o->session.fusions_off, &unfolded, &allow_links, &map_external, &assume_opset, &dynamic_limit, &trip_limit,
             &o->pins, &o->symbols, &o->max_symbols, &o->shapes, &o->max_shapes, &o->bindings, &o->outputs,
-            &o->open_inputs, &o->operators, &stream, &time_limit))
+            &o->open_inputs, &o->operators, &stream, &time_limit, &strict_integers))
         return false;
     o->session.strict = strict;
+    o->session.strict_integers = strict_integers;
     o->session.plan_only = plan_only;
     o->session.unfolded = unfolded;
     o->session.stream = (void *)(uintptr_t)stream;

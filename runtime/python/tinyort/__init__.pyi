@@ -151,6 +151,7 @@ class Placement:
     nodes: list[dict[str, Any]]
     providers: list[dict[str, Any]]
     fallbacks: list[dict[str, Any]]
+    precision: dict[str, Any]
     notes: list[str]
     def __init__(self, report: Mapping[str, Any], notes: Sequence[str] = ()) -> None: ...
     def to_dict(self) -> dict[str, Any]: ...

@@ -10,18 +10,22 @@ class Placement:
     nodes      a dict a node, in the order they run: index, path, op, provider, kernel, verdicts ...
     fallbacks  a dict for each node that a provider before the one that runs it refused: node, op, runs_on, provider,
                code, message, cure
+    precision  how many convolutions and products of 8-bit numbers there are, and those that run in float32: products,
+               float32 (a dict for each: node, index, op, code, message, cure, bytes)
     providers  a dict for each provider of the chain: name, status, code, message, cure ...
     notes      providers that were asked for and are not in the chain, with the reason
     """
 
     def __init__(self, report, notes=()):
+        products = report.pop("products", 0)
         self._report = report
         self.nodes, self.providers, self.notes = report["nodes"], report["providers"], list(notes)
+        self.precision = {"products": products, "float32": [w for node in self.nodes for w in _widened(node)]}
         self.fallbacks = [_fallback(node) for node in self.nodes if node["fell_back"] and node["provider"]]
 
     def to_dict(self):
         """The objects of `tinyort plan --json`, of the same names."""
-        return {**self._report, "fallbacks": self.fallbacks}
+        return {**self._report, "fallbacks": self.fallbacks, "precision": self.precision}
 
     def on(self, provider):
         """The nodes that a provider runs."""
@@ -39,6 +43,10 @@ class Placement:
         if fell:
             named = ", ".join(f"{f['node']} {f['code']}" for f in fell[:MAX_NAMED])
             text += f" - {len(fell)} node{'s' * (len(fell) > 1)} fell back: {named}{' ...' * (len(fell) > MAX_NAMED)}"
+        wide = [entry["node"] for entry in self.precision["float32"]]
+        if wide:
+            text += f" - {len(wide)} of {self.precision['products']} products of 8-bit numbers in float32: "
+            text += f"{', '.join(wide[:MAX_NAMED])}{' ...' * (len(wide) > MAX_NAMED)}"
         for p in self.providers:
             if p["status"] == "down":
                 text += f" - {p['name']} did not open: {p['code']}, {p['message']}" + (f"; {p['cure']}" if p["cure"] else "")
@@ -57,7 +65,8 @@ class Placement:
         raise AssertionError(f"{len(elsewhere)} of {len(self.nodes)} nodes are not on {provider}:\n" + "\n".join(lines) + more)
 
     def _rows(self):
-        reasons = {f["node"]: f"{f['provider']}: {f['code']} {f['message']}" for f in self.fallbacks}
+        reasons = {w["node"]: f"in float32: {w['code']} {w['message']}" for w in self.precision["float32"]}
+        reasons |= {f["node"]: f"{f['provider']}: {f['code']} {f['message']}" for f in self.fallbacks}
         for node in self.nodes:
             if node["provider"] != "folded":
                 yield (str(node["index"]), node["path"], f"{node['op']}-{node['since']}", node["provider"] or "nowhere",
@@ -93,6 +102,11 @@ def _refusal(node):
         if found is None or (found["code"] in DOWN and verdict["code"] not in DOWN):
             found = verdict
     return found
+
+
+def _widened(node):
+    return [{"node": node["path"], "index": node["index"], "op": node["op"], "code": v["code"], "message": v["message"],
+             "cure": v["cure"], "bytes": v["bytes"]} for v in node["verdicts"] if v.get("precision")]
 
 
 def _fallback(node):

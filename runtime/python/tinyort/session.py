@@ -55,8 +55,8 @@ class InferenceSession:
     fallback          "raise": if no provider of the list opens here, an exception says why and how to change that;
                       "report": the session then runs on the CPU, and says so
     chain             in place of providers, as the command line has it: "cuda:device=1,cpu:threads=2"
-    pins, symbols, max_symbols, shapes, max_shapes, bindings, strict, allow, require, dynamic_limit, trip_limit,
-    time_limit, allow_links, map_external, assume_opset: as on the command line (`tinyort run --help`)
+    pins, symbols, max_symbols, shapes, max_shapes, bindings, strict, strict_integers, allow, require, dynamic_limit,
+    trip_limit, time_limit, allow_links, map_external, assume_opset: as on the command line (`tinyort run --help`)
     """
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, *, fallback="raise",
