@@ -3,8 +3,10 @@
  * only moves or selects elements. Also MatMulIntegerToFloat, from MatMulInteger and the nodes that turn its sums into
  * floats.
  *
- * The fused sum is one of integers and rounds once, so that results may differ by one step of the output's scale. An
- * activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c, integer_conv.c,
+ * The fused sum is one of integers and rounds once: its bytes are those of the graph computed in double, but where that
+ * is within 1e-4 steps of the middle between two bytes (tests/bytes). A bias of floats becomes integers, in steps of the
+ * scales of input and weights, as quantizers write it; one that is between two steps moves the sum by up to half a
+ * step. An activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c, integer_conv.c,
  * integer_matmul.c. */
 #include "ops/extent.h"
 #include "runtime/pattern.h"
