@@ -82,7 +82,8 @@ test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
 
 # libraries.c is compiled against the simulated device's header, and has the real loader under it.
-CUDA_LIBRARY_FILES_OBJECTS := $(patsubst %,$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o,tests/cuda/library_files kernels/cuda/libraries)
+CUDA_LIBRARY_FILES_OBJECTS := $(patsubst %,$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o,tests/cuda/library_files kernels/cuda/libraries) \
+    $(OBJ)/runtime/base/locale.o
 $(CUDA_TESTS)/library_files: $(CUDA_LIBRARY_FILES_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
