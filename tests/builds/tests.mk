@@ -3,7 +3,7 @@ TESTS += test-plain test-mobilenet
 THOROUGH_TESTS += test-builds
 
 PLAIN_BUILD := $(BUILD)/tests/plain
-PLAIN_SIZE ?= 710000
+PLAIN_SIZE ?= 720000
 # Of a folder, and what else is built so.
 smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tinyort $(1)/libtinyort.so
 
@@ -20,7 +20,7 @@ $(BUILD)/save_plan: $(addprefix $(OBJ)/tests/builds/,save_plan.o open_model.o) $
 	$(call link_small,save_plan open_model,$(LIBRARY_LIBS))
 
 .PHONY: test-plain test-builds test-mobilenet
-## Build the reference backend alone (CPU=plain OPS=onnx), below 710 kB, and run the digits and ONNX's backend cases of its own domain on it.
+## Build the reference backend alone (CPU=plain OPS=onnx), below 720 kB, and run the digits and ONNX's backend cases of its own domain on it.
 test-plain: $(BUILD)/node-cases/cases.json
 	@$(call smaller_build,$(PLAIN_BUILD),CPU=plain OPS=onnx)
 	@sh tests/builds/test.sh $(PLAIN_BUILD) $(if $(filter -O3 -g1x86_64,$(OPT)$(SANITIZE)$(MACHINE)),$(PLAIN_SIZE))
