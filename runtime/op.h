@@ -8,6 +8,7 @@
 #ifndef TORT_RUNTIME_OP_H
 #define TORT_RUNTIME_OP_H
 
+#include "runtime/base/watch.h"
 #include "runtime/graph/graph.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
@@ -221,9 +222,14 @@ TORT_API bool tort_zero_bytes(struct tort_watch *watch, void *to, size_t bytes);
 static inline int64_t tort_part_count(int64_t count, int64_t at) {
     return count - at < TORT_PART ? count - at : TORT_PART;
 }
+/* Whether one of these functions has said no. A loop around loops that ask looks here, if it asks nothing itself: each
+ * of its steps is short then, but there may be many. */
+static inline bool tort_is_over(const struct tort_watch *watch) {
+    return watch && tort_watch_is_over(watch);
+}
 /* Asked before element `at` of a row, of a loop from 0 on whose steps divide TORT_PART. False: as above. */
 static inline bool tort_row_goes_on(struct tort_watch *watch, int64_t at) {
-    return at % TORT_PART != 0 || at == 0 || tort_goes_on(watch, 0);
+    return at % TORT_PART != 0 || at == 0 ? !tort_is_over(watch) : tort_goes_on(watch, 0);
 }
 /* TORT_E_RUN of a function that has ended with its run, before it made what indices or sizes depend on. */
 TORT_API tort_status tort_run_is_over(tort_error *error);

@@ -20,9 +20,10 @@ static inline int64_t tort_work(int64_t a, int64_t b, int64_t c) {
 }
 
 /* Asked before item i of a loop whose items take `work` nanoseconds (tort_work). False: the run has ended, and the
- * loop too. Short loops ask nothing: that is left to the loops around them. */
+ * loop too. Short loops only look whether it has: asking is left to the loops around them. */
 static inline bool tort_piece_goes_on(const tort_call *call, int64_t i, int64_t work) {
-    return ((i * work) ^ ((i + 1) * work)) >> TORT_PIECE_BITS == 0 || tort_call_goes_on(call, 0);
+    const bool asks = ((i * work) ^ ((i + 1) * work)) >> TORT_PIECE_BITS != 0;
+    return asks ? tort_call_goes_on(call, 0) : !tort_is_over(call->watch);
 }
 
 /* The inner loops of tort_simd, with the same results. */

@@ -15,7 +15,7 @@ void tort_watch_begin(tort_watch *watch, uint64_t limit) {
 }
 
 bool tort_watch_goes_on(tort_watch *watch, int64_t work) {
-    if (watch->end) return false;
+    if (tort_watch_is_over(watch)) return false;
     int why = TORT_GOES_ON;
     if (watch->bounded && atomic_fetch_sub(&watch->work, work) < work) why = TORT_OUT_OF_WORK;
     if (watch->deadline && tort_now() >= watch->deadline) why = TORT_OUT_OF_TIME;

@@ -25,6 +25,14 @@ typedef struct tort_watch {
     int64_t deadline; /* monotonic time in nanoseconds; 0: none */
 } tort_watch;
 
+/* Whether somebody was told that the work ends: a load, for questions inside of loops. */
+static inline bool tort_watch_is_over(const tort_watch *watch) {
+#ifdef __cplusplus
+    return watch->end != TORT_GOES_ON;
+#else
+    return atomic_load_explicit(&watch->end, memory_order_relaxed) != TORT_GOES_ON;
+#endif
+}
 int64_t tort_now(void); /* the monotonic time in nanoseconds */
 /* `limit`: nanoseconds from now; 0: none. An earlier cancellation stays. */
 void tort_watch_begin(tort_watch *watch, uint64_t limit);

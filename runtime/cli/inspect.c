@@ -24,21 +24,27 @@ typedef struct facts {
     tort_info *copy;
 } facts;
 
-static facts find_facts(const cli_options *options, const tort_model *model) {
-    facts k = {.model = model, .dims = &model->dims};
+/* A model that cannot be planned is shown as its file has it, unless there was no time left. */
+static tort_status find_facts(const cli_options *options, const tort_model *model, facts *k, tort_error *error) {
+    *k = (facts){.model = model, .dims = &model->dims};
     tort_session_options session_options = cli_session_options(options, "cpu");
     session_options.fusions_off = "*";
     session_options.plan_only = true;
-    const tort_status status = cli_open_session(model, &session_options, &k.session, NULL);
-    if (k.session && (!status || status == TORT_E_PLACEMENT)) {
-        k.dims = &k.session->dims;
-        k.infos = k.session->graphs[0].infos;
-        return k;
+    tort_error refused = {0};
+    const tort_status status = cli_open_session(model, &session_options, &k->session, &refused);
+    if (status == TORT_E_CANCELLED) {
+        *error = refused;
+        return status;
+    }
+    if (k->session && (!status || status == TORT_E_PLACEMENT)) {
+        k->dims = &k->session->dims;
+        k->infos = k->session->graphs[0].infos;
+        return TORT_OK;
     }
     const tort_graph *graph = &model->graphs[0];
-    k.infos = k.copy = cli_alloc((size_t)graph->value_count, sizeof *k.copy);
-    for (int32_t v = 0; v < graph->value_count; v++) k.copy[v] = graph->values[v].info;
-    return k;
+    k->infos = k->copy = cli_alloc((size_t)graph->value_count, sizeof *k->copy);
+    for (int32_t v = 0; v < graph->value_count; v++) k->copy[v] = graph->values[v].info;
+    return TORT_OK;
 }
 
 static void forget(facts *k) {
@@ -361,8 +367,9 @@ int cli_inspect(cli_options *options) {
     cJSON *json = cli_json_of(options);
     tort_status status = cli_open_model(options, options->operands[0], &model, &error);
     if (!status) status = cli_check_names(options, model, &error);
+    facts k = {0};
+    if (!status) status = find_facts(options, model, &k, &error);
     if (!status) {
-        facts k = find_facts(options, model);
         summary s = {0};
         count_operators(&s, &k);
         count_parameters(&s, model);
@@ -373,8 +380,8 @@ int cli_inspect(cli_options *options) {
         else
             print_text(&k, &s, cli_width(stdout, options->width));
         free(s.ops);
-        forget(&k);
     }
+    forget(&k);
     tort_model_free(model);
     return cli_end_plain(options, &error, json);
 }

@@ -119,11 +119,11 @@ OPTION(MAP, "map", NULL, LOADING, FLAG(load.map_external),
        "map external data, or a saved plan; nobody may write the file meanwhile")
 OPTION(PLAN, "plan", "FILE", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, TEXT(plan),
        "instead of MODEL: a plan that 'tinyort plan MODEL --save FILE' wrote")
-OPTION(DYNAMIC_LIMIT, "dynamic-limit", "BYTES", RUNNING, VALUE(cli_read_bytes, uint64_t, dynamic_limit),
+OPTION(DYNAMIC_LIMIT, "dynamic-limit", "BYTES", LOADING, VALUE(cli_read_bytes, uint64_t, dynamic_limit),
        "memory for values whose shape depends on data, such as 512M (default 1G)")
-OPTION(TRIP_LIMIT, "trip-limit", "N", RUNNING, INT64(trip_limit, 1),
+OPTION(TRIP_LIMIT, "trip-limit", "N", LOADING, INT64(trip_limit, 1),
        "maximum trips of all loops of a run (default 2^31)")
-OPTION(TIME_LIMIT, "time-limit", "S", RUNNING, NUMBER(time_limit, 1e-9),
+OPTION(TIME_LIMIT, "time-limit", "S", LOADING, NUMBER(time_limit, 1e-9),
        "seconds that planning, and then each run, may take (default: any)")
 HEADING(AND, "And")
 OPTION(FUSIONS, "fusions", NULL, CLI_CMD_OPS, FLAG(fusions), "list the fusions: which nodes become which operator")

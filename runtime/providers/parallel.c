@@ -12,7 +12,7 @@ bool tort_goes_on(struct tort_watch *watch, int64_t work) {
 bool tort_work_goes_on(struct tort_watch *watch, int64_t *done, int64_t work) {
     const int64_t before = *done;
     *done = (int64_t)((uint64_t)before + (uint64_t)work); /* estimates may be huge */
-    return (before ^ *done) >> 20 == 0 || tort_goes_on(watch, 0);
+    return (before ^ *done) >> 20 == 0 ? !tort_is_over(watch) : tort_goes_on(watch, 0);
 }
 
 /* `from` NULL: zeros. */

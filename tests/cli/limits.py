@@ -1,9 +1,13 @@
 """Small files that ask for much time or memory: each is refused by a limit that has a name, and the node is told."""
 
+import resource
+import subprocess
+
+import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from suite import tensor
+from suite import case_folder, tensor
 
 FLOAT, DOUBLE, INT64, STRING = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.STRING
 
@@ -167,3 +171,58 @@ def test_many_symbols(suite, folder):
     suite.expect(2, "no dimension 'nothing'", "run", model, "--random", "1", "--shape", "nothing=3")
     same = write(folder / "same.onnx", [helper.make_node("Abs", ["x0"], ["y"])], [tensor(f"x{i}", FLOAT, ["n"]) for i in range(count)], [tensor("y", FLOAT, ["n"])])
     suite.expect(0, "placement", "run", same, "--random", "1", "--shape", "x5=3")
+
+
+def test_every_command_that_reads_a_model_has_limits(suite, folder):
+    """`test` runs what strangers send; the others plan, which computes constants."""
+    nodes, weights = nested(1, 1 << 30)
+    def loop(path):
+        write(path, nodes, [tensor("x", FLOAT, [])], [tensor("y", FLOAT, [])], weights)
+    case = case_folder(folder / "loop", loop, [np.float32(1)], [np.float32(1)])
+    suite.expect(5, ["FAIL", "all loops of the run have made 1000 trips (option trip_limit)", "1 of 1 case failed"], "test", case, "--trip-limit", "1000")
+    suite.expect(5, ["FAIL", "the run did not end within 0.1 s (option time_limit)"], "test", case, "--time-limit", "0.1")
+    one = case_folder(folder / "growing", lambda path: growing(path.parent, FLOAT).rename(path), [np.ones(262144, np.float32)], [np.array(1000000)])
+    suite.expect(5, ["FAIL", "of at most 16777216 are in use (option dynamic_limit)"], "test", one, "--dynamic-limit", "16M")
+    nodes, weight = constants(900, "AveragePool", [1, 1, 127, 127], kernel_shape=[127, 127], pads=[63] * 4)
+    bomb = write(folder / "bomb.onnx", nodes, [], [tensor("y", FLOAT, None)], [weight])
+    for command in ("plan", "inspect", "compile"):
+        out = ["--output", folder / "out"] if command == "compile" else []
+        suite.expect(5, "making the session did not end within 0.01 s (option time_limit)", command, bomb, "--time-limit", "0.01", *out)
+    for command in ("run", "plan", "test", "compare", "bench", "inspect", "compile", "extract", "reduce"):
+        told = suite.run(command, "--help").out
+        suite.check(all(f"--{what}-limit" in told for what in ("dynamic", "trip", "time")), f"{command} --help tells of all limits")
+
+
+def bodies(depth):
+    """An If in an If in an If ..., in the bytes of its file: the package onnx reads fewer."""
+    def field(number, content):
+        size, length = len(content), b""
+        while size > 127:
+            length, size = length + bytes([size & 127 | 128]), size >> 7
+        return bytes([number << 3 | 2]) + length + bytes([size]) + content
+
+    def branch(name, node):
+        graph = field(1, node) + field(2, b"body") + field(12, field(1, b"out"))
+        return field(5, field(1, name) + field(6, graph) + b"\xa0\x01\x05")
+
+    node = helper.make_node("Abs", ["x"], ["out"]).SerializeToString()
+    short = helper.make_node("Neg", ["x"], ["out"]).SerializeToString()
+    for _ in range(depth):
+        node = field(1, b"c") + field(2, b"out") + field(4, b"If") + branch(b"then_branch", node) + branch(b"else_branch", short)
+    ports = [tensor("c", TensorProto.BOOL, []), tensor("x", FLOAT, [2])]
+    graph = field(1, node) + field(2, b"g") + b"".join(field(11, port.SerializeToString()) for port in ports)
+    graph += field(12, tensor("out", FLOAT, [2]).SerializeToString())
+    return b"\x08\x09" + field(7, graph) + field(8, helper.make_opsetid("", 21).SerializeToString())
+
+
+def test_the_smallest_stack(suite, folder):
+    """The deepest nesting that is read, on the stack that loader/SECURITY.md asks for."""
+    stack = 128 << 10
+    (folder / "one_more.onnx").write_bytes(bodies(33))
+    (folder / "deepest.onnx").write_bytes(bodies(32))
+    suite.expect(3, "messages are nested more than 100 deep", "plan", folder / "one_more.onnx")
+    for command in (["plan"], ["run", "--random", "1"], ["inspect"], ["compile", "--output", folder / "out"]):
+        words = [suite.tinyort, command[0], folder / "deepest.onnx", *command[1:]]
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (stack, stack)))
+        suite.check(done.returncode == (4 if command[0] == "compile" else 0), f"{command[0]}: status {done.returncode}: {done.stderr[-300:]}")
