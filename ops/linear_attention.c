@@ -263,7 +263,7 @@ static void convolve_channels(void *arg, int64_t begin, int64_t end) {
     int64_t done = 0;
     for (int64_t channel = begin; channel < end; channel++) {
         const int64_t c = channel % params->channels;
-        for (int64_t p = 0; p < params->length; p++) {
+        for (int64_t p = 0; p < params->length && !tort_is_over(call->watch); p++) {
             double sum = bias ? tort_element_at(bias, c) : 0;
             for (int64_t k = 0; k < params->kernel && tort_row_goes_on(call->watch, ++done); k++)
                 sum += tort_element_at(&call->inputs[WEIGHT], c * params->kernel + k) *
@@ -271,7 +271,7 @@ static void convolve_channels(void *arg, int64_t begin, int64_t end) {
             if (params->silu) sum /= 1 + exp(-sum);
             tort_store_doubles(output->type, output->data, channel * params->length + p, 1, &sum);
         }
-        for (int64_t k = 0; present && k < kept; k++) {
+        for (int64_t k = 0; present && k < kept && tort_row_goes_on(call->watch, k); k++) {
             double value = position_at(call, channel, params->length - kept + k);
             tort_store_doubles(present->type, present->data, channel * kept + k, 1, &value);
         }

@@ -398,6 +398,12 @@ tort_status tort_rnn_check_lengths(const tort_call *call) {
     return TORT_OK;
 }
 
+/* Loads elements first .. first+count-1, in parts: weights are large. */
+static void load_weights(const tort_call *call, const tort_tensor *from, int64_t first, int64_t count, double *to) {
+    for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += TORT_PART)
+        tort_load_doubles(from->type, from->data, first + at, tort_part_count(count, at), to + at);
+}
+
 static tort_status rnn(const tort_call *call) {
     const tort_rnn_params *params = call->params;
     const tort_tensor *w = &call->inputs[TORT_RNN_W], *r = &call->inputs[TORT_RNN_R];
@@ -406,9 +412,8 @@ static tort_status rnn(const tort_call *call) {
     tort_status status = tort_rnn_check_lengths(call);
     if (status != TORT_OK) return status;
     for (int64_t d = 0; d < params->directions; d++, weights += weight_doubles(params)) {
-        tort_load_doubles(w->type, w->data, d * rows * params->input, rows * params->input, weights);
-        tort_load_doubles(r->type, r->data, d * rows * params->hidden, rows * params->hidden,
-                          weights + rows * params->input);
+        load_weights(call, w, d * rows * params->input, rows * params->input, weights);
+        load_weights(call, r, d * rows * params->hidden, rows * params->hidden, weights + rows * params->input);
     }
     double work = (double)params->length * (double)weight_doubles(params);
     tort_parallel(call, params->directions * params->batch, work < 1e15 ? (int64_t)work : (int64_t)1e15, walk_items,

@@ -106,9 +106,10 @@ static size_t character_length(const char *data, size_t length) {
     return at;
 }
 
-/* Adds a token; false if it has too few characters. */
+/* Adds a token; false if it has too few characters, or the run is over. */
 static bool put_token(tokens *t, const char *data, size_t length) {
     int64_t characters = 0;
+    if (t->over) return false;
     for (size_t at = 0; at < length; characters++) at += character_length(data + at, length - at);
     if (characters < t->split->min) return false;
     if (t->out) t->out[t->count] = (tort_string){data, length};

@@ -231,7 +231,7 @@ static tort_status trees(const tort_call *call) {
     int64_t rows = 0, columns = 0, done = 0;
     tort_status status = tort_trees_input(call, &rows, &columns);
     if (!status) status = tort_trees_names(call, names);
-    for (int64_t row = 0; !status && row < rows; row++) {
+    for (int64_t row = 0; !status && row < rows && !tort_is_over(call->watch); row++) {
         memset(scores, 0, targets * sizeof *scores);
         memset(voted, 0, targets);
         for (int64_t t = 0; t < p->roots.count && tort_work_goes_on(call->watch, &done, 64); t++)

@@ -50,7 +50,7 @@ static int64_t choose_columns(const tort_call *call, int64_t *columns, tort_stri
     const int64_t *numbers = tort_list_at(params, labels->list);
     const tort_lookup lookup = tort_lookup_build(call, labels->list, labels->type, false, table);
     int64_t kept = 0;
-    for (int64_t i = 0; i < labels->list.count; i++) {
+    for (int64_t i = 0; i < labels->list.count && tort_row_goes_on(call->watch, i); i++) {
         const bool strings = labels->type == TORT_STRING;
         const tort_string text = strings ? tort_list_string(params, labels->list, i) : (tort_string){0};
         if ((strings ? tort_lookup_text(&lookup, text) : tort_lookup_integer(&lookup, numbers[i])) != i) continue;
@@ -80,7 +80,7 @@ static tort_value *make_keys(const tort_call *call, const int64_t *columns, tort
 static bool append_map(const zip_job *job, const float *row, tort_value *sequence) {
     const int64_t count = tort_value_view(job->keys)->dims[0];
     int64_t made = 0;
-    for (bool ok = true; ok && made < count; made += ok) {
+    for (bool ok = true; ok && made < count && tort_row_goes_on(job->call->watch, made); made += ok) {
         float score = row[job->columns[made]];
         const tort_tensor tensor = {.type = TORT_FLOAT, .data = &score};
         job->elements[made] = tort_value_tensor(job->call->env, &tensor);
@@ -119,7 +119,8 @@ static tort_status zip_reference(const tort_call *call) {
     tort_value *sequence =
         tort_value_sequence(call->env, tort_map_type(params->labels.type, tort_tensor_type(TORT_FLOAT)));
     bool ok = job.keys && sequence;
-    for (int64_t row = 0, done = 0; row < rows && ok && tort_work_goes_on(call->watch, &done, 64 + features); row++)
+    for (int64_t row = 0, done = 0; row < rows && ok && tort_work_goes_on(call->watch, &done, 256 + 128 * features);
+         row++)
         ok = append_map(&job, (const float *)x->data + row * features, sequence);
     tort_value_release(job.keys);
     if (ok) return tort_give_value(call, sequence);
