@@ -393,7 +393,7 @@ help:
 .PHONY: clean
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
-	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan changing coverage embed growth isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
+	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan changing coverage embed ending growth isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
 	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED) $(ARCHIVE).gz $(BUILD)/deb $(BUILD)/tinyort_*.deb
 
 # ---- tests ------------------------------------------------------------------------------------------------------------

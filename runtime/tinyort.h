@@ -473,8 +473,8 @@ TORT_API tort_status tort_context_output_capacity(tort_context *context, int32_t
                                                   tort_error *error);
 
 /* Ends the context's current run, or else its next run before the first step, with TORT_E_CANCELLED and the node at
- * which it ended. Steps on the host end inside, within milliseconds; work that a device has begun is waited for. The
- * context can be used again at once. The only function that may be called while another thread runs the context. */
+ * which it ended. Steps on the host end inside, mostly within milliseconds; work that a device has begun is waited for.
+ * The context can be used again at once. The only function that may be called while another thread runs the context. */
 TORT_API void tort_context_cancel(tort_context *context);
 
 /* Memory of a provider for bound inputs and outputs, for applications that do not use the device's own interface;
