@@ -14,7 +14,7 @@
 #include "runtime/cli/text.h"
 #include "runtime/graph/graph.h"
 
-#define MAX_FILE ((size_t)64 << 20)
+#define MAX_FILE ((size_t)4 << 20)
 enum { FIELDS = 5 };
 
 /* ---- from a report ----------------------------------------------------------------------------------------------- */
@@ -160,12 +160,6 @@ static tort_status read_head(const char *path, char **at, cli_lock *lock, tort_e
     return TORT_OK;
 }
 
-static size_t count_lines(const char *text) {
-    size_t count = 1;
-    for (; *text; text++) count += *text == '\n';
-    return count;
-}
-
 tort_status cli_lock_read(const char *path, cli_lock *lock, tort_error *error) {
     uint8_t *bytes;
     size_t size;
@@ -173,7 +167,7 @@ tort_status cli_lock_read(const char *path, cli_lock *lock, tort_error *error) {
     tort_status status = cli_read_file(path, MAX_FILE, &bytes, &size, error);
     if (status) return status;
     char *at = lock->text = (char *)bytes, *line, *fields[FIELDS];
-    lock->nodes = cli_alloc(count_lines(at), sizeof *lock->nodes);
+    lock->nodes = cli_alloc(size / FIELDS + 1, sizeof *lock->nodes); /* the shortest line is tabs and its end */
     status = read_head(path, &at, lock, error);
     while (!status && (line = take_line(&at))) {
         if (!*line) continue;
@@ -223,7 +217,7 @@ static char *why_it_moved(const cli_placed *was, const cli_placed *is, const tor
 static void compare(cli_moves *moves, const cli_placed *was, const cli_placed *is, const tort_report *report) {
     cli_move move = {was, is, false, NULL};
     if (!is) {
-        moves->gone++;
+        if (++moves->gone > CLI_MAX_GONE) return;
     } else if (!was) {
         moves->added++;
         move.failed = !is->node->provider || is->node->fell_back;
@@ -238,8 +232,7 @@ static void compare(cli_moves *moves, const cli_placed *was, const cli_placed *i
 }
 
 cli_moves cli_moves_of(const cli_lock *locked, const cli_lock *now, const tort_report *report) {
-    cli_moves moves = {.list = cli_alloc((size_t)locked->count + (size_t)now->count, sizeof *moves.list),
-                       .nodes = now->count};
+    cli_moves moves = {.list = cli_alloc((size_t)now->count + CLI_MAX_GONE, sizeof *moves.list), .nodes = now->count};
     for (int32_t i = 0, k = 0; i < locked->count || k < now->count;) {
         const cli_placed *was = i < locked->count ? &locked->nodes[i] : NULL;
         const cli_placed *is = k < now->count ? &now->nodes[k] : NULL;

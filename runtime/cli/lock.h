@@ -43,10 +43,12 @@ typedef struct cli_move {
     char *why;
 } cli_move;
 
+enum { CLI_MAX_GONE = 1000 };
+
 typedef struct cli_moves {
     cli_move *list;
     int32_t count;
-    int32_t nodes, moved, added, gone, failed; /* nodes: of the model */
+    int32_t nodes, moved, added, gone, failed; /* nodes: of the model; gone: the first CLI_MAX_GONE are listed */
 } cli_moves;
 
 /* Lists the nodes that moved from `locked` to `now`, the lock of `report`; both must outlive it. The caller frees. */

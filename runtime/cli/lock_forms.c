@@ -45,8 +45,8 @@ static void print_table(const cli_options *options, const cli_moves *moves) {
 
 static void print_text(const cli_options *options, const cli_moves *moves) {
     if (moves->count) print_table(options, moves);
-    cli_print(stdout, "%s: %d nodes, %d moved, %d new, %d gone\n", options->check, moves->nodes, moves->moved,
-              moves->added, moves->gone);
+    cli_print(stdout, "%s: %d nodes, %d moved, %d new, %d gone%s\n", options->check, moves->nodes, moves->moved,
+              moves->added, moves->gone, moves->gone > CLI_MAX_GONE ? ", of which the first are told" : "");
 }
 
 /* ---- escapes of other formats ------------------------------------------------------------------------------------ */
@@ -191,6 +191,7 @@ cJSON *cli_moves_json(const cli_options *options, const cli_moves *moves) {
     cli_json_text(check, "lock", options->check);
     cli_json_number(check, "nodes", moves->nodes);
     cli_json_number(check, "failed", moves->failed);
+    cli_json_number(check, "gone", moves->gone);
     for (int32_t i = 0; i < moves->count; i++) {
         const cli_move *move = &moves->list[i];
         cJSON *item = cJSON_CreateObject();

@@ -32,7 +32,7 @@ typedef struct cli_top {
     const char *label; /* borrowed from the labels; "" if there is none */
 } cli_top;
 
-#define CLI_MAX_LABEL_BYTES ((size_t)64 << 20) /* of a file of names */
+#define CLI_MAX_LABEL_BYTES ((size_t)4 << 20) /* of a file of names */
 
 /* Names from a file, one per line. The caller frees them with cli_labels_free, also after a failure. */
 typedef struct cli_labels {

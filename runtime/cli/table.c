@@ -115,6 +115,13 @@ static void fit_widths(const cli_table *table, int *widths, int width) {
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
+/* Prints spaces up to the next column. Names come from files, and one that is very long does not make every row as
+ * long. */
+static void pad(FILE *file, int columns) {
+    enum { MOST = 1000 };
+    cli_print(file, "%*s", columns < MOST ? columns : MOST, "");
+}
+
 static void print_cell(FILE *file, bool colours, const cell *c, const char *text, size_t length) {
     if (colours && c->colour != CLI_PLAIN)
         cli_print_colour(file, c->colour, "%.*s", (int)length, text);
@@ -130,7 +137,10 @@ static void print_last(FILE *file, bool colours, const cell *c, int begin, int w
         size_t length = cli_line_of(text, width, &next);
         const bool cut = line == max && *next;
         if (cut) length = cli_line_of(text, width - 4, &next);
-        if (line > 1) cli_print(file, "\n%*s", begin, "");
+        if (line > 1) {
+            cli_print(file, "\n");
+            pad(file, begin);
+        }
         print_cell(file, colours, c, text, length);
         if (cut) cli_print(file, " ...");
         text = cut ? "" : next;
@@ -155,12 +165,12 @@ static void print_row(const cli_table *table, size_t first, const int *widths, F
         char *shown = whole || c->columns <= widths[column] ? NULL : cli_shorten(c->text, widths[column]);
         const char *text = shown ? shown : c->text;
         int padding = widths[column] - cli_columns(text);
-        if (table->right[column]) cli_print(file, "%*s", padding, "");
+        if (table->right[column]) pad(file, padding);
         if (whole && c->columns > widths[column])
             print_last(file, colours, c, at, widths[column], table->lines);
         else
             print_cell(file, colours, c, text, strlen(text));
-        if (!table->right[column] && column != last) cli_print(file, "%*s", padding, "");
+        if (!table->right[column] && column != last) pad(file, padding);
         at += widths[column];
         free(shown);
     }

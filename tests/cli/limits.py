@@ -1,5 +1,6 @@
 """Small files that ask for much time or memory: each is refused by a limit that has a name, and the node is told."""
 
+import os
 import resource
 import subprocess
 
@@ -7,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from suite import case_folder, tensor
+from suite import DIGITS, SECONDS, case_folder, save_model, tensor
 
 FLOAT, DOUBLE, INT64, STRING = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.STRING
 
@@ -74,6 +75,67 @@ def test_a_run_that_ends_in_time(suite, folder):
     suite.check(told.status == 5 and told.json()["error"]["code"] == "TORT_E_CANCELLED", "it is in the JSON")
     suite.expect(2, "--time-limit", "run", model, "--random", "1", "--time-limit", "0")
     suite.expect(2, "--time-limit", "run", model, "--random", "1", "--time-limit", "soon")
+
+
+MIB = 1 << 20
+ONE_THREAD = "cpu:threads=1"  # stacks of others would count
+
+
+def within(suite, most, *arguments):
+    """Runs it with so many bytes of memory of its own."""
+    done = subprocess.run([suite.tinyort, *map(str, arguments)], capture_output=True, text=True, timeout=SECONDS,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most)))  # fmt: skip
+    suite.check(done.returncode in (0, 2), f"{arguments} within {most} bytes: {done.returncode} {done.stderr[-300:]}")
+    suite.check(len(done.stdout) < 16 * MIB, f"{arguments}: {len(done.stdout)} bytes are told")
+    return done
+
+
+def test_locks_take_what_they_have(suite, folder):
+    """The most nodes that a file of the largest size can have, empty lines alone, fields of megabytes, a chain of them."""
+    head, lock = "tinyort-lock 1\nchain\tcpu\n", folder / "junk.lock"
+    few, long = "".join(f"n{i}\t\t\t\t\n" for i in range(999)), "z" * (3 * MIB)
+    junk = {"nodes": head + "\t\t\t\t\n" * ((4 * MIB - len(head)) // 5), "lines": head + "\n" * (4 * MIB - len(head)),
+            "name": head + few + f"{long}\ta\tb\tc\td\n", "op": head + few + f"z\t{long}\tb\tc\td\n", "provider": head + few + f"z\ta\t{long}\tc\td\n",
+            "codes": head + few + f"z\ta\tb\tc\t{long}\n", "chain": head[:-4] + "cpu," * (MIB // 2) + "cpu\n"}  # fmt: skip
+    for name, text in junk.items():
+        lock.write_text(text)
+        for form in ("text", "json", "github", "junit", "sarif"):
+            chain = () if name == "chain" else ("--ep", ONE_THREAD)
+            done = within(suite, 32 * MIB + 24 * len(text), "plan", DIGITS, *chain, "--check", lock, "--format", form)
+            suite.check(done.returncode == 2 * (name == "chain"), f"{name} {form}: {done.returncode} {done.stderr[-300:]}")
+            if name == "nodes":
+                gone = {"text": "gone ", "json": '"kind":"gone"', "github": " gone%3A ", "junit": "<x", "sarif": '"ruleId":"gone"'}[form]
+                told = done.stdout.replace('": "', '":"').replace('":\t"', '":"').count(gone)
+                suite.check(told == (form != "junit") * 1000, f"{form}: {told} are told")
+    lock.write_text(junk["nodes"])
+    suite.expect(0, "838855 gone, of which the first are told", "plan", DIGITS, "--check", lock)
+    suite.check(suite.run("plan", DIGITS, "--check", lock, "--json").json()["check"]["gone"] == 838855, "all are counted")
+    lock.write_text(head + "\n" * (4 * MIB))
+    suite.expect(3, "4194304", "plan", DIGITS, "--check", lock)
+
+
+def test_labels_take_what_they_have(suite, folder):
+    labels = folder / "labels.txt"
+    labels.write_bytes(b"\n" * (4 * MIB))
+    within(suite, 32 * MIB + 9 * 4 * MIB, "run", DIGITS, "--ep", ONE_THREAD, "--random", "1", "--top", "1", "--labels", labels)
+    labels.write_bytes(b"\n" * (4 * MIB + 1))
+    suite.expect(3, "4194304", "run", DIGITS, "--random", "1", "--top", "1", "--labels", labels)
+
+
+def test_data_sets_take_what_they_have(suite, folder):
+    """One set at a time: strings, which take the fewest bytes in a file."""
+    count = MIB // 2
+    strings = helper.make_tensor("x", STRING, [count], [b""] * count).SerializeToString()
+    ports = [tensor(name, STRING, [count]) for name in "xy"]
+    save_model(folder / "model.onnx", [helper.make_node("Identity", ["x"], ["y"])], ports[:1], ports[1:])
+    (folder / "strings.pb").write_bytes(strings)
+    for number in range(100):
+        data = folder / f"test_data_set_{number}"
+        data.mkdir()
+        for name in ("input_0.pb", "output_0.pb"):
+            os.link(folder / "strings.pb", data / name)
+    done = within(suite, 16 * MIB + 256 * 2 * len(strings), "test", folder, "--ep", ONE_THREAD)
+    suite.check("1 passed" in done.stdout, done.stdout + done.stderr)
 
 
 def constants(count, op, shape, **attributes):
