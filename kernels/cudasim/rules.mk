@@ -24,6 +24,9 @@ CUDASIM_CXXFLAGS := -std=c++17 -g1 -ffp-contract=off -fno-math-errno $(PREFIX_MA
     -Wall -Wextra -Wno-unknown-pragmas -Werror
 CUDASIM_STRICT := -Wshadow -Wconversion -Wno-sign-conversion
 
+# All but the kernels, which are inner loops. Fibers change stacks, of which a shadow would not know.
+CUDASIM_HARDENED := -fstack-protector-strong
+
 CUDASIM_CFLAGS := -std=c11 -g1 $(FLOAT) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread
 
 # What depends on the C++ compiler $(1).
@@ -35,13 +38,13 @@ cudasim_c_compiler = $(if $(findstring clang,$(1)),$(1:++=),$(1:++=cc))
 define cudasim_mode
 $$(OBJ)/cudasim/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
-	@echo '$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(3) $(4) $(5)' | cmp -s - $$@ || \
-	    echo '$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(3) $(4) $(5)' > $$@
+	@echo '$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_HARDENED) $(3) $(4) $(5)' | cmp -s - $$@ || \
+	    echo '$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_HARDENED) $(3) $(4) $(5)' > $$@
 
 $$(OBJ)/cudasim/$(1)/%.o: %.cpp $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
 	@echo "  CXX   $$< (cudasim $(1))"
-	$$(Q)$$(CCACHE) $(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_STRICT) $(call cudasim_compiler_flags,$(2)) $(3) -MD -MP -c -o $$@ $$<
+	$$(Q)$$(CCACHE) $(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_HARDENED) $$(CUDASIM_STRICT) $(call cudasim_compiler_flags,$(2)) $(3) -MD -MP -c -o $$@ $$<
 
 $$(OBJ)/cudasim/$(1)/%.cu.o: %.cu $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
@@ -53,7 +56,7 @@ $$(OBJ)/cudasim/$(1)/%.cu.o: %.cu $$(OBJ)/cudasim/$(1)/flags
 $$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< (cudasim $(1))"
-	$$(Q)$$(CCACHE) $(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MD -MP -c -o $$@ $$<
+	$$(Q)$$(CCACHE) $(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(CUDASIM_HARDENED) $$(WARNINGS) $(3) -MD -MP -c -o $$@ $$<
 endef
 
 # The objects of a mode: the machine; the provider that runs on it. In the mode race only kernels differ from clang's,
@@ -72,7 +75,7 @@ $(eval $(call cudasim_mode,$(CUDASIM_MODE),$(CUDASIM_CXX),-O2 $(SANITIZE_FLAGS),
 $(CUDASIM_LIBRARY): $(call cudasim_simulator,$(CUDASIM_MODE)) $(call cudasim_provider,$(CUDASIM_MODE)) $(LIBRARY) kernels/cudasim/exports.map
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-static-libstdc++ -static-libgcc -Wl,-z,defs) \
+	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(READ_ONLY) $(LDFLAGS) -shared $(if $(SANITIZE),,-static-libstdc++ -static-libgcc -Wl,-z,defs) \
 	    -Wl,--version-script=kernels/cudasim/exports.map -o $@ $(filter %.o %.a,$^) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS))
 
 all: $(CUDASIM_LIBRARY)

@@ -11,7 +11,8 @@ typedef struct tort_plugin {
     const void *extra; /* private to the object; tests of cudasim find its controls here */
 } tort_plugin;
 
-/* Loads the provider from the shared object of that name, found by dlopen's rules; NULL: the condition says why. The
+/* Loads the provider from the shared object of that name, found by dlopen's rules, or beside the program, or in
+ * ../lib from there; NULL: the condition says why. The
  * object is never closed, as its code may be in use as long as the process lives. */
 const tort_provider *tort_plugin_load(const char *file_name, tort_condition *condition);
 

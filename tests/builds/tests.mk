@@ -9,7 +9,7 @@ smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tiny
 
 # Bytes of stripped programs with the operators of MobileNetV2 alone, upper bounds: with the loader and messages, without
 # messages, and without messages for a saved plan instead of the loader.
-MOBILENET_SIZES ?= 284000 250000 184000
+MOBILENET_SIZES ?= 286000 250000 184000
 # A program of tests/builds: $(1) objects, $(2) libraries.
 link_small = @echo "  LINK  $@"; $(LINK_SMALL) -s -o $@ $(1:%=$(OBJ)/tests/builds/%.o) $(LIBRARY) $(2)
 $(BUILD)/firmware: $(addprefix $(OBJ)/tests/builds/,firmware.o open_model.o) $(LIBRARY)

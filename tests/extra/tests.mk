@@ -15,4 +15,4 @@ $(OBJ)/no_extra.o: ops/extra/extra.c $(OBJ)/flags
 $(BUILD)/tests/tinyort-no-extra: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) $(RPATH) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)
