@@ -292,6 +292,17 @@ static void find_memory(tort_session *session, tort_link *link) {
     snprintf(session->memories[link->memory].space, TORT_SPACE_NAME, "%s", space);
 }
 
+/* The chain is that of a saved plan, and nobody has typed it. */
+static tort_status unfit_file(const tort_session *session, tort_error *error) {
+    tort_error_prefix(
+        error,
+        "the saved plan is not for this build, make it again with tinyort plan MODEL --save FILE: its chain "
+        "\"%.200s\"",
+        session->options.chain);
+    if (error) error->code = TORT_E_MODEL;
+    return TORT_E_MODEL;
+}
+
 tort_status tort_chain_open(tort_session *session, tort_error *error) {
     enum { MOST = 64 }; /* locks and saved plans have chains, too, and each link takes kilobytes */
     const char *cursor = session->options.chain;
@@ -304,6 +315,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     if (!session->memories) return tort_out_of_memory(error, (size_t)count * sizeof *session->memories);
     session->memory_count = 1;
     tort_status status = check_disabled(session, error);
+    if (status) return status;
     for (int32_t i = 0; !status && i < count; i++) {
         tort_link *link = &session->chain[i];
         link->lost = &session->lost;
@@ -319,6 +331,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
         if (!status) find_memory(session, link);
         if (*cursor == ',') cursor++;
     }
+    if (status == TORT_E_USAGE && session->chain_from_file) return unfit_file(session, error);
     return status ? status : check_target(session, error);
 }
 

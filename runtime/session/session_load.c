@@ -44,7 +44,9 @@ tort_status tort_session_load(const tort_env *env, const char *path, const tort_
         return tort_fail(error, TORT_E_USAGE, "tort_session_load needs a path and a place for the session");
     tort_status status = take_options(env, given, &options, error);
     if (!status) status = tort_saved_open(&complete, path, options.map, &source, error);
-    return status ? status : load(&complete, source, &options, out, error);
+    if (!status) status = load(&complete, source, &options, out, error);
+    if (status == TORT_E_MODEL) tort_error_prefix(error, "%.200s", path);
+    return status;
 }
 
 tort_status tort_session_load_buffer(const tort_env *env, const void *bytes, size_t size,

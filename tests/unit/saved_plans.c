@@ -330,6 +330,22 @@ Test(saved_plans, a_chain_of_fewer_providers) {
     saved_original_free(&o);
 }
 
+/* A chain that a plan has is nobody's mistake of typing: it is the file that does not fit. */
+Test(saved_plans, a_chain_of_unknown_providers) {
+    static const char was[] = "machine,cpu:threads=1", is[] = "machine,xpu:threads=1";
+    const tort_session_options options = {.struct_size = sizeof options, .chain = was, .providers = machines};
+    machine = (tort_target){.description = "x86-64-v4", .instructions = TORT_CPU_V4};
+    machine_is_there = true;
+    saved_original o = saved_original_make(saved_loop, &options);
+    uint8_t *at = o.bytes.data;
+    while (memcmp(at, was, sizeof was) != 0) at++;
+    memcpy(at, is, sizeof is);
+    saved_reseal(o.bytes.data, o.bytes.size);
+    refuse_here(&o, machines, TORT_E_MODEL, "the saved plan is not for this build, make it again");
+    refuse_here(&o, machines, TORT_E_MODEL, "unknown provider \"xpu\"");
+    saved_original_free(&o);
+}
+
 /* ---- weights in the memory of a device --------------------------------------------------------------------------- */
 
 /* Its memory is the process's; what it packs of a weight is twice that. The n-th allocation or copy, of a size, or of
