@@ -46,6 +46,34 @@ def test_binding(same, how):
     assert same(question)[2] in (True, None)
 
 
+def read_only(folder):
+    """Memory of an array, and what is looked at afterwards."""
+    np.save(folder / "y.npy", np.zeros((64, 64), np.float32))
+    yield np.load(folder / "y.npy", mmap_mode="r")
+    frozen = np.zeros((64, 64), np.float32)
+    frozen.flags.writeable = False
+    yield frozen
+    yield frozen[::1]
+    yield np.frombuffer(bytes(64 * 64 * 4), np.float32).reshape(64, 64)
+
+
+def test_read_only_memory_is_not_written(tmp_path):
+    session = tinyort.InferenceSession(models.product())
+    for y in read_only(tmp_path):
+        value = tinyort.OrtValue.ortvalue_from_numpy(y)
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", X)
+        binding.bind_ortvalue_output("y", value)
+        with pytest.raises(tinyort.Error, match='output "y": its memory is read-only: bind an array that may be written'):
+            session.run_with_iobinding(binding)
+        with pytest.raises(ValueError, match="read-only"):
+            value.update_inplace(X)
+        with pytest.raises(ValueError, match="read-only"):
+            value.numpy()[0, 0] = 1
+        assert not y.any()
+        assert session.run(None, {"x": value})[0].shape == (64, 64), "as an input it is as good as any other"
+
+
 def test_output_is_written_where_it_is_bound():
     session = tinyort.InferenceSession(models.product())
     y = np.zeros((64, 64), np.float32)

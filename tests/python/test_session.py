@@ -207,3 +207,10 @@ def test_saved_plans(tmp_path):
     os.truncate(path, 100)
     with pytest.raises(tinyort.errors.InvalidGraph):
         tinyort.load_plan(path)
+
+
+def test_messages_steer_no_terminal(tmp_path):
+    for name, shown in (("\x1b[31m", "\\x1b[31m"), ("a\nb\r", "a\\nb\\r"), ("\x9b2J", "\\x9b2J"), ("\u202e", "\\u202e"), ("größe 字", "größe 字")):
+        with pytest.raises(tinyort.Error) as caught:
+            tinyort.InferenceSession(str(tmp_path / f"{name}.onnx"))
+        assert f"{shown}.onnx" in str(caught.value) and str(caught.value).isprintable()

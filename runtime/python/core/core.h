@@ -24,6 +24,7 @@ typedef struct bufferinfo {
     Py_ssize_t *shape, *strides, *suboffsets;
     void *internal;
 } Py_buffer;
+#define PyBUF_WRITABLE 0x0001
 #define PyBUF_FORMAT 0x0004
 #define PyBUF_ND 0x0008
 #define PyBUF_STRIDES (0x0010 | PyBUF_ND)
@@ -79,6 +80,7 @@ typedef struct core_value {
     tort_tensor tensor;             /* type UNDEFINED: not a tensor */
     const char *provider;           /* whose memory it is; NULL: host memory */
     int device_index;
+    bool read_only; /* the memory is an object's that must not change: frozen, mapped for reading, bytes */
     Py_ssize_t shape[TORT_MAX_RANK], strides[TORT_MAX_RANK]; /* for views */
 } core_value;
 
@@ -88,6 +90,8 @@ extern PyType_Spec core_value_spec;
 PyObject *core_value_new(PyObject *module, const tort_value *value);
 /* A new object for a tensor in memory that `owner` keeps. */
 PyObject *core_value_borrow(PyObject *module, const tort_tensor *tensor, PyObject *owner);
+/* Raises where the memory of a value must not be written; `name` is that of the output. */
+bool core_value_check_writable(const core_state *state, const core_value *value, const char *name);
 /* The object as a value of ours; NULL: it is something else. No exception. */
 core_value *core_value_of(const core_state *state, PyObject *object);
 

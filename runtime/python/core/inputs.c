@@ -241,6 +241,7 @@ PyObject *core_py_from_buffer(PyObject *module, PyObject *arguments) {
     PyObject *view = fits ? PyMemoryView_FromObject(object) : NULL;
     PyObject *value = view ? core_value_borrow(module, &input.tensor, view) : NULL;
     Py_XDECREF(view);
+    if (value) ((core_value *)value)->read_only = input.view.readonly != 0;
     core_input_close(&input);
     return value;
 }

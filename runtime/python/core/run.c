@@ -279,6 +279,7 @@ static bool open_bound(core_run *run, PyObject *inputs, PyObject *outputs) {
         const core_value *value = given && given != Py_None ? core_value_of(state, given) : NULL;
         if (!given && PyErr_Occurred()) return false;
         run->wanted[i] = given != NULL && !value;
+        if (value && !core_value_check_writable(state, value, self->outputs[i].name)) return false;
         if (value) run->output_tensors[i] = value->tensor;
         if (value && self->values)
             return core_raise(state, TORT_E_USAGE,
@@ -376,6 +377,7 @@ PyObject *core_session_copy(PyObject *object, PyObject *arguments) {
     if (!to || !from || !tort_tensor_bytes(&to->tensor, &bytes) || !tort_tensor_bytes(&from->tensor, &other) ||
         bytes != other || (!to->provider && !from->provider))
         return core_raise(state, TORT_E_USAGE, "copy: expected two values of one size, one in a provider's memory");
+    if (!core_value_check_writable(state, to, "to")) return NULL;
     tort_context *context = core_context_take(self, NULL, &error);
     tort_status status = context ? TORT_OK : error.code;
     const tort_direction direction = !from->provider ? TORT_TO_DEVICE : !to->provider ? TORT_TO_HOST : TORT_ON_DEVICE;

@@ -55,6 +55,13 @@ core_value *core_value_of(const core_state *state, PyObject *object) {
     return Py_TYPE(object) == state->value_type ? (core_value *)object : NULL;
 }
 
+bool core_value_check_writable(const core_state *state, const core_value *value, const char *name) {
+    if (!value->read_only) return true;
+    return core_raise(state, TORT_E_USAGE,
+                      "output \"%s\": its memory is read-only: bind an array that may be written, as array.copy() is",
+                      name) != NULL;
+}
+
 static void value_dealloc(PyObject *object) {
     core_value *self = (core_value *)object;
     PyTypeObject *type = Py_TYPE(object);
@@ -97,10 +104,14 @@ static int value_getbuffer(PyObject *object, Py_buffer *view, int flags) {
                                                    : "a sequence, map or optional");
         return -1;
     }
+    if (self->read_only && (flags & PyBUF_WRITABLE)) {
+        PyErr_SetString(PyExc_BufferError, "the memory of this tensor is read-only");
+        return -1;
+    }
     const bool whole = tort_type_bits(tensor->type) % 8 == 0;
     if (!tort_tensor_bytes(tensor, &bytes)) bytes = 0;
     Py_INCREF(object);
-    *view = (Py_buffer){.buf = tensor->data, .obj = object, .len = (Py_ssize_t)bytes};
+    *view = (Py_buffer){.buf = tensor->data, .obj = object, .len = (Py_ssize_t)bytes, .readonly = self->read_only};
     view->itemsize = whole ? tort_type_bits(tensor->type) / 8 : 1;
     view->ndim = 1;
     if (flags & PyBUF_FORMAT) view->format = (char *)(whole && codes[tensor->type] ? codes[tensor->type] : "B");

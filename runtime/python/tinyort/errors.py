@@ -93,6 +93,11 @@ def _is_no_model(message):
     return "this is a text" in message or "file is empty" in message or "is this an ONNX file?" in message
 
 
+def _shown(message):
+    """Names come from files: what would steer a terminal is shown as Python writes it, "\\x1b"."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+
+
 def make(code, message, node, provider):
     """The exception for an error of the library; what tinyort._core raises."""
     kind = CLASSES.get(code, Fail)
@@ -102,4 +107,4 @@ def make(code, message, node, provider):
         kind = EPFail
     elif code == "TORT_E_PLACEMENT" and " NO_OP " in message:
         kind = UnknownOperator
-    return kind(message, code, None if node < 0 else node, provider)
+    return kind(_shown(message), code, None if node < 0 else node, provider)
