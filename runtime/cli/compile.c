@@ -44,14 +44,33 @@ static tort_status check_name(const char *name, tort_error *error) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* Refuses to replace a file that tinyort has not written. All that it writes names it in its first words: a file is one
+ * of these if it begins with the same words. */
+static tort_status check_ours(const char *path, const tort_compiled_file *made, tort_error *error) {
+    char words[256] = "";
+    const char *name = strstr(made->text, "tinyort");
+    const size_t length = name ? (size_t)(name - made->text) + strlen("tinyort") : 0;
+    FILE *file = fopen(path, "rb");
+    if (!file) return TORT_OK; /* it is not there, or cannot be written either */
+    const bool ours =
+        length <= sizeof words && fread(words, 1, length, file) == length && !memcmp(words, made->text, length);
+    fclose(file);
+    return ours ? TORT_OK
+                : tort_fail(error, TORT_E_IO,
+                            "\"%s\" is not of tinyort: it is replaced with --force alone, or write to another folder "
+                            "with -o",
+                            path);
+}
+
 /* Writes all files, or none if one of them must not be replaced. */
-static tort_status write_files(const job *j, const char *folder, tort_error *error) {
+static tort_status write_files(const job *j, const char *folder, bool force, tort_error *error) {
     const tort_compiled *made = &j->compiled;
     char **paths = cli_alloc((size_t)made->file_count, sizeof *paths);
     tort_status status = TORT_OK;
     for (int32_t i = 0; i < made->file_count; i++) {
         paths[i] = cli_format("%s/%s", folder, made->files[i].name);
         if (!status) status = cli_check_target(paths[i], j->model, error);
+        if (!status && !force) status = check_ours(paths[i], &made->files[i], error);
     }
     if (!status) status = cli_make_folder("--output", folder, error);
     for (int32_t i = 0; !status && i < made->file_count; i++)
@@ -82,7 +101,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .target = options->processor,
                                       .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
-    return status ? status : write_files(j, options->output, error);
+    return status ? status : write_files(j, options->output, options->force, error);
 }
 
 static void add_hash(cJSON *hashes, const char *of, uint64_t hash) {

@@ -96,6 +96,7 @@ OPTION(STREAM, "stream", NULL, CLI_CMD_COMPILE, FLAG(stream),
 OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
+OPTION(FORCE, "force", NULL, CLI_CMD_COMPILE, FLAG(force), "replace files that tinyort has not written, too")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
 OPTION(CHECK_VALUES, "check", "finite|fp16", CLI_CMD_RUN, WORD(check_values),
        "finite: the first NaN or infinity; fp16: what float16 cannot hold")

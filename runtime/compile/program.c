@@ -120,8 +120,9 @@ static void print_buffers(const tort_compile_unit *unit, FILE *file) {
 void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
     const tort_plan *plan = unit->plan;
     fprintf(file,
-            "/* %s_main.c - runs %s on raw files of its inputs, one an argument, and writes output_0.raw ... */\n",
-            unit->name, unit->name);
+            "/* %s_main.c - made by tinyort %s: runs %s on raw files of its inputs, one an argument, and writes\n"
+            " * output_0.raw ... */\n",
+            unit->name, TORT_VERSION, unit->name);
     fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", unit->name);
     if (board_of(unit)->stack) fprintf(file, "%s", start);
     print_buffers(unit, file);
@@ -162,8 +163,8 @@ static void print_run(const board *to, const char *name, FILE *file) {
 void tort_compile_makefile(const tort_compile_unit *unit, FILE *file) {
     const char *name = unit->name;
     const board *to = board_of(unit);
-    fprintf(file, "# Builds %s for %s%s: make run ARGS=\"in0.raw\" writes output_0.raw ...\n", name, to->target,
-            *to->run ? ", which qemu emulates" : "");
+    fprintf(file, "# Made by tinyort %s: builds %s for %s%s. make run ARGS=\"in0.raw\" writes output_0.raw ...\n",
+            TORT_VERSION, name, to->target, *to->run ? ", which qemu emulates" : "");
     if (to->cc) fprintf(file, "CC := %s\n", to->cc);
     fprintf(file,
             "CFLAGS ?= -O2\nSTRICT := -std=c99 -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow -pedantic\n");

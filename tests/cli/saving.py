@@ -69,7 +69,7 @@ def test_a_full_disk(suite, folder):
         "o.onnx": ("plan", folder / "many.onnx", "--optimized", folder / "full/o.onnx"),
         "p.svg": ("bench", DIGITS, "--repeat", "1", "--sweep", "N=" + ",".join(["1"] * 40), "--plot", folder / "full/p.svg"),
         "t.json": ("bench", DIGITS, "--repeat", "50", "--profile", "--trace", folder / "full/t.json"),
-        "digits_weights.c": ("compile", DIGITS, "--shape", "N=1", "-o", folder / "full"),
+        "digits_weights.c": ("compile", DIGITS, "--shape", "N=1", "--force", "-o", folder / "full"),
     }.items():
         (folder / "full").mkdir()
         (folder / "full" / name).write_bytes(was)
@@ -128,7 +128,7 @@ def writers(folder):
         "output_0.npy": ("run", DIGITS, "--random", "1", "--save", folder),
         "digits.plan": ("plan", DIGITS, "--save", folder / "digits.plan"),
         "trace.json": ("bench", DIGITS, "--repeat", "1", "--profile", "--trace", folder / "trace.json"),
-        "digits.c": ("compile", DIGITS, "--shape", "N=1", "-o", folder),
+        "digits.c": ("compile", DIGITS, "--shape", "N=1", "--force", "-o", folder),
     }
 
 
@@ -208,3 +208,27 @@ def test_strings_of_unequal_length(suite, folder):
     save(1025, 1 << 14, 0, ["output_0.npy: filled up with 67.1 MB", "--format pb"])
     suite.check(np.load(folder / "out" / "output_0.npy").shape == (1025,), "and is what NumPy reads")
     suite.check("filled up" not in save(100, 1 << 14, 0, "placement").err, "of a small file nothing is said")
+
+
+def test_files_of_others(suite, folder):
+    """compile replaces what it has written, and nothing else; none of its files is written if one must not be."""
+    model, target = folder / "main.onnx", folder / "out"
+    shutil.copy(DIGITS, model)
+    command = ("compile", model, "--shape", "N=1", "--main", "-o", target)
+    suite.expect(0, "written", *command)
+    made = {path.name: path.read_bytes() for path in target.iterdir()}
+    suite.check(sorted(made) == ["Makefile", "main.c", "main.h", "main_main.c", "main_weights.c"], f"{sorted(made)}")
+    suite.expect(0, "written", *command)
+    suite.expect(0, "written", "compile", model, "--shape", "N=1", "--name", "digits", "--main", "--weights", "bin", "-o", target)  # the Makefile of another
+    suite.expect(0, "written", "compile", model, "--shape", "N=1", "--name", "digits", "--main", "--weights", "bin", "-o", target)
+    made["digits_weights.bin"] = b""
+    for name in made:
+        for theirs in (b"", b"all:\n\tcc main.c\n", b"/* tinyort */\n", b"# tinyort\n", b"\0" * 4096):
+            for path in target.iterdir():
+                path.unlink()
+            (target / name).write_bytes(theirs)
+            typed = (*command, "--name", "digits", "--weights", "bin") if name == "digits_weights.bin" else command
+            suite.expect(3, [f'"{target}/{name}" is not of tinyort', "--force", "-o"], *typed)
+            suite.check([path.name for path in target.iterdir()] == [name] and (target / name).read_bytes() == theirs, f"{name}: it stays as it was, alone")
+            suite.expect(0, "written", *typed, "--force")
+            suite.check((target / name).read_bytes() != theirs, f"{name}: with --force it is replaced")
