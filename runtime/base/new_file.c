@@ -1,4 +1,5 @@
 /* new_file.c - see new_file.h. */
+#define _GNU_SOURCE /* O_TMPFILE, of Linux */
 #include "runtime/base/new_file.h"
 
 #include <errno.h>
@@ -52,8 +53,32 @@ tort_status tort_new_file_name(const char *path, tort_new_file *file, tort_error
     return TORT_OK;
 }
 
+/* The path by which a file without a name gets one. False: there is no /proc. */
+static bool nameless_path(int fd, char *path, size_t size) {
+    snprintf(path, size, "/proc/self/fd/%d", fd);
+    return access(path, F_OK) == 0;
+}
+
+/* A file in the folder that has no name, and so is gone with the process however that ends; -1: not on this file
+ * system. */
+static int open_nameless(const tort_new_file *file) {
+#ifdef O_TMPFILE
+    char folder[sizeof file->unfinished], path[32];
+    const char *slash = strrchr(file->unfinished, '/');
+    const size_t length = slash ? (size_t)(slash - file->unfinished) + 1 : 0;
+    memcpy(folder, file->unfinished, length);
+    strcpy(folder + length, ".");
+    const int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, (mode_t)file->mode);
+    if (fd < 0 || nameless_path(fd, path, sizeof path)) return fd;
+    close(fd);
+#endif
+    return -1;
+}
+
 tort_status tort_new_file_open(tort_new_file *file, tort_error *error) {
-    const int fd = open(file->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)file->mode);
+    int fd = open_nameless(file);
+    file->nameless = fd >= 0;
+    if (fd < 0) fd = open(file->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)file->mode);
     if (fd < 0) return cannot_write(file->path, errno, error);
     file->stream = fdopen(fd, "wb");
     if (file->stream) return TORT_OK;
@@ -69,10 +94,18 @@ bool tort_new_file_write(tort_new_file *file, const void *bytes, size_t size) {
     return false;
 }
 
+/* Gives a file without a name the random one: no link can replace a file, but a rename can. */
+static int take_name(const tort_new_file *file) {
+    char path[32];
+    if (!nameless_path(fileno(file->stream), path, sizeof path)) return ENOENT;
+    return linkat(AT_FDCWD, path, AT_FDCWD, file->unfinished, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
 /* Returns 0, or errno of what failed. A file system that cannot fsync says EINVAL. */
 static int finish(const tort_new_file *file, bool keep) {
     int cause = 0;
     if (keep && (fflush(file->stream) != 0 || (fsync(fileno(file->stream)) != 0 && errno != EINVAL))) cause = errno;
+    if (keep && !cause && file->nameless) cause = take_name(file);
     if (fclose(file->stream) != 0 && keep && !cause) cause = errno;
     if (keep && !cause && rename(file->unfinished, file->path) != 0) cause = errno;
     if (!keep || cause) unlink(file->unfinished);

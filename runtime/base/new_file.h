@@ -1,5 +1,6 @@
-/* new_file.h - writes a file that appears whole or not at all: under a random name in its folder until all of it is on
- * the disk, then renamed. Only what is absent or a regular file is written; a link is neither followed nor replaced.
+/* new_file.h - writes a file that appears whole or not at all: without a name, or where the file system has no such
+ * files under a random one in its folder, until all of it is on the disk; then it is renamed. Only what is absent or a
+ * regular file is written; a link is neither followed nor replaced.
  *
  * Three steps, so that a program can note the random name before there is a file of it, and remove it when it is
  * interrupted; the library itself installs no signal handler. */
@@ -16,6 +17,7 @@ typedef struct tort_new_file {
     char unfinished[PATH_MAX]; /* the random name */
     unsigned mode;             /* permissions: those of the file that is replaced */
     FILE *stream;              /* for the caller to write to; NULL before tort_new_file_open */
+    bool nameless;             /* it gets the random name only for the rename */
     int cause;                 /* errno of the first write that failed; set by tort_new_file_write, or by the caller */
 } tort_new_file;
 

@@ -81,6 +81,22 @@ def test_a_full_disk(suite, folder):
         shutil.rmtree(folder / "full")
 
 
+def without_name(program, target):
+    """Files of the folder that the program writes and that have no name."""
+    found = []
+    for link in Path(f"/proc/{program.pid}/fd").iterdir() if program.poll() is None else []:
+        try:
+            found += [to for to in [os.readlink(link)] if to.startswith(f"{target}/#") and to.endswith("(deleted)")]
+        except OSError:
+            pass  # it was closed meanwhile
+    return found
+
+
+def has_unfinished(program, target):
+    names = [path.name[:9] for path in target.iterdir()]
+    return names == [".tinyort-"] or (not names and bool(without_name(program, target)))
+
+
 def caught(suite, target, arguments):
     """The program, stopped while its file in the folder has not its name yet. What is too fast for that is tried again."""
     def prepare():
@@ -91,12 +107,12 @@ def caught(suite, target, arguments):
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         program = subprocess.Popen([suite.tinyort, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=prepare)
-        while program.poll() is None and not list(target.glob(".tinyort-*")):
+        while program.poll() is None and not has_unfinished(program, target):
             pass
         program.send_signal(signal.SIGSTOP)
         while program.poll() is None and Path(f"/proc/{program.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "TZ":
             pass
-        if program.poll() is None and [path.name[:9] for path in target.iterdir()] == [".tinyort-"]:
+        if program.poll() is None and has_unfinished(program, target):
             return program
         program.kill()
         program.wait()
@@ -112,10 +128,14 @@ def test_an_interruption(suite, folder):
                weights=[weight("w", np.zeros(size, np.float32))])
     target.mkdir()
     run, plan = ("run", folder / "m.onnx", "--random", "1", "--save", target), ("plan", folder / "w.onnx", "--save", target / "w.plan")
-    for arguments, number in [(run, signal.SIGINT), (run, signal.SIGTERM), (run, signal.SIGHUP), (run, signal.SIGQUIT), (plan, signal.SIGINT)]:
+    for arguments, number in [(run, signal.SIGINT), (run, signal.SIGTERM), (run, signal.SIGHUP), (run, signal.SIGQUIT), (plan, signal.SIGINT), (run, signal.SIGKILL)]:
         program = caught(suite, target, arguments)
         unfinished = [path.name for path in target.iterdir()]
-        suite.check(len(unfinished) == 1 and re.fullmatch(r"\.tinyort-[0-9a-f]{16}", unfinished[0]), f"a name that nobody can guess: {unfinished}")
+        if unfinished and number == signal.SIGKILL:
+            program.kill()
+            suite.skip("what a kill leaves: files of this file system have names")
+            break
+        suite.check(not unfinished or re.fullmatch(r"\.tinyort-[0-9a-f]{16}", unfinished[0]), f"a name that nobody can guess: {unfinished}")
         program.send_signal(number)
         program.send_signal(signal.SIGCONT)
         suite.check(program.wait(timeout=SECONDS) == -number, f"{number!r} ends {arguments[0]}: {program.returncode}")
