@@ -24,6 +24,9 @@ typedef struct graphs {
     tort_context *context;
     tort_error error;
     int calls; /* of CUDA, of the last run */
+    /* Buffers of a run: here, so that they are at one address, whatever the compiler inlines where. */
+    float x[MAX_ROWS * COLUMNS], y[COUNT];
+    int64_t ids[ROWS];
 } graphs;
 
 static void check(const graphs *g, bool good, const char *detail) {
@@ -80,8 +83,10 @@ static bool is_right(const float *x, const int64_t *ids, const float *y) {
 
 /* Other values each time, in buffers of the host; a failure is the caller's to judge, wrong values are not. */
 static tort_status run(graphs *g, int64_t rows, int turn, bool own) {
-    float x[MAX_ROWS * COLUMNS], y[COUNT];
-    int64_t ids[ROWS] = {turn % rows, rows - 1};
+    float *x = g->x, *y = g->y;
+    int64_t *ids = g->ids;
+    ids[0] = turn % rows;
+    ids[1] = rows - 1;
     for (int i = 0; i < rows * COLUMNS; i++) x[i] = (float)(i + 10 * turn);
     const tort_tensor inputs[] = {{TORT_FLOAT, 2, {rows, COLUMNS}, x}, {TORT_INT64, 1, {ROWS}, ids}};
     tort_tensor output = {TORT_FLOAT, 2, {ROWS, COLUMNS}, own ? y : NULL};
