@@ -262,7 +262,7 @@ demo: $(GPU_HERE)
 .PHONY: test
 ## Set up, build, and run the tests, a quarter of an hour on two cores; `make -s test TESTS=test-unit` runs one runner.
 test: test-setup
-	@$(MAKE) --no-print-directory $(ONE_ARCH) run-tests
+	@$(MAKE) --no-print-directory $(ONE_ARCH) KERNEL_CASES=--once run-tests
 
 .PHONY: check
 ## The gate of every change, a few minutes on two cores: units, backend cases, command line, plans, layers, sizes, CUDA kernels.

@@ -1,6 +1,6 @@
 # What can be left out of a build: lists of operators (OPS), fast kernels and other providers (CPU=plain), instruction sets (SIMD).
-TESTS += test-plain test-mobilenet
-THOROUGH_TESTS += test-builds
+TESTS += test-plain
+THOROUGH_TESTS += test-builds test-mobilenet
 
 PLAIN_BUILD := $(BUILD)/tests/plain
 PLAIN_SIZE ?= 720000
