@@ -1,5 +1,6 @@
 """The application in Ray Serve: two replicas, HTTP and handles; and the example of Ray Data."""
 
+import asyncio
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +19,7 @@ import ray
 import tinyort
 import tinyort.serve
 from conftest import DIGITS
+from onnx import TensorProto, helper
 from ray import serve
 
 CLIENTS, REQUESTS = 32, 20
@@ -63,9 +66,35 @@ def test_errors_name_the_input(handle, http):
         handle.run.remote({"image": np.ones((8, 8), np.float32)}).result()
     for wrong, why in [(b"{", "expected JSON"), (b"[1]", "expected JSON"), (b"{}", "image"),
                        (b'{"image": [[1], 2]}', "image"), (b'{"image": [[1]]}', "has rank 2"),
-                       (b'{"picture": [[1]]}', "picture")]:
+                       (b'{"picture": [[1]]}', "picture"), (b'{"\\ud800": [[1]]}', "ud800"), (b"\xff", "expected JSON"),
+                       (b'{"image": %s}' % (b"[" * 100000), "expected JSON"), (b'{"image": [[NaN]]}', "NaN is no JSON"),
+                       (b'{"image": [%s]}' % (b"9" * 5000), "expected JSON")]:
         status, text = http("/digits/run", wrong)
         assert status == 400 and why in json.loads(text)["detail"], text
+
+
+def test_limits_of_a_request(cluster, http):
+    class Waiting(tinyort.serve.Model):
+        """Answers a request for `wait` late."""
+
+        async def run(self, feed):
+            return await (asyncio.sleep(30) if b"wait" in feed else super().run(feed))
+
+    value, kind = helper.make_tensor_value_info, TensorProto.FLOAT
+    graph = helper.make_graph([helper.make_node("Log", ["x"], ["y"])], "graph", [value("x", kind, ["n"])],
+                              [value("y", kind, ["n"])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8).SerializeToString()
+    serve.run(tinyort.serve.app(model, max_body=1000, time_limit=5, replica=Waiting), name="limits", route_prefix="/limits")
+    assert http("/limits/run", b'{"x": [1, 0, -1]}'.ljust(1000)) == (200, '{"y":[0.0, null, null]}')
+    for long in (b" " * 1001, iter([b" " * 1000, b" "])):  # an iterator is sent in chunks, without its length
+        status, text = http("/limits/run", long)
+        assert status == 413 and "1000 bytes (option max_body)" in text
+    promised = urllib.request.Request(f"{cluster}/limits/run", b"", {"Content-Length": "1001"})
+    with pytest.raises(urllib.error.HTTPError, match="413"):  # though none of it has come
+        urllib.request.urlopen(promised, timeout=60)
+    status, text = http("/limits/run", b'{"wait": 1}')
+    assert status == 504 and "no answer within 5 s (option time_limit)" in text
+    serve.delete("limits")
 
 
 def test_pages(handle, http, plain):

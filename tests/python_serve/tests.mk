@@ -5,7 +5,7 @@ SERVE_VENV := $(BUILD)/serve/venv
 SERVE_ENVIRONMENT = PYTHONPATH=$(abspath $(BUILD)/python) RAY_USAGE_STATS_ENABLED=0
 
 .PHONY: test-python-serve
-## Test tinyort.serve by Ray: answers, batches, the shared plan, metrics, readiness, a replica killed under load; Ray Data.
+## Test tinyort.serve by Ray: answers, batches, limits, the shared plan, metrics, readiness, a replica killed under load; Ray Data.
 test-python-serve: python
 	@.ci/setup.sh serve=$(SERVE_VENV)
 	@$(SERVE_ENVIRONMENT) $(SERVE_VENV)/bin/python -m pytest -q -W ignore -p no:cacheprovider -p tests.python.sum \

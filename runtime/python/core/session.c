@@ -80,6 +80,11 @@ typedef struct opening {
     PyObject *pins, *symbols, *max_symbols, *shapes, *max_shapes, *bindings, *outputs, *open_inputs, *operators;
 } opening;
 
+/* The time_limit of an option in seconds; 0: none. */
+static uint64_t nanoseconds(double seconds) {
+    return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
 static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {
         "source",       "from_file",    "chain",         "target",          "disabled", "require",
@@ -106,7 +111,7 @@ static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
     o->session.stream = (void *)(uintptr_t)stream;
     o->session.dynamic_limit = dynamic_limit;
     o->session.trip_limit = trip_limit;
-    o->session.time_limit = time_limit > 0 && time_limit < 1e9 ? (uint64_t)(time_limit * 1e9) : 0;
+    o->session.time_limit = nanoseconds(time_limit);
     o->load.allow_links = allow_links;
     o->load.map_external = map_external;
     o->load.assume_opset = assume_opset;
@@ -236,15 +241,17 @@ PyObject *core_py_open(PyObject *module, PyObject *arguments, PyObject *keywords
 }
 
 PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"path", "map", "disabled", "operators", NULL};
+    static char *names[] = {"path", "map", "disabled", "operators", "time_limit", NULL};
     tort_plan_options options = {.struct_size = sizeof options};
     PyObject *path, *operators = Py_None;
     int map = 0;
+    double time_limit = 0;
     tort_error error = {.node = -1};
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|pzO", names, PyUnicode_FSConverter, &path, &map,
-                                     &options.disabled, &operators))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|pzOd", names, PyUnicode_FSConverter, &path, &map,
+                                     &options.disabled, &operators, &time_limit))
         return NULL;
     options.map = map;
+    options.time_limit = nanoseconds(time_limit);
     options.operators = operators == Py_None ? NULL : core_operators_of(operators);
     options.operator_abi = TORT_PROVIDER_ABI;
     core_session *self = new_session(module);

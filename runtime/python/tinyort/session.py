@@ -299,14 +299,15 @@ class InferenceSession:
         return f"<InferenceSession: {self.placement().line()}>"
 
 
-def load_plan(path, map=False):  # noqa: A002 - the option's name
+def load_plan(path, map=False, time_limit=0):  # noqa: A002 - the option's name
     """A session of a plan that save_plan or `tinyort plan --save` wrote. With `map`, weights are used where they are
-    in the file, so that processes share them; the file must not change then."""
+    in the file, so that processes share them; the file must not change then. A run ends after `time_limit` seconds;
+    0: no limit."""
     session = InferenceSession.__new__(InferenceSession)
     session._options, session._ignored, session._steps, session._notes = SessionOptions(), {}, None, []
     session._model, session._fallback, session._extra = path, "raise", {}
     own = sys.modules.get("tinyort.operators")
-    session._core = _core.load_plan(path, map, operators=own.capsule() if own else None)
+    session._core = _core.load_plan(path, map, operators=own.capsule() if own else None, time_limit=time_limit)
     session._run = session._core.run
     report = session._core.chain()
     session._chain = Chain.written(",".join(report["chain"]))
