@@ -278,7 +278,7 @@ def main():
             except Failed as why:
                 print(f"FAILED {title}: {why}")
                 runner.counts["failed"] += 1
-    print(f"quantized networks: {runner.counts['passed']} passed, {runner.counts['failed']} failed")
+    print(f"quantized-networks: {runner.counts['passed']} passed, {runner.counts['failed']} failed")
     sys.exit(1 if runner.counts["failed"] or not runner.counts["passed"] else 0)
 
 

@@ -149,7 +149,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for part in (check_trainings, check_update, check_unread, check_hash):
             part(sys.argv[1], Path(folder))
-    print(f"firmware, belonging: {counts['passed']} passed, {counts['failed']} failed")
+    print(f"firmware-belonging: {counts['passed']} passed, {counts['failed']} failed")
     sys.exit(1 if counts["failed"] or not counts["passed"] else 0)
 
 
