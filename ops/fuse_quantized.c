@@ -4,10 +4,10 @@
  * floats.
  *
  * The fused sum is one of integers and rounds once: its bytes are those of the graph computed in double, but where that
- * is within 1e-4 steps of the middle between two bytes (tests/bytes). A bias of floats becomes integers, in steps of the
- * scales of input and weights, as quantizers write it; one that is between two steps moves the sum by up to half a
- * step. An activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c, integer_conv.c,
- * integer_matmul.c. */
+ * is within 1e-4 steps of the middle between two bytes (tests/bytes). A bias of floats becomes integers, in steps of
+ * the scales of input and weights, as quantizers write it; one that is between two steps moves the sum by up to half a
+ * step. An activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c,
+ * integer_conv.c, integer_matmul.c. */
 #include "ops/extent.h"
 #include "runtime/pattern.h"
 
