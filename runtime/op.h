@@ -222,8 +222,8 @@ TORT_API bool tort_zero_bytes(struct tort_watch *watch, void *to, size_t bytes);
 static inline int64_t tort_part_count(int64_t count, int64_t at) {
     return count - at < TORT_PART ? count - at : TORT_PART;
 }
-/* Whether one of these functions has said no. A loop around loops that ask looks here, if it asks nothing itself: each
- * of its steps is short then, but there may be many. */
+/* True once one of these functions has said no. A loop around loops that ask must look here if it asks nothing itself:
+ * each of its steps is short then, but there may be many. */
 static inline bool tort_is_over(const struct tort_watch *watch) {
     return watch && tort_watch_is_over(watch);
 }

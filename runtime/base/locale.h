@@ -7,7 +7,7 @@
 
 #include "runtime/tinyort.h"
 
-/* As without tort_. */
+/* The functions of the C library without tort_, under its locale "C". */
 const char *tort_strerror(int cause);
 int tort_snprintf(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int tort_vsnprintf(char *buffer, size_t size, const char *format, va_list arguments)

@@ -25,7 +25,7 @@ typedef struct tort_watch {
     int64_t deadline; /* monotonic time in nanoseconds; 0: none */
 } tort_watch;
 
-/* Whether somebody was told that the work ends: a load, for questions inside of loops. */
+/* True once somebody was told that the work ends: one load, cheap enough for every trip of a loop. */
 static inline bool tort_watch_is_over(const tort_watch *watch) {
 #ifdef __cplusplus
     return watch->end != TORT_GOES_ON;

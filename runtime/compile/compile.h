@@ -20,7 +20,8 @@ typedef struct tort_compiled_file {
 
 enum { TORT_COMPILED_FILES = 5 };
 
-/* What header, object and file of weights say of themselves, see hashes.c. */
+/* Hashes that the header, the object and the file of weights carry, so that files of two compilations are told apart:
+ * hashes.c. */
 typedef struct tort_compile_hashes_of {
     uint64_t graph, code, weights;
 } tort_compile_hashes_of;

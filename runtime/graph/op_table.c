@@ -70,10 +70,9 @@ bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
 
 /* An application's row may have the same name as one of the build, but other params: it is not counted. */
 const tort_flops *tort_op_products(const tort_op *row) {
-    if (!tort_op_is_own(tort_op_families, row)) return NULL;
     const tort_flops *counted = tort_flops_table;
     while (counted->name && (strcmp(counted->name, row->name) || strcmp(counted->domain, row->domain))) counted++;
-    return counted->name ? counted : NULL;
+    return counted->name && tort_op_is_own(tort_op_families, row) ? counted : NULL;
 }
 
 bool tort_op_multiplies_integers(const tort_op *row) {

@@ -215,7 +215,7 @@ tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_
     return note(f, anchor, &reason);
 }
 
-/* What build said of nodes that would have been products of integers. */
+/* Keeps the words of build on nodes that would have been a product of integers. */
 static tort_status note_build(const tort_fuser *f, const tort_match *match) {
     const tort_reason reason = {.provider = match->provider,
                                 .kernel = "",

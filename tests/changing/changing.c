@@ -5,9 +5,8 @@
  * the worst that there is: so what was checked by one read and used by the next is never what was checked. Each run of
  * the harness is done with each such value first, and whatever it answers then: only that it answers is asked for.
  * Inputs, and all memory of the library, end at a page that nobody may touch (guarded.c); wild addresses are mapped as
- * little. Of strings the
- * bytes change; pointers and lengths cannot be checked. The linker puts the __wrap_ functions in the place
- * of those of the library, and of the C library's copies, which are not instrumented. */
+ * little. The bytes of strings change; their pointers and lengths cannot be checked. The linker puts the __wrap_
+ * functions in the place of those of the library, and of the C library's copies, which are not instrumented. */
 #define _XOPEN_SOURCE 700 /* setitimer */
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "runtime/tinyort.h"
 #include "tests/changing/guarded.h"
 
-enum { MAX_INPUTS = 64, VALUES = 7, READS = 5, SECONDS = 20, MOST_READS = 3000000 };
+enum { MAX_INPUTS = 64, VALUES = 7, READS = 5, SECONDS = 20, MAX_READS = 3000000 };
 
 typedef struct watched {
     uint8_t *data, *reads; /* reads: by element */
@@ -50,7 +49,7 @@ static void change(uint8_t *element, size_t size) {
 }
 
 static void note_read(const void *address, size_t bytes) {
-    if (now.count && now.all_reads++ == MOST_READS) tort_context_cancel(now.context);
+    if (now.count && now.all_reads++ == MAX_READS) tort_context_cancel(now.context);
     for (int32_t i = 0; i < now.count; i++) {
         const watched *w = &now.inputs[i];
         const uintptr_t begin = (uintptr_t)w->data, from = (uintptr_t)address, to = from + bytes;
@@ -194,7 +193,7 @@ static void *watch(const void *data, size_t bytes, size_t size) {
     return w->data;
 }
 
-/* Of strings the bytes are watched: copies of all texts, one after the other, which the strings then point to. */
+/* The bytes of strings are watched: copies of all texts, one after the other, which the strings then point to. */
 static void watch_texts(tort_tensor *input, int64_t count) {
     tort_string *strings = guarded_realloc(NULL, (size_t)count * sizeof *strings);
     size_t bytes = 0, at = 0;

@@ -4,8 +4,8 @@
  * question of that number is answered by no, and so is every later one, as for a run that is out of time. What is
  * counted are the pieces of code between two branches (the library is compiled with -fsanitize-coverage=trace-pc, which
  * calls the first function below in each of them), and one for every 8 bytes that the C library copies or fills. After
- * MOST of them the program gives up, and tells where it was. As many may be between two questions before. Where the
- * making of the session asks, too, it is ended in the same way. Prints the largest count. */
+ * MAX_STEPS of them the program gives up, and tells where it was. As many may be between two questions before. Where
+ * the making of the session asks, too, it is ended in the same way. Prints the largest count. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "runtime/tinyort.h"
 
 /* Well below 100 ms of plain code. */
-enum { MOST = 25000000, BYTES = 8, MAX_PORTS = 32, MAX_QUESTIONS = 100, PATTERN = 1 << 12, KEYS = 1 << 17 };
+enum { MAX_STEPS = 25000000, BYTES = 8, MAX_PORTS = 32, MAX_QUESTIONS = 100, PATTERN = 1 << 12, KEYS = 1 << 17 };
 
 static struct {
     const char *isa;
@@ -39,9 +39,9 @@ void *__wrap_memset(void *to, int byte, size_t bytes);
 
 static void count(uint64_t steps, const void *place) {
     now.steps += steps;
-    if (!now.counting || now.steps - now.last <= MOST) return;
+    if (!now.counting || now.steps - now.last <= MAX_STEPS) return;
     const bool over = now.questions >= now.no;
-    printf("%p isa=%s: more than %d steps after %s %lld\n", place, now.isa, MOST,
+    printf("%p isa=%s: more than %d steps after %s %lld\n", place, now.isa, MAX_STEPS,
            over ? "the no to question" : "question", (long long)(over ? now.no : now.questions));
     fflush(stdout);
     _Exit(1);

@@ -315,32 +315,29 @@ Test(saved_plans, another_machine_or_build_is_refused_by_name) {
     saved_original_free(&o);
 }
 
-/* The text of a chain, of as many bytes, that has one provider less than the plan says of it. */
-Test(saved_plans, a_chain_of_fewer_providers) {
-    static const char was[] = "machine,cpu:threads=1", is[] = "cpu:threads=000000001";
+/* A plan whose chain is the text `is`, of as many bytes as the one that it was made for. */
+static saved_original with_chain(const char *is) {
+    static const char was[] = "machine,cpu:threads=1";
     const tort_session_options options = {.struct_size = sizeof options, .chain = was, .providers = machines};
     machine = (tort_target){.description = "x86-64-v4", .instructions = TORT_CPU_V4};
     machine_is_there = true;
     saved_original o = saved_original_make(saved_loop, &options);
     uint8_t *at = o.bytes.data;
     while (memcmp(at, was, sizeof was) != 0) at++;
-    memcpy(at, is, sizeof is);
+    memcpy(at, is, sizeof was);
     saved_reseal(o.bytes.data, o.bytes.size);
+    return o;
+}
+
+Test(saved_plans, a_chain_of_fewer_providers) {
+    saved_original o = with_chain("cpu:threads=000000001"); /* one less than the plan says of it */
     refuse_here(&o, machines, TORT_E_MODEL, "the saved plan is damaged: its chain");
     saved_original_free(&o);
 }
 
 /* A chain that a plan has is nobody's mistake of typing: it is the file that does not fit. */
 Test(saved_plans, a_chain_of_unknown_providers) {
-    static const char was[] = "machine,cpu:threads=1", is[] = "machine,xpu:threads=1";
-    const tort_session_options options = {.struct_size = sizeof options, .chain = was, .providers = machines};
-    machine = (tort_target){.description = "x86-64-v4", .instructions = TORT_CPU_V4};
-    machine_is_there = true;
-    saved_original o = saved_original_make(saved_loop, &options);
-    uint8_t *at = o.bytes.data;
-    while (memcmp(at, was, sizeof was) != 0) at++;
-    memcpy(at, is, sizeof is);
-    saved_reseal(o.bytes.data, o.bytes.size);
+    saved_original o = with_chain("machine,xpu:threads=1");
     refuse_here(&o, machines, TORT_E_MODEL, "the saved plan is not for this build, make it again");
     refuse_here(&o, machines, TORT_E_MODEL, "unknown provider \"xpu\"");
     saved_original_free(&o);
