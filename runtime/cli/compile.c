@@ -1,4 +1,5 @@
 /* compile.c - `tinyort compile`: a model as C99 files for firmware. What is printed is decided by runtime/compile/. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +52,11 @@ static tort_status check_ours(const char *path, const tort_compiled_file *made, 
     const char *name = strstr(made->text, "tinyort");
     const size_t length = name ? (size_t)(name - made->text) + strlen("tinyort") : 0;
     FILE *file = fopen(path, "rb");
-    if (!file) return TORT_OK; /* it is not there, or cannot be written either */
+    if (!file && errno == ENOENT) return TORT_OK;
+    /* One that cannot be read could be replaced all the same, where the folder may be written. */
     const bool ours =
-        length <= sizeof words && fread(words, 1, length, file) == length && !memcmp(words, made->text, length);
-    fclose(file);
+        file && length <= sizeof words && fread(words, 1, length, file) == length && !memcmp(words, made->text, length);
+    if (file) fclose(file);
     return ours ? TORT_OK
                 : tort_fail(error, TORT_E_IO,
                             "\"%s\" is not of tinyort: it is replaced with --force alone, or write to another folder "
