@@ -22,9 +22,9 @@ enum { TORT_COMPILED_FILES = 5 };
 
 /* Hashes that the header, the object and the file of weights carry, so that files of two compilations are told apart:
  * hashes.c. */
-typedef struct tort_compile_hashes_of {
+typedef struct tort_compiled_hashes {
     uint64_t graph, code, weights;
-} tort_compile_hashes_of;
+} tort_compiled_hashes;
 
 typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
@@ -35,7 +35,7 @@ typedef struct tort_compiled {
     uint64_t bound_bytes, separate_bytes;
     const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */
     double multiply_adds; /* of the operators that are counted */
-    tort_compile_hashes_of hashes;
+    tort_compiled_hashes hashes;
 } tort_compiled;
 
 /* Fills *out, which tort_compiled_free frees, even after an error. All shapes must be known. TORT_E_PLACEMENT names the

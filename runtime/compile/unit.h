@@ -53,7 +53,7 @@ typedef struct tort_compile_unit {
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
     const char *layout, *target;         /* of the options */
-    tort_compile_hashes_of hashes;       /* 0 until the code was printed once */
+    tort_compiled_hashes hashes;         /* 0 until the code was printed once */
     bool integers, apart;                /* of the options */
     tort_compile_port *inputs, *outputs; /* by port of the model */
     bool *skipped;                       /* by step: callers do it */

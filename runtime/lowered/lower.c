@@ -102,14 +102,15 @@ static bool take_weights(tort_lowered *lowered, int32_t *of) {
         lowered->infos[v] = value->info;
         lowered->weights[v] = lowered->constant_of[v] = -1;
         if (value->weight < 0) continue;
-        if (of[value->weight] < 0) {
-            if (!tort_lowered_settle(lowered, v, value->weight, NULL, session->model->weights[value->weight].bytes))
-                return false;
-            of[value->weight] = lowered->constant_of[v];
+        if (of[value->weight] >= 0) { /* another value of the same weight */
+            lowered->weights[v] = value->weight;
+            lowered->constant_of[v] = of[value->weight];
+            tort_lowered_tell(lowered, v);
+            continue;
         }
-        lowered->weights[v] = value->weight;
-        lowered->constant_of[v] = of[value->weight];
-        tort_lowered_tell(lowered, v);
+        if (!tort_lowered_settle(lowered, v, value->weight, NULL, session->model->weights[value->weight].bytes))
+            return false;
+        of[value->weight] = lowered->constant_of[v];
     }
     return true;
 }

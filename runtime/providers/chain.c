@@ -304,11 +304,12 @@ static tort_status unfit_file(const tort_session *session, tort_error *error) {
 }
 
 tort_status tort_chain_open(tort_session *session, tort_error *error) {
-    enum { MOST = 64 }; /* locks and saved plans have chains, too, and each link takes kilobytes */
+    enum { MAX_LINKS = 64 }; /* locks and saved plans have chains, too, and each link takes kilobytes */
     const char *cursor = session->options.chain;
     int32_t count = 1 + count_unescaped(cursor, ',', "");
-    if (count > MOST)
-        return tort_fail(error, TORT_E_USAGE, "the chain has %d providers, at most %d are taken", (int)count, MOST);
+    if (count > MAX_LINKS)
+        return tort_fail(error, TORT_E_USAGE, "the chain has %d providers, at most %d are taken", (int)count,
+                         MAX_LINKS);
     session->chain = tort_arena_array(&session->arena, (size_t)count, sizeof *session->chain);
     if (!session->chain) return tort_out_of_memory(error, (size_t)count * sizeof *session->chain);
     session->memories = tort_arena_array(&session->arena, (size_t)count + 1, sizeof *session->memories);

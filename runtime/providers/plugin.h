@@ -12,8 +12,8 @@ typedef struct tort_plugin {
 } tort_plugin;
 
 /* Loads the provider from the shared object of that name, found by dlopen's rules, or beside the program, or in
- * ../lib from there; NULL: the condition says why. The
- * object is never closed, as its code may be in use as long as the process lives. */
+ * ../lib from there; NULL: the condition says why. The object is never closed, as its code may be in use as long as the
+ * process lives. */
 const tort_provider *tort_plugin_load(const char *file_name, tort_condition *condition);
 
 #endif

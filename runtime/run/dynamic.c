@@ -174,12 +174,11 @@ static tort_info info_of(const tort_tensor *tensor) {
  * longer than a list of parameters is read by infer alone, and the step is held to the shape that came of it. */
 static bool keep_list(tort_arena *arena, tort_info *info) {
     enum { LONGEST = 256 };
-    tort_tensor list = {.type = info->type, .rank = info->rank};
+    tort_tensor list;
     int64_t count;
     size_t bytes;
-    memcpy(list.dims, info->dims, sizeof list.dims);
-    if (!info->data || info->type == TORT_STRING || !tort_tensor_count(&list, &count) || count > LONGEST ||
-        !tort_tensor_bytes(&list, &bytes))
+    if (!info->data || info->type == TORT_STRING || !tort_info_tensor(info, &list) ||
+        !tort_tensor_count(&list, &count) || count > LONGEST || !tort_tensor_bytes(&list, &bytes))
         return true;
     void *copy = tort_arena_alloc(arena, bytes + 1);
     if (copy && bytes) memcpy(copy, info->data, bytes);
