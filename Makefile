@@ -1,9 +1,8 @@
 # The build of tinyort: `make` builds, `make demo` shows the main job, `make test` tests, `make help` lists the rest.
 #
-# How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/,
+# How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/core/, loader/,
 # ops/ with its folders, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/, with
-# runtime/compile/ and kernels/firmware/. Objects lie in
-# $(BUILD)/obj and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a
+# runtime/firmware/ and kernels/firmware/. Objects lie in $(BUILD)/obj and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a
 # file tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way
 # of its own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by .ci/setup.sh alone: `make` says
 # what is missing; `make setup`, `make demo` and `make test` install it.
@@ -27,7 +26,7 @@ V ?=
 Q := $(if $(V),,@)
 
 OBJ := $(BUILD)/obj
-VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/tinyort.h 2>/dev/null),0.1.0)
+VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/include/tinyort.h 2>/dev/null),0.1.0)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -64,11 +63,11 @@ FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LEVEL = $(OPT:-O3=$(if $(PLAIN),$(SMALLEST_LEVEL),-O2 -ftree-vectorize -fno-unroll-loops)) $(SECTIONS)
 SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
-SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph lowered passes plan saved session)
+SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/core/,graph lowered passes plan saved session)
 SMALLEST_FILES := $(addprefix ops/,activation attention center_crop_pad contents control_flow deform_conv dropout einsum fourier \
     fused_attention generate grid_sample linear_attention loss max_unpool metadata nms number_text optional random refused resize rnn roi \
     sequence shapes strings tfidf training unary window) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
-    $(addprefix runtime/run/,bind observe profile report) $(patsubst %.c,%,$(filter-out %/parallel.c,$(wildcard runtime/providers/*.c)))
+    $(addprefix runtime/core/run/,bind observe profile report) $(patsubst %.c,%,$(filter-out %/parallel.c,$(wildcard runtime/core/providers/*.c)))
 SMALLEST_LEVEL = $(if $(shell $(CC) -Oz -fsyntax-only -x c /dev/null 2>&1),-Os,-Oz)
 # Hardening: a function with an array on its stack notices that it was overrun, the C library that a buffer of a known size was, a
 # processor with a shadow of the stack can hold it, and what the linker fills in is read only before main runs. (Marks where code
@@ -108,12 +107,12 @@ EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch Tokenizer) $(if $(PICTURE
 CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard kernels/cpu/*.c))
 CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
 # Code for firmware is in the command line alone, so that the library stays small: its provider, and what prints files.
-FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/compile/*.c runtime/streams/*.c)
+FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/firmware/*/*.c)
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
-LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
@@ -153,7 +152,7 @@ SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 # The plain C of kernels/cuda is in libtinyort.a, where it can plan for a GPU but not run on one. With nvcc it is compiled
 # a second time with TORT_CUDA=1 and goes, with the .cu files and NVIDIA's static cudart, into libtinyort_cuda.a: one object
 # whose only global names are ours, so that it lives beside an application's own CUDA code. The command line and
-# libtinyort.so have it in their list of providers (runtime/providers/providers.c, also compiled twice); an application that links
+# libtinyort.so have it in their list of providers (runtime/core/providers/providers.c, also compiled twice); an application that links
 # libtinyort.a names tort_provider_cuda in its session options. The newer way of launching kernels is not used, because its
 # stubs hold guarded statics that need the C++ library.
 #
@@ -190,7 +189,7 @@ ifneq ($(NVCC),)
 CUDA_STATE := built with CUDA by $(NVCC), for compute capabilities $(CUDA_ARCHS)
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
-CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/providers/providers.o
+CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/core/providers/providers.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
 CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS),$(CUDA_PTX))
@@ -333,9 +332,9 @@ INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 MAN_PAGE = $(DESTDIR)$(PREFIX)/share/man/man1/tinyort.1
 COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/tinyort zsh/site-functions/_tinyort fish/vendor_completions.d/tinyort.fish)
-PUBLIC_HEADERS := $(patsubst %,runtime/%.h,tinyort tinyort_report tinyort_plan tinyort_profile) ops/extra/tinyort_extra.h
+PUBLIC_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report tinyort_plan tinyort_profile) ops/extra/tinyort_extra.h
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort tinyort_report provider op bands graph/graph graph/value graph/shape base/account base/memory base/error base/watch) \
+PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report provider op bands) $(patsubst %,runtime/core/%.h,graph/graph graph/value graph/shape base/account base/memory base/error base/watch) \
     $(wildcard ops/*.h ops/*/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
@@ -357,7 +356,7 @@ install: all
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-extra|; s|-ltinyort|-ltinyort_extra -ltinyort|; s|^Libs.private:|& $(EXTRA_LIBS)|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-extra.pc
 	for header in $(PUBLIC_HEADERS); do \
-	    sed 's|"runtime/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
+	    sed 's|"runtime/include/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 	if $(TINYORT) version > /dev/null; then \
 	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && $(TINYORT) man > $(MAN_PAGE) && \
@@ -489,10 +488,10 @@ $(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (void (*)(void))\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
 $(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
 # The order of bands, which compiled models follow as runs do.
-$(OBJ)/runtime/compile/bands.inc: runtime/bands.h
+$(OBJ)/runtime/firmware/compile/bands.inc: runtime/include/bands.h
 	@mkdir -p $(@D)
 	$(Q)(echo "static const char tort_code_bands[] ="; sed $(FIRMWARE_TEXT) $<; echo ";") > $@
-$(OBJ)/runtime/compile/steps.o: $(OBJ)/runtime/compile/bands.inc
+$(OBJ)/runtime/firmware/compile/steps.o: $(OBJ)/runtime/firmware/compile/bands.inc
 $(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/functions.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
@@ -559,7 +558,7 @@ endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
 $(OBJ)/ops/ops.o $(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
-$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(addprefix $(OBJ)/runtime/,providers/providers.o base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
+$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(addprefix $(OBJ)/runtime/core/,providers/providers.o base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
 # With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
 SEEN ?=
 SEEN_BITS_v2 := TORT_CPU_V2
@@ -601,7 +600,7 @@ $(LIBRARY): $(LIBRARY_OBJECTS)
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
 
-$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/providers/providers.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
+$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/core/providers/providers.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK_SHARED) -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
@@ -622,7 +621,7 @@ $(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
 
-$(PKGCONFIG): Makefile $(wildcard runtime/tinyort.h)
+$(PKGCONFIG): Makefile $(wildcard runtime/include/tinyort.h)
 	@mkdir -p $(@D)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: tinyort' \
 	    'Description: A minimal ONNX inference runtime' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' \

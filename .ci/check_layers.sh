@@ -1,10 +1,10 @@
 #!/bin/sh
 # Proves from the #include lines under ROOT that dependencies point one way (loader -> runtime <- ops <- kernels):
-#   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/providers/providers.c are outside this rule
+#   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/core/providers/providers.c are outside this rule
 #   loader/    includes runtime/ and loader/        ops/   includes runtime/ and ops/
 #   kernels/   includes runtime/, ops/ and kernels/
-#   the rooms of runtime/ (base graph lowered providers plan passes saved run streams session compile) include themselves and those before them;
-#   the headers at its top, which others include, are above none of them
+#   the rooms of runtime/core/ and runtime/firmware/ (base graph lowered providers plan passes saved run session bands compile) include themselves and those before them;
+#   the headers of runtime/include/, which others include, are above none of them
 # and, with no exception: protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
 # string in a table of ops/. Where the objects are given, their symbols prove that calls between the rooms go the same way, too.
 # Nor is anything read from around a program but what it is given: numbers and words in text do not depend on the locale (only locale.c
@@ -16,20 +16,20 @@ cd "$1"
 sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
-rooms='base graph lowered providers plan passes saved run streams session compile cli python'
+rooms='base graph lowered providers plan passes saved run session bands compile cli python'
 
-# A line for each call of a room that comes later: "runtime/plan/plan.o: calls tort_fold of runtime/passes/fold.o".
+# A line for each call of a room that comes later: "runtime/core/plan/plan.o: calls tort_fold of runtime/core/passes/fold.o".
 climbs() {
-    objects=$(ls runtime/*/*.c | sed 's/c$/o/')
+    objects=$(find runtime -name '*.c' | sed 's/c$/o/')
     (cd "$1" && nm -A -g $objects 2>/dev/null) | awk -v rooms=" $rooms " '
     { file = $1; sub(/:.*/, "", file); symbol = $NF }
     $(NF - 1) == "U" { user[++uses] = file; used[uses] = symbol; next }
     { owner[symbol] = file }
     function room_of(path,   parts) {
         split(path, parts, "/")
-        return index(rooms, " " parts[2] " ")
+        return index(rooms, " " parts[parts[2] ~ /^(core|firmware)$/ ? 3 : 2] " ")
     }
-    function is_list(path) { return path == "runtime/providers/providers.o" } # the list of this build stands above all
+    function is_list(path) { return path == "runtime/core/providers/providers.o" } # the list of this build stands above all
     END {
         for (i = 1; i <= uses; i++) {
             file = owner[used[i]]
@@ -56,7 +56,7 @@ function allowed_folders(layer) {
 # The place of a room of runtime/ in their order; 0: no such room.
 function room_of(path,   parts) {
     split(path, parts, "/")
-    return index(rooms, " " parts[2] " ")
+    return index(rooms, " " parts[parts[2] ~ /^(core|firmware)$/ ? 3 : 2] " ")
 }
 
 function check_include(header,   folder) {
@@ -71,7 +71,7 @@ function check_include(header,   folder) {
     }
     if (!quoted) return
     # The headers of the interface lie in one folder, in the tree and where they are installed.
-    if (FILENAME ~ /^runtime\/tinyort[a-z_]*\.h$/ && header ~ /^tinyort[a-z_]*\.h$/) return
+    if (FILENAME ~ /^runtime\/include\/tinyort[a-z_]*\.h$/ && header ~ /^tinyort[a-z_]*\.h$/) return
     if (header !~ /^(runtime|loader|ops|kernels|tests)\// || header ~ /\.\./) {
         report("includes \"" header "\": write the path from the root")
         return
@@ -115,19 +115,19 @@ function only(code, files, functions, why,   name) {
 
 function check_calls(   code, text) {
     code = code_of($0)
-    only(code, "^(runtime/base/locale.c$|kernels/cudasim/)", "strto(d|f|ld)|atof|sto(d|f|ld)|v(f|s|sn|d|as)?(print|scan)f|(set|new|use)locale|localeconv",
-        "it depends on the locale, runtime/base/locale.h does not")
+    only(code, "^(runtime/core/base/locale.c$|kernels/cudasim/)", "strto(d|f|ld)|atof|sto(d|f|ld)|v(f|s|sn|d|as)?(print|scan)f|(set|new|use)locale|localeconv",
+        "it depends on the locale, runtime/core/base/locale.h does not")
     only(code, "^$", "is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper)|strn?casecmp|strcoll|" \
-        "strxfrm|strftime|mb(r?to|s|r?len)[a-z]*|wc[a-z]+|isw[a-z]+|tow[a-z]+", "it depends on the locale, runtime/base/ascii.h does not")
-    only(code, "^(runtime/base/locale.c|kernels/cuda/libraries.c)$", "strerror(_r)?|perror", "it depends on the locale, runtime/base/locale.h does not")
+        "strxfrm|strftime|mb(r?to|s|r?len)[a-z]*|wc[a-z]+|isw[a-z]+|tow[a-z]+", "it depends on the locale, runtime/core/base/ascii.h does not")
+    only(code, "^(runtime/core/base/locale.c|kernels/cuda/libraries.c)$", "strerror(_r)?|perror", "it depends on the locale, runtime/core/base/locale.h does not")
     only(code, "^runtime/cli/", "(secure_)?getenv", "only the command line reads the environment")
-    only(code, "^runtime/base/watch.c$", "clock_gettime|timespec_get|gettimeofday|time|clock", "runtime/base/watch.h tells the time")
-    only(code, "^runtime/base/hash.c$", "getrandom|getentropy|arc4random", "tort_random_bits has a way out where the system gives none")
-    if (code ~ /(^|[^A-Za-z0-9_])((f|s|sn|d|as)?print|[fs]?scan)f *\(/) plain_format = FILENAME != "runtime/base/locale.c"
+    only(code, "^runtime/core/base/watch.c$", "clock_gettime|timespec_get|gettimeofday|time|clock", "runtime/core/base/watch.h tells the time")
+    only(code, "^runtime/core/base/hash.c$", "getrandom|getentropy|arc4random", "tort_random_bits has a way out where the system gives none")
+    if (code ~ /(^|[^A-Za-z0-9_])((f|s|sn|d|as)?print|[fs]?scan)f *\(/) plain_format = FILENAME != "runtime/core/base/locale.c"
     text = code_of($0, 1)
     gsub(/%%/, "", text)
     if (plain_format && text ~ /"[^"]*%[-+ #0]*[0-9*]*(\.[0-9*]*)?[lL]?[aAeEfFgG]/)
-        report("a float is printed or read as the locale has it: runtime/base/locale.h does not")
+        report("a float is printed or read as the locale has it: runtime/core/base/locale.h does not")
     if (code ~ /;/) plain_format = 0
 }
 
@@ -136,7 +136,7 @@ FNR == 1 {
     layer = FILENAME
     sub(/\/.*/, "", layer)
     room = layer == "runtime" ? room_of(FILENAME) : 0
-    exempt = FILENAME ~ /^runtime\/cli\// || FILENAME == "runtime/providers/providers.c"
+    exempt = FILENAME ~ /^runtime\/cli\// || FILENAME == "runtime/core/providers/providers.c"
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     header = $0

@@ -1,7 +1,7 @@
 /* external_data.c - opens an external file, folder by folder from the model's folder on. external_data.h says against
  * what this guards. */
 #include "loader/external_data.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 #include <errno.h>
 #include <fcntl.h>

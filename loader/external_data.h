@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 /* Refuses a location that is not a relative path of plain names. */
 tort_status tort_external_check(const char *location, tort_error *error);

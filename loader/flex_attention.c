@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 enum { QUERY, KEY, VALUE, INPUTS };
 enum { SOFTMAX_OPSET = 13 }; /* whatever the model imports: along the last axis by default */

@@ -8,8 +8,8 @@
 
 #include "loader/limits.h"
 #include "loader/parse.h"
-#include "runtime/graph/graph.h"
-#include "runtime/base/names.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/core/base/names.h"
 
 /* A model-local function, see functions.c. */
 typedef struct tort_function {

@@ -7,7 +7,7 @@
 
 #include "loader/file_kind.h"
 #include "loader/loader.h"
-#include "runtime/graph/check.h"
+#include "runtime/core/graph/check.h"
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "loader/external_data.h"
-#include "runtime/base/names.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/names.h"
+#include "runtime/core/base/locale.h"
 
 #define LARGEST_READ ((size_t)1 << 30) /* always within the limit of one call of pread */
 

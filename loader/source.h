@@ -10,8 +10,8 @@
 #ifndef TORT_LOADER_SOURCE_H
 #define TORT_LOADER_SOURCE_H
 
-#include "runtime/base/error.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/memory.h"
 
 typedef struct tort_source tort_source;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
-#include "runtime/graph/varints.h"
+#include "runtime/core/graph/varints.h"
 
 /* Number of the field that holds the data, 0 if there is none; *note: the location that wire.c recorded. */
 static uint32_t data_of(const TortOnnx__TensorProto *proto, tort_data_note *note) {

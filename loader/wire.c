@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "loader/onnx.pb-c.h"
-#include "runtime/base/utf8.h"
+#include "runtime/core/base/utf8.h"
 
 #define WINDOW_SIZE ((size_t)1 << 16)
 #define MIN_WINDOW ((size_t)1 << 12)

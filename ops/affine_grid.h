@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_AFFINE_GRID_H
 #define TORT_OPS_AFFINE_GRID_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_affine_grid_params {
     bool align_corners;

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ATTENTION_H
 #define TORT_OPS_ATTENTION_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Strides of element (batch, head, position, i), in elements: inputs of rank 4 are [batch, head, position, i], of rank
  * 3 [batch, position, head * size + i]. The stride of i is always 1. */

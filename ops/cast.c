@@ -13,7 +13,7 @@
 #include "ops/number_text.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #define TORT_OPS_CAST_H
 
 #include "ops/numeric.h"
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_cast {
     tort_parts parts;       /* cast to the input's own type: the output is a view of the whole input */

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_COL2IM_H
 #define TORT_OPS_COL2IM_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 #define TORT_COL2IM_RANK (TORT_MAX_RANK - 2) /* maximum number of spatial dimensions */
 

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_CONCAT_H
 #define TORT_OPS_CONCAT_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_concat_params {
     tort_parts parts; /* with the axis */

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_CONSTANT_H
 #define TORT_OPS_CONSTANT_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_fill_params {
     unsigned char value[16]; /* one element */

@@ -6,7 +6,7 @@
 #ifndef TORT_OPS_CONTENTS_H
 #define TORT_OPS_CONTENTS_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/contents.h"
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* ---- shared by all ----------------------------------------------------------------------------------------------- */
 

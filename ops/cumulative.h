@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_CUMULATIVE_H
 #define TORT_OPS_CUMULATIVE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_cumulative_params {
     bool exclusive, reverse;

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_EINSUM_H
 #define TORT_OPS_EINSUM_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 #define TORT_EINSUM_LABELS (52 + TORT_MAX_RANK) /* letters, and the dimensions that "..." stands for */
 #define TORT_EINSUM_OPERANDS 16

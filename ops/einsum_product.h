@@ -8,7 +8,7 @@
 #define TORT_OPS_EINSUM_PRODUCT_H
 
 #include "ops/einsum.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* A label, or several folded to one: its size and its strides in A, B and the output. */
 typedef struct tort_einsum_axis {

@@ -6,7 +6,7 @@
 #ifndef TORT_OPS_EPILOGUE_H
 #define TORT_OPS_EPILOGUE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* In quotes the value of attribute `activation`. */
 typedef enum tort_activation {

@@ -2,7 +2,7 @@
  *
  * Each family of rows combines the ways to begin with the ways to end: x * (1 + f) / 2 is written in three orders. Read
  * next: activation.c, fuse_epilogue.c, which fuses the result with the product before it. */
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 /* ---- Gelu: x / 2 * (1 + f) with f = erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) ---------------- */
 

@@ -4,7 +4,7 @@
  * The two products and the nodes between them are fused first; then the nodes around them: transpositions of the heads,
  * and scales of queries or keys instead of scores. Read next: fused_attention.c. */
 #include "ops/numeric.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * The scaled weights are derived from the model's whenever a kernel packs or uploads them. Read next: batch_norm.c. */
 #include "ops/extent.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "ops/epilogue.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/numeric.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "ops/activation.h"
 #include "ops/epilogue.h"
 #include "ops/extent.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 #include <math.h>
 

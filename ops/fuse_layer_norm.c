@@ -3,7 +3,7 @@
  *
  * Read next: norm_axis.c. */
 #include "ops/extent.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 #include <float.h>
 

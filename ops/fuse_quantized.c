@@ -9,7 +9,7 @@
  * step. An activation that only clips beyond the range of the output's type is dropped. Read next: quantized.c,
  * integer_conv.c, integer_matmul.c. */
 #include "ops/extent.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_FUSED_ATTENTION_H
 #define TORT_OPS_FUSED_ATTENTION_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Inputs of FusedAttention. */
 enum {

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_GATHER_H
 #define TORT_OPS_GATHER_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Views data as [outer, size, inner], output as [outer, index_count, inner]. */
 typedef struct tort_gather_params {

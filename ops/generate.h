@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_GENERATE_H
 #define TORT_OPS_GENERATE_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_eye_params {
     int64_t diagonal; /* 0: the main diagonal; > 0: above it */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 
 enum { WORDS = 624, DISTANCE = 397 };
 

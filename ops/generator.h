@@ -6,7 +6,7 @@
 #ifndef TORT_OPS_GENERATOR_H
 #define TORT_OPS_GENERATOR_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_generator {
     uint32_t state[624];

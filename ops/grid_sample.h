@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_GRID_SAMPLE_H
 #define TORT_OPS_GRID_SAMPLE_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef enum tort_grid_mode { TORT_GRID_NEAREST, TORT_GRID_LINEAR, TORT_GRID_CUBIC } tort_grid_mode;
 typedef enum tort_grid_padding { TORT_GRID_ZEROS, TORT_GRID_BORDER, TORT_GRID_REFLECTION } tort_grid_padding;

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_NORM_H
 #define TORT_OPS_NORM_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: X is `rows` contiguous rows of
  * `size` elements, each with statistics of its own: y = (x - mean) / sqrt(variance + epsilon) * scale + bias. scale and

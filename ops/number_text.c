@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 /* True if `value`, written and read again, is the same element of `type`. */
 static bool survives(tort_type type, const char *written, double value) {

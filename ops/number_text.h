@@ -1,8 +1,8 @@
-/* number_text.h - floats as text, for Cast; knows no tensors. runtime/base/locale.h reads them. */
+/* number_text.h - floats as text, for Cast; knows no tensors. runtime/core/base/locale.h reads them. */
 #ifndef TORT_OPS_NUMBER_TEXT_H
 #define TORT_OPS_NUMBER_TEXT_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 #define TORT_NUMBER_TEXT 48 /* maximum number of bytes of a number as text */
 

@@ -6,7 +6,7 @@
 #ifndef TORT_OPS_NUMERIC_H
 #define TORT_OPS_NUMERIC_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 #define TORT_BLOCK 512
 

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_PAD_H
 #define TORT_OPS_PAD_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef enum tort_pad_mode { TORT_PAD_CONSTANT, TORT_PAD_REFLECT, TORT_PAD_EDGE, TORT_PAD_WRAP } tort_pad_mode;
 

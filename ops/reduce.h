@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_REDUCE_H
 #define TORT_OPS_REDUCE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* The input without dimensions of size 1, and with neighbours that are both kept or both reduced merged: kept and
  * reduced dimensions alternate, the strides are the input's own, and the output is the kept ones, row-major. */

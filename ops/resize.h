@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_RESIZE_H
 #define TORT_OPS_RESIZE_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef enum tort_resize_mode { TORT_RESIZE_NEAREST, TORT_RESIZE_LINEAR, TORT_RESIZE_CUBIC } tort_resize_mode;
 

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_REVERSE_SEQUENCE_H
 #define TORT_OPS_REVERSE_SEQUENCE_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_reverse_params {
     bool batch_first; /* [batch, time, ...] instead of [time, batch, ...] */

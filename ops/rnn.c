@@ -5,7 +5,7 @@
  * double, from weights that are widened once per run. Positions behind a sequence's own length give zeros. */
 #include "ops/index.h"
 #include "ops/rnn.h"
-#include "runtime/base/ascii.h"
+#include "runtime/core/base/ascii.h"
 
 #include <math.h>
 

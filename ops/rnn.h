@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_RNN_H
 #define TORT_OPS_RNN_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Input indices; DynamicQuantizeLSTM has others. */
 enum {

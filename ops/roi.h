@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ROI_H
 #define TORT_OPS_ROI_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_roi_params {
     int64_t channels, height, width, batches, regions;

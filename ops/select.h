@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_SELECT_H
 #define TORT_OPS_SELECT_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_compress_params {
     bool flat; /* no axis: the input is flattened */

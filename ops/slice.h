@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_SLICE_H
 #define TORT_OPS_SLICE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Output element (i, j, ...) is input element (starts[0] + i * steps[0], starts[1] + j * steps[1], ...); the output's
  * shape limits i, j, .... Axes that are not sliced have start 0 and step 1. */

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_SOFTMAX_H
 #define TORT_OPS_SOFTMAX_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Views the tensor as [outer, length, inner]: `outer * inner` lanes of `length` elements, `inner` apart. Each lane is
  * normalised on its own. All zero while the shape is not known, but inner is 1 as soon as lanes are known to be

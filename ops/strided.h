@@ -6,7 +6,7 @@
 #ifndef TORT_OPS_STRIDED_H
 #define TORT_OPS_STRIDED_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 #define TORT_BOX_RANK (2 * TORT_MAX_RANK)
 

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_TENSOR_SCATTER_H
 #define TORT_OPS_TENSOR_SCATTER_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_tensor_scatter_params {
     int32_t axis; /* of the sequence; not 0 */

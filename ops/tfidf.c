@@ -4,7 +4,7 @@
  * + 1. The pool becomes a hash table in scratch memory; the n-grams of the rows are looked up in it. Source: ONNX
  * operator TfIdfVectorizer-9. */
 #include "ops/shapes.h"
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 
 #include <string.h>
 

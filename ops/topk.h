@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_TOPK_H
 #define TORT_OPS_TOPK_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 /* Views the input as [outer, length, inner], the outputs as [outer, k, inner]. Of equal elements the one with the lower
  * index comes first; NaN counts as larger than every number. Output is sorted whatever `sorted` says. */

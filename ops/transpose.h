@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_TRANSPOSE_H
 #define TORT_OPS_TRANSPOSE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Exchange of a pixel with C*block*block channels for a block*block square of pixels with C channels. */
 typedef struct tort_depth_space_params {

@@ -2,8 +2,8 @@
 #ifndef TORT_OPS_VALUES_H
 #define TORT_OPS_VALUES_H
 
-#include "runtime/op.h"
-#include "runtime/graph/value.h"
+#include "runtime/include/op.h"
+#include "runtime/core/graph/value.h"
 
 /* Makes `value` the only output. NULL, which a constructor returns when memory runs out, gives TORT_E_MEMORY. */
 tort_status tort_give_value(const tort_call *call, tort_value *value);

@@ -3,7 +3,7 @@
 #ifndef TORT_OPS_WIDEN_H
 #define TORT_OPS_WIDEN_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Bytes of scratch for those of the first `count` inputs that have the type of the first; unknown dims count as 0.
  * False: overflow. */

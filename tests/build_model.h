@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_BUILD_MODEL_H
 #define TORT_TESTS_BUILD_MODEL_H
 
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 /* A model that is being built; `model` is NULL once something failed. */
 typedef struct model_builder {

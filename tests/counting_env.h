@@ -3,7 +3,7 @@
 #ifndef TORT_TESTS_COUNTING_ENV_H
 #define TORT_TESTS_COUNTING_ENV_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct tort_counting_env {
     tort_env env; /* to hand to the library */

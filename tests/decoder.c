@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 #include "tests/onnx_bytes.h"
 
 enum { PORTS = 1 + 2 * DECODER_MAX_LAYERS };

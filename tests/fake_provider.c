@@ -2,7 +2,7 @@
  *
  * "fake" is a device whose memory the host does not share: tinyort allocates in it, copies values in and out, and runs
  * two kernels there. That is all there is to a provider: say how to open it, what it can run (claim) and run it.
- * Read next: runtime/passes/place.c, which asks it; kernels/cuda/, a real one. */
+ * Read next: runtime/core/passes/place.c, which asks it; kernels/cuda/, a real one. */
 #include "tests/fake_provider.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TORT_TESTS_ONNX_BYTES_H
 #define TORT_TESTS_ONNX_BYTES_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct onnx_bytes {
     uint8_t *data;

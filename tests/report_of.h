@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_REPORT_OF_H
 #define TORT_TESTS_REPORT_OF_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 /* The caller frees it, before the session. Ends the program where there is no memory for it. */
 tort_report *report_of(tort_session *session);

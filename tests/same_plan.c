@@ -1,6 +1,6 @@
 /* same_plan.c - see same_plan.h. Member by member: the bytes between members mean nothing. */
 #include "tests/same_plan.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef TORT_TESTS_SAME_PLAN_H
 #define TORT_TESTS_SAME_PLAN_H
 
-#include "runtime/lowered/lowered.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/lowered/lowered.h"
+#include "runtime/core/plan/planned.h"
 
 /* What differs first, "bytes of slot 3", in `text`, which is returned; NULL: nothing. Where a plan is in memory, and
  * what kernels fitted to it, does not count. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/saved/saved_format.h"
+#include "runtime/core/saved/saved_format.h"
 
 static int append(void *ud, const void *bytes, size_t size) {
     saved_bytes *to = ud;

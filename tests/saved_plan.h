@@ -3,7 +3,7 @@
 #ifndef TORT_TESTS_SAVED_PLAN_H
 #define TORT_TESTS_SAVED_PLAN_H
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 
 typedef struct saved_bytes {
     uint8_t *data; /* malloc'ed */

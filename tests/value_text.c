@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/op.h"
-#include "runtime/base/locale.h"
+#include "runtime/include/op.h"
+#include "runtime/core/base/locale.h"
 
 static void add(char *text, const char *format, ...) {
     const size_t used = strlen(text);

@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_VALUE_TEXT_H
 #define TORT_TESTS_VALUE_TEXT_H
 
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 
 enum { VALUE_TEXT = 1024 };
 

@@ -14,7 +14,7 @@
 #include "kernels/cpu/attend.h"
 #include "kernels/cpu/sizes.h"
 
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <string.h>
 

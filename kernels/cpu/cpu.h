@@ -7,8 +7,8 @@
 
 #include "kernels/cpu/bytes.h"
 #include "kernels/cpu/sizes.h"
-#include "runtime/provider.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/provider.h"
+#include "runtime/include/tinyort_profile.h"
 
 /* Device of the provider: made by open, handed to kernels as call->device. */
 typedef struct tort_cpu_device {

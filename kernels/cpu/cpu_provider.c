@@ -7,7 +7,7 @@
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/cgroup.h"
 #include "kernels/cpu/widened.h"
-#include "runtime/base/threads.h"
+#include "runtime/core/base/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "ops/deform_conv.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <math.h>
 #include <string.h>

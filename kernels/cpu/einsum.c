@@ -2,7 +2,7 @@
 #include "ops/einsum_product.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #define BLOCK_ROWS 168    /* rows of a block, where columns are not contiguous in the output; whole tiles ... */
 #define BLOCK_COLUMNS 128 /* ... of every instruction set */

@@ -7,7 +7,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/product.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 /* ---- inner loops ------------------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include "kernels/cpu/cpu.h"
 #include "ops/attention.h"
 #include "ops/index.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Both run on all threads of the session, for a tenth of a second each; the fastest round counts, since anything
  * else running on the machine only slows a round down. Read next: simd/peak.c. */
 #include "kernels/cpu/cpu.h"
-#include "runtime/base/watch.h"
+#include "runtime/core/base/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * axes, the plain loop runs. Read next: ops/resize.h. */
 #include "ops/resize.h"
 #include "kernels/cpu/pieces.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <math.h>
 #include <string.h>

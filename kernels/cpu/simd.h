@@ -7,7 +7,7 @@
 #define TORT_KERNELS_CPU_SIMD_H
 
 #include "ops/epilogue.h"
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 #include <stdbool.h>
 #include <stdint.h>

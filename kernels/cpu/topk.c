@@ -5,7 +5,7 @@
  * about k * ln(n / k) insertions of log k each; the sort costs 4 passes over n. Read next: ops/topk.h. */
 #include "ops/topk.h"
 #include "kernels/cpu/pieces.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * stay in the L1 cache. At least one input must be a half: results from larger types would be rounded twice. Read
  * next: widened.h, halves.h. */
 #include "kernels/cpu/widened.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <string.h>
 

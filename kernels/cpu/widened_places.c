@@ -1,7 +1,7 @@
 /* widened_places.c - decides which operands of a node become floats, and where they are stored, see widened.h. */
 #include "kernels/cpu/widened.h"
 #include "kernels/cpu/blocked.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 typedef struct operands {
     const tort_tensor *inputs, *outputs;

@@ -9,7 +9,7 @@
 #include "kernels/cuda/attend.h"
 
 #include "kernels/cuda/images.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 /* Tiles by size of key or value: queries, and a step of keys and values, must fit 64 KiB of shared memory, which
  * sm_75 has. */

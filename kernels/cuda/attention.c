@@ -4,7 +4,7 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attend.h"
 
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* claims.c - refusals that many families share (claims.h): pure functions of node and target, without a device.
- * runtime/graph/check.c has checked before any claim that inputs of one type parameter have one type. */
+ * runtime/core/graph/check.c has checked before any claim that inputs of one type parameter have one type. */
 #include "kernels/cuda/claims.h"
 
 #include "kernels/cuda/images.h"

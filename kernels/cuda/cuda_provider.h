@@ -3,7 +3,7 @@
 #ifndef TORT_KERNELS_CUDA_CUDA_PROVIDER_H
 #define TORT_KERNELS_CUDA_CUDA_PROVIDER_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* One source, three providers: real, simulated, and one that can only plan. */
 #if defined(TORT_CUDASIM)

@@ -14,7 +14,7 @@
 #include "kernels/cuda/cuda_provider.h"
 #include "kernels/cuda/images.h"
 #include "kernels/cuda/move.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 /* ---- why it did not open ----------------------------------------------------------------------------------------- */
 

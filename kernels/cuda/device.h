@@ -13,8 +13,8 @@
 #include "kernels/cuda/status.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/tiling.h"
-#include "runtime/provider.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/provider.h"
+#include "runtime/include/tinyort_profile.h"
 
 typedef struct cuda_device {
     tort_env env;

@@ -9,7 +9,7 @@
  * steps are made again, plainly, and the device keeps the reason for the report. The cause may be another thread, since
  * a wait for the whole device breaks every recording on it: so recording is tried again, after 1 run, then after 2, 4,
  * 8 and so on.
- * Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
+ * Read first: staging.h; next: runtime/core/plan/plan_record.c, which runs are offered. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/graph.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "kernels/cuda/cuda_api.h"
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef enum cuda_recording_mode {
     CUDA_PLAIN,   /* work is executed as it is submitted */

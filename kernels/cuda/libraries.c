@@ -5,7 +5,7 @@
  * Read next: library_file.h, library_api.h. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/libraries.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 #include <errno.h>
 #include <stdarg.h>

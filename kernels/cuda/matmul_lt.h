@@ -4,7 +4,7 @@
 #define TORT_KERNELS_CUDA_MATMUL_LT_H
 
 #include "kernels/cuda/matmul.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 #ifdef CUDA_DEVICE
 #include "kernels/cuda/device.h"

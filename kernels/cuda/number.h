@@ -2,7 +2,7 @@
 #ifndef TORT_KERNELS_CUDA_NUMBER_H
 #define TORT_KERNELS_CUDA_NUMBER_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef enum gpu_number {
     GPU_NUMBER_FLOAT,

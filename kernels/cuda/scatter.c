@@ -4,7 +4,7 @@
 #include "kernels/cuda/scatter.h"
 
 #include "ops/extent.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 enum { ELEMENTS, TUPLES }; /* variants: how indices name their targets */
 

@@ -2,7 +2,7 @@
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/table.h"
 
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 void cuda_table_unfit(void *device, const tort_env *env, void *fitted) {
     cuda_table *table = fitted;

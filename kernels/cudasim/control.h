@@ -1,7 +1,7 @@
 /* control.h - the interface between tests and the simulated device: settings of the machine, injected errors, checks
  * for leaks.
  *
- * Reached as `extra` of the plugin that libtinyort-cudasim.so exports (runtime/providers/plugin.h). Settings apply
+ * Reached as `extra` of the plugin that libtinyort-cudasim.so exports (runtime/core/providers/plugin.h). Settings apply
  * to the whole machine; configure may be called whenever no kernel runs, and also resets errors, counts and armed
  * injections. C and C++. Read next: cudart.h for the API that obeys these settings. */
 #ifndef CUDASIM_CONTROL_H

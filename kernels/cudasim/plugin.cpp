@@ -1,7 +1,7 @@
 /* plugin.cpp - the only function that libtinyort-cudasim.so exports: the CUDA provider on the simulated device, with an
  * option more, `play`, which makes the machine a broken one (machines.cpp). */
 extern "C" {
-#include "runtime/providers/plugin.h"
+#include "runtime/core/providers/plugin.h"
 }
 
 #include "kernels/cudasim/api.h"

@@ -4,7 +4,7 @@
 #include "kernels/firmware/code/concat_bytes.h"
 #include "kernels/firmware/nhwc.h"
 #include "ops/microsoft/qlinear.h"
-#include "runtime/bands.h"
+#include "runtime/include/bands.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* emit.c - prints calls of the functions in kernels/firmware/code as C. */
 #include "kernels/firmware/firmware.h"
-#include "runtime/compile/compile.h"
-#include "runtime/base/locale.h"
+#include "runtime/firmware/compile/compile.h"
+#include "runtime/core/base/locale.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #define TORT_KERNELS_FIRMWARE_FIRMWARE_H
 
 #include "ops/epilogue.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 #define TORT_FIRMWARE_LIMIT (1 << 20)   /* of every number of a window: sums of their products fit int32_t */
 #define TORT_FIRMWARE_LONGEST (1 << 16) /* products of bytes in a sum: their sum fits 31 bits */

@@ -2,10 +2,10 @@
  *
  * Its kernels are the functions of kernels/firmware/code, which `tinyort compile` prints: what is flashed is what was
  * tested. It opens on every host, and runs the loops of its target there, with instructions of the target in plain C.
- * Read next: conv.c, then runtime/compile/compile.c. */
+ * Read next: conv.c, then runtime/firmware/compile/compile.c. */
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/nhwc.h"
-#include "runtime/streams/streams.h"
+#include "runtime/firmware/bands/streams.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "ops/resize.h"
 #include "kernels/firmware/code/resize.h"
 #include "kernels/firmware/firmware.h"
-#include "runtime/compile/compile.h"
+#include "runtime/firmware/compile/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

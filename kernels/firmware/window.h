@@ -6,7 +6,7 @@
 #include "kernels/firmware/code/sliding.h"
 #include "kernels/firmware/firmware.h"
 #include "ops/sliding.h"
-#include "runtime/bands.h"
+#include "runtime/include/bands.h"
 
 /* Accepts one or two axes, and numbers up to TORT_FIRMWARE_LIMIT. */
 tort_verdict tort_firmware_claim_window(const tort_sliding *sliding);

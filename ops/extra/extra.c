@@ -1,6 +1,6 @@
 /* extra.c - the operators of libtinyort_extra in this build: the Makefile defines which libraries are available. */
 #include "ops/extra/tinyort_extra.h"
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 extern const tort_op tort_ops_image_decoder[];
 extern const tort_op tort_ops_regex[];

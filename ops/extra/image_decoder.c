@@ -4,8 +4,8 @@
  * decoded, the output is an empty picture, as the specification says; one that is too large is an error. Grey is
  * computed from RGB as in Pillow. Source: ONNX operator ImageDecoder-20. */
 #include "ops/extra/picture.h"
-#include "runtime/base/error.h"
-#include "runtime/op.h"
+#include "runtime/core/base/error.h"
+#include "runtime/include/op.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * The pattern is compiled when a model is loaded, to check it, and again in each run, since params hold no pointers.
  * Source: ONNX operator RegexFullMatch-20. */
 #include "ops/extra/regex.h"
-#include "runtime/base/error.h"
-#include "runtime/op.h"
+#include "runtime/core/base/error.h"
+#include "runtime/include/op.h"
 
 typedef struct match_params {
     tort_list pattern;

@@ -9,7 +9,7 @@
 #ifndef TINYORT_EXTRA_H
 #define TINYORT_EXTRA_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 #ifdef __cplusplus
 extern "C" {

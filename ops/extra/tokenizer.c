@@ -3,8 +3,8 @@
  * The number of tokens depends on data: infer counts them. Marks are the characters 2 and 3 around the tokens. Patterns
  * are compiled when a model is loaded and again in each run, since params hold no pointers. */
 #include "ops/extra/regex.h"
-#include "runtime/base/error.h"
-#include "runtime/op.h"
+#include "runtime/core/base/error.h"
+#include "runtime/include/op.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef TORT_OPS_MICROSOFT_CHANNELS_LAST_H
 #define TORT_OPS_MICROSOFT_CHANNELS_LAST_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 static inline bool tort_channels_last(const tort_node_view *node) {
     return tort_attr_int(node, "channels_last") != 0;

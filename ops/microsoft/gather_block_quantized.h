@@ -3,7 +3,7 @@
 #ifndef TORT_OPS_MICROSOFT_GATHER_BLOCK_QUANTIZED_H
 #define TORT_OPS_MICROSOFT_GATHER_BLOCK_QUANTIZED_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_gather_block {
     int32_t rank, gather_axis, quantize_axis;

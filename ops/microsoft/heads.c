@@ -6,7 +6,7 @@
 
 #include "ops/extent.h"
 #include "ops/microsoft/heads_run.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <float.h>
 #include <math.h>

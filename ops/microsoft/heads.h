@@ -9,7 +9,7 @@
 #define TORT_OPS_MICROSOFT_HEADS_H
 
 #include "ops/attention.h"
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 enum { TORT_HEADS_NONE = -1, TORT_HEADS_PROJECTED = -2 }; /* in place of an operand's index */
 

@@ -1,7 +1,7 @@
 /* heads_params.c - shared by the resolve functions of com.microsoft's attention operators: masks, biases of scores, the
  * memory of rows, and scratch. Read next: heads.c. */
 #include "ops/microsoft/heads_run.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 /* ---- params ------------------------------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_MICROSOFT_QGEMM_H
 #define TORT_OPS_MICROSOFT_QGEMM_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 enum { /* inputs */
        TORT_QGEMM_A,

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ML_LABELS_H
 #define TORT_OPS_ML_LABELS_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Labels in params. */
 typedef struct tort_labels {

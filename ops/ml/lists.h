@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ML_LISTS_H
 #define TORT_OPS_ML_LISTS_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Number of elements of a list attribute; 0 if the node does not have it. */
 static inline int64_t tort_attr_count(const tort_node_view *node, const char *name) {

@@ -2,7 +2,7 @@
 #include "ops/ml/lookup.h"
 
 #include "ops/numeric.h"
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 
 #include <math.h>
 #include <string.h>

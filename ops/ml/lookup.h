@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ML_LOOKUP_H
 #define TORT_OPS_ML_LOOKUP_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef struct tort_lookup {
     const uint64_t *hash_key;

@@ -3,11 +3,11 @@
  * The specification of DictVectorizer says 1-D; existing models expect the row that ONNX Runtime returns. */
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/values.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ML_POST_TRANSFORM_H
 #define TORT_OPS_ML_POST_TRANSFORM_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef enum tort_post_transform { /* the numbers of TreeEnsemble-5 */
                                    TORT_POST_NONE = 0,

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_ML_ROWS_H
 #define TORT_OPS_ML_ROWS_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 /* Rows and features of input i, unknown if its rank or dims are. TORT_E_MODEL if it is neither [N, C] nor [C]. */
 tort_status tort_infer_rows(const tort_infer *infer, int32_t i, tort_dim *rows, tort_dim *features);

@@ -3,7 +3,7 @@
 
 #include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TORT_OPS_ML_SVM_H
 #define TORT_OPS_ML_SVM_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 typedef enum tort_svm_kernel { TORT_SVM_LINEAR, TORT_SVM_POLY, TORT_SVM_RBF, TORT_SVM_SIGMOID } tort_svm_kernel;
 

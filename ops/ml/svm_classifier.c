@@ -8,7 +8,7 @@
 #include "ops/ml/rows.h"
 #include "ops/ml/svm.h"
 #include "ops/ml/two_scores.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #include <math.h>
 

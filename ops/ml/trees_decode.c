@@ -4,7 +4,7 @@
  * The first listed node of a tree is its root. Votes for branching nodes are ignored: old converters write them.
  * Nothing in the lists is trusted. Read next: trees_lists.c. */
 #include "ops/ml/trees_lists.h"
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "ops/ml/lookup.h"
 #include "ops/ml/rows.h"
 #include "ops/values.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 typedef struct zip_params {
     tort_labels labels;

@@ -14,7 +14,7 @@
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
 #include "runtime/cli/reasons.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 #define OURS "tinyort."
 

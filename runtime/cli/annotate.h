@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_ANNOTATE_H
 #define TORT_CLI_ANNOTATE_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 /* Writes the file of `model` to `to`, with metadata_props of each node from the report: tinyort.provider,
  * tinyort.kernel and, where a better place refused it, tinyort.why; those that it has are replaced. External data is

@@ -22,7 +22,7 @@
 #include "runtime/cli/page.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 #define MAX_RUNS 1000000
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/value_file.h"
@@ -12,8 +12,8 @@
 #include "runtime/cli/made_up.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
-#include "runtime/graph/graph.h"
-#include "runtime/op.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/include/op.h"
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 

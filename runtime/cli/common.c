@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/base/watch.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/watch.h"
+#include "runtime/core/base/locale.h"
 
 double cli_seconds(void) {
     return 1e-9 * (double)tort_now();

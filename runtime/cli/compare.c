@@ -21,8 +21,8 @@
 #include "runtime/cli/observed.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
-#include "runtime/graph/graph.h"
-#include "runtime/op.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/include/op.h"
 
 /* A value of the first run, kept until the second run computes it. */
 typedef struct kept {

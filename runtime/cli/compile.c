@@ -1,4 +1,5 @@
-/* compile.c - `tinyort compile`: a model as C99 files for firmware. What is printed is decided by runtime/compile/. */
+/* compile.c - `tinyort compile`: a model as C99 files for firmware. What is printed is decided by
+ * runtime/firmware/compile/. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
-#include "runtime/compile/compile.h"
-#include "runtime/base/ascii.h"
+#include "runtime/firmware/compile/compile.h"
+#include "runtime/core/base/ascii.h"
 
 typedef struct job {
     tort_model *model;

@@ -5,8 +5,8 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/provider.h"
-#include "runtime/base/suggest.h"
+#include "runtime/include/provider.h"
+#include "runtime/core/base/suggest.h"
 
 static const char *const bash[] = {
 #include "runtime/cli/completion/tinyort.bash.inc"

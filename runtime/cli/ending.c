@@ -8,7 +8,7 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 
 int cli_exit_status(tort_status status) {
     switch (status) {

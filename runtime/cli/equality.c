@@ -7,8 +7,8 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
 #include "runtime/cli/outputs.h"
-#include "runtime/graph/value.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/graph/value.h"
+#include "runtime/core/base/locale.h"
 
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise) {
     cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2, 0} : otherwise;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/suggest.h"
+#include "runtime/core/base/suggest.h"
 #include "runtime/cli/captured.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/opening.h"

@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_INPUT_RANGES_H
 #define TORT_CLI_INPUT_RANGES_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct cli_range {
     double low, high; /* both included */

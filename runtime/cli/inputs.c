@@ -10,7 +10,7 @@
 #include "runtime/cli/files/npy.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/files/images.h"
@@ -21,11 +21,11 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/random.h"
-#include "runtime/base/hash.h"
-#include "runtime/base/memory.h"
-#include "runtime/base/names.h"
-#include "runtime/base/suggest.h"
-#include "runtime/base/ascii.h"
+#include "runtime/core/base/hash.h"
+#include "runtime/core/base/memory.h"
+#include "runtime/core/base/names.h"
+#include "runtime/core/base/suggest.h"
+#include "runtime/core/base/ascii.h"
 
 typedef struct reader {
     const cli_options *options;

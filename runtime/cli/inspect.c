@@ -10,8 +10,8 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
-#include "runtime/graph/check.h"
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/graph/check.h"
+#include "runtime/core/lowered/lowered.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 

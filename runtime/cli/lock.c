@@ -12,7 +12,7 @@
 #include "runtime/cli/lock.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/text.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 #define MAX_FILE ((size_t)4 << 20)
 enum { FIELDS = 5 };

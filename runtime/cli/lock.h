@@ -8,7 +8,7 @@
 
 #include "runtime/cli/json.h"
 #include "runtime/cli/options.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 /* Where a node of the model runs; names are escaped, as they are in the file. */
 typedef struct cli_placed {

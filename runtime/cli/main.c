@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/base/suggest.h"
+#include "runtime/core/base/suggest.h"
 
 static const cli_command *find_command(const char *word) {
     for (const cli_command *command = cli_commands; command->name; command++)

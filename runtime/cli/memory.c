@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/base/memory.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/memory.h"
+#include "runtime/core/base/locale.h"
 
 /* The command whose document goes to stdout; NULL: none. */
 static const char *json_command;

@@ -6,18 +6,18 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/base/hash.h"
-#include "runtime/base/names.h"
-#include "runtime/base/suggest.h"
+#include "runtime/core/base/hash.h"
+#include "runtime/core/base/names.h"
+#include "runtime/core/base/suggest.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/value_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/text.h"
-#include "runtime/graph/graph.h"
-#include "runtime/op.h"
-#include "runtime/base/ascii.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/include/op.h"
+#include "runtime/core/base/ascii.h"
 
 /* Values by node and name: open addressing, places in the list of seen values, -1: free. */
 struct cli_seen_table {

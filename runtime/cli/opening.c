@@ -2,16 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
-#include "runtime/base/hash.h"
-#include "runtime/base/memory.h"
-#include "runtime/base/names.h"
-#include "runtime/provider.h"
-#include "runtime/base/suggest.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/core/base/hash.h"
+#include "runtime/core/base/memory.h"
+#include "runtime/core/base/names.h"
+#include "runtime/include/provider.h"
+#include "runtime/core/base/suggest.h"
+#include "runtime/include/tinyort_plan.h"
 
 /* ---- ports ------------------------------------------------------------------------------------------------------- */
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "ops/extra/tinyort_extra.h"
-#include "runtime/base/suggest.h"
+#include "runtime/core/base/suggest.h"
 #include "runtime/cli/ops.h"
 #include "runtime/cli/table.h"
-#include "runtime/pattern.h"
+#include "runtime/include/pattern.h"
 
 /* ---- fusions ----------------------------------------------------------------------------------------------------- */
 

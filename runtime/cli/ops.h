@@ -6,8 +6,8 @@
 #define TORT_CLI_OPS_H
 
 #include "runtime/cli/cli.h"
-#include "runtime/graph/check.h"
-#include "runtime/provider.h"
+#include "runtime/core/graph/check.h"
+#include "runtime/include/provider.h"
 
 enum { CLI_MAX_PROVIDERS = 16 };
 

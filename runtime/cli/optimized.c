@@ -6,22 +6,22 @@
  * nodes that it was. So are nodes that unpack weights (TORT_OP_LATE), as their results would be a multiple in size.
  *
  * Example: Transpose(W) -> MatMul(x, W') + Shape(x) -> Gather -> Reshape becomes an initializer W', and all other
- * nodes. Read next: runtime/passes/fold.c, which decides what a constant is. */
+ * nodes. Read next: runtime/core/passes/fold.c, which decides what a constant is. */
 #include "runtime/cli/optimized.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/hash.h"
-#include "runtime/base/names.h"
+#include "runtime/core/base/hash.h"
+#include "runtime/core/base/names.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/pb_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
-#include "runtime/graph/check.h"
-#include "runtime/lowered/constants.h"
+#include "runtime/core/graph/check.h"
+#include "runtime/core/lowered/constants.h"
 
 #define IDENTITY_OPSET 13 /* of a model that imports no operators of ONNX itself */
 

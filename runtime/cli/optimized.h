@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_OPTIMIZED_H
 #define TORT_CLI_OPTIMIZED_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 /* Plans the model for the CPU with these options, whose chain is not used, and writes what is left as a model to `to`.
  * Weights of other files become part of it. TORT_E_UNSUPPORTED: the model cannot be written in this way.

@@ -4,7 +4,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 #define PIECES (CLI_CMD_EXTRACT | CLI_CMD_REDUCE)
 #define PLANNING (CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_COMPARE | CLI_CMD_BENCH | PIECES)

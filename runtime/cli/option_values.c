@@ -7,10 +7,10 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/provider.h"
-#include "runtime/base/suggest.h"
-#include "runtime/base/locale.h"
-#include "runtime/base/ascii.h"
+#include "runtime/include/provider.h"
+#include "runtime/core/base/suggest.h"
+#include "runtime/core/base/locale.h"
+#include "runtime/core/base/ascii.h"
 
 static tort_status wrong_value(const cli_option_row *row, const char *text, const char *wanted, tort_error *error) {
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", row->name, wanted, text);

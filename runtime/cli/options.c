@@ -9,7 +9,7 @@
 #include "ops/extra/tinyort_extra.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/base/suggest.h"
+#include "runtime/core/base/suggest.h"
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 

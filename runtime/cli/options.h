@@ -3,7 +3,7 @@
 #ifndef TORT_CLI_OPTIONS_H
 #define TORT_CLI_OPTIONS_H
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 /* A bit per subcommand: each row of the option table has the set of subcommands that take the option. */
 enum {

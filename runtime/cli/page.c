@@ -14,9 +14,9 @@
 #include "runtime/cli/lock.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
-#include "runtime/graph/graph.h"
-#include "runtime/plan/planned.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/core/plan/planned.h"
+#include "runtime/include/tinyort_plan.h"
 
 static const char *const lines[] = {
 #include "runtime/cli/page.html.inc"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 enum { MAX_DEPTH = 100 }; /* of bodies, as in loader/wire.c */
 

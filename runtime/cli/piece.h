@@ -5,7 +5,7 @@
 #ifndef TORT_CLI_PIECE_H
 #define TORT_CLI_PIECE_H
 
-#include "runtime/base/names.h"
+#include "runtime/core/base/names.h"
 #include "runtime/cli/files/fields.h"
 
 typedef struct cli_whole_node {

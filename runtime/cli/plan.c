@@ -15,8 +15,8 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
-#include "runtime/graph/graph.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/include/tinyort_plan.h"
 
 /* ---- providers and memory ---------------------------------------------------------------------------------------- */
 

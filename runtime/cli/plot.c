@@ -11,7 +11,7 @@
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/text.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 enum { PANEL = 440, LEFT = 64, TOP = 64, WIDTH = 340, HEIGHT = 240, COLOURS = 6, LINE = 20 };
 

@@ -3,7 +3,7 @@
 #ifndef TORT_CLI_PLOT_H
 #define TORT_CLI_PLOT_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 typedef struct cli_plot_point {
     int32_t value;                 /* of what is swept */

@@ -9,7 +9,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/print.h"
 #include "runtime/cli/text.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 /* ---- formatting -------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "runtime/cli/json.h"
 #include "runtime/cli/options.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_profile.h"
 
 typedef struct cli_cost {
     double seconds;          /* of the counted runs, without nodes in bodies, which are units of their own */

@@ -7,7 +7,7 @@
 #include "runtime/cli/input_ranges.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/random.h"
-#include "runtime/base/ascii.h"
+#include "runtime/core/base/ascii.h"
 
 bool cli_is_counted(tort_type type) {
     return tort_type_is_integer(type);

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/hash.h"
+#include "runtime/core/base/hash.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/reasons.h"
-#include "runtime/base/ascii.h"
+#include "runtime/core/base/ascii.h"
 
 bool cli_is_down(const tort_report_verdict *verdict) {
     return !verdict->precision && (verdict->code == TORT_PROVIDER_DOWN || verdict->code == TORT_DISABLED);

@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_REASONS_H
 #define TORT_CLI_REASONS_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 enum { CLI_EXAMPLES = 3 };
 

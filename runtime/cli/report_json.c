@@ -3,7 +3,7 @@
 
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 /* ---- placement --------------------------------------------------------------------------------------------------- */
 

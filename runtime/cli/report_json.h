@@ -3,7 +3,7 @@
 #define TORT_CLI_REPORT_JSON_H
 
 #include "runtime/cli/json.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_profile.h"
 
 /* Adds "model": path, IR version and opsets. */
 void cli_json_model(cJSON *object, const tort_model *model, const char *path);

@@ -11,7 +11,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 static bool is_numeric(tort_type type) {
     return tort_type_is_float(type) || tort_type_is_integer(type) || type == TORT_BOOL;

@@ -17,7 +17,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 typedef enum outcome { PASS, FAIL, SKIP } outcome;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/utf8.h"
+#include "runtime/core/base/utf8.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/text.h"
 

@@ -9,7 +9,7 @@
 
 #include <jpeglib.h> /* needs stdio.h before it */
 
-#include "runtime/graph/check.h"
+#include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
 

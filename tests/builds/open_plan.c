@@ -1,5 +1,5 @@
 /* open_plan.c - opens a saved plan: the program has neither the loader nor protobuf-c, and no pass that decides. */
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/builds/open.h"
 
 tort_status open_session(const char *path, tort_model **model, tort_session **session, tort_error *error) {

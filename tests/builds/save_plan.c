@@ -1,7 +1,7 @@
 /* save_plan.c - saves the plan of a model, for a program with open_plan.c. Usage: save_plan MODEL PLAN. */
 #include <stdio.h>
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/builds/open.h"
 
 int main(int argc, char **argv) {

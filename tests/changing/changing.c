@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/changing/guarded.h"
 
 enum { MAX_INPUTS = 64, VALUES = 7, READS = 5, SECONDS = 20, MAX_READS = 3000000 };

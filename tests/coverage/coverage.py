@@ -1,4 +1,4 @@
-"""How many branches of what reads and writes models and saved plans the tests take: every source of loader/ and runtime/saved/.
+"""How many branches of what reads and writes models and saved plans the tests take: every source of loader/ and runtime/core/saved/.
 
 Usage: coverage.py BUILD CASES LEAST, where BUILD has tests/unit, tests/replay and tinyort with clang's counters, and CASES is the folder
 of ONNX's backend cases. Runs the unit tests, the corpora of the fuzzers, the backend cases and the tests of the command line; prints
@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import counters
 
-FOLDERS = ("loader", "runtime/saved")
+FOLDERS = ("loader", "runtime/core/saved")
 
 
 def run_tests(build, cases):

@@ -2,8 +2,8 @@
  *
  * With a mask of fixed length, whose ones grow, every token has the same shapes, and is recorded. With a mask that is
  * as long as the text, shapes grow: upper bounds keep memory, and all is recorded but what is made of the mask
- * (runtime/plan/plan_changes.c). In both, a token is a handful of calls, and logits must be those of cpu. Read first:
- * speaker.h. */
+ * (runtime/core/plan/plan_changes.c). In both, a token is a handful of calls, and logits must be those of cpu. Read
+ * first: speaker.h. */
 #include "tests/cuda/decoding.h"
 
 #include <math.h>

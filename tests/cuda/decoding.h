@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "kernels/cudasim/control.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* Runs the decoders that networks.py --write left in the folder, and says what a token asks for. */
 void decoding_check(const tort_provider *provider, const cudasim_control *control, const char *folder, int *passed,

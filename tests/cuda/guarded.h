@@ -4,7 +4,7 @@
 #ifndef TORT_TESTS_CUDA_GUARDED_H
 #define TORT_TESTS_CUDA_GUARDED_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* Static state: one session at a time. The result has the name and all functions of `provider` (wrapped.h). Rows that
  * need a library are left out unless `libraries`. */

@@ -4,7 +4,7 @@
 #ifndef TORT_TESTS_CUDA_KEPT_OPEN_H
 #define TORT_TESTS_CUDA_KEPT_OPEN_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* Static state: one at a time, one session at a time. The result has the name and the rows of `provider`. libraries:
  * may they be opened? */

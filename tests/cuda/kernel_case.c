@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/graph/check.h"
+#include "runtime/core/graph/check.h"
 
 enum { MAX_ELEMENTS = 30000 };
 

@@ -13,7 +13,7 @@
 #ifndef TORT_TESTS_CUDA_KERNEL_CASE_H
 #define TORT_TESTS_CUDA_KERNEL_CASE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/onnx_bytes.h"
 
 enum { CASE_TENSORS = 16, CASE_WORD = 64 };

@@ -18,7 +18,7 @@
 
 #include "kernels/cudasim/control.h"
 #include "ops/numeric.h"
-#include "runtime/providers/plugin.h"
+#include "runtime/core/providers/plugin.h"
 #include "tests/cuda/guarded.h"
 #include "tests/cuda/kept_open.h"
 #include "tests/cuda/kernel_case.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 float library_value(int i) {
     return (float)((i * 37 + 11) % 23 - 11) / 16.0f;

@@ -4,7 +4,7 @@
 #define TORT_TESTS_CUDA_LIBRARY_TESTER_H
 
 #include "kernels/cudasim/control.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/counting_env.h"
 
 enum { LIBRARY_MAX = 16384 }; /* elements of an output */

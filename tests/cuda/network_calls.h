@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "kernels/cudasim/control.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* Runs the networks that networks.py --write left in the folder, and says what each asks for. */
 void network_calls_check(const tort_provider *provider, const cudasim_control *control, const char *folder, int *passed,

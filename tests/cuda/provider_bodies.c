@@ -3,7 +3,7 @@
  * as provider_model.c. */
 #include <stdio.h>
 
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 #include "tests/cuda/provider_model.h"
 
 static const int64_t shape[] = {2, 6};

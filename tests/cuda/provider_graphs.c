@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/cudasim/cudart.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_profile.h"
 #include "tests/cuda/provider_tester.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 /* Small, of either sign, never the same in a row of weights. */
 static float value_at(int i) {

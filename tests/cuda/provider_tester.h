@@ -4,7 +4,7 @@
 #define TORT_TESTS_CUDA_PROVIDER_TESTER_H
 
 #include "kernels/cudasim/control.h"
-#include "runtime/providers/plugin.h"
+#include "runtime/core/providers/plugin.h"
 #include "tests/counting_env.h"
 #include "tests/cuda/provider_model.h"
 

@@ -3,7 +3,7 @@
 #define TORT_TESTS_CUDA_PROVIDER_THREADS_H
 
 #include "kernels/cudasim/control.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/cuda/provider_model.h"
 
 /* Runs side by side give what a run alone gives, bit for bit; a device lost under one context is lost to all of its

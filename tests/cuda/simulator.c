@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "runtime/providers/plugin.h"
+#include "runtime/core/providers/plugin.h"
 
 bool simulator_open(const tort_provider **provider, const cudasim_control **control) {
     const tort_plugin *(*entry)(void) = NULL;

@@ -3,8 +3,8 @@
 #define TORT_TESTS_CUDA_SIMULATOR_H
 
 #include "kernels/cudasim/control.h"
-#include "runtime/provider.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/provider.h"
+#include "runtime/include/tinyort_profile.h"
 
 /* Opens libtinyort-cudasim.so where the loader looks; false: it is not there, or of another build. */
 bool simulator_open(const tort_provider **provider, const cudasim_control **control);

@@ -4,7 +4,7 @@
 #ifndef TORT_TESTS_CUDA_SPEAKER_H
 #define TORT_TESTS_CUDA_SPEAKER_H
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 enum { SPEAKER_LAYERS = 2, SPEAKER_CACHES = 2 * SPEAKER_LAYERS, SPEAKER_WORDS = 50, SPEAKER_ROOM = 104 };
 enum { SPEAKER_TOKENS = 100 };

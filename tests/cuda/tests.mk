@@ -83,7 +83,7 @@ test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 
 # libraries.c is compiled against the simulated device's header, and has the real loader under it.
 CUDA_LIBRARY_FILES_OBJECTS := $(patsubst %,$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o,tests/cuda/library_files kernels/cuda/libraries) \
-    $(OBJ)/runtime/base/locale.o
+    $(OBJ)/runtime/core/base/locale.o
 $(CUDA_TESTS)/library_files: $(CUDA_LIBRARY_FILES_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"

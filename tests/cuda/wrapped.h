@@ -3,7 +3,7 @@
 #ifndef TORT_TESTS_CUDA_WRAPPED_H
 #define TORT_TESTS_CUDA_WRAPPED_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 /* Static state: one wrapped provider at a time. Rows that need a library are left out unless `libraries`. */
 const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/cudasim/control.h"
-#include "runtime/providers/plugin.h"
+#include "runtime/core/providers/plugin.h"
 
 static int fail(const char *what, const char *why) {
     printf("FAILED: %s: %s\ncudasim-open: 0 passed, 1 failed\n", what, why);

@@ -52,7 +52,7 @@ $(eval $(call cudasim_test_program,traffic_test,race))
 CUDASIM_RUN := $(filter-out planted_bug,$(CUDASIM_TEST_PROGRAMS))
 CUDASIM_BINARIES := $(foreach program,$(CUDASIM_TEST_PROGRAMS),$(CUDASIM_TEST_MODES:%=$(CUDASIM_TESTS)/$(program).%))
 
-$(CUDASIM_TESTS)/open_test: tests/cudasim/open_test.c kernels/cudasim/control.h runtime/providers/plugin.h runtime/provider.h
+$(CUDASIM_TESTS)/open_test: tests/cudasim/open_test.c kernels/cudasim/control.h runtime/core/providers/plugin.h runtime/include/provider.h
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(CUDASIM_CFLAGS) $(CFLAGS) $(WARNINGS) $(LDFLAGS) -o $@ $< -ldl

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "ops/extra/tinyort_extra.h"
-#include "runtime/base/watch.h"
-#include "runtime/tinyort.h"
+#include "runtime/core/base/watch.h"
+#include "runtime/include/tinyort.h"
 
 /* Well below 100 ms of plain code. */
 enum { MAX_STEPS = 25000000, BYTES = 8, MAX_PORTS = 32, MAX_QUESTIONS = 100, PATTERN = 1 << 12, KEYS = 1 << 17 };

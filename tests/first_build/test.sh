@@ -67,10 +67,10 @@ if [ -n "$CCACHE" ]; then
     for checkout in first second; do
         mkdir "$folder/$checkout"
         cp -r Makefile .ci runtime ops loader kernels tests "$folder/$checkout"
-        $MAKE -s -C "$folder/$checkout" CCACHE="$CCACHE" CUDA=0 build/obj/runtime/base/names.o > /dev/null
+        $MAKE -s -C "$folder/$checkout" CCACHE="$CCACHE" CUDA=0 build/obj/runtime/core/base/names.o > /dev/null
     done
     equal "the second checkout compiles nothing" "$($CCACHE --print-stats | awk '$1 == "direct_cache_hit" { print $2 }')" 1
-    equal "both make the same object" "$(cmp "$folder/first/build/obj/runtime/base/names.o" "$folder/second/build/obj/runtime/base/names.o" && echo same)" same
+    equal "both make the same object" "$(cmp "$folder/first/build/obj/runtime/core/base/names.o" "$folder/second/build/obj/runtime/core/base/names.o" && echo same)" same
 else
     skip "a second checkout takes its objects from ccache (no ccache here)"
 fi

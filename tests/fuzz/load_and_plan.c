@@ -2,7 +2,7 @@
  *
  * A crash, a sanitizer's report, memory that is left or handed back with a wrong size, and an error without a message
  * are findings. `make fuzz SECONDS=600` runs it; what it finds is put into build/fuzz/findings. */
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/counting_env.h"
 #include "tests/fuzz/fuzz.h"
 

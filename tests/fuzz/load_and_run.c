@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/counting_env.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 
 static tort_status write_plan(const char *model_path, const char *path) {
     const tort_session_options options = {.struct_size = sizeof options, .chain = "cpu:threads=1"};

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "ops/extra/tinyort_extra.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 #include "tests/counting_env.h"
 
 enum { MAX_TENSORS = 64, LEAK = 100, SHAPES, UNFOLDED = 1, MAP = 1000, SECONDS_WAITED = 300 };

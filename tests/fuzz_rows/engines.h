@@ -3,7 +3,7 @@
 #ifndef TORT_TESTS_FUZZ_ROWS_ENGINES_H
 #define TORT_TESTS_FUZZ_ROWS_ENGINES_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 enum { MAX_PORTS = 16, MAX_ROWS = 1024, WHY = 400 };
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/tinyort.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort.h"
+#include "runtime/include/tinyort_profile.h"
 #include "tests/report_of.h"
 
 enum { MAX_TENSORS = 8, TURNS = 12, SAME_SIZE = 4, THREADS = 2, SESSIONS = 3 };

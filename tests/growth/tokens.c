@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/lowered/lowered.h"
 #include "tests/clock.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
-#include "runtime/plan/bounds.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/bounds.h"
+#include "runtime/core/plan/planned.h"
 
 enum { TOKENS = 500, ROUNDS = 5, PORTS = 1 + 2 * DECODER_MAX_LAYERS };
 

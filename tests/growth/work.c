@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/adversarial.h"
 #include "tests/dense_messages.h"
 #include "tests/saved_plan.h"

@@ -2,7 +2,7 @@
  *
  * com.example::Scale multiplies by its attribute `factor`. Its row says what the operator takes and means; a provider
  * with fast code for it names it in its table, any other runs the plain loop. */
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/onnx_bytes.h"
 
 #include <stdio.h>

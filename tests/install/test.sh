@@ -24,7 +24,7 @@ header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c
 needs_protobuf_c() { objdump -p "$1" | grep 'NEEDED *libprotobuf-c.so.1'; }
 has_protobuf_c() { ! needs_protobuf_c "$1" && nm "$1" | grep ' T protobuf_c_message_unpack'; }
 # Of C++ too: for applications in C++, and for kernels in CUDA.
-headers_are_cpp() { echo '#include <runtime/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
+headers_are_cpp() { echo '#include <runtime/include/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
 
 # example NAME MODE [TESTS_FILE...]: tests/install/NAME.c, a program that knows nothing of this tree but what is installed and
 # the files of tests/ that are named, linked with the library of that mode.

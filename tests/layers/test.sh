@@ -9,13 +9,13 @@ failed=0
 
 clean_tree() {
     rm -rf "${root:?}"/*
-    mkdir -p "$root/runtime/cli" "$root/runtime/base" "$root/runtime/plan" "$root/runtime/providers" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
-    printf '#include "runtime/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/plan/plan.c"
-    printf '#include "runtime/tinyort.h"\n#include "loader/onnx.pb-c.h"\n#include <protobuf-c/protobuf-c.h>\n' > "$root/loader/wire.c"
-    printf '#include "ops/conv.h"\n#include "runtime/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
+    mkdir -p "$root/runtime/cli" "$root/runtime/core/base" "$root/runtime/core/plan" "$root/runtime/core/providers" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
+    printf '#include "runtime/include/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/core/plan/plan.c"
+    printf '#include "runtime/include/tinyort.h"\n#include "loader/onnx.pb-c.h"\n#include <protobuf-c/protobuf-c.h>\n' > "$root/loader/wire.c"
+    printf '#include "ops/conv.h"\n#include "runtime/include/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
     printf '#include "ops/conv.h"\n#include "kernels/cpu/gemm.h"\nrow r = {"", "Conv"};\n' > "$root/kernels/cpu/conv.c"
-    printf '#include <cuda_runtime.h>\n#include "runtime/op.h"\n' > "$root/kernels/cuda/conv.cu"
-    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/providers/providers.c"
+    printf '#include <cuda_runtime.h>\n#include "runtime/include/op.h"\n' > "$root/kernels/cuda/conv.cu"
+    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/core/providers/providers.c"
     printf '#include "ops/ops.h"\nconst char *example = "Conv";\n' > "$root/runtime/cli/ops.c"
 }
 
@@ -40,24 +40,24 @@ cat > "$root/runtime/cli/print.c" <<'END'
     snprintf(text, size, "%d", 5);
     cli_print(file, "%g", x);
 END
-cat > "$root/runtime/base/locale.c" <<'END'
+cat > "$root/runtime/core/base/locale.c" <<'END'
     value = strtod(copy, &end); vsnprintf(buffer, size, format, arguments);
 END
 output=$("$checker" "$root" 2>&1)
 result $? "a clean tree is refused: $output"
 
-plant runtime/plan/plan.c '#include "ops/conv.h"'
-plant runtime/plan/plan.c '#include "loader/wire.h"'
-plant runtime/plan/plan.c '#include "kernels/cpu/gemm.h"'
-plant runtime/plan/plan.c '#include "runtime/cli/json.h"'
-plant runtime/plan/plan.c '#include <cuda_runtime.h>'
-plant runtime/plan/plan.c '  #  include <protobuf-c/protobuf-c.h>'
-plant runtime/plan/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
-plant runtime/plan/plan.c '#include "op.h"'
-plant runtime/plan/plan.c '#include "runtime/run/context.h"'
-plant runtime/base/memory.c '#include "runtime/graph/graph.h"'
-plant runtime/providers/providers.c '#include "runtime/passes/claim.h"'
-plant runtime/providers/providers.c '#include <cublas_v2.h>'
+plant runtime/core/plan/plan.c '#include "ops/conv.h"'
+plant runtime/core/plan/plan.c '#include "loader/wire.h"'
+plant runtime/core/plan/plan.c '#include "kernels/cpu/gemm.h"'
+plant runtime/core/plan/plan.c '#include "runtime/cli/json.h"'
+plant runtime/core/plan/plan.c '#include <cuda_runtime.h>'
+plant runtime/core/plan/plan.c '  #  include <protobuf-c/protobuf-c.h>'
+plant runtime/core/plan/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
+plant runtime/core/plan/plan.c '#include "op.h"'
+plant runtime/core/plan/plan.c '#include "runtime/core/run/context.h"'
+plant runtime/core/base/memory.c '#include "runtime/core/graph/graph.h"'
+plant runtime/core/providers/providers.c '#include "runtime/core/passes/claim.h"'
+plant runtime/core/providers/providers.c '#include <cublas_v2.h>'
 plant runtime/cli/ops.c '#include "loader/onnx.pb-c.h"'
 plant kernels/cpu/conv.c '#include <protobuf-c/protobuf-c.h>'
 plant loader/wire.c '#include "ops/conv.h"'
@@ -74,8 +74,8 @@ plant kernels/cpu/conv.c '#include "loader/onnx.pb-c.h"'
 plant kernels/cuda/conv.cu '#include "loader/wire.h"'
 
 # What depends on the locale, the environment or the clock.
-plant runtime/plan/plan.c 'x = strtod(text, &end);'
-plant runtime/plan/plan.c 'x = (float)atof(text);'
+plant runtime/core/plan/plan.c 'x = strtod(text, &end);'
+plant runtime/core/plan/plan.c 'x = (float)atof(text);'
 plant ops/conv.c 'x=strtof(text, NULL);'
 plant ops/conv.c '    setlocale(LC_ALL, "C");'
 plant ops/conv.c '    vsnprintf(text, size, format, arguments);'
@@ -102,13 +102,13 @@ room_object() {
     printf '%s\n' "$2" | cc -x c -c -o "$root/obj/$1.o" -
 }
 clean_tree
-room_object runtime/base/memory 'void take(void) {}'
-room_object runtime/passes/fold 'void take(void); void fold(void) { take(); }'
+room_object runtime/core/base/memory 'void take(void) {}'
+room_object runtime/core/passes/fold 'void take(void); void fold(void) { take(); }'
 output=$("$checker" "$root" "$root/obj" 2>&1)
 result $? "a call of an earlier room is refused: $output"
-room_object runtime/plan/plan 'void fold(void); void plan(void) { fold(); }'
+room_object runtime/core/plan/plan 'void fold(void); void plan(void) { fold(); }'
 output=$("$checker" "$root" "$root/obj" 2>&1) && result 1 "a call of a later room passes: $output"
-case $output in *"runtime/plan/plan.o: calls fold of runtime/passes/fold.o"*) result 0 ;; *) result 1 "a climb is not named: $output" ;; esac
+case $output in *"runtime/core/plan/plan.o: calls fold of runtime/core/passes/fold.o"*) result 0 ;; *) result 1 "a climb is not named: $output" ;; esac
 rm -rf "$root/obj"
 output=$("$checker" "$root" "$root/obj" 2>&1) && result 1 "no objects at all pass: $output"
 

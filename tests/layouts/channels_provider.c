@@ -4,7 +4,8 @@
  * lie side by side: N, H, W, C in the place of N, C, H, W. So "channels" has a layout, two functions that bring a
  * tensor there and back, and rows that read and write it. The core decides which values are in it, and converts them
  * where others read them. Rows that work element by element are for any layout: they pass on what they get.
- * Read first: tests/fake_provider.c, for what any provider has. Read next: runtime/passes/layout.c, which decides. */
+ * Read first: tests/fake_provider.c, for what any provider has. Read next: runtime/core/passes/layout.c, which decides.
+ */
 #include "tests/layouts/channels_provider.h"
 
 /* ---- the layout -------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_LAYOUTS_CHANNELS_PROVIDER_H
 #define TORT_TESTS_LAYOUTS_CHANNELS_PROVIDER_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 extern const tort_provider channels_provider;
 

@@ -1,6 +1,6 @@
 /* providers.c - the providers of tinyort-lesson: the one that is written for readers, an engine that compiles segments,
  * and the CPU. */
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/fake_provider.h"
 #include "tests/segments/engine_provider.h"
 

@@ -5,8 +5,8 @@
 #ifndef TORT_TESTS_RANDOM_CALLS_WORLD_H
 #define TORT_TESTS_RANDOM_CALLS_WORLD_H
 
-#include "runtime/tinyort_plan.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_plan.h"
+#include "runtime/include/tinyort_profile.h"
 #include "tests/counting_env.h"
 #include "tests/saved_plan.h"
 #include "tests/side_models.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/clock.h"
 
 enum { MAX_PORTS = 64, MAX_PAIRS = 100000, WARMUP = 3 };

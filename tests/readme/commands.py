@@ -106,9 +106,9 @@ def check_words(checks, tinyort, readme):
         checks.check(re.search(rf"^(\.PHONY:.*\b)?{target}\b.*", makefile, re.M), f"make {target} is not a target")
     for path in sorted(set(re.findall(r"`((?:runtime|loader|ops|kernels|models|tests)/[\w./]*)`", readme))):
         checks.check(Path(path).exists(), f"{path} is not there")
-    header = "".join(path.read_text() for path in [*Path("runtime").glob("tinyort*.h"), *Path("ops/extra").glob("tinyort*.h")])
+    header = "".join(path.read_text() for path in [*Path("runtime/include").glob("tinyort*.h"), *Path("ops/extra").glob("tinyort*.h")])
     for name in sorted(set(re.findall(r"\b(?:tort_\w+|TORT_\w+)\b", readme))):
-        checks.check(name in header or name in Path("runtime/provider.h").read_text(), f"{name} is not in the interface")
+        checks.check(name in header or name in Path("runtime/include/provider.h").read_text(), f"{name} is not in the interface")
     for code in sorted(set(re.findall(r"`(NO_[A-Z]+|PROVIDER_DOWN|UPSTREAM|PINNED|DISABLED)`", readme))):
         checks.check(f"TORT_{code}" in header, f"{code} is not a verdict")
     helps = "".join(

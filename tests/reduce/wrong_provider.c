@@ -2,8 +2,8 @@
  * option `size`, computes them by their plain loops, and spoils one element. */
 #include <stdlib.h>
 
-#include "runtime/op.h"
-#include "runtime/provider.h"
+#include "runtime/include/op.h"
+#include "runtime/include/provider.h"
 
 extern const tort_provider tort_provider_cpu;
 

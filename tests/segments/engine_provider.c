@@ -4,8 +4,8 @@
  * finds such nodes that hang together (a segment) and offers each segment as one node. What the engine accepts it
  * compiles, once for each list of shapes, into a list of instructions; a run goes through the list and allocates
  * nothing. What it refuses goes to the next provider of the chain, with the reason in the report.
- * Read first: tests/fake_provider.c, for what any provider has. Read next: runtime/passes/segment.c, which asks this
- * one. */
+ * Read first: tests/fake_provider.c, for what any provider has. Read next: runtime/core/passes/segment.c, which asks
+ * this one. */
 #include "tests/segments/engine_provider.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_SEGMENTS_ENGINE_PROVIDER_H
 #define TORT_TESTS_SEGMENTS_ENGINE_PROVIDER_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 extern const tort_provider engine_provider;
 extern const tort_provider *const engine_providers[]; /* it alone; for tort_session_options.providers */

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/build_model.h"
 #include "tests/fake_provider.h"
 #include "tests/report_of.h"

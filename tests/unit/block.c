@@ -1,5 +1,5 @@
-/* Tests of runtime/session/block.c: an allocator in a block of the caller, and the exact size that a session needs of
- * one.
+/* Tests of runtime/core/session/block.c: an allocator in a block of the caller, and the exact size that a session needs
+ * of one.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* convex.c - tests of runtime/passes/convex.c: sets of small graphs by hand, and of random ones by what they must be.
+/* convex.c - tests of runtime/core/passes/convex.c: sets of small graphs by hand, and of random ones by what they must
+ * be.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/passes/convex.h"
+#include "runtime/core/passes/convex.h"
 
 enum { MAX = 14 };
 

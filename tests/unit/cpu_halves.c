@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/unit/cpu_kernel_cases.h"
 #include "tests/unit/cpu_tables.h"
 #include "tests/unit/opened.h"

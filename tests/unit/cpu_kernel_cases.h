@@ -3,7 +3,7 @@
 #ifndef TORT_TESTS_UNIT_CPU_KERNEL_CASES_H
 #define TORT_TESTS_UNIT_CPU_KERNEL_CASES_H
 
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 
 #define MAX_INPUTS 12
 #define MAX_OUTPUTS 3

@@ -2,7 +2,7 @@
  * cpu_kernels.c, which brings their tensors there and back. */
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 #define PICK(r, ...) pick(r, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 static void add_absent(random_node *n) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/graph/infer.h"
+#include "runtime/core/graph/infer.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 /* Gives the model the tensors that are attributes. */

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/graph/infer.h"
-#include "runtime/provider.h"
-#include "runtime/providers/claim.h"
-#include "runtime/base/threads.h"
-#include "runtime/base/watch.h"
+#include "runtime/core/graph/infer.h"
+#include "runtime/include/provider.h"
+#include "runtime/core/providers/claim.h"
+#include "runtime/core/base/threads.h"
+#include "runtime/core/base/watch.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 extern const tort_provider tort_provider_cpu;

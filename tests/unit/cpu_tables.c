@@ -1,7 +1,7 @@
 /* cpu_tables.c - see cpu_tables.h. */
 #include "tests/unit/cpu_tables.h"
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 uint32_t cpu_instructions(void) {
     extern const tort_provider tort_provider_cpu;

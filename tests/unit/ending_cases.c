@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/unit/cpu_tree_cases.h"
 #include "tests/unit/ending_cases.h"
 

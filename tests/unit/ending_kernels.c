@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/threads.h"
-#include "runtime/base/watch.h"
-#include "runtime/graph/infer.h"
-#include "runtime/provider.h"
-#include "runtime/providers/claim.h"
+#include "runtime/core/base/threads.h"
+#include "runtime/core/base/watch.h"
+#include "runtime/core/graph/infer.h"
+#include "runtime/include/provider.h"
+#include "runtime/core/providers/claim.h"
 #include "tests/unit/ending_cases.h"
 
 extern const tort_provider tort_provider_cpu;

@@ -1,8 +1,8 @@
-/* Tests of runtime/base/error.c. */
+/* Tests of runtime/core/base/error.c. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 Test(error, a_failure_fills_every_field) {
     tort_error error = {.node = 7, .provider = "cpu"};

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/passes/match.h"
+#include "runtime/core/passes/match.h"
 #include "tests/build_model.h"
 #include "tests/counting_env.h"
 #include "tests/report_of.h"

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/lowered/lowered.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
 #include "tests/report_of.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 enum { TOKENS = 500, MAX_PLANS = 32 };
 

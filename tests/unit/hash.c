@@ -1,5 +1,5 @@
-/* Tests of runtime/base/hash.c: names and numbers collide no more than by chance under a key that whoever chose them
- * does not know. */
+/* Tests of runtime/core/base/hash.c: names and numbers collide no more than by chance under a key that whoever chose
+ * them does not know. */
 #define _DEFAULT_SOURCE /* syscall */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #include "ops/generator.h"
 #include "ops/ml/lookup.h"
-#include "runtime/base/hash.h"
-#include "runtime/base/new_file.h"
+#include "runtime/core/base/hash.h"
+#include "runtime/core/base/new_file.h"
 #include "tests/unit/folder.h"
 
 static int refusal; /* errno of the system's random bits; 0: they are given */

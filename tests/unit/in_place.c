@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/lowered/lowered.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"
 #include "tests/unit/operator_case.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 extern const tort_provider *const fault_providers[];
 extern const tort_provider tort_provider_cpu;

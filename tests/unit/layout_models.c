@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/fake_provider.h"
 #include "tests/layouts/channels_provider.h"
 #include "tests/report_of.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/lowered/lowered.h"
 #include "tests/unit/layout_models.h"
 
 TestSuite(layout_rows, .init = make_channels);

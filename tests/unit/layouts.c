@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/lowered/lowered.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/core/lowered/lowered.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/report_of.h"
 #include "tests/saved_plan.h"
 #include "tests/unit/layout_models.h"
 #include "tests/unit/loading.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 TestSuite(layouts, .init = make_channels);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/unit/loading.h"
 
 enum { KIND_FLOAT = 1, KIND_INT, KIND_TENSOR = 4, KIND_GRAPH, KIND_INTS = 7, KIND_SPARSE = 11, KIND_TYPE_PROTO = 13 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "loader/limits.h"
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 #include "tests/adversarial.h"
 #include "tests/counting_env.h"
 

@@ -11,10 +11,10 @@
 #include "loader/limits.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
-#include "runtime/base/utf8.h"
+#include "runtime/core/base/utf8.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 static void refuse(onnx_bytes *b, const char *words) {
     tort_model *model = NULL;

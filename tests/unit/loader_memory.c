@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 #include "tests/counting_env.h"
 #include "tests/unit/loading.h"
 

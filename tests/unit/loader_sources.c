@@ -12,7 +12,7 @@
 
 #include "loader/limits.h"
 #include "loader/source.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 #include "tests/counting_env.h"
 #include "tests/unit/folder.h"
 #include "tests/unit/loading.h"

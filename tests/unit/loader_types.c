@@ -2,7 +2,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 #include "tests/report_of.h"
 #include "tests/unit/loading.h"
 

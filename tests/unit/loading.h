@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_UNIT_LOADING_H
 #define TORT_TESTS_UNIT_LOADING_H
 
-#include "runtime/graph/graph.h"
+#include "runtime/core/graph/graph.h"
 #include "tests/onnx_bytes.h"
 
 static const int64_t three[] = {3}; /* the shape of most values */

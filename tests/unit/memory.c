@@ -1,10 +1,10 @@
-/* Tests of runtime/base/memory.c: the allocator hook, aligned blocks, checked sizes, the arena. */
+/* Tests of runtime/core/base/memory.c: the allocator hook, aligned blocks, checked sizes, the arena. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 /* An allocator that keeps count of the bytes that are out, and that fails from the n-th allocation on. */
 typedef struct ledger {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/plan.h"
+#include "runtime/core/plan/plan.h"
 
 static tort_env default_env(void) {
     return tort_env_complete(NULL);

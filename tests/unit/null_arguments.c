@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/tinyort_plan.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_plan.h"
+#include "runtime/include/tinyort_profile.h"
 #include "tests/onnx_bytes.h"
 #include "tests/saved_plan.h"
 

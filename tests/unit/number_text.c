@@ -5,7 +5,7 @@
 
 #include "ops/number_text.h"
 #include "ops/numeric.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 static tort_string text_of(const char *text) {
     return (tort_string){text, strlen(text)};

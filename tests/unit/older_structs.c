@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"
 

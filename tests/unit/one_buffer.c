@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/onnx_bytes.h"
 
 enum { HEAD = 4, ROOM = 6, BEFORE = 3, CACHE = HEAD * ROOM };

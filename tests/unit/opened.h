@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_UNIT_OPENED_H
 #define TORT_TESTS_UNIT_OPENED_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/counting_env.h"
 
 typedef struct opened {

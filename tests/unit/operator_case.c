@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/graph/check.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/graph/check.h"
+#include "runtime/core/base/locale.h"
 
 // clang-format off: a line a table
 extern const char *const operator_cases[];

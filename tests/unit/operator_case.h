@@ -8,7 +8,7 @@
 #ifndef TORT_TESTS_UNIT_OPERATOR_CASE_H
 #define TORT_TESTS_UNIT_OPERATOR_CASE_H
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "tests/onnx_bytes.h"
 
 enum { MAX_TENSORS = 20, MAX_ELEMENTS = 256, MAX_WORD = 64 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/core/graph/check.h"
 #include "tests/build_model.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"

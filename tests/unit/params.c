@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/infer.h"
-#include "runtime/graph/text.h"
+#include "runtime/core/graph/infer.h"
+#include "runtime/core/graph/text.h"
 #include "tests/unit/loading.h"
 #include "tests/unit/operator_case.h"
 

@@ -8,7 +8,7 @@
 #include "tests/report_of.h"
 #include "tests/same_plan.h"
 #include "tests/unit/loading.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 enum { MAX_INPUTS = 4 };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/lowered/lowered.h"
 #include "tests/build_model.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 /* ---- a kernel that is sized only when two threads are at it ------------------------------------------------------ */
 

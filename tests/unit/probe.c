@@ -1,9 +1,9 @@
-/* Tests of runtime/providers/probe.c: providers without a model. tests/install/what_opens.c asks from outside of the
- * tree. */
+/* Tests of runtime/core/providers/probe.c: providers without a model. tests/install/what_opens.c asks from outside of
+ * the tree. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/counting_env.h"
 #include "tests/fake_provider.h"
 

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/core/graph/check.h"
+#include "runtime/include/tinyort_profile.h"
 #include "tests/build_model.h"
 #include "tests/fake_provider.h"
 

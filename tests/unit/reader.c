@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/memory.h"
-#include "runtime/lowered/lowered.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/core/base/memory.h"
+#include "runtime/core/lowered/lowered.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/counting_env.h"
 #include "tests/unit/folder.h"
 #include "tests/unit/saved_models.h"

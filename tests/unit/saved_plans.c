@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/counting_env.h"
 #include "tests/unit/saved_models.h"
 

@@ -2,7 +2,7 @@
 #ifndef TORT_TESTS_UNIT_SEGMENT_MODELS_H
 #define TORT_TESTS_UNIT_SEGMENT_MODELS_H
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/build_model.h"
 #include "tests/unit/opened.h"
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/report_of.h"
 #include "tests/unit/loading.h"
 #include "tests/unit/segment_models.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/tinyort_plan.h"
 #include "tests/report_of.h"
 #include "tests/unit/segment_models.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 #include "tests/build_model.h"
 #include "tests/report_of.h"
 

@@ -1,10 +1,10 @@
-/* Tests of runtime/graph/shape.c: one form for equal expressions, numbers that overflow, the budget, text. */
+/* Tests of runtime/core/graph/shape.c: one form for equal expressions, numbers that overflow, the budget, text. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/shape.h"
+#include "runtime/core/graph/shape.h"
 
 static tort_env env;
 static tort_arena arena;

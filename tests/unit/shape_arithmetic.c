@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 static tort_env env;
 static tort_arena arena;

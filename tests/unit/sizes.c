@@ -1,7 +1,7 @@
-/* Tests of runtime/providers/sizes.c: bytes as users type them. */
+/* Tests of runtime/core/providers/sizes.c: bytes as users type them. */
 #include <criterion/criterion.h>
 
-#include "runtime/provider.h"
+#include "runtime/include/provider.h"
 
 Test(sizes, a_number_and_a_unit_of_1024_in_either_case) {
     static const struct {

@@ -1,4 +1,4 @@
-/* Tests of runtime/base/threads.c: parts cover the range once, nested and concurrent calls do not block, and a
+/* Tests of runtime/core/base/threads.c: parts cover the range once, nested and concurrent calls do not block, and a
  * worker does not stay on its caller's processor. */
 #define _GNU_SOURCE /* usleep, affinities */
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/base/threads.h"
+#include "runtime/core/base/threads.h"
 
 enum { COUNT = 1000 };
 

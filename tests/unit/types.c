@@ -1,8 +1,8 @@
-/* Tests of runtime/graph/types.c: names, bits, and sizes of tensors. */
+/* Tests of runtime/core/graph/types.c: names, bits, and sizes of tensors. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 
 Test(types, every_type_status_and_verdict_has_a_name_of_its_own) {
     for (int i = 0; i < TORT_TYPE_COUNT; i++) {

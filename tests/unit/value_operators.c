@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
-#include "runtime/graph/infer.h"
+#include "runtime/core/graph/check.h"
+#include "runtime/core/graph/infer.h"
 #include "tests/counting_env.h"
 #include "tests/unit/operator_case.h"
 #include "tests/value_text.h"

@@ -1,4 +1,4 @@
-/* values.c - tests of runtime/graph/value.c: counted tensors, sequences, optionals and maps, and of the types of
+/* values.c - tests of runtime/core/graph/value.c: counted tensors, sequences, optionals and maps, and of the types of
  * values. */
 #include <criterion/criterion.h>
 #include <pthread.h>

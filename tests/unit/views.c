@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/lowered/lowered.h"
+#include "runtime/core/lowered/lowered.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"
-#include "runtime/plan/planned.h"
+#include "runtime/core/plan/planned.h"
 
 enum { ELEMENTS = 4096, BYTES = ELEMENTS * 4 };
 

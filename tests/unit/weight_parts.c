@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 #include "tests/onnx_bytes.h"
 
 enum { IN = 1031, MIDDLE = 1039, OUT = 1033 }; /* no multiples of panels or blocks; each weight has more than 4 MiB */

@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_FILES_DATA_SET_H
 #define TORT_CLI_FILES_DATA_SET_H
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 bool cli_is_folder(const char *path);
 

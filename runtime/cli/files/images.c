@@ -15,7 +15,7 @@
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/images.h"
 #include "runtime/cli/files/whole_file.h"
-#include "runtime/base/ascii.h"
+#include "runtime/core/base/ascii.h"
 
 #define MAX_PICTURE_BYTES ((size_t)512 << 20) /* of the file */
 /* Pixels of a picture, and of what --resize makes of it. A pixel takes 9 bytes at most while it is decoded (a

@@ -1,9 +1,9 @@
-/* new_file.h - new files of the command line: as in runtime/base/new_file.h, and an interruption removes what is not
- * whole. */
+/* new_file.h - new files of the command line: as in runtime/core/base/new_file.h, and an interruption removes what is
+ * not whole. */
 #ifndef TORT_CLI_FILES_NEW_FILE_H
 #define TORT_CLI_FILES_NEW_FILE_H
 
-#include "runtime/base/new_file.h"
+#include "runtime/core/base/new_file.h"
 
 /* Opens a new file; one at a time. It borrows the path. After a failure there is nothing to end. */
 tort_status cli_new_file_open(const char *path, tort_new_file *file, tort_error *error);

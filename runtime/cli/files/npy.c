@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "runtime/cli/files/npy.h"
-#include "runtime/base/memory.h"
-#include "runtime/base/utf8.h"
+#include "runtime/core/base/memory.h"
+#include "runtime/core/base/utf8.h"
 
 #define MAGIC_SIZE 6
 #define HEADER_SIZE 10 /* magic number, version, 16-bit length of a header of version 1 */

@@ -10,7 +10,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/files/npz.h"
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 #define MAX_ARCHIVE_BYTES ((size_t)1 << 30) /* of the file, and of all entries together when they are unpacked */
 

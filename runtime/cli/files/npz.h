@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_FILES_NPZ_H
 #define TORT_CLI_FILES_NPZ_H
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 typedef struct cli_npz_array {
     char *name;         /* without ".npy"; owned */

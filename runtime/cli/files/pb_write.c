@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/cli/files/pb_file.h"
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 
 /* ---- a message to a file ----------------------------------------------------------------------------------------- */
 

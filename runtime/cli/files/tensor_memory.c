@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/base/memory.h"
+#include "runtime/core/base/memory.h"
 
 /* Layout of a block: its size, padded to TORT_HOST_ALIGN so that the elements are aligned; the elements; bytes of
  * strings. */

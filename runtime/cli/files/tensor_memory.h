@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_FILES_TENSOR_MEMORY_H
 #define TORT_CLI_FILES_TENSOR_MEMORY_H
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 #define TORT_MAX_FILE_BYTES ((uint64_t)8 << 30) /* what values of a run on cpu may take, by default */
 

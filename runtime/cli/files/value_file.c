@@ -5,7 +5,7 @@
 
 #include "runtime/cli/files/pb_file.h"
 #include "runtime/cli/files/tensor_file.h"
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #ifndef TORT_CLI_FILES_VALUE_FILE_H
 #define TORT_CLI_FILES_VALUE_FILE_H
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 /* Reads a value of the given type, since a .pb file does not state its own. Elements of UNDEFINED type may be any. The
  * caller releases the value. A tensor may also be in an .npy. */

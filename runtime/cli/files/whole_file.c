@@ -10,9 +10,9 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
-#include "runtime/base/suggest.h"
-#include "runtime/graph/graph.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/suggest.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/core/base/locale.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

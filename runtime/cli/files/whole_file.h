@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 /* Checks that there is a file of this name; the error for a misspelt one suggests the nearest name in its folder. */
 tort_status cli_check_file(const char *path, tort_error *error);

@@ -10,7 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/include/tinyort.h"
 
 /* The limited API has buffers since 3.11. CPython has had them, with this struct and these functions, since 3.3, so a
  * module of the stable ABI of 3.9 can use them in every version. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 #include "runtime/python/core/core.h"
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */

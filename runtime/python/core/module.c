@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/python/core/core.h"
-#include "runtime/base/locale.h"
+#include "runtime/core/base/locale.h"
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 

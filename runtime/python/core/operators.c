@@ -1,4 +1,4 @@
-/* operators.c - operators whose meaning is a function of Python: rows (runtime/op.h) whose functions call it.
+/* operators.c - operators whose meaning is a function of Python: rows (runtime/include/op.h) whose functions call it.
  *
  * A row lies at the start of its entry, so that node->op leads to the function. Inputs are given as copies, because
  * Python may keep what it was given longer than the run keeps its memory. Attributes are in the params, in the order of
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/include/op.h"
 #include "runtime/python/core/core.h"
 
 enum { ATTRIBUTES = 16, PORTS = 8 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/python/core/core.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_profile.h"
 
 static PyObject *text(const char *bytes) {
     if (!bytes) Py_RETURN_NONE;

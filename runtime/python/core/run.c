@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 #include "runtime/python/core/session.h"
-#include "runtime/tinyort_profile.h"
+#include "runtime/include/tinyort_profile.h"
 
 enum { FEW = 8 }; /* ports without a call of malloc */
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "runtime/python/core/session.h"
-#include "runtime/op.h"
-#include "runtime/tinyort_plan.h"
+#include "runtime/include/op.h"
+#include "runtime/include/tinyort_plan.h"
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * it hold a reference to the Value, so the memory stays as long as any array over it. */
 #include <string.h>
 
-#include "runtime/graph/value.h"
+#include "runtime/core/graph/value.h"
 #include "runtime/python/core/core.h"
 #include "runtime/python/core/dlpack.h"
 

@@ -1,6 +1,6 @@
 /* plugin.c - the only function that libtinyort-cuda.so exports: the provider cuda for the package for Python, which is
- * itself without CUDA (runtime/providers/plugin.h). */
-#include "runtime/providers/plugin.h"
+ * itself without CUDA (runtime/core/providers/plugin.h). */
+#include "runtime/core/providers/plugin.h"
 
 extern const tort_provider tort_provider_cuda;
 

@@ -1,0 +1,62 @@
+/* providers.c - the list of providers in this build; edit it when embedding tinyort.
+ *
+ * Besides foreign.c and runtime/cli the only file of the core that may name a provider. */
+#include "runtime/core/providers/plugin.h"
+
+extern const tort_provider tort_provider_cpu;
+
+/* In the command line alone, which links its objects: where it is missing its address is NULL, and ends the list. The
+ * library stays without it, and an application that wants it links kernels/firmware/ and names it in its options. */
+extern const tort_provider tort_provider_firmware __attribute__((weak, visibility("hidden")));
+
+#ifndef TORT_CPU_PLAIN
+/* With a CUDA compiler the file is compiled twice, with and without TORT_CUDA; once more for the package for Python,
+ * whose provider `cuda` is in a package of its own. See the Makefile. */
+#ifdef TORT_CUDA
+extern const tort_provider tort_provider_cuda;
+#define CUDA_PROVIDER tort_provider_cuda
+#else
+extern const tort_provider tort_provider_cuda_not_built;
+#define CUDA_PROVIDER tort_provider_cuda_not_built
+#endif
+
+#ifdef TORT_CUDA_PLUGIN
+/* Where the package is not installed, the one that can only plan says what to do. */
+static const tort_provider *load_cuda(tort_condition *condition) {
+    const tort_provider *loaded = tort_plugin_load("libtinyort-cuda.so", condition);
+    return loaded ? loaded : &tort_provider_cuda_not_built;
+}
+
+static const tort_provider cuda_plugin = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "cuda",
+    .summary = "NVIDIA GPUs: the package tinyort-cuda",
+    .load = load_cuda,
+};
+#undef CUDA_PROVIDER
+#define CUDA_PROVIDER cuda_plugin
+#endif
+
+static const tort_provider *load_cudasim(tort_condition *condition) {
+    return tort_plugin_load("libtinyort-cudasim.so", condition);
+}
+
+static const tort_provider cudasim = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "cudasim",
+    .summary = "a SIMULATION of a CUDA device on the CPU: for tests, never for speed",
+    .load = load_cudasim,
+};
+#endif
+
+const tort_provider *const tort_providers[] = {
+#ifdef TORT_CPU_PLAIN /* the reference backend alone */
+    &tort_provider_cpu,
+#else
+    &CUDA_PROVIDER,
+    &tort_provider_cpu,
+    &cudasim,
+#endif
+    &tort_provider_firmware,
+    NULL,
+};

@@ -1,0 +1,51 @@
+/* compile.h - a planned session as C99 files for firmware, as text. */
+#ifndef TORT_RUNTIME_COMPILE_COMPILE_H
+#define TORT_RUNTIME_COMPILE_COMPILE_H
+
+#include "runtime/include/tinyort.h"
+
+typedef struct tort_compile_options {
+    const char *name;   /* prefix of files and functions: a name of C */
+    const char *layout; /* inputs that are converted to this layout are given in it: "nhwc"; NULL: all are plain */
+    bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
+    bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
+    const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
+    bool main;          /* also a program that runs it on files, and its Makefile */
+} tort_compile_options;
+
+typedef struct tort_compiled_file {
+    char *name, *text; /* owned */
+    size_t length;
+} tort_compiled_file;
+
+enum { TORT_COMPILED_FILES = 5 };
+
+/* Hashes that the header, the object and the file of weights carry, so that files of two compilations are told apart:
+ * hashes.c. */
+typedef struct tort_compiled_hashes {
+    uint64_t graph, code, weights;
+} tort_compiled_hashes;
+
+typedef struct tort_compiled {
+    tort_compiled_file files[TORT_COMPILED_FILES];
+    int32_t file_count, calls; /* calls: statements of the run */
+    int32_t streamed;          /* of these, those that work in bands of rows */
+    uint64_t arena_bytes, weight_bytes;
+    /* Lower bounds of the arena, layer by layer: with outputs over their inputs where kernels can, and without. */
+    uint64_t bound_bytes, separate_bytes;
+    const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */
+    double multiply_adds; /* of the operators that are counted */
+    tort_compiled_hashes hashes;
+} tort_compiled;
+
+/* Fills *out, which tort_compiled_free frees, even after an error. All shapes must be known. TORT_E_PLACEMENT names the
+ * node that has no form for firmware. */
+tort_status tort_compile(tort_session *session, const tort_compile_options *options, tort_compiled *out,
+                         tort_error *error);
+void tort_compiled_free(tort_compiled *compiled);
+
+enum { TORT_COMPILE_FLOAT = 32 }; /* bytes of a number's text */
+/* Writes a constant of C that reads back to the same bits into text, and returns it; a NaN loses sign and payload. */
+char *tort_compile_float(float number, char *text);
+
+#endif

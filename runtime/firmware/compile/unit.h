@@ -1,0 +1,110 @@
+/* unit.h - what the printers of the files share: the plan, and texts of operands. */
+#ifndef TORT_RUNTIME_COMPILE_UNIT_H
+#define TORT_RUNTIME_COMPILE_UNIT_H
+
+#include <stdio.h>
+
+#include "runtime/firmware/compile/compile.h"
+#include "runtime/core/plan/planned.h"
+
+#define TORT_COMPILE_WEIGHTS_ALIGN 8 /* bytes; of an array in a file of weights */
+#define TORT_COMPILE_ALIGN 8         /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
+
+#define TORT_COMPILE_MAGIC UINT64_C(0x0074726f796e6974) /* "tinyort" and a 0, as bytes */
+#define TORT_COMPILE_HASH UINT64_C(0xcbf29ce484222325)  /* of nothing */
+#define TORT_COMPILE_HEAD 40 /* bytes before the arrays in a file of weights: magic, three hashes, the file's bytes */
+
+enum { TORT_COMPILE_CODES = 160, TORT_COMPILE_DEFINES = 8 };
+
+/* A constant array of the compiled model. */
+typedef struct tort_compile_array {
+    const char *name; /* in C */
+    const char *of;   /* the value or the node that it belongs to, for a comment */
+    tort_type type;
+    int64_t count;    /* elements */
+    int32_t constant; /* of the session; -1: the elements are at `data` */
+    const void *data; /* borrowed from the session */
+    bool read;        /* the code names it */
+} tort_compile_array;
+
+/* The value that callers give or take for an input or output of the model, see ports.c. */
+typedef struct tort_compile_port {
+    int32_t slot;   /* -1: an input that no step reads */
+    int32_t border; /* the step between the slot and the port, which has a scale; -1: none */
+    bool in_layout; /* given in the layout of the options */
+} tort_compile_port;
+
+/* A compilation in progress. */
+typedef struct tort_compile_unit {
+    tort_session *session;
+    tort_lowered *lowered;
+    tort_planned *planned;
+    const tort_plan *plan;
+    const char *name;
+    tort_compile_array *arrays; /* weights in the order in which they are first read */
+    int32_t *numbers;           /* by constant of the session: its array; -1: none */
+    int32_t array_count, array_room;
+    uint64_t weight_bytes, arena_bytes, bound_bytes, separate_bytes; /* bounds: see bounds.c */
+    double multiply_adds;
+    int32_t peak_step;                    /* the step that sets bound_bytes; -1: none */
+    const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
+    int32_t code_count, calls;
+    tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
+    const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
+    int32_t define_count;
+    const char *layout, *target;         /* of the options */
+    tort_compiled_hashes hashes;         /* 0 until the code was printed once */
+    bool integers, apart;                /* of the options */
+    tort_compile_port *inputs, *outputs; /* by port of the model */
+    bool *skipped;                       /* by step: callers do it */
+    tort_arena arena;
+    tort_error *error;
+} tort_compile_unit;
+
+/* The scale of a port's border, and its zero point. False: it has none. */
+bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *port, float *scale, int32_t *zero);
+/* hashes.c: adds bytes to a hash; fills the hashes for this text of the code, in which they are 0. */
+void tort_compile_hash(uint64_t *hash, const void *data, size_t size);
+tort_status tort_compile_hashes(tort_compile_unit *unit, const char *code, size_t length);
+/* weights.c: drops the arrays that the body does not name; adds all arrays to the hash of the weights. */
+void tort_compile_drop_unread(tort_compile_unit *unit, const char *body);
+tort_status tort_compile_hash_weights(tort_compile_unit *unit);
+/* weights.c: bytes of the file that holds the weights apart; writes it. */
+uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit);
+tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file);
+/* header.c: the values that callers give for an input, and take for an output. */
+tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t input);
+const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t output);
+/* operands.c: elements of a row of an operand with rows, in a stream. */
+int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand);
+/* ports.c: allocates and fills the members by port, step and constant, checks ports, and lays out the plan without
+ * them. */
+tort_status tort_compile_ports(tort_compile_unit *unit);
+/* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or
+ * memory has run out. */
+const char *tort_compile_operand(tort_compile_unit *unit, int32_t slot);
+/* The name of a constant array in C, after it is listed; NULL: memory has run out. */
+const char *tort_compile_list(tort_compile_unit *unit, const tort_compile_array *array);
+/* The type of C that holds an element, "int8_t"; NULL: none does. */
+const char *tort_compile_type(tort_type type);
+int64_t tort_compile_elements(const tort_slot *slot);
+/* Prints a name from the model, which may hold anything, for a comment of C. */
+void tort_compile_name(FILE *file, const char *name);
+
+/* bounds.c: fills bound_bytes, separate_bytes and peak_step. */
+tort_status tort_compile_bounds(tort_compile_unit *unit);
+/* steps.c: prints the body of the run; finds code and weights. */
+tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file);
+/* weights.c: print declarations of the arrays, and the arrays. */
+void tort_compile_externs(const tort_compile_unit *unit, FILE *file);
+tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file);
+/* header.c: print the signature of the run, an assertion that the header is of this file, a check of the arena's
+ * address, the header. program.c: a program that runs the model on files, and its Makefile. */
+void tort_compile_signature(const tort_compile_unit *unit, FILE *file);
+void tort_compile_assertion(const tort_compile_unit *unit, FILE *file);
+void tort_compile_guard(const tort_compile_unit *unit, FILE *file);
+void tort_compile_header(const tort_compile_unit *unit, FILE *file);
+void tort_compile_program(const tort_compile_unit *unit, FILE *file);
+void tort_compile_makefile(const tort_compile_unit *unit, FILE *file);
+
+#endif
