@@ -11,7 +11,7 @@ mkdir -p "$build/tests/readme"
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md > "$build/tests/readme/shown.c"
 cmp -s "$build/tests/readme/shown.c" tests/readme/example.c
 check $? "README.md shows another program than tests/readme/example.c"
-$cc -std=c11 -Wall -Wextra -Werror -Iruntime -o "$build/tests/readme/example" tests/readme/example.c "$build/libtinyort.a" -lprotobuf-c -lm -lpthread
+$cc -std=c11 -Wall -Wextra -Werror -Iruntime/include -o "$build/tests/readme/example" tests/readme/example.c "$build/libtinyort.a" -lprotobuf-c -lm -lpthread
 check $? "the program of README.md does not compile"
 "$build/tests/readme/example" > "$build/tests/readme/output"
 check $? "the program of README.md does not run"
