@@ -5,7 +5,7 @@
  * Read next: conv.c, then runtime/firmware/compile/compile.c. */
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/nhwc.h"
-#include "runtime/firmware/bands/streams.h"
+#include "runtime/firmware/bands/bands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,21 +64,20 @@ enum { COUNT = sizeof targets / sizeof *targets };
 static void firmware_open(const tort_provider_config *config, void **device, tort_target *target,
                           tort_condition *condition) {
     const char *given = tort_provider_option_get(config, "target"), *name = given ? given : "generic";
-    const char *stream = tort_provider_option_get(config, "stream");
+    const char *bands = tort_provider_option_get(config, "bands");
     size_t i = 0;
     while (i < COUNT && strcmp(targets[i].name, name) != 0) i++;
     *device = NULL;
     *target = (tort_target){.threads = 1, .memory = TORT_FIRMWARE_MEMORY};
     *condition = (tort_condition){.ready = i < COUNT, .code = "READY"};
-    if (stream && strcmp(stream, "on") != 0 && strcmp(stream, "off") != 0) {
-        *condition = (tort_condition){.code = "BAD_OPTION", .cure = "write stream=on, or leave it out"};
-        snprintf(condition->message, sizeof condition->message, "option stream is \"%.40s\", expected on or off",
-                 stream);
+    if (bands && strcmp(bands, "on") != 0 && strcmp(bands, "off") != 0) {
+        *condition = (tort_condition){.code = "BAD_OPTION", .cure = "write bands=on, or leave it out"};
+        snprintf(condition->message, sizeof condition->message, "option bands is \"%.40s\", expected on or off", bands);
         return;
     }
     if (i < COUNT) {
         target->instructions = targets[i].instructions;
-        target->streams = stream && !strcmp(stream, "on") ? &tort_row_streams : NULL;
+        target->banding = bands && !strcmp(bands, "on") ? &tort_row_banding : NULL;
         *device = (void *)(uintptr_t)tort_firmware_bytes_of(target);
         snprintf(target->description, sizeof target->description, "%s, one core", targets[i].description);
         return;
@@ -110,7 +109,7 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_resize,
                                             tort_firmware_volume,
                                             NULL};
-static const char *const option_keys[] = {"target", "stream", NULL};
+static const char *const option_keys[] = {"target", "bands", NULL};
 
 extern const tort_provider tort_provider_firmware;
 const tort_provider tort_provider_firmware = {

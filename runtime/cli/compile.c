@@ -94,7 +94,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     if (!status) status = cli_check_names(options, j->model, error);
     if (status) return status;
     j->chain = cli_format("firmware%s%s%s", options->processor ? ":target=" : "",
-                          options->processor ? options->processor : "", options->stream ? ":stream=on" : "");
+                          options->processor ? options->processor : "", options->bands ? ":bands=on" : "");
     tort_session_options session_options = cli_session_options(options, j->chain);
     status = cli_open_session(j->model, &session_options, &j->session, error);
     const tort_compile_options how = {.name = j->name,
@@ -128,7 +128,7 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     cli_json_number(json, "arena_bytes", (int64_t)made->arena_bytes);
     cli_json_number(json, "bound_bytes", (int64_t)made->bound_bytes);
     cli_json_number(json, "separate_bytes", (int64_t)made->separate_bytes);
-    cli_json_number(json, "streamed", made->streamed);
+    cli_json_number(json, "banded", made->banded);
     cli_json_number(json, "multiply_adds", (int64_t)made->multiply_adds);
     if (made->peak) cli_json_text(json, "peak", made->peak);
     cJSON *hashes = cJSON_AddObjectToObject(json, "hashes");
@@ -157,7 +157,7 @@ static void tell(const job *j, const cli_options *options) {
     cli_print(stdout, "calls          %d, %.0f multiply-adds\n", (int)made->calls, made->multiply_adds);
     cli_print(stdout, "weights        %llu bytes\n", (unsigned long long)made->weight_bytes);
     cli_print(stdout, "arena          %llu bytes\n", (unsigned long long)made->arena_bytes);
-    if (made->streamed) cli_print(stdout, "  streamed     %d calls, in bands of rows\n", (int)made->streamed);
+    if (made->banded) cli_print(stdout, "  banded       %d calls, in bands of rows\n", (int)made->banded);
     if (made->peak)
         cli_print(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
                   (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);

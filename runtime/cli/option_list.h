@@ -91,8 +91,7 @@ OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
        "ports of an 8-bit model: integer (with scales in the header), float")
 OPTION(WEIGHTS, "weights", "c|bin", CLI_CMD_COMPILE, WORD(weights),
        "arrays of C (default), or bytes in NAME_weights.bin, given to the run")
-OPTION(STREAM, "stream", NULL, CLI_CMD_COMPILE, FLAG(stream),
-       "run layers in bands of rows where that takes less memory")
+OPTION(BANDS, "bands", NULL, CLI_CMD_COMPILE, FLAG(bands), "run layers in bands of rows where that takes less memory")
 OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")

@@ -54,7 +54,7 @@ const cli_provider_option cli_provider_options[] = {
     {"cpu", "isa", "v3", "v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
     {"cpu", "mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
     {"firmware", "target", "cortex-m4", "or -m7, -m33, -m55, -a53, riscv32, generic (default)"},
-    {"firmware", "stream", "on", "layers in bands of rows, for less memory (default off)"},
+    {"firmware", "bands", "on", "layers in bands of rows, for less memory (default off)"},
     {0},
 };
 

@@ -13,13 +13,13 @@
 
 #include <stdint.h>
 
-enum { TINYORT_LAYERS = 16 }; /* of one stream, at most */
+enum { TINYORT_LAYERS = 16 }; /* of one group, at most */
 
 typedef struct tinyort_layer {
     int32_t in_rows, out_rows;    /* of the whole tensors */
     int32_t stride, above, reach; /* output row r reads `reach` input rows from r * stride - above on */
     int32_t lines;                /* output rows that its buffer holds */
-    int32_t whole;                /* 1: it has room for all, and others read them when the stream is done */
+    int32_t whole;                /* 1: it has room for all, and others read them when the group is done */
     int32_t from[2];              /* layers that make its inputs; -1: the input is whole, or there is none */
 } tinyort_layer;
 
@@ -32,12 +32,12 @@ typedef struct tinyort_band {
     int32_t drop, keep; /* first of all, `keep` lines of that buffer move from line `drop` to line 0; 0, 0: none */
 } tinyort_band;
 
-/* The state of a stream; all 0 before the first band. */
-typedef struct tinyort_stream {
+/* The state of a group; all 0 before the first band. */
+typedef struct tinyort_band_state {
     int32_t made[TINYORT_LAYERS];  /* rows */
     int32_t first[TINYORT_LAYERS]; /* row in line 0 */
     int32_t need[TINYORT_LAYERS];  /* rows after this round: one row more of the last layer */
-} tinyort_stream;
+} tinyort_band_state;
 
 /* An input row, where there is one. */
 static inline int32_t tinyort_clip_row(const tinyort_layer *layer, int32_t row) {
@@ -55,7 +55,7 @@ static inline int32_t tinyort_end_row(const tinyort_layer *layer, int32_t rows) 
 }
 
 /* Begins a round: the rows that each layer has to have made. The last round completes what others will read whole. */
-static inline void tinyort_begin_round(const tinyort_layer *layers, int32_t count, tinyort_stream *s) {
+static inline void tinyort_begin_round(const tinyort_layer *layers, int32_t count, tinyort_band_state *s) {
     const int32_t final = s->made[count - 1] + 1 == layers[count - 1].out_rows;
     for (int32_t i = 0; i < count; i++) s->need[i] = final && layers[i].whole ? layers[i].out_rows : s->made[i];
     s->need[count - 1] = s->made[count - 1] + 1;
@@ -67,7 +67,7 @@ static inline void tinyort_begin_round(const tinyort_layer *layers, int32_t coun
 }
 
 /* The first row of a layer that another one still reads, of those that are made. */
-static inline int32_t tinyort_first_unread(const tinyort_layer *layers, int32_t count, const tinyort_stream *s,
+static inline int32_t tinyort_first_unread(const tinyort_layer *layers, int32_t count, const tinyort_band_state *s,
                                            int32_t layer) {
     int32_t first = s->made[layer];
     for (int32_t i = layer + 1; i < count; i++)
@@ -79,7 +79,7 @@ static inline int32_t tinyort_first_unread(const tinyort_layer *layers, int32_t 
 }
 
 /* True if a layer has a row to make, and the rows that it reads are made. */
-static inline int32_t tinyort_is_ready(const tinyort_layer *layers, const tinyort_stream *s, int32_t layer) {
+static inline int32_t tinyort_is_ready(const tinyort_layer *layers, const tinyort_band_state *s, int32_t layer) {
     int32_t ready = s->need[layer] > s->made[layer];
     for (int32_t k = 0; k < 2 && ready; k++) {
         const int32_t from = layers[layer].from[k];
@@ -89,7 +89,7 @@ static inline int32_t tinyort_is_ready(const tinyort_layer *layers, const tinyor
 }
 
 /* Returns the layer that works next, and its band of one row; -1: all is made. */
-static inline int32_t tinyort_next_band(const tinyort_layer *layers, int32_t count, tinyort_stream *s,
+static inline int32_t tinyort_next_band(const tinyort_layer *layers, int32_t count, tinyort_band_state *s,
                                         tinyort_band *band) {
     int32_t i = count - 1;
     if (s->made[i] == layers[i].out_rows) return -1;

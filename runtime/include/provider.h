@@ -74,7 +74,7 @@ typedef struct tort_target {
     bool values_only;                   /* `memory` limits values alone, whatever the weights take */
     bool tf32;                          /* option tf32 */
     bool libraries;                     /* false: libraries=off */
-    const struct tort_streams *streams; /* how steps run in bands of rows, to save memory; NULL: they do not */
+    const struct tort_banding *banding; /* how steps run in bands of rows, to save memory; NULL: they do not */
 } tort_target;
 
 /* One "name:key=value:key=value" of the chain. */

@@ -153,7 +153,7 @@ def check_models(report, tinyort, arguments, targets, options):
     plugins = boards.build_plugins(os.environ.get("CC", "cc"), targets, arguments.work)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for model in (Model(*row) for row in known if row[0] in chosen):
-            more = ["--stream"] if arguments.stream else []
+            more = ["--bands"] if arguments.bands else []
             jobs = start_model(report, pool, tinyort, model, targets, options, arguments.work, plugins, more)
             for job, more in jobs:
                 row = more | job.result()
@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--target")
     parser.add_argument("--option", default=",".join(OPTIONS))
-    parser.add_argument("--stream", action="store_true")
+    parser.add_argument("--bands", action="store_true")
     parser.add_argument("--functions", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -198,7 +198,7 @@ def main():
         else:
             targets.append(target)
     check_models(report, arguments.tinyort, arguments, targets, arguments.option.split(","))
-    if not arguments.only and not arguments.stream and boards.TARGETS["cortex-m4"] in targets:
+    if not arguments.only and not arguments.bands and boards.TARGETS["cortex-m4"] in targets:
         check_example(report, arguments.tinyort, arguments.work)
     report.end()
 

@@ -242,7 +242,7 @@ def with_borders(graph, folder):
 def check_integers(tally, tinyort, graph, folder, values, expected):
     """--io integer leaves QuantizeLinear and DequantizeLinear at the ports to callers: the outputs are those of the model without them."""
     model, borders = with_borders(graph, folder)
-    for i, words in enumerate(([], ["--layout", "nhwc"], ["--stream"], ["--layout", "nhwc", "--stream"])):
+    for i, words in enumerate(([], ["--layout", "nhwc"], ["--bands"], ["--layout", "nhwc", "--bands"])):
         out, raw = folder / f"integer{i}", folder / f"integer{i}.raw"
         done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--io", "integer", *words)
         tally.check(done.returncode == 0, f"compile {model.name} with --io integer {' '.join(words)}: {done.stderr[:600]}")

@@ -7,7 +7,7 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/belonging.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
-	@$(VENV)/bin/python tests/firmware/streams.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD

@@ -38,7 +38,7 @@ static void make(network *n) {
 /* Follows the order with rows in `memory`, by layer and line: -1: nothing. False: a row that is read is not there. */
 static bool follow(network *n, int32_t *made) {
     static int32_t memory[TINYORT_LAYERS][4 * ROWS];
-    tinyort_stream s = {{0}, {0}, {0}};
+    tinyort_band_state s = {{0}, {0}, {0}};
     tinyort_band band;
     bool sound = true;
     for (int32_t i = 0; i < n->count; i++) made[i] = n->max[i] = 0;

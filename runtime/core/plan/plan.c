@@ -46,9 +46,9 @@ static void take_shapes(tort_planned *planned, block *b) {
 }
 
 /* How steps of some provider work in bands of rows; NULL: none does. */
-static const tort_streams *streams_of(const tort_session *session) {
-    const tort_streams *found = NULL;
-    for (int32_t i = 0; !found && i < session->chain_count; i++) found = session->chain[i].target.streams;
+static const tort_banding *banding_of(const tort_session *session) {
+    const tort_banding *found = NULL;
+    for (int32_t i = 0; !found && i < session->chain_count; i++) found = session->chain[i].target.banding;
     return found;
 }
 
@@ -62,9 +62,9 @@ static void take_tables(tort_planned *planned, block *b) {
     planned->fit_key = take(b, tort_fit_key_bytes(planned->lowered, plan) + 1, 1);
     planned->plan.arena_bytes = take(b, memories, sizeof *plan->arena_bytes);
     planned->plan.naive_bytes = take(b, memories, sizeof *plan->naive_bytes);
-    planned->plan.streaming = streams_of(planned->lowered->session);
-    if (planned->plan.streaming)
-        planned->plan.streams = take(b, (size_t)plan->step_count / 2 + 1, sizeof *planned->plan.streams);
+    planned->plan.banding = banding_of(planned->lowered->session);
+    if (planned->plan.banding)
+        planned->plan.bands = take(b, (size_t)plan->step_count / 2 + 1, sizeof *planned->plan.bands);
     if (planned->lowered->max && plan->recorder >= 0) {
         planned->before.steps = take(b, (size_t)plan->step_count + 1, sizeof *planned->before.steps);
         planned->before.slots = take(b, (size_t)plan->slot_count + 1, sizeof *planned->before.slots);
@@ -230,7 +230,7 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     if (!status) status = choose_outline(planned, complete, afresh, error);
     if (!status) status = open_tables(planned, error);
     if (!status) { /* the previous fill may have shared bytes */
-        tort_plan_unstream(&planned->plan);
+        tort_plan_unband(&planned->plan);
         tort_plan_unshare(&planned->plan);
     }
     if (!status) status = tort_plan_sizes(planned, error);

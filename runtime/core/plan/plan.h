@@ -31,7 +31,7 @@ typedef struct tort_slot {
     int32_t rank;
     int64_t dims[TORT_MAX_RANK]; /* -1: not known before the run */
     int64_t bytes;               /* -1: not known before the run */
-    int64_t line_bytes;          /* of the line buffer that holds some rows at a time, see runtime/streams; 0: none */
+    int64_t line_bytes; /* of the line buffer that holds some rows at a time, see runtime/firmware/bands; 0: none */
     uint64_t offset;
     int32_t within;         /* the slot that contains these bytes, all or a part of its own, see plan_share.c; -1 */
     uint64_t within_offset; /* from the begin of `within` */
@@ -76,8 +76,8 @@ typedef struct tort_step {
     uint32_t in_place;                      /* KERNEL: inputs, bit i, whose bytes output 0 overwrites */
     tort_overlap overlap;                   /* KERNEL: as its row says */
     bool overlaps;                          /* KERNEL: output 0 may lie over input 0, at these distances */
-    tort_rows rows;                         /* KERNEL of a target with streams: as its row says */
-    int32_t stream;                         /* KERNEL: 1 + index of the stream that it is part of; 0: none */
+    tort_rows rows;                         /* KERNEL of a target with bands: as its row says */
+    int32_t bands;                          /* KERNEL: 1 + index of the group that it is part of; 0: none */
     bool dynamic;                           /* inferred and resolved during the run, since sizes depend on data */
     bool values;                            /* KERNEL: some operand is not a tensor, so all outputs are tort_values */
 } tort_step;
@@ -96,22 +96,22 @@ struct tort_frame;
 struct tort_plan;
 struct tort_planned;
 
-/* runtime/streams: the code of steps in bands of rows, which only providers with targets of little memory name, so that
- * others do not link it. */
-typedef struct tort_streams {
+/* runtime/firmware/bands: the code of steps in bands of rows, which only providers with targets of little memory name,
+ * so that others do not link it. */
+typedef struct tort_banding {
     /* Chooses steps for bands in a plan that is laid out without, to lower the peak of its memory. Afterwards the plan
      * shares nothing. */
     tort_status (*choose)(struct tort_planned *planned, tort_error *error);
-    bool (*is_sound)(const struct tort_plan *plan, int32_t stream);
+    bool (*is_sound)(const struct tort_plan *plan, int32_t bands);
     /* Changes the frame's operands of a step to those of a band, which begin at its first row. */
     void (*place)(const struct tort_frame *frame, const tort_step *step, const tinyort_band *band);
-    /* Runs the steps of a stream by `run`, one band at a time. *step: its first one; after an error the one that
+    /* Runs the steps of a group by `run`, one band at a time. *step: its first one; after an error the one that
      * failed. */
     tort_status (*run)(struct tort_frame *frame, const tort_step **step,
                        tort_status (*run)(struct tort_frame *frame, const tort_step *step, const tinyort_band *band,
                                           tort_error *error),
                        tort_error *error);
-} tort_streams;
+} tort_banding;
 
 typedef struct tort_plan {
     bool complete; /* all input shapes are known: the plan can run */
@@ -120,9 +120,9 @@ typedef struct tort_plan {
     int32_t *operands;
     int32_t *input_slots, *output_slots; /* by port of the model */
     uint8_t *literals;
-    tort_band_steps *streams;
-    const tort_streams *streaming; /* NULL: no step may work in bands */
-    int32_t slot_count, step_count, operand_count, input_count, output_count, stream_count;
+    tort_band_steps *bands;
+    const tort_banding *banding; /* NULL: no step may work in bands */
+    int32_t slot_count, step_count, operand_count, input_count, output_count, band_count;
     int32_t node_count, value_count;  /* of the graph, to check indices against */
     tort_recording recording;         /* whether `recorder` may record a run of the plan as one piece of device work */
     int32_t recorder, recording_node; /* recorder: chain index; -1: none records. recording_node: the node that prevents
@@ -148,16 +148,16 @@ static inline int64_t tort_overlap_saves(const tort_overlap *overlap, const tort
     return both < in + out ? in + out - both : 0;
 }
 
-/* The time of a step: its number, or that of the first step of its stream. */
+/* The time of a step: its number, or that of the first step of its group. */
 static inline int32_t tort_step_time(const tort_plan *plan, int32_t step) {
-    const int32_t stream = step >= 0 && step < plan->step_count ? plan->steps[step].stream : 0;
-    return stream ? plan->streams[stream - 1].first : step;
+    const int32_t bands = step >= 0 && step < plan->step_count ? plan->steps[step].bands : 0;
+    return bands ? plan->bands[bands - 1].first : step;
 }
 
 /* The last step of that time. */
 static inline int32_t tort_step_end(const tort_plan *plan, int32_t step) {
-    const int32_t stream = step >= 0 && step < plan->step_count ? plan->steps[step].stream : 0;
-    return stream ? plan->streams[stream - 1].first + plan->streams[stream - 1].count - 1 : step;
+    const int32_t bands = step >= 0 && step < plan->step_count ? plan->steps[step].bands : 0;
+    return bands ? plan->bands[bands - 1].first + plan->bands[bands - 1].count - 1 : step;
 }
 
 /* Assigns offsets to blocks, see memplan.c, and returns the bytes needed. Blocks may share bytes if their lifetimes are

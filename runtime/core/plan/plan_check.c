@@ -283,13 +283,13 @@ static tort_status check_distance(const tort_plan *plan, int32_t index, int32_t 
     return sound ? TORT_OK : bad(error, "distance of input and output in step", index);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------------------- */
+/* ---- bands ----------------------------------------------------------------------------------------------------- */
 
-static tort_status check_stream(const tort_plan *plan, int32_t index, tort_error *error) {
-    const tort_band_steps *stream = &plan->streams[index];
-    if (!plan->streaming->is_sound(plan, index)) return bad(error, "bands of stream", index);
-    if (!stream->overlaps) return TORT_OK;
-    return check_distance(plan, stream->first + stream->count - 1, stream->input, &stream->overlap, error);
+static tort_status check_bands(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_band_steps *bands = &plan->bands[index];
+    if (!plan->banding->is_sound(plan, index)) return bad(error, "bands of group", index);
+    if (!bands->overlaps) return TORT_OK;
+    return check_distance(plan, bands->first + bands->count - 1, bands->input, &bands->overlap, error);
 }
 
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */
@@ -336,7 +336,7 @@ static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slo
     }
 }
 
-/* The input ends, and the output begins, within the time of a step or of a stream. */
+/* The input ends, and the output begins, within the time of a step or of a group. */
 static void write_over_at(const tort_plan *plan, int32_t input, int32_t output, int32_t time, range *slots) {
     const int32_t slot = tort_plan_owner(plan, input);
     if (output >= 0) slots[output].first = 2 * time + 1;
@@ -351,13 +351,13 @@ static void write_over(const tort_plan *plan, const tort_step *step, int32_t ind
     }
 }
 
-/* Adds the scratch of a step. Steps of a stream that do not keep theirs from band to band may have one place. */
+/* Adds the scratch of a step. Steps of a group that do not keep theirs from band to band may have one place. */
 static void add_scratch(const tort_plan *plan, int32_t index, range *ranges, size_t *count) {
     const tort_step *s = &plan->steps[index];
     const int32_t time = tort_step_time(plan, index);
     range *before = *count > (size_t)plan->slot_count ? &ranges[*count - 1] : NULL;
     const uint64_t end = s->scratch_offset + s->scratch_bytes;
-    const bool shared = before && s->stream && plan->steps[before->index].stream == s->stream && !s->rows.reduces &&
+    const bool shared = before && s->bands && plan->steps[before->index].bands == s->bands && !s->rows.reduces &&
                         !plan->steps[before->index].rows.reduces && before->begin == s->scratch_offset;
     if (!shared)
         ranges[(*count)++] = (range){s->scratch_offset, end, 2 * time, 2 * time + 1, s->memory, index};
@@ -383,12 +383,11 @@ static size_t collect_ranges(const tort_plan *plan, range *ranges) {
         if (s->in_place || s->overlaps) write_over(plan, s, i, ranges);
         if (s->kind == TORT_STEP_KERNEL && s->scratch_bytes) add_scratch(plan, i, ranges, &count);
     }
-    for (int32_t i = 0; i < plan->stream_count; i++) {
-        const tort_band_steps *stream = &plan->streams[i];
-        const tort_step *last = &plan->steps[stream->first + stream->count - 1];
-        if (stream->overlaps)
-            write_over_at(plan, stream->input, plan->operands[last->operands + last->input_count], stream->first,
-                          ranges);
+    for (int32_t i = 0; i < plan->band_count; i++) {
+        const tort_band_steps *bands = &plan->bands[i];
+        const tort_step *last = &plan->steps[bands->first + bands->count - 1];
+        if (bands->overlaps)
+            write_over_at(plan, bands->input, plan->operands[last->operands + last->input_count], bands->first, ranges);
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -441,7 +440,7 @@ tort_status tort_plan_check_sizes(const tort_plan *plan, tort_error *error) {
             plan->steps[i].input_count ? tort_plan_owner(plan, plan->operands[plan->steps[i].operands]) : -1;
         if (!status && plan->steps[i].overlaps) status = check_distance(plan, i, input, &plan->steps[i].overlap, error);
     }
-    for (int32_t i = 0; !status && i < plan->stream_count; i++) status = check_stream(plan, i, error);
+    for (int32_t i = 0; !status && i < plan->band_count; i++) status = check_bands(plan, i, error);
     return status;
 }
 

@@ -79,19 +79,19 @@ static void collect_overlaps(const layout *l) {
         const tort_step *step = &plan->steps[i];
         if (step->overlaps) link_overlap(l, plan->operands[step->operands], step, i, &step->overlap);
     }
-    for (int32_t i = 0; i < plan->stream_count; i++) {
-        const tort_band_steps *stream = &plan->streams[i];
-        const tort_step *last = &plan->steps[stream->first + stream->count - 1];
-        if (stream->overlaps) link_overlap(l, stream->input, last, stream->first, &stream->overlap);
+    for (int32_t i = 0; i < plan->band_count; i++) {
+        const tort_band_steps *bands = &plan->bands[i];
+        const tort_step *last = &plan->steps[bands->first + bands->count - 1];
+        if (bands->overlaps) link_overlap(l, bands->input, last, bands->first, &bands->overlap);
     }
 }
 
-/* The step whose block of scratch a step uses: its own, or, for all of a stream that do not keep theirs from band to
+/* The step whose block of scratch a step uses: its own, or, for all of a group that do not keep theirs from band to
  * band, the first of these. */
 static int32_t scratch_of(const layout *l, int32_t number) {
     const tort_step *steps = l->plan->steps;
-    if (!steps[number].stream || steps[number].rows.reduces) return number;
-    int32_t first = l->plan->streams[steps[number].stream - 1].first;
+    if (!steps[number].bands || steps[number].rows.reduces) return number;
+    int32_t first = l->plan->bands[steps[number].bands - 1].first;
     while (steps[first].rows.reduces || !has_scratch(&steps[first], l->memory)) first++;
     return first;
 }
@@ -249,29 +249,29 @@ static tort_status share_from(tort_planned *planned, uint64_t unshared, tort_err
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
         status = tort_plan_share(planned, attempts[i], &shares, error);
-        if (!status && (shares || i || planned->plan.stream_count)) status = lay_out_all(planned, error);
+        if (!status && (shares || i || planned->plan.band_count)) status = lay_out_all(planned, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }
     return status;
 }
 
-void tort_plan_unstream(tort_plan *plan) {
-    if (!plan->streaming) return;
-    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].stream = 0;
+void tort_plan_unband(tort_plan *plan) {
+    if (!plan->banding) return;
+    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].bands = 0;
     for (int32_t i = 0; i < plan->slot_count; i++) plan->slots[i].line_bytes = 0;
-    plan->stream_count = 0;
+    plan->band_count = 0;
 }
 
 /* Steps in bands of rows must take less memory, else they stay whole. */
 static tort_status share(tort_planned *planned, tort_error *error) {
     const uint64_t unshared = all_arenas(&planned->plan);
     tort_status status = share_from(planned, unshared, error);
-    if (status || !planned->plan.streaming) return status;
+    if (status || !planned->plan.banding) return status;
     const uint64_t whole = all_arenas(&planned->plan);
-    status = planned->plan.streaming->choose(planned, error);
-    if (!status && planned->plan.stream_count) status = share_from(planned, UINT64_MAX, error);
-    if (status || (planned->plan.stream_count && all_arenas(&planned->plan) < whole)) return status;
-    tort_plan_unstream(&planned->plan);
+    status = planned->plan.banding->choose(planned, error);
+    if (!status && planned->plan.band_count) status = share_from(planned, UINT64_MAX, error);
+    if (status || (planned->plan.band_count && all_arenas(&planned->plan) < whole)) return status;
+    tort_plan_unband(&planned->plan);
     return share_from(planned, unshared, error);
 }
 

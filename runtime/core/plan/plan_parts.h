@@ -53,7 +53,7 @@ tort_status tort_plan_stride(tort_planned *planned, bool *viewed, bool *shares, 
 tort_status tort_plan_restride(tort_planned *planned, tort_error *error);
 
 /* Makes all steps work on whole values again. */
-void tort_plan_unstream(tort_plan *plan);
+void tort_plan_unband(tort_plan *plan);
 
 /* Takes all offsets from the plan for the upper bounds. False: there is none, or something is larger than there;
  * then nothing is changed. */

@@ -257,7 +257,7 @@ static uint32_t allowed_of(const tort_lowered *lowered, const tort_step *step) {
 static void try_in_place(sharer *s, int32_t number) {
     tort_step *step = &s->plan->steps[number];
     const uint32_t allowed =
-        is_static(step) && !step->stream && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s->lowered, step) : 0;
+        is_static(step) && !step->bands && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s->lowered, step) : 0;
     const int32_t output = allowed ? operand(s, step, step->input_count) : -1;
     if (output < 0 || s->plan->slots[output].home != TORT_HOME_ARENA || s->plan->slots[output].bytes <= 0) return;
     tort_slot *to = &s->plan->slots[output];
@@ -292,7 +292,7 @@ bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t outpu
     const int32_t from = plan->input_slots[input], to = tort_plan_owner(plan, plan->output_slots[output]);
     const int32_t last = plan->slots[from].last_step;
     const tort_step *step = last >= 0 ? &plan->steps[last] : NULL;
-    if (!step || plan->slots[to].first_step != last || !is_static(step) || step->stream) return false;
+    if (!step || plan->slots[to].first_step != last || !is_static(step) || step->bands) return false;
     int32_t o = 0;
     while (o < step->output_count && plan->operands[step->operands + step->input_count + o] != to) o++;
     const uint32_t shared = o < step->output_count ? shared_with(planned->lowered, step, o) : 0;
@@ -319,7 +319,7 @@ static bool may_overlap(const sharer *s, int32_t input, int32_t output) {
 /* Lets output 0 lie over input 0 if that is its last read, and no other operand shares its bytes. */
 static void try_overlap(sharer *s, int32_t number) {
     tort_step *step = &s->plan->steps[number];
-    if (!is_static(step) || !step->overlap.may || step->in_place || step->stream || !(s->ways & TORT_SHARE_IN_PLACE))
+    if (!is_static(step) || !step->overlap.may || step->in_place || step->bands || !(s->ways & TORT_SHARE_IN_PLACE))
         return;
     const int32_t input = operand(s, step, 0), output = operand(s, step, step->input_count);
     if (input < 0 || output < 0 || !is_spent(s, number, input) || !may_overlap(s, input, output)) return;
@@ -331,15 +331,15 @@ static void try_overlap(sharer *s, int32_t number) {
     step->overlaps = s->shares = true;
 }
 
-/* The same for the output of a stream, whose steps read the input at its distances (runtime/streams). */
-static void try_stream_overlap(sharer *s, tort_band_steps *stream) {
-    const int32_t end = stream->first + stream->count, input = stream->input;
+/* The same for the output of a group, whose steps read the input at its distances (runtime/firmware/bands). */
+static void try_group_overlap(sharer *s, tort_band_steps *bands) {
+    const int32_t end = bands->first + bands->count, input = bands->input;
     const tort_step *last = &s->plan->steps[end - 1];
     const int32_t output = operand(s, last, last->input_count);
     if (input < 0 || !(s->ways & TORT_SHARE_IN_PLACE)) return;
     const int32_t read = s->held[input];
-    if (read < stream->first || read >= end || !is_spent(s, read, input) || !may_overlap(s, input, output)) return;
-    stream->overlaps = s->shares = true;
+    if (read < bands->first || read >= end || !is_spent(s, read, input) || !may_overlap(s, input, output)) return;
+    bands->overlaps = s->shares = true;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -375,7 +375,7 @@ tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, 
         hold(&s);
         for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
         for (int32_t i = 0; i < plan->step_count; i++) try_overlap(&s, i);
-        for (int32_t i = 0; i < plan->stream_count; i++) try_stream_overlap(&s, &plan->streams[i]);
+        for (int32_t i = 0; i < plan->band_count; i++) try_group_overlap(&s, &plan->bands[i]);
         for (int32_t i = 0; i < plan->slot_count; i++) top_of(plan, i);
         *shares = s.shares;
     }
@@ -395,5 +395,5 @@ void tort_plan_unshare(tort_plan *plan) {
         plan->steps[i].overlaps = false;
         if (plan->steps[i].kind == TORT_STEP_VIEW) plan->steps[i].kind = TORT_STEP_KERNEL;
     }
-    for (int32_t i = 0; i < plan->stream_count; i++) plan->streams[i].overlaps = false;
+    for (int32_t i = 0; i < plan->band_count; i++) plan->bands[i].overlaps = false;
 }

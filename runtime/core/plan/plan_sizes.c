@@ -114,7 +114,7 @@ static tort_status measure(tort_planned *planned, tort_step *step, tort_error *e
     step->overlap = (tort_overlap){0};
     if (!status && unit->kernel->overlap) step->overlap = unit->kernel->overlap(&link->target, &view);
     step->rows = (tort_rows){0};
-    if (!status && link->target.streams && unit->kernel->rows) step->rows = unit->kernel->rows(&link->target, &view);
+    if (!status && link->target.banding && unit->kernel->rows) step->rows = unit->kernel->rows(&link->target, &view);
     if (status) tort_error_at_unit(error, lowered, step->node);
     tort_pass_release(pass, step->node);
     step->scratch_bytes = scratch;

@@ -55,7 +55,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
         tort_status status = flatten(frame, step, error);
         if (status) return status;
     }
-    if (band) planned->plan.streaming->place(frame, step, band);
+    if (band) planned->plan.banding->place(frame, step, band);
     uint8_t *arena = frame->arenas[link->memory].base;
     tort_call call = {.op = tort_unit_node(frame->lowered, step->node)->op,
                       .params = tort_frame_params(frame, step),
@@ -250,7 +250,7 @@ static tort_status refuse_memory(const tort_context *context, tort_error *error)
                      refused, tort_held_bytes(held), (unsigned long long)context->session->options.dynamic_limit);
 }
 
-/* Runs a step, and those that stream with it, unless the run is over; a kernel whose run ended leaves off anywhere. */
+/* Runs a step, and the others of its group, unless the run is over; a kernel whose run ended leaves off anywhere. */
 static tort_status run_watched(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_context *context = frame->context;
     const tort_session *session = context->session;
@@ -258,7 +258,7 @@ static tort_status run_watched(tort_frame *frame, const tort_step *step, tort_er
     tort_status status = TORT_OK;
     if (!context->watch.end) {
         if (kernel) tort_context_enter(context, step->provider);
-        status = step->stream    ? frame->planned->plan.streaming->run(frame, &step, run_kernel, error)
+        status = step->bands     ? frame->planned->plan.banding->run(frame, &step, run_kernel, error)
                  : context->tell ? context->tell(frame, step, run_step, error)
                                  : run_step(frame, step, error);
     }
@@ -280,7 +280,7 @@ static tort_status run_steps(tort_frame *frame, int32_t first, int32_t end, bool
         const tort_step *step = &plan->steps[i];
         if (recorded && is_work(step)) continue;
         status = run_watched(frame, step, error);
-        const int32_t steps = step->stream ? plan->streams[step->stream - 1].count : 1;
+        const int32_t steps = step->bands ? plan->bands[step->bands - 1].count : 1;
         for (int32_t k = 0; !status && context->observe && k < steps; k++) {
             status = context->observe(frame, &plan->steps[i + k], error);
             if (status) locate_error(frame, step, error);

@@ -2,36 +2,36 @@
  * a few rows, not all: for targets whose memory is scarce.
  *
  * Dynamic programming over the steps in their order: best[j] is the lowest peak of steps 0 .. j - 1, and each step
- * belongs to a stream of up to TINYORT_LAYERS steps or runs whole: best[j] = min over i of max(best[i], peak(i, j)). Of
- * equal peaks the shorter stream is taken. peak(i, j) counts what is live, with line buffers in place of values that
- * only the stream sees, and the output over the input that it consumes (`overlap`); memplan.c then places all, and a
- * plan without streams stays if it is no larger (plan_layout.c). As DORY, MCUNetV2 and others do it for patches;
+ * belongs to a group of up to TINYORT_LAYERS steps or runs whole: best[j] = min over i of max(best[i], peak(i, j)). Of
+ * equal peaks the shorter group is taken. peak(i, j) counts what is live, with line buffers in place of values that
+ * only the group sees, and the output over the input that it consumes (`overlap`); memplan.c then places all, and a
+ * plan without bands stays if it is no larger (plan_layout.c). As DORY, MCUNetV2 and others do it for patches;
  * here no row is made twice. Read next: bands.h, run.c. */
 #include <string.h>
 
 #include "runtime/core/plan/plan_parts.h"
-#include "runtime/firmware/bands/streams.h"
+#include "runtime/firmware/bands/bands.h"
 #include "runtime/core/plan/planned.h"
 
-#define MAX_WORK (1 << 26) /* rows and slots looked at in all; beyond it no more streams are tried */
+#define MAX_WORK (1 << 26) /* rows and slots looked at in all; beyond it no more bands are tried */
 
 typedef struct chooser {
     tort_plan *plan;
     uint64_t *best;  /* by number of steps: their lowest peak */
-    int32_t *length; /* of the last of them: steps of its stream; 1: whole */
-    int64_t *saved;  /* by step: bytes that it shares in the plan without streams */
+    int32_t *length; /* of the last of them: steps of its group; 1: whole */
+    int64_t *saved;  /* by step: bytes that it shares in the plan without bands */
     int64_t *live;   /* by step: bytes in arenas */
     int64_t *begins; /* by step: bytes that begin to live */
     int64_t work;
 } chooser;
 
-/* ---- a stream ---------------------------------------------------------------------------------------------------- */
+/* ---- a group ---------------------------------------------------------------------------------------------------- */
 
 static int32_t output_of(const tort_plan *plan, int32_t step) {
     return plan->operands[plan->steps[step].operands + plan->steps[step].input_count];
 }
 
-/* The step of the stream that makes a slot, or what the slot is another shape of; -1: none. */
+/* The step of the group that makes a slot, or what the slot is another shape of; -1: none. */
 static int32_t maker_of(const tort_plan *plan, const tort_band_steps *s, int32_t slot) {
     const int32_t owner = tort_plan_owner(plan, slot);
     for (int32_t i = 0; owner >= 0 && i < s->count; i++)
@@ -39,20 +39,20 @@ static int32_t maker_of(const tort_plan *plan, const tort_band_steps *s, int32_t
     return -1;
 }
 
-/* True if only steps of the stream see the slot, which is no part of another one. */
+/* True if only steps of the group see the slot, which is no part of another one. */
 static bool is_inner(const tort_plan *plan, const tort_band_steps *s, int32_t slot) {
     const tort_slot *of = &plan->slots[slot];
     return of->home == TORT_HOME_ARENA && of->output < 0 && of->within < 0 && of->last_step < s->first + s->count;
 }
 
-static bool can_stream(const tort_plan *plan, int32_t number) {
+static bool can_join(const tort_plan *plan, int32_t number) {
     const tort_step *step = &plan->steps[number];
     const int32_t output = step->output_count == 1 ? output_of(plan, number) : -1;
     return step->kind == TORT_STEP_KERNEL && !step->dynamic && !step->values && step->rows.inputs && output >= 0 &&
            plan->slots[output].bytes > 0;
 }
 
-/* Rows of the value of the stream that a step works on element by element; 0: it reads none. */
+/* Rows of the value of the group that a step works on element by element; 0: it reads none. */
 static int32_t rows_given(const tort_plan *plan, const tort_band_steps *s, const tort_step *step) {
     for (int32_t i = 0; i < step->input_count && i < 32; i++) {
         const int32_t maker = step->rows.inputs >> i & 1 ? maker_of(plan, s, plan->operands[step->operands + i]) : -1;
@@ -61,7 +61,7 @@ static int32_t rows_given(const tort_plan *plan, const tort_band_steps *s, const
     return 0;
 }
 
-/* Describes the next step as a layer. False: it reads a value of the stream otherwise than in rows. */
+/* Describes the next step as a layer. False: it reads a value of the group otherwise than in rows. */
 static bool add_layer(const tort_plan *plan, tort_band_steps *s) {
     const tort_step *step = &plan->steps[s->first + s->count];
     const tort_rows *rows = &step->rows;
@@ -95,7 +95,7 @@ static bool add_layer(const tort_plan *plan, tort_band_steps *s) {
 /* Follows the bands, with room for all rows, and notes how many each layer holds at a time. */
 static void size_lines(const tort_plan *plan, tort_band_steps *s) {
     int32_t max[TINYORT_LAYERS] = {0};
-    tinyort_stream state = {{0}, {0}, {0}};
+    tinyort_band_state state = {{0}, {0}, {0}};
     tinyort_band band;
     for (int32_t i = 0; i < s->count; i++) {
         s->layers[i].whole =
@@ -128,7 +128,7 @@ static bool reads_rows(const tort_plan *plan, const tort_band_steps *s, int32_t 
     return false;
 }
 
-/* True if no step of the stream reads the slot's bytes otherwise than in its rows. */
+/* True if no step of the group reads the slot's bytes otherwise than in its rows. */
 static bool only_rows(const tort_plan *plan, const tort_band_steps *s, int32_t slot) {
     for (int32_t i = 0; i < s->count; i++) {
         const tort_step *step = &plan->steps[s->first + i];
@@ -142,7 +142,7 @@ static bool only_rows(const tort_plan *plan, const tort_band_steps *s, int32_t s
     return true;
 }
 
-/* The largest input from outside that the stream is the last to read; -1: none. */
+/* The largest input from outside that the group is the last to read; -1: none. */
 static int32_t consumed_by(const tort_plan *plan, const tort_band_steps *s) {
     int32_t largest = -1;
     for (int32_t i = 0; i < s->count; i++) {
@@ -160,7 +160,7 @@ static int32_t consumed_by(const tort_plan *plan, const tort_band_steps *s) {
 
 /* The first byte of the input that is still read when the last layer has written a band: also of what it reads itself
  * for that band, unless it works element by element. */
-static int64_t first_unread(const tort_plan *plan, const tort_band_steps *s, const tinyort_stream *state,
+static int64_t first_unread(const tort_plan *plan, const tort_band_steps *s, const tinyort_band_state *state,
                             int32_t written) {
     const int32_t last = s->count - 1;
     int64_t first = INT64_MAX;
@@ -183,7 +183,7 @@ static void find_overlap(const tort_plan *plan, tort_band_steps *s) {
     s->overlap = (tort_overlap){0};
     if (s->input < 0) return;
     const int64_t row = plan->slots[output].bytes / s->layers[last].out_rows;
-    tinyort_stream state = {{0}, {0}, {0}};
+    tinyort_band_state state = {{0}, {0}, {0}};
     tinyort_band band;
     for (int32_t i; (i = tinyort_next_band(s->layers, s->count, &state, &band)) >= 0;) {
         const int64_t unread = i == last ? first_unread(plan, s, &state, band.out_first) : INT64_MAX;
@@ -217,7 +217,7 @@ static int64_t peak_of_step(const chooser *c, int32_t number) {
     return c->live[number] - c->saved[number] + (step->kind == TORT_STEP_KERNEL ? (int64_t)step->scratch_bytes : 0);
 }
 
-static int64_t peak_of_stream(const chooser *c, const tort_band_steps *s) {
+static int64_t peak_of_group(const chooser *c, const tort_band_steps *s) {
     const tort_plan *plan = c->plan;
     const int32_t end = s->first + s->count;
     int64_t peak = c->live[s->first], scratch = 0;
@@ -235,10 +235,10 @@ static int64_t peak_of_stream(const chooser *c, const tort_band_steps *s) {
                 : 0);
 }
 
-/* Tries streams that begin with a step, for all numbers of steps. */
-static void try_streams(chooser *c, int32_t first) {
+/* Tries the groups that begin with a step, of every length. */
+static void try_bands(chooser *c, int32_t first) {
     tort_band_steps s = {.first = first};
-    while (s.count < TINYORT_LAYERS && first + s.count < c->plan->step_count && can_stream(c->plan, first + s.count)) {
+    while (s.count < TINYORT_LAYERS && first + s.count < c->plan->step_count && can_join(c->plan, first + s.count)) {
         if (c->plan->steps[first + s.count].provider != c->plan->steps[first].provider || !add_layer(c->plan, &s))
             return;
         if (s.count < 2) continue;
@@ -246,7 +246,7 @@ static void try_streams(chooser *c, int32_t first) {
         if (c->work > MAX_WORK) return;
         size_lines(c->plan, &s);
         find_overlap(c->plan, &s);
-        const int64_t own = peak_of_stream(c, &s);
+        const int64_t own = peak_of_group(c, &s);
         const uint64_t peak = own > (int64_t)c->best[first] ? (uint64_t)own : c->best[first];
         if (peak >= c->best[first + s.count]) continue;
         c->best[first + s.count] = peak;
@@ -256,7 +256,7 @@ static void try_streams(chooser *c, int32_t first) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Fills the bytes that are live at each step, all slots apart, and what the plan without streams saves by sharing. */
+/* Fills the bytes that are live at each step, all slots apart, and what the plan without bands saves by sharing. */
 static void find_live(chooser *c) {
     tort_plan *plan = c->plan;
     for (int32_t i = 0; i < plan->step_count; i++) c->saved[i] = shared_by(plan, i);
@@ -270,12 +270,12 @@ static void find_live(chooser *c) {
     for (int32_t i = 0; i < plan->step_count; i++) c->live[i] += c->begins[i] + (i ? c->live[i - 1] : 0);
 }
 
-/* Makes the streams that the lengths tell, from the last step to the first. */
-static void make_streams(const chooser *c) {
+/* Makes the groups that the lengths tell, from the last step to the first. */
+static void make_bands(const chooser *c) {
     tort_plan *plan = c->plan;
     for (int32_t end = plan->step_count; end > 0; end -= c->length[end]) {
         if (c->length[end] < 2) continue;
-        tort_band_steps *s = &plan->streams[plan->stream_count++];
+        tort_band_steps *s = &plan->bands[plan->band_count++];
         *s = (tort_band_steps){.first = end - c->length[end]};
         while (s->first + s->count < end) (void)add_layer(plan, s);
         size_lines(plan, s);
@@ -284,12 +284,12 @@ static void make_streams(const chooser *c) {
             tort_slot *slot = &plan->slots[output_of(plan, s->first + i)];
             if (is_inner(plan, s, output_of(plan, s->first + i)) && !plan->steps[s->first + i].rows.reduces)
                 slot->line_bytes = line_bytes(plan, s, i);
-            plan->steps[s->first + i].stream = plan->stream_count;
+            plan->steps[s->first + i].bands = plan->band_count;
         }
     }
 }
 
-tort_status tort_streams_choose(tort_planned *planned, tort_error *error) {
+tort_status tort_bands_choose(tort_planned *planned, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const tort_env *env = planned->env;
     const size_t steps = (size_t)plan->step_count + 1;
@@ -308,9 +308,9 @@ tort_status tort_streams_choose(tort_planned *planned, tort_error *error) {
             const int64_t own = peak_of_step(&c, i);
             const uint64_t peak = own > (int64_t)c.best[i] ? (uint64_t)own : c.best[i];
             if (peak <= c.best[i + 1]) c.best[i + 1] = peak, c.length[i + 1] = 1;
-            try_streams(&c, i);
+            try_bands(&c, i);
         }
-        make_streams(&c);
+        make_bands(&c);
     }
     tort_free(env, c.best, steps * sizeof *c.best);
     tort_free(env, c.length, steps * sizeof *c.length);

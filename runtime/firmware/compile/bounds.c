@@ -2,7 +2,7 @@
  *
  * A step needs all values that are live while it runs. `separate` counts its input and its output apart; `overlapping`
  * lets the output lie over the input where the kernel may (tort_overlap), which is the bound "C" of a layer by itself;
- * a stream counts as one step, with line buffers in place of whole values. Scratch is not counted. */
+ * a group counts as one step, with line buffers in place of whole values. Scratch is not counted. */
 #include "runtime/firmware/compile/unit.h"
 
 /* True if the slot has bytes of its own in the arena, which no caller's buffer replaces. */
@@ -11,16 +11,16 @@ static bool is_counted(const tort_compile_unit *unit, int32_t slot) {
     return s->home == TORT_HOME_ARENA && !s->memory && s->within < 0 && s->last_step >= 0;
 }
 
-/* Bytes that lying over each other saves in this step, or in the stream that it is part of. */
+/* Bytes that lying over each other saves in this step, or in the group that it is part of. */
 static int64_t saved_by(const tort_compile_unit *unit, const tort_step *step) {
     const tort_plan *plan = unit->plan;
-    const tort_band_steps *stream = step->stream ? &plan->streams[step->stream - 1] : NULL;
-    const tort_step *last = stream ? &plan->steps[stream->first + stream->count - 1] : step;
-    if (stream ? !stream->overlaps : !step->overlaps) return 0;
-    const int32_t input = stream ? stream->input : tort_plan_owner(plan, plan->operands[step->operands]);
+    const tort_band_steps *bands = step->bands ? &plan->bands[step->bands - 1] : NULL;
+    const tort_step *last = bands ? &plan->steps[bands->first + bands->count - 1] : step;
+    if (bands ? !bands->overlaps : !step->overlaps) return 0;
+    const int32_t input = bands ? bands->input : tort_plan_owner(plan, plan->operands[step->operands]);
     const int32_t output = plan->operands[last->operands + last->input_count];
     if (!is_counted(unit, input) || !is_counted(unit, output)) return 0;
-    return tort_overlap_saves(stream ? &stream->overlap : &step->overlap, &plan->slots[input], &plan->slots[output]);
+    return tort_overlap_saves(bands ? &bands->overlap : &step->overlap, &plan->slots[input], &plan->slots[output]);
 }
 
 /* Adds the bytes of a block to each step of its life, as differences: to the first, and back after the last. */

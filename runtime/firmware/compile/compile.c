@@ -132,7 +132,7 @@ static tort_status compile_plan(tort_compile_unit *unit, bool main, tort_compile
     if (!status) status = tort_compile_bounds(unit);
     out->calls = unit->calls;
     out->multiply_adds = unit->multiply_adds;
-    for (int32_t i = 0; i < unit->plan->stream_count; i++) out->streamed += unit->plan->streams[i].count;
+    for (int32_t i = 0; i < unit->plan->band_count; i++) out->banded += unit->plan->bands[i].count;
     out->arena_bytes = unit->arena_bytes;
     out->bound_bytes = unit->bound_bytes;
     out->separate_bytes = unit->separate_bytes;

@@ -29,7 +29,7 @@ typedef struct tort_compiled_hashes {
 typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
     int32_t file_count, calls; /* calls: statements of the run */
-    int32_t streamed;          /* of these, those that work in bands of rows */
+    int32_t banded;            /* of these, those that work in bands of rows */
     uint64_t arena_bytes, weight_bytes;
     /* Lower bounds of the arena, layer by layer: with outputs over their inputs where kernels can, and without. */
     uint64_t bound_bytes, separate_bytes;

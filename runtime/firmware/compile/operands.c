@@ -29,8 +29,8 @@ void tort_compile_name(FILE *file, const char *name) {
 }
 
 int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand) {
-    const tort_band_steps *stream = &unit->plan->streams[step->stream - 1];
-    const tinyort_layer *layer = &stream->layers[step - unit->plan->steps - stream->first];
+    const tort_band_steps *bands = &unit->plan->bands[step->bands - 1];
+    const tinyort_layer *layer = &bands->layers[step - unit->plan->steps - bands->first];
     const tort_slot *slot = &unit->plan->slots[unit->plan->operands[step->operands + operand]];
     const int64_t rows = operand < step->input_count ? layer->in_rows : layer->out_rows;
     return slot->bytes / rows / (tort_type_bits(slot->type) / 8);

@@ -167,7 +167,7 @@ static void find_arena(tort_compile_unit *unit) {
 }
 
 static tort_status lay_out(tort_compile_unit *unit) {
-    tort_plan_unstream(&unit->planned->plan);
+    tort_plan_unband(&unit->planned->plan);
     tort_plan_unshare(&unit->planned->plan);
     tort_status status = tort_plan_layout(unit->planned, unit->error);
     if (!status) status = tort_plan_check_sizes(unit->plan, unit->error);

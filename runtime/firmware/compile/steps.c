@@ -172,8 +172,8 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                         .packed = "NULL",
                         .weights = its->packed,
                         .target = &unit->session->chain[its->provider].target,
-                        .downwards = !step->stream && is_above(unit, step),
-                        .banded = step->stream != 0,
+                        .downwards = !step->bands && is_above(unit, step),
+                        .banded = step->bands != 0,
                         .error = unit->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);
@@ -183,7 +183,7 @@ static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, c
                                              unit->planned->params + step->params, unit->error);
     const double flops = status ? 0 : tort_op_flops(view.node.op, view.node.params);
     if (flops > 0) unit->multiply_adds += flops / 2;
-    if (!status && step->stream && !step->rows.out_rows) status = view_row(unit, step, &view.node);
+    if (!status && step->bands && !step->rows.out_rows) status = view_row(unit, step, &view.node);
     if (!status) status = its->kernel->emit(emit);
     if (!status) {
         print_comment(unit, step->node, file);
@@ -235,7 +235,7 @@ static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FI
     return TORT_OK;
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------------------- */
+/* ---- bands ----------------------------------------------------------------------------------------------------- */
 
 /* Prints text with deeper lines. */
 static void print_deeper(FILE *file, const char *text) {
@@ -254,7 +254,7 @@ static tort_status print_layer(tort_compile_unit *unit, const tort_step *step, i
     if (!texts) return refuse(unit, step, why ? why : "an operand has a type that C99 has not");
     fprintf(file, "case %d:\n", (int)layer);
     if (slot->line_bytes) {
-        const long long row = slot->line_bytes / unit->plan->streams[step->stream - 1].layers[layer].lines;
+        const long long row = slot->line_bytes / unit->plan->bands[step->bands - 1].layers[layer].lines;
         fprintf(file,
                 "    if (band.keep) memmove(values + %llu, values + %llu + band.drop * %lld, "
                 "(size_t)band.keep * %lld);\n",
@@ -273,36 +273,36 @@ static tort_status print_layer(tort_compile_unit *unit, const tort_step *step, i
     return status;
 }
 
-static void print_layers(const tort_band_steps *stream, FILE *file) {
+static void print_layers(const tort_band_steps *bands, FILE *file) {
     fprintf(file, "    {\n        static const tinyort_layer layers[] = {\n");
-    for (int32_t i = 0; i < stream->count; i++) {
-        const tinyort_layer *l = &stream->layers[i];
+    for (int32_t i = 0; i < bands->count; i++) {
+        const tinyort_layer *l = &bands->layers[i];
         fprintf(file, "            {%d, %d, %d, %d, %d, %d, %d, {%d, %d}},\n", (int)l->in_rows, (int)l->out_rows,
                 (int)l->stride, (int)l->above, (int)l->reach, (int)l->lines, (int)l->whole, (int)l->from[0],
                 (int)l->from[1]);
     }
-    fprintf(file, "        };\n        tinyort_stream stream = {{0}, {0}, {0}};\n        tinyort_band band;\n");
+    fprintf(file, "        };\n        tinyort_band_state bands = {{0}, {0}, {0}};\n        tinyort_band band;\n");
     fprintf(file,
-            "        int32_t layer;\n        while ((layer = tinyort_next_band(layers, %d, &stream, &band)) >= 0)\n",
-            (int)stream->count);
+            "        int32_t layer;\n        while ((layer = tinyort_next_band(layers, %d, &bands, &band)) >= 0)\n",
+            (int)bands->count);
     fprintf(file, "            switch (layer) {\n");
 }
 
-/* Prints the steps of a stream as a loop over bands of rows, of which each is a call of one layer. */
-static tort_status print_stream(tort_compile_unit *unit, const tort_band_steps *stream, FILE *file) {
+/* Prints the steps of a group as a loop over bands of rows, of which each is a call of one layer. */
+static tort_status print_bands(tort_compile_unit *unit, const tort_band_steps *bands, FILE *file) {
     static const char *const text[] = {tort_code_bands};
     char *body = NULL;
     size_t length = 0;
     FILE *layers = open_memstream(&body, &length);
     if (!layers) return tort_out_of_memory(unit->error, 0);
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < stream->count; i++)
-        status = print_layer(unit, &unit->plan->steps[stream->first + i], i, layers);
+    for (int32_t i = 0; !status && i < bands->count; i++)
+        status = print_layer(unit, &unit->plan->steps[bands->first + i], i, layers);
     if (fclose(layers) != 0 && !status) status = tort_out_of_memory(unit->error, length);
     if (!status && !add_texts(unit->code, &unit->code_count, TORT_COMPILE_CODES, text, 1))
         status = tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
     if (!status) {
-        print_layers(stream, file);
+        print_layers(bands, file);
         print_deeper(file, body);
         fprintf(file, "            default: break;\n            }\n    }\n");
     }
@@ -329,10 +329,10 @@ static tort_status print_outputs(tort_compile_unit *unit, FILE *file) {
 tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < unit->plan->step_count; i++) {
-        const int32_t number = unit->plan->steps[i].stream;
-        const tort_band_steps *stream = number ? &unit->plan->streams[number - 1] : NULL;
-        status = stream ? print_stream(unit, stream, file) : print_step(unit, &unit->plan->steps[i], file);
-        if (stream) i += stream->count - 1;
+        const int32_t number = unit->plan->steps[i].bands;
+        const tort_band_steps *bands = number ? &unit->plan->bands[number - 1] : NULL;
+        status = bands ? print_bands(unit, bands, file) : print_step(unit, &unit->plan->steps[i], file);
+        if (bands) i += bands->count - 1;
     }
     return status ? status : print_outputs(unit, file);
 }

@@ -75,7 +75,7 @@ tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file);
 /* header.c: the values that callers give for an input, and take for an output. */
 tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t input);
 const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t output);
-/* operands.c: elements of a row of an operand with rows, in a stream. */
+/* operands.c: elements of a row of an operand with rows, in a group. */
 int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand);
 /* ports.c: allocates and fills the members by port, step and constant, checks ports, and lays out the plan without
  * them. */

@@ -1,6 +1,6 @@
-"""Tests of layers that work in bands of rows (--stream, stream=on): the same bytes as whole layers, in no more memory.
+"""Tests of layers that work in bands of rows (--bands, bands=on): the same bytes as whole layers, in no more memory.
 
-Usage: streams.py TINYORT, from the root of the tree.
+Usage: bands.py TINYORT, from the root of the tree.
 """
 
 import json
@@ -149,12 +149,12 @@ def random_network(seed, kind):
 def compile_model(tally, tinyort, model, out, target, *words):
     done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--target", target, "--json", *words)
     tally.check(done.returncode == 0, f"compile {model.name} for {target} {' '.join(words)}: {done.stderr[:600]}")
-    return json.loads(done.stdout) if done.returncode == 0 else {"arena_bytes": 0, "streamed": 0}
+    return json.loads(done.stdout) if done.returncode == 0 else {"arena_bytes": 0, "banded": 0}
 
 
 def check_bytes(tally, tinyort, model, target, folder):
     """Returns the outputs, which are those of whole layers and of the cpu's plain loops."""
-    chains = ("cpu:isa=plain", f"firmware:target={target}", f"firmware:target={target}:stream=on")
+    chains = ("cpu:isa=plain", f"firmware:target={target}", f"firmware:target={target}:bands=on")
     plain, whole, banded = [run_chain(tally, tinyort, model, chain, folder) for chain in chains]
     for other, what in ((whole, "whole layers"), (plain, "the cpu's plain loops")):
         same = len(banded) == len(other) and all(a.tobytes() == b.tobytes() for a, b in zip(banded, other, strict=True))
@@ -163,27 +163,27 @@ def check_bytes(tally, tinyort, model, target, folder):
 
 
 def check_network(tally, tinyort, graph, target, folder, builds, fraction=None):
-    """fraction: the streamed arena must be below this part of the other; None: not above it."""
+    """fraction: the banded arena must be below this part of the other; None: not above it."""
     model, values = graph.save(folder), list(inputs_of(graph))
     for port, value in values:
         np.save(folder / f"in_{port}.npy", value)
     expected = check_bytes(tally, tinyort, model, target, folder)
     whole = compile_model(tally, tinyort, model, folder / "whole", target)
-    banded = compile_model(tally, tinyort, model, folder / "out", target, "--stream")
+    banded = compile_model(tally, tinyort, model, folder / "out", target, "--bands")
     arenas = f"{model.name} on {target}: {banded['arena_bytes']} bytes in bands of rows, {whole['arena_bytes']} whole"
     tally.check(banded["arena_bytes"] <= whole["arena_bytes"] * (fraction or 1), arenas)
-    tally.check(not fraction or banded["streamed"] > 1, f"{model.name} on {target}: {banded['streamed']} calls are streamed")
+    tally.check(not fraction or banded["banded"] > 1, f"{model.name} on {target}: {banded['banded']} calls are banded")
     raw = []
     for name, value in values:
         raw.append(folder / f"{name}.raw")
         raw[-1].write_bytes(value.tobytes())
     for build in builds:
         firmware.check_build(tally, folder / "out", model.stem, build, raw, expected)
-    return banded["streamed"], values, expected
+    return banded["banded"], values, expected
 
 
 def main():
-    tally, tinyort, streamed = firmware.Tally(), Path(sys.argv[1]).resolve(), 0
+    tally, tinyort, banded = firmware.Tally(), Path(sys.argv[1]).resolve(), 0
     with tempfile.TemporaryDirectory() as name:
         for make, fraction in ((residual, 0.75), (separable, 0.85), (seen, 0.95)):
             for kind, target in [(np.int8, target) for target in TARGETS] + [(np.uint8, "generic")]:
@@ -198,9 +198,9 @@ def main():
             folder = Path(name) / graph.name
             folder.mkdir()
             count, _, _ = check_network(tally, tinyort, graph, TARGETS[seed % len(TARGETS)], folder, BUILDS[1:] if seed % 4 == 0 else ())
-            streamed += count > 0
-    tally.check(streamed * 4 > RANDOM, f"of {RANDOM} random networks {streamed} have bands of rows")
-    print(f"firmware, streams: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else "") + f"; {streamed} of {RANDOM} random networks streamed")
+            banded += count > 0
+    tally.check(banded * 4 > RANDOM, f"of {RANDOM} random networks {banded} have bands of rows")
+    print(f"firmware, bands: {tally.passed} passed, {tally.failed} failed" + (f", {tally.skipped} skipped" if tally.skipped else "") + f"; {banded} of {RANDOM} random networks banded")
     sys.exit(1 if tally.failed or not tally.passed else 0)
 
 
