@@ -112,7 +112,7 @@ FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
-LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/build.c runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
@@ -152,7 +152,7 @@ SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 # The plain C of kernels/cuda is in libtinyort.a, where it can plan for a GPU but not run on one. With nvcc it is compiled
 # a second time with TORT_CUDA=1 and goes, with the .cu files and NVIDIA's static cudart, into libtinyort_cuda.a: one object
 # whose only global names are ours, so that it lives beside an application's own CUDA code. The command line and
-# libtinyort.so have it in their list of providers (runtime/core/providers/providers.c, also compiled twice); an application that links
+# libtinyort.so have it in their list of providers (runtime/build.c, compiled twice, too); an application that links
 # libtinyort.a names tort_provider_cuda in its session options. The newer way of launching kernels is not used, because its
 # stubs hold guarded statics that need the C++ library.
 #
@@ -189,7 +189,7 @@ ifneq ($(NVCC),)
 CUDA_STATE := built with CUDA by $(NVCC), for compute capabilities $(CUDA_ARCHS)
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
-CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/core/providers/providers.o
+CUDA_BUILD := $(OBJ)/with_cuda/runtime/build.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
 CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS),$(CUDA_PTX))
@@ -297,8 +297,8 @@ size: $(SHARED)
 	@.ci/size.sh $(SHARED) $(LIBRARY_OBJECTS)
 
 .PHONY: check-layers
-## Prove from #include lines, and from the symbols of the objects, that dependencies point one way: loader -> runtime <- ops <- kernels.
-check-layers: $(filter $(OBJ)/runtime/%,$(LIBRARY_OBJECTS)) $(patsubst %.c,$(OBJ)/%.o,$(filter runtime/%,$(FIRMWARE_SOURCES)))
+## Prove from #include lines, and from the symbols of the objects, that dependencies point one way, and that the core takes nothing from above.
+check-layers: $(LIBRARY_OBJECTS) $(patsubst %.c,$(OBJ)/%.o,$(filter runtime/%,$(FIRMWARE_SOURCES)))
 	@.ci/check_layers.sh . $(OBJ)
 
 .PHONY: check-sizes
@@ -423,7 +423,7 @@ endif
 test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 	$(if $(UNIT_SOURCES),$(BUILD)/tests/unit --jobs 2)
 
-$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(VALUE_FILE_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(VALUE_FILE_OBJECTS) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(CRITERION) $(LIBRARY_LIBS) $(CUDA_LIBS)
@@ -547,6 +547,9 @@ $(CHOOSABLE_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/%.o: %.c $(CHOSEN)
 	$(Q)$(COMPILE) -E -MT $@ -MF $(@:.o=.d) -o $@.all.i $<
 	$(Q)awk -v MODE=keep -f .ci/choose_ops.awk $(CHOSEN) $@.all.i > $@.i
 	$(Q)$(filter-out -MD -MP,$(COMPILE)) -w -c -o $@ $@.i
+# The code that runs bodies is in a build whose operators have any.
+$(OBJ)/runtime/build.o: $(CHOSEN)
+$(OBJ)/runtime/build.o: private TORT_CPPFLAGS += $$(grep -q 'tort_ops_control_flow$$$$' $(CHOSEN) || echo -DTORT_NO_BODIES)
 endif
 
 define simd_rule
@@ -558,7 +561,7 @@ endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
 $(OBJ)/ops/ops.o $(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
-$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(addprefix $(OBJ)/runtime/core/,providers/providers.o base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
+$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(addprefix $(OBJ)/runtime/,build.o core/base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
 # With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
 SEEN ?=
 SEEN_BITS_v2 := TORT_CPU_V2
@@ -600,7 +603,7 @@ $(LIBRARY): $(LIBRARY_OBJECTS)
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
 
-$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/core/providers/providers.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
+$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_BUILD) $(filter-out $(OBJ)/runtime/build.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK_SHARED) -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
@@ -616,7 +619,7 @@ $(EXTRA_SHARED): $(EXTRA_OBJECTS) $(SHARED)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -Wl,-soname,libtinyort_extra.so.0 -o $@ $(EXTRA_OBJECTS) -L$(BUILD) -ltinyort $(EXTRA_LIBS)
 
-$(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Proves from the #include lines under ROOT that dependencies point one way (loader -> runtime <- ops <- kernels):
-#   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/core/providers/providers.c are outside this rule
-#   loader/    includes runtime/ and loader/        ops/   includes runtime/ and ops/
-#   kernels/   includes runtime/, ops/ and kernels/
-#   the rooms of runtime/core/ and runtime/firmware/ (base graph lowered providers plan passes saved run session bands compile) include themselves and those before them;
-#   the headers of runtime/include/, which others include, are above none of them
-# and, with no exception: protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
-# string in a table of ops/. Where the objects are given, their symbols prove that calls between the rooms go the same way, too.
+# Proves from the #include lines under ROOT that dependencies point one way:
+#   runtime/core/ and runtime/include/ include themselves alone, and name no operator; the rooms of the core (base graph lowered providers plan
+#   passes saved run session) include themselves and those before them
+#   loader/, ops/ and runtime/firmware/ (bands compile) include those and themselves; kernels/ all of these but loader/
+#   runtime/cli/, runtime/python/ and runtime/build.c are products: they include anything, and nothing includes them
+# but protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
+# string in a table of ops/. Where the objects are given, their symbols prove that what is called and read lies in the same direction: the core
+# takes nothing from above but tort_build, which it declares and a product defines (runtime/core/base/build.h).
 # Nor is anything read from around a program but what it is given: numbers and words in text do not depend on the locale (only locale.c
 # calls what does, and no call of printf or scanf that is not tort_ has a float), only the command line reads the environment, only watch.c
 # a clock, and only hash.c random bits.
@@ -16,25 +16,38 @@ cd "$1"
 sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
-rooms='base graph lowered providers plan passes saved run session bands compile cli python'
+rooms='base graph lowered providers plan passes saved run session bands compile'
 
-# A line for each call of a room that comes later: "runtime/core/plan/plan.o: calls tort_fold of runtime/core/passes/fold.o".
+# For awk: the storey of a file, what each may take from, and the place of a room in the order of all.
+layers='
+function storey_of(path) {
+    if (path ~ /^runtime\/(core|include)\//) return "core"
+    if (path ~ /^runtime\/firmware\//) return "firmware"
+    return path ~ /^runtime\// ? "product" : substr(path, 1, index(path, "/") - 1)
+}
+function may_take(storey, from) {
+    if (storey == "product" || storey == from || from == "core") return 1
+    return storey == "kernels" && (from == "ops" || from == "firmware")
+}
+function room_of(path,   parts) {
+    return path ~ /^runtime\/(core|firmware)\// && split(path, parts, "/") ? index(rooms, " " parts[3] " ") : 0
+}'
+
+# A line for each symbol of a later room, or of a storey above: "runtime/core/plan/plan.o: takes tort_fold of runtime/core/passes/fold.o".
 climbs() {
-    objects=$(find runtime -name '*.c' | sed 's/c$/o/')
-    (cd "$1" && nm -A -g $objects 2>/dev/null) | awk -v rooms=" $rooms " '
+    # Objects of sources that are there: others may be left from before a file moved.
+    objects=$(cd "$1" && find runtime loader ops kernels -name '*.o' ! -path 'kernels/cudasim/*' 2>/dev/null || true)
+    objects=$(for object in $objects; do [ ! -e "${object%%.*}.c" ] || echo "$object"; done)
+    (cd "$1" && nm -A -g $objects /dev/null 2>/dev/null) | awk -v rooms=" $rooms " "$layers"'
     { file = $1; sub(/:.*/, "", file); symbol = $NF }
     $(NF - 1) == "U" { user[++uses] = file; used[uses] = symbol; next }
     { owner[symbol] = file }
-    function room_of(path,   parts) {
-        split(path, parts, "/")
-        return index(rooms, " " parts[parts[2] ~ /^(core|firmware)$/ ? 3 : 2] " ")
-    }
-    function is_list(path) { return path == "runtime/core/providers/providers.o" } # the list of this build stands above all
     END {
         for (i = 1; i <= uses; i++) {
             file = owner[used[i]]
-            if (file == "" || is_list(file) || is_list(user[i]) || room_of(file) <= room_of(user[i])) continue
-            printf "%s: calls %s of %s\n", user[i], used[i], file
+            if (file == "" || used[i] == "tort_build") continue
+            if (!may_take(storey_of(user[i]), storey_of(file)) || (room_of(user[i]) && room_of(file) > room_of(user[i])))
+                printf "%s: takes %s of %s\n", user[i], used[i], file
         }
         if (!uses) print "no objects of runtime/"
     }'
@@ -43,25 +56,12 @@ climbs=
 [ $# -lt 2 ] || climbs=$(climbs "$2")
 [ -z "$climbs" ] || echo "$climbs"
 
-awk -v rooms=" $rooms " -v violations="$(printf '%s' "$climbs" | grep -c '')" '
+awk -v rooms=" $rooms " -v violations="$(printf '%s' "$climbs" | grep -c '')" "$layers"'
 function report(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; violations++ }
 
-function allowed_folders(layer) {
-    if (layer == "runtime") return "runtime"
-    if (layer == "loader") return "runtime loader"
-    if (layer == "ops") return "runtime ops"
-    return "runtime ops kernels"
-}
-
-# The place of a room of runtime/ in their order; 0: no such room.
-function room_of(path,   parts) {
-    split(path, parts, "/")
-    return index(rooms, " " parts[parts[2] ~ /^(core|firmware)$/ ? 3 : 2] " ")
-}
-
-function check_include(header,   folder) {
+function check_include(header) {
     if (header ~ /^protobuf-c\// || header ~ /\.pb-c\.h$/) {
-        if (layer != "loader") report("includes the protobuf header " header " outside loader/")
+        if (storey != "loader") report("includes the protobuf header " header " outside loader/")
         return
     }
     if (header ~ /^(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nvml|nvrtc|nvtx)[A-Za-z0-9_]*\.h$/ ||
@@ -76,13 +76,8 @@ function check_include(header,   folder) {
         report("includes \"" header "\": write the path from the root")
         return
     }
-    if (header ~ /^runtime\/[a-z]+\// && room && room_of(header) > room)
-        report("the room of " header " comes after this one")
-    if (exempt) return
-    folder = header
-    sub(/\/.*/, "", folder)
-    if ((" " allowed_folders(layer) " ") !~ (" " folder " ")) report(layer "/ must not include " header)
-    if (layer != "loader" && header ~ /^runtime\/cli\//) report("only runtime/cli/ includes " header)
+    if (room && room_of(header) > room) report("the room of " header " comes after this one")
+    if (!may_take(storey, storey_of(header))) report("the storey of " header " (" storey_of(header) ") is not below this one (" storey ")")
 }
 
 # Capitalized words among the strings of a line, one call a word.
@@ -91,8 +86,8 @@ function each_name(line,   word) {
         word = substr(line, RSTART + 1, RLENGTH - 2)
         line = substr(line, RSTART + RLENGTH)
         if (word !~ /^[A-Z][A-Za-z0-9]+$/) continue
-        if (layer == "ops") operators[word] = 1
-        else if (layer == "runtime" && !exempt) { count++; named[count] = word; place[count] = FILENAME ":" FNR }
+        if (storey == "ops") operators[word] = 1
+        else if (storey == "core" || storey == "firmware") { count++; named[count] = word; place[count] = FILENAME ":" FNR }
     }
 }
 
@@ -133,10 +128,8 @@ function check_calls(   code, text) {
 
 FNR == 1 {
     plain_format = 0
-    layer = FILENAME
-    sub(/\/.*/, "", layer)
-    room = layer == "runtime" ? room_of(FILENAME) : 0
-    exempt = FILENAME ~ /^runtime\/cli\// || FILENAME == "runtime/core/providers/providers.c"
+    storey = storey_of(FILENAME)
+    room = room_of(FILENAME)
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     header = $0

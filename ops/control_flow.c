@@ -10,11 +10,10 @@
 
 /* ---- shared by all ----------------------------------------------------------------------------------------------- */
 
-/* Sets every index to -1, none, and the code that runs bodies. Functions that fill a tort_trips assign the members of a
- * zeroed one: it becomes params, which are compared byte by byte, padding included. */
+/* Sets every index to -1, none. Functions that fill a tort_trips assign the members of a zeroed one: it becomes params,
+ * which are compared byte by byte, padding included. */
 static void no_trips(tort_trips *t) {
     for (int32_t i = 0; i < TORT_BODIES; i++) t->body[i] = -1;
-    t->calls = &tort_calls;
     t->choice = t->limit = t->condition = t->carried_first = t->scanned_first = t->lengths = -1;
 }
 

@@ -12,6 +12,7 @@
 #include "ops/microsoft/heads.h"
 #include "ops/microsoft/matmul_nbits.h"
 #include "ops/microsoft/qgemm.h"
+#include "ops/ops.h"
 #include "ops/rnn.h"
 
 static double volume(int32_t axes, const int64_t *sizes) {

@@ -3,7 +3,7 @@
  * Each family is one file with its rows in a table at its end. The make variable OPS names the lists of a build: onnx,
  * which is always included (it has the families that domains share), ml and microsoft. OPS=FILE has all lists, of which
  * .ci/choose_ops.awk keeps the tables and rows of the operators in that file. */
-#include "runtime/include/pattern.h"
+#include "ops/ops.h"
 
 // clang-format off
 #define ONNX(X) \

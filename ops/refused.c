@@ -1,7 +1,7 @@
 /* refused.c - operators that tinyort knows by name and does not run: why, and what to do instead.
  *
  * A row without an operator covers all of its domain. An application may bring its own rows for any of them. */
-#include "runtime/include/op.h"
+#include "ops/ops.h"
 
 #ifdef TORT_OPS_FILE
 /* With OPS=FILE any other operator has been left out, for whatever reason. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/include/provider.h"
@@ -50,7 +51,7 @@ static char *what_it_is(const char *argument, const char *words) {
     else if (length && strspn(word + length, "]") == strlen(word + length))
         cli_append(&list, "%.*s", (int)length, word);
     else if (names_providers(argument))
-        for (const tort_provider *const *row = tort_providers; *row; row++) add_word(&list, (*row)->name);
+        for (const tort_provider *const *row = tort_build.providers; *row; row++) add_word(&list, (*row)->name);
     else if (!strcmp(argument, "SHELL"))
         for (int i = 0; i < SHELLS; i++) add_word(&list, shell_names[i]);
     else if (!strcmp(argument, "COMMAND"))

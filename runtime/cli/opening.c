@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
@@ -148,7 +149,7 @@ static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_e
 /* Operator names of this build, and those of the model that it lacks. The lists are short enough for linear search. */
 static name_list operators_of(const tort_model *model) {
     name_list list = {0};
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
             if (!list.count || strcmp(list.names[list.count - 1], row->name)) add_name(&list, row->name);
     for (int32_t g = 0; model && g < model->graph_count; g++)
@@ -214,7 +215,7 @@ tort_status cli_check_environment(tort_error *error) {
     name_list providers = {0};
     tort_status status = TORT_OK;
     char hint[200];
-    for (const tort_provider *const *row = tort_providers; *row; row++) add_name(&providers, (*row)->name);
+    for (const tort_provider *const *row = tort_build.providers; *row; row++) add_name(&providers, (*row)->name);
     for (const char *p = disabled ? disabled : ""; !status && *p;) {
         const size_t length = strcspn(p, ",");
         char *name = cli_copy_text(p, length);

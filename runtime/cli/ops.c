@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/extra/tinyort_extra.h"
+#include "runtime/core/base/build.h"
 #include "runtime/core/base/suggest.h"
 #include "runtime/cli/ops.h"
 #include "runtime/cli/table.h"
@@ -13,7 +14,7 @@
 
 static void add_fusions(cJSON *root) {
     cJSON *list = cJSON_AddArrayToObject(root, "fusions");
-    for (const tort_pattern *const *rows = tort_pattern_tables; *rows; rows++)
+    for (const tort_pattern *const *rows = tort_build.patterns; *rows; rows++)
         for (const tort_pattern *row = *rows; row->name; row++) {
             cJSON *item = cJSON_CreateObject();
             cJSON_AddStringToObject(item, "name", row->name);
@@ -25,7 +26,7 @@ static void add_fusions(cJSON *root) {
 
 static void print_fusions(int width) {
     cli_table *table = cli_table_new("fusion|of|makes", 0);
-    for (const tort_pattern *const *rows = tort_pattern_tables; *rows; rows++)
+    for (const tort_pattern *const *rows = tort_build.patterns; *rows; rows++)
         for (const tort_pattern *row = *rows; row->name; row++) {
             cli_cell(table, CLI_BOLD, "%s", row->name);
             cli_cell(table, CLI_PLAIN, "%s", row->nodes);
@@ -38,7 +39,7 @@ static void print_fusions(int width) {
 
 static tort_status add_provider(cli_ops_rows *ops, const char *name, tort_error *error) {
     tort_condition condition = {.ready = false};
-    for (const tort_provider *const *row = tort_providers; *row; row++) {
+    for (const tort_provider *const *row = tort_build.providers; *row; row++) {
         if (strcmp((*row)->name, name) != 0) continue;
         const tort_provider *whole = (*row)->load ? (*row)->load(&condition) : *row;
         if (!whole)
@@ -52,7 +53,7 @@ static tort_status add_provider(cli_ops_rows *ops, const char *name, tort_error 
 /* Finds the providers of a chain: a probe with every provider disabled parses it without opening any. */
 static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *error) {
     char *all = cli_copy_text("", 0);
-    for (const tort_provider *const *row = tort_providers; *row; row++)
+    for (const tort_provider *const *row = tort_build.providers; *row; row++)
         cli_append(&all, "%s%s", *all ? "," : "", (*row)->name);
     const tort_probe_options closed = {.struct_size = sizeof closed, .chain = chain, .disabled = all};
     tort_probe *probe = NULL;
@@ -68,7 +69,7 @@ static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *
  * it has the kernels of the device that it simulates; nor is code for firmware, with which nobody runs models here. */
 static tort_status find_providers(cli_ops_rows *ops, const cli_options *options, tort_error *error) {
     if (options->chains.count) return find_chain(ops, options->chains.items[0], error);
-    for (const tort_provider *const *row = tort_providers; *row; row++)
+    for (const tort_provider *const *row = tort_build.providers; *row; row++)
         if (!(*row)->load && strcmp((*row)->name, "firmware") != 0 && ops->provider_count < CLI_MAX_PROVIDERS)
             ops->providers[ops->provider_count++] = *row;
     return TORT_OK;
@@ -78,7 +79,7 @@ static tort_status find_providers(cli_ops_rows *ops, const cli_options *options,
 
 /* Error for an operator that this build refuses by decision; TORT_OK for any other. */
 static tort_status refused_operator(const char *word, tort_error *error) {
-    for (const tort_refusal *row = tort_refusals; row->domain; row++) {
+    for (const tort_refusal *row = tort_build.refusals; row->domain; row++) {
         const size_t length = strlen(row->domain);
         const bool of_domain = !strncmp(word, row->domain, length) && (word[length] == '.' || word[length] == ':');
         if (row->name ? cli_is_meant(row->domain, row->name, word) : of_domain)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/cli/ops.h"
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static bool has_operator(const cli_ops_rows *ops, const tort_refusal *refusal) {
 }
 
 const tort_refusal *cli_refusal_next(const cli_ops_rows *ops, const tort_refusal *before) {
-    const tort_refusal *next = before ? before + 1 : tort_refusals;
+    const tort_refusal *next = before ? before + 1 : tort_build.refusals;
     while (next->domain && has_operator(ops, next)) next++;
     return next->domain ? next : NULL;
 }

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/include/provider.h"
@@ -60,7 +61,7 @@ const cli_provider_option cli_provider_options[] = {
 
 /* The options of a provider that is loaded when it is named are not known here. */
 bool cli_build_has(const cli_provider_option *option) {
-    for (const tort_provider *const *row = tort_providers; *row; row++) {
+    for (const tort_provider *const *row = tort_build.providers; *row; row++) {
         if (strcmp((*row)->name, option->provider) != 0) continue;
         if ((*row)->load) return true;
         for (const char *const *known = (*row)->option_keys; known && *known; known++)

@@ -9,6 +9,7 @@
 
 #include <jpeglib.h> /* needs stdio.h before it */
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
@@ -75,7 +76,7 @@ enum { MAX_DOMAINS = 16 };
 
 static int32_t find_domains(domain *domains) {
     int32_t count = 0;
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++) {
             int32_t i = 0;
             while (i < count && strcmp(domains[i].name, row->domain) != 0) i++;

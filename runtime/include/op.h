@@ -267,13 +267,7 @@ typedef struct tort_trips {
      * padded with zeros. Axes are those of an entry. */
     bool batched;
     int32_t lengths;
-    /* &tort_calls. Nothing else refers to the code that runs bodies, so the linker leaves it out of a build whose
-     * operators have none. */
-    const struct tort_calls *calls;
 } tort_trips;
-
-/* In runtime/core/run/call.c. */
-extern const struct tort_calls tort_calls;
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
@@ -355,20 +349,11 @@ typedef struct tort_flops {
     uint32_t operands; /* bit i: input i is multiplied, as floats; 0: others than inputs are, or TORT_OF_INTEGERS */
 } tort_flops;
 
-/* The counted operators; ends with a row whose name is NULL. In ops/flops.c. */
-extern const tort_flops tort_flops_table[];
-
 /* An operator that this build knows only by name: the report says why it does not run, and what to do. */
 typedef struct tort_refusal {
     const char *domain, *name; /* name NULL: the whole domain */
     const char *why, *cure;    /* "needs ...", which continues a sentence after the operator's name; "export ..." */
 } tort_refusal;
-
-/* The refused operators; ends with a row whose domain is NULL. In ops/refused.c. */
-extern const tort_refusal tort_refusals[];
-
-/* The families of this build, each a table that ends with a row whose name is NULL; ends with NULL. In ops/ops.c. */
-extern const tort_op *const tort_op_families[];
 
 #define TORT_NEWEST_OPSET 28 /* of the main domain, onnx 1.23 */
 

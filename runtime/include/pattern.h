@@ -36,9 +36,6 @@ typedef struct tort_pattern {
     bool (*build)(tort_match *match);
 } tort_pattern;
 
-/* The tables of this build, each ending with a row whose name is NULL; ends with NULL. In ops/ops.c. */
-extern const tort_pattern *const tort_pattern_tables[];
-
 /* ---- questions of build, by the names in `nodes`; an unknown name is absent -------------------------------------- */
 
 /* Type and shape of a value as far as they are known, valid until build returns; NULL if it is absent. */

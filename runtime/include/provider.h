@@ -448,9 +448,6 @@ static inline bool tort_runs_reference(const tort_provider *provider, const tort
     return provider->host_memory && !kernel->run && kernel->segment != TORT_SEGMENT_ONLY;
 }
 
-/* The providers of this build, ends with NULL. In providers.c. */
-extern const tort_provider *const tort_providers[];
-
 /* Providers of other runtimes, so that a user who asks for one gets a better message than "unknown". In foreign.c. */
 typedef struct tort_foreign_provider {
     const char *name, *hint;

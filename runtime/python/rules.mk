@@ -18,11 +18,11 @@ PYTHON_EXTENSION := $(PYTHON_PACKAGE)/_core$(or $(word 2,$(PYTHON_CONFIG)),.abi3
 $(OBJ)/runtime/python/%.o: private TORT_CPPFLAGS += -isystem $(word 1,$(PYTHON_CONFIG)) $(word 3,$(PYTHON_CONFIG))
 
 # The provider cuda is in a package of its own, tinyort_cuda, beside this one.
-PYTHON_PROVIDERS := $(OBJ)/python_providers.o
-PYTHON_LIBRARY := $(filter-out $(OBJ)/runtime/core/providers/providers.o,$(LIBRARY_OBJECTS)) $(PYTHON_PROVIDERS)
+PYTHON_BUILD := $(OBJ)/python_build.o
+PYTHON_LIBRARY := $(filter-out $(OBJ)/runtime/build.o,$(LIBRARY_OBJECTS)) $(PYTHON_BUILD)
 PYTHON_RPATH := -Wl,-rpath,'$$ORIGIN/../tinyort_cuda'
-$(PYTHON_PROVIDERS): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES) -DTORT_CUDA_PLUGIN
-$(PYTHON_PROVIDERS): runtime/core/providers/providers.c $(OBJ)/flags | $(BUILD)/prerequisites
+$(PYTHON_BUILD): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES) -DTORT_CUDA_PLUGIN
+$(PYTHON_BUILD): runtime/build.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)
 	@echo "  CC    $< (for Python)"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<

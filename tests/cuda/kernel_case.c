@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 
 enum { MAX_ELEMENTS = 30000 };
@@ -94,7 +95,7 @@ const tort_op *kernel_case_row(const char *line) {
     char name[CASE_WORD];
     int opset;
     if (sscanf(line, "%63s %d;", name, &opset) != 2) return NULL;
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
             if (is_named(row, name) && row->since <= opset && opset <= row->until) return row;
     return NULL;

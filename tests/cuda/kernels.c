@@ -18,6 +18,7 @@
 
 #include "kernels/cudasim/control.h"
 #include "ops/numeric.h"
+#include "runtime/core/base/build.h"
 #include "runtime/core/providers/plugin.h"
 #include "tests/cuda/guarded.h"
 #include "tests/cuda/kept_open.h"
@@ -371,7 +372,7 @@ static const tort_provider *find_provider(const char *name, const cudasim_contro
     tort_condition condition = {.ready = true};
     const tort_plugin *(*entry)(void) = NULL;
     *control = NULL;
-    for (const tort_provider *const *at = tort_providers; *at; at++) {
+    for (const tort_provider *const *at = tort_build.providers; *at; at++) {
         if (strcmp((*at)->name, name)) continue;
         if (!(*at)->load) return *at;
         const tort_provider *loaded = (*at)->load(&condition);

@@ -12,7 +12,7 @@ $(OBJ)/no_extra.o: ops/extra/extra.c $(OBJ)/flags
 	@echo "  CC    $< (without libraries)"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
-$(BUILD)/tests/tinyort-no-extra: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(BUILD)/tests/tinyort-no-extra: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)

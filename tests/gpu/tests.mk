@@ -53,11 +53,11 @@ COMPUTE_SANITIZER ?= 1
 GPU_SANITIZER := $(if $(filter-out 0,$(COMPUTE_SANITIZER)),build/cuda-sanitizer/compute-sanitizer.tar.gz)
 
 # The bundle carries no more libraries than it must: it does without the operators of ops/extra (tests/extra/tests.mk).
-$(GPU)/tinyort: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
-$(GPU)/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(GPU)/tinyort: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
+$(GPU)/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/networks: $(OBJ)/tests/gpu/networks.o $(OBJ)/tests/onnx_bytes.o $(LIBRARY)
-$(GPU)/replays: $(OBJ)/tests/gpu/replays.o $(OBJ)/tests/report_of.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
-$(GPU)/tokens: $(OBJ)/tests/gpu/tokens.o $(OBJ)/tests/cuda/speaker.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(GPU)/replays: $(OBJ)/tests/gpu/replays.o $(OBJ)/tests/report_of.o $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
+$(GPU)/tokens: $(OBJ)/tests/gpu/tokens.o $(OBJ)/tests/cuda/speaker.o $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/tinyort $(GPU)/kernels $(GPU)/networks $(GPU)/replays $(GPU)/tokens:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
@@ -65,7 +65,7 @@ $(GPU)/tinyort $(GPU)/kernels $(GPU)/networks $(GPU)/replays $(GPU)/tokens:
 
 # These call CUDA themselves, so the provider's objects are linked, and cudart once.
 $(GPU)/bench: $(OBJ)/with_cuda/tests/gpu/bench.o $(patsubst %.c,$(OBJ)/%.o,$(filter-out tests/gpu/bench.c,$(GPU_BENCH_SOURCES))) \
-    $(CUDA_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY)
+    $(CUDA_OBJECTS) $(CUDA_BUILD) $(LIBRARY)
 $(GPU)/mistakes: $(OBJ)/tests/gpu/mistakes.cu.o
 $(GPU)/bench $(GPU)/mistakes:
 	@mkdir -p $(@D)

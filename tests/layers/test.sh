@@ -9,13 +9,14 @@ failed=0
 
 clean_tree() {
     rm -rf "${root:?}"/*
-    mkdir -p "$root/runtime/cli" "$root/runtime/core/base" "$root/runtime/core/plan" "$root/runtime/core/providers" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
+    mkdir -p "$root/runtime/cli" "$root/runtime/core/base" "$root/runtime/core/plan" "$root/runtime/core/providers" "$root/runtime/include" "$root/runtime/firmware/bands" "$root/runtime/firmware/compile" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
     printf '#include "runtime/include/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/core/plan/plan.c"
     printf '#include "runtime/include/tinyort.h"\n#include "loader/onnx.pb-c.h"\n#include <protobuf-c/protobuf-c.h>\n' > "$root/loader/wire.c"
     printf '#include "ops/conv.h"\n#include "runtime/include/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
     printf '#include "ops/conv.h"\n#include "kernels/cpu/gemm.h"\nrow r = {"", "Conv"};\n' > "$root/kernels/cpu/conv.c"
     printf '#include <cuda_runtime.h>\n#include "runtime/include/op.h"\n' > "$root/kernels/cuda/conv.cu"
-    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/core/providers/providers.c"
+    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/build.c"
+    printf '#include "runtime/core/plan/plan.h"\n#include "runtime/firmware/bands/bands.h"\n' > "$root/runtime/firmware/compile/steps.c"
     printf '#include "ops/ops.h"\nconst char *example = "Conv";\n' > "$root/runtime/cli/ops.c"
 }
 
@@ -56,8 +57,17 @@ plant runtime/core/plan/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
 plant runtime/core/plan/plan.c '#include "op.h"'
 plant runtime/core/plan/plan.c '#include "runtime/core/run/context.h"'
 plant runtime/core/base/memory.c '#include "runtime/core/graph/graph.h"'
-plant runtime/core/providers/providers.c '#include "runtime/core/passes/claim.h"'
-plant runtime/core/providers/providers.c '#include <cublas_v2.h>'
+plant runtime/core/providers/chain.c '#include "kernels/cpu/provider.h"'
+plant runtime/core/providers/chain.c '#include "runtime/core/passes/claim.h"'
+plant runtime/core/plan/plan.c '#include "runtime/firmware/bands/bands.h"'
+plant runtime/include/op.h '#include "ops/conv.h"'
+plant runtime/firmware/bands/run.c '#include "runtime/firmware/compile/compile.h"'
+plant runtime/firmware/bands/run.c '#include "kernels/cpu/gemm.h"'
+plant runtime/firmware/bands/run.c 'if (strcmp(name, "Conv") == 0) return 1;'
+plant ops/conv.c '#include "runtime/cli/json.h"'
+plant loader/wire.c '#include "runtime/cli/json.h"'
+plant kernels/cpu/conv.c '#include "runtime/python/core/core.h"'
+plant runtime/build.c '#include <cublas_v2.h>'
 plant runtime/cli/ops.c '#include "loader/onnx.pb-c.h"'
 plant kernels/cpu/conv.c '#include <protobuf-c/protobuf-c.h>'
 plant loader/wire.c '#include "ops/conv.h"'
@@ -106,9 +116,26 @@ room_object runtime/core/base/memory 'void take(void) {}'
 room_object runtime/core/passes/fold 'void take(void); void fold(void) { take(); }'
 output=$("$checker" "$root" "$root/obj" 2>&1)
 result $? "a call of an earlier room is refused: $output"
-room_object runtime/core/plan/plan 'void fold(void); void plan(void) { fold(); }'
-output=$("$checker" "$root" "$root/obj" 2>&1) && result 1 "a call of a later room passes: $output"
-case $output in *"runtime/core/plan/plan.o: calls fold of runtime/core/passes/fold.o"*) result 0 ;; *) result 1 "a climb is not named: $output" ;; esac
+# planted FILE TEXT NAMED: with that object the checker must fail, and say NAMED.
+planted() {
+    room_object "$1" "$2"
+    if output=$("$checker" "$root" "$root/obj" 2>&1); then result 1 "not found in $1: $2"; return; fi
+    case $output in *"$1.o: takes $3"*) result 0 ;; *) result 1 "a climb is not named: $output" ;; esac
+    rm "$root/obj/$1.o"
+}
+room_object kernels/cpu/provider 'const int tort_provider_cpu = 1;'
+room_object ops/ops 'void take(void); const int tort_op_families = 1; void ops(void) { take(); }'
+room_object runtime/build 'extern const int tort_provider_cpu, tort_op_families; const int *const tort_build[] = {&tort_provider_cpu, &tort_op_families};'
+room_object runtime/core/providers/chain 'extern const int *tort_build[]; const int *find(void) { return tort_build[0]; }'
+output=$("$checker" "$root" "$root/obj" 2>&1)
+result $? "the description of the build is refused: $output"
+planted runtime/core/plan/plan 'void fold(void); void plan(void) { fold(); }' 'fold of runtime/core/passes/fold.o'
+planted runtime/core/passes/place 'extern const int tort_provider_cpu; int place(void) { return tort_provider_cpu; }' \
+    'tort_provider_cpu of kernels/cpu/provider.o'
+planted runtime/core/graph/op_table 'extern const int tort_op_families; int count(void) { return tort_op_families; }' \
+    'tort_op_families of ops/ops.o'
+planted ops/conv 'extern const int tort_provider_cpu; int conv(void) { return tort_provider_cpu; }' 'tort_provider_cpu of kernels/cpu/provider.o'
+planted loader/wire 'void ops(void); void wire(void) { ops(); }' 'ops of ops/ops.o'
 rm -rf "$root/obj"
 output=$("$checker" "$root" "$root/obj" 2>&1) && result 1 "no objects at all pass: $output"
 

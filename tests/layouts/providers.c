@@ -1,5 +1,8 @@
 /* providers.c - the list of providers of a command line that has the one with the channels last, and one that computes
  * wrongly. */
+#include "ops/ops.h"
+#include "runtime/core/base/build.h"
+#include "runtime/core/lowered/bodies.h"
 #include "tests/layouts/channels_provider.h"
 
 extern const tort_provider tort_provider_cpu;
@@ -29,4 +32,11 @@ static const tort_provider *load_wrong(tort_condition *condition) {
 static const tort_provider wrong_channels = {
     .abi = TORT_PROVIDER_ABI, .name = "wrong", .summary = "for tests: channels with a bug", .load = load_wrong};
 
-const tort_provider *const tort_providers[] = {&channels_provider, &wrong_channels, &tort_provider_cpu, NULL};
+static const tort_provider *const providers[] = {&channels_provider, &wrong_channels, &tort_provider_cpu, NULL};
+
+const struct tort_build tort_build = {.families = tort_op_families,
+                                      .patterns = tort_pattern_tables,
+                                      .flops = tort_flops_table,
+                                      .refusals = tort_refusals,
+                                      .providers = providers,
+                                      .calls = &tort_calls};

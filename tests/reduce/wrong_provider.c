@@ -1,5 +1,8 @@
 /* wrong_provider.c - a provider with a fault: it takes some operators where an extent of the output is that of its
  * option `size`, computes them by their plain loops, and spoils one element. */
+#include "ops/ops.h"
+#include "runtime/core/base/build.h"
+#include "runtime/core/lowered/bodies.h"
 #include <stdlib.h>
 
 #include "runtime/include/op.h"
@@ -53,4 +56,11 @@ static const tort_provider wrong = {.abi = TORT_PROVIDER_ABI,
                                     .host_memory = true,
                                     .open = wrong_open};
 
-const tort_provider *const tort_providers[] = {&wrong, &tort_provider_cpu, NULL};
+static const tort_provider *const providers[] = {&wrong, &tort_provider_cpu, NULL};
+
+const struct tort_build tort_build = {.families = tort_op_families,
+                                      .patterns = tort_pattern_tables,
+                                      .flops = tort_flops_table,
+                                      .refusals = tort_refusals,
+                                      .providers = providers,
+                                      .calls = &tort_calls};

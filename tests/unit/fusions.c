@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/passes/match.h"
 #include "tests/build_model.h"
 #include "tests/counting_env.h"
@@ -12,7 +13,7 @@
 
 Test(fusions, every_row_can_be_read) {
     int32_t rows = 0;
-    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+    for (const tort_pattern *const *table = tort_build.patterns; *table; table++)
         for (const tort_pattern *row = *table; row->name; row++, rows++) {
             tort_parsed parsed;
             const char *wrong = tort_pattern_parse(row, &parsed);

@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "tests/unit/operator_case.h"
 
 extern const char *const operator_refusals[], *const ml_refusals[], *const microsoft_attention_refusals[];
@@ -93,7 +94,7 @@ static bool has_case(const tort_op *row, int *cases_of_operator) {
 }
 
 Test(operator_cases, an_operator_with_cases_has_one_for_each_row) {
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++) {
             int cases;
             bool found = has_case(row, &cases);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "tests/build_model.h"
 #include "tests/onnx_bytes.h"
@@ -136,7 +137,7 @@ Test(own_operators, rows_of_one_operator_may_not_overlap) {
 /* What is asked of an application's rows holds for the build's own, but for flags that are its own. */
 Test(own_operators, the_rows_of_the_build_are_well_formed) {
     int checked = 0;
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++, checked++) {
             tort_op copy[2] = {*row, {.name = NULL}};
             tort_error error;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/infer.h"
 #include "runtime/core/graph/text.h"
 #include "tests/unit/loading.h"
@@ -258,7 +259,7 @@ static bool has_case(const tort_op *row) {
 /* Operators over values have theirs in value_operators.c. A case has no bodies, and operators that have some have no
  * loop to run with moved params: those of control flow are the backend cases. */
 Test(params, every_operator_with_params_has_a_case) {
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
             if (row->resolve && !(row->flags & TORT_OP_VALUES)) cr_expect(has_case(row), "%s has no case", row->name);
 }

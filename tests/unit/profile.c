@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/include/tinyort_profile.h"
 #include "tests/build_model.h"
@@ -10,14 +11,14 @@
 
 static const tort_op *newest_row(const char *domain, const char *name) {
     const tort_op *newest = NULL;
-    for (const tort_op *const *family = tort_op_families; *family; family++)
+    for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
             if (!strcmp(row->name, name) && !strcmp(row->domain, domain)) newest = row;
     return newest;
 }
 
 Test(profile, every_counted_operator_is_one_of_the_build) {
-    for (const tort_flops *counted = tort_flops_table; counted->name; counted++) {
+    for (const tort_flops *counted = tort_build.flops; counted->name; counted++) {
         const tort_op *row = newest_row(counted->domain, counted->name);
         cr_assert_not_null(row, "%s %s", counted->domain, counted->name);
         cr_assert(tort_op_is_counted(row), "%s", counted->name);

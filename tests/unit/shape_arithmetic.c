@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/include/op.h"
 
 static tort_env env;
@@ -63,7 +64,7 @@ static tort_info scalar(tort_scalar value) {
 }
 
 static const tort_op *find(const char *name, int opset) {
-    for (const tort_op *const *family = tort_op_families; *family; family++) {
+    for (const tort_op *const *family = tort_build.families; *family; family++) {
         for (const tort_op *row = *family; row->name; row++) {
             if (!strcmp(row->name, name) && row->since <= opset && opset <= row->until) return row;
         }

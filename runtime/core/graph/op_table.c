@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 
 static int compare_rows(const void *a, const void *b) {
@@ -30,12 +31,12 @@ static void put_rows(const tort_op **rows, const tort_op *const *families) {
 
 static void count_all(tort_op_table *table, const tort_op *const *operators) {
     table->own = count_rows(operators);
-    table->count = table->own + count_rows(tort_op_families);
+    table->count = table->own + count_rows(tort_build.families);
 }
 
 static void put_all(const tort_op_table *table, const tort_op *const *operators) {
     put_rows(table->rows, operators);
-    put_rows(table->rows + table->own, tort_op_families);
+    put_rows(table->rows + table->own, tort_build.families);
 }
 
 bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env) {
@@ -70,9 +71,10 @@ bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
 
 /* An application's row may have the same name as one of the build, but other params: it is not counted. */
 const tort_flops *tort_op_products(const tort_op *row) {
-    const tort_flops *counted = tort_flops_table;
-    while (counted->name && (strcmp(counted->name, row->name) || strcmp(counted->domain, row->domain))) counted++;
-    return counted->name && tort_op_is_own(tort_op_families, row) ? counted : NULL;
+    const tort_flops *counted = tort_build.flops;
+    while (counted && counted->name && (strcmp(counted->name, row->name) || strcmp(counted->domain, row->domain)))
+        counted++;
+    return counted && counted->name && tort_op_is_own(tort_build.families, row) ? counted : NULL;
 }
 
 bool tort_op_multiplies_integers(const tort_op *row) {

@@ -4,6 +4,7 @@
  * know what an operator does: tort_trips says all. Read next: ops/control_flow.c, call.c. */
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/lowered/lowered.h"
 #include "runtime/core/lowered/bodies.h"
 
@@ -272,7 +273,10 @@ static tort_status bind_graph(const tort_lowered *lowered, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_trips *trips = tort_unit_trips(lowered, i);
-        if (trips) status = trips->calls->bind(lowered, trips, error);
+        if (trips && !tort_build.calls)
+            status = tort_fail(error, TORT_E_PLACEMENT, "this build has no operators with bodies");
+        else if (trips)
+            status = tort_build.calls->bind(lowered, trips, error);
     }
     return status;
 }

@@ -17,8 +17,8 @@ int32_t tort_result_memory(const tort_lowered *lowered, int32_t unit, int32_t ou
 tort_status tort_bind_trips(const tort_lowered *lowered, const tort_trips *trips, tort_error *error);
 tort_status tort_bind_bodies(tort_session *session, tort_error *error);
 
-/* Functions that bind and run the bodies of a node; reached through tort_trips alone, so that a build without control
- * flow does not link them. */
+/* Functions that bind and run the bodies of a node, in run/call.c; reached through the description of the build alone,
+ * so that one without control flow does not link them. */
 struct tort_frame;
 struct tort_step;
 struct tort_calls {
@@ -26,5 +26,6 @@ struct tort_calls {
     /* Runs the bodies of a step, and makes its outputs. */
     tort_status (*run)(struct tort_frame *frame, const struct tort_step *step, tort_error *error);
 };
+extern const struct tort_calls tort_calls;
 
 #endif

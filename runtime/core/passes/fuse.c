@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/passes/fuse.h"
 #include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/chain.h"
@@ -329,14 +330,14 @@ static tort_status fuse_graph(tort_fuser *f, tort_lowered *lowered) {
 
 static int32_t count_rows(void) {
     int32_t count = 0;
-    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+    for (const tort_pattern *const *table = tort_build.patterns; table && *table; table++)
         for (const tort_pattern *row = *table; row->name; row++) count++;
     return count;
 }
 
 static tort_status parse_all(tort_fuser *f) {
     int32_t at = 0;
-    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+    for (const tort_pattern *const *table = tort_build.patterns; table && *table; table++)
         for (const tort_pattern *row = *table; row->name; row++) {
             tort_parsed *parsed = &f->patterns[at++];
             const char *wrong = tort_pattern_parse(row, parsed);
@@ -350,7 +351,7 @@ static tort_status parse_all(tort_fuser *f) {
 static bool is_known(const char *name, size_t length, char *names, size_t size) {
     const char *before = "";
     size_t used = 0;
-    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+    for (const tort_pattern *const *table = tort_build.patterns; table && *table; table++)
         for (const tort_pattern *row = *table; row->name; row++) {
             if (strlen(row->name) == length && !memcmp(row->name, name, length)) return true;
             const size_t more = strlen(row->name) + 2;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/chain.h"
@@ -17,7 +18,7 @@
 static const tort_provider *provider_of_loops(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++)
         if (session->chain[i].provider->host_memory) return NULL;
-    for (const tort_provider *const *p = tort_providers; *p; p++)
+    for (const tort_provider *const *p = tort_build.providers; *p; p++)
         if ((*p)->host_memory) return *p;
     return NULL;
 }

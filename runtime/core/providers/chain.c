@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/lowered/lowered.h"
 #include "runtime/core/base/suggest.h"
 #include "runtime/core/providers/chain.h"
@@ -66,7 +67,7 @@ static tort_status read_options(tort_session *session, const char **cursor, tort
 static const char *known_providers(char *buffer, size_t size) {
     size_t used = 0;
     buffer[0] = 0;
-    for (const tort_provider *const *p = tort_providers; *p && used < size; p++)
+    for (const tort_provider *const *p = tort_build.providers; *p && used < size; p++)
         used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", (*p)->name);
     return buffer;
 }
@@ -89,7 +90,7 @@ static tort_status unknown_provider(const char *name, tort_error *error) {
     for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
         if (tort_same_word(word, foreign->name))
             return tort_fail(error, TORT_E_USAGE, "provider \"%s\" is not in this build: %s", name, foreign->hint);
-    for (const tort_provider *const *p = tort_providers; *p && count < 16; p++) {
+    for (const tort_provider *const *p = tort_build.providers; *p && count < 16; p++) {
         const size_t own = strlen((*p)->name), digits = strspn(word + (own < length ? own : length), "0123456789");
         if (tort_same_start(word, (*p)->name, own) && digits && own + digits == length && takes_option(*p, "device"))
             return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\": the device is an option, \"%s:device=%s\"",
@@ -122,7 +123,7 @@ static tort_status check_unique(const tort_session *session, const tort_link *li
 
 static tort_status find_provider(const tort_session *session, tort_link *link, tort_error *error) {
     link->provider = provider_named(session->options.providers, link->config.provider);
-    if (!link->provider) link->provider = provider_named(tort_providers, link->config.provider);
+    if (!link->provider) link->provider = provider_named(tort_build.providers, link->config.provider);
     if (!link->provider) return TORT_WORDED(error, TORT_E_USAGE, unknown_provider(link->config.provider, error));
     if (link->provider->abi != TORT_PROVIDER_ABI)
         return tort_fail(error, TORT_E_INTERNAL, "provider %s was built for ABI %u, this is %u", link->provider->name,
@@ -249,7 +250,8 @@ static tort_status check_disabled(const tort_session *session, tort_error *error
         const size_t length = strcspn(p, ",");
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), p);
-        if (length && !provider_named(session->options.providers, name) && !provider_named(tort_providers, name)) {
+        if (length && !provider_named(session->options.providers, name) &&
+            !provider_named(tort_build.providers, name)) {
             const tort_status status = TORT_WORDED(error, TORT_E_USAGE, unknown_provider(name, error));
             tort_error_prefix(error, "the list of providers to switch off");
             return status;

@@ -3,6 +3,7 @@
  *
  * This file must not decide which provider is asked, nor know operators or providers by name. Read next:
  * place.c, fuse.c. */
+#include "runtime/core/base/build.h"
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/providers/chain.h"
 #include "runtime/core/providers/layouts.h"
@@ -55,7 +56,7 @@ tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const t
 /* ---- refusals of the core ---------------------------------------------------------------------------------------- */
 
 static const tort_refusal *refusal_of(const tort_node *node) {
-    for (const tort_refusal *row = tort_refusals; row->domain; row++)
+    for (const tort_refusal *row = tort_build.refusals; row && row->domain; row++)
         if (!strcmp(row->domain, node->domain) && (!row->name || !strcmp(row->name, node->op_type))) return row;
     return NULL;
 }

@@ -3,6 +3,7 @@
  * A probe opens a session's chain, and nothing else. Read next: chain.c. */
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/lowered/lowered.h"
 #include "runtime/core/providers/chain.h"
 
@@ -10,7 +11,7 @@
 
 int32_t tort_provider_count(void) {
     int32_t count = 0;
-    while (tort_providers[count]) count++;
+    while (tort_build.providers[count]) count++;
     return count;
 }
 
@@ -28,7 +29,7 @@ tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error
         return tort_fail(error, TORT_E_USAGE, "there is no provider %d: this library has %d", index,
                          tort_provider_count());
     tort_condition condition = {.ready = false};
-    const tort_provider *row = tort_providers[index], *whole = row->load ? row->load(&condition) : row;
+    const tort_provider *row = tort_build.providers[index], *whole = row->load ? row->load(&condition) : row;
     const tort_provider_info found = {.struct_size = info->struct_size,
                                       .name = row->name,
                                       .summary = row->summary,
@@ -59,7 +60,7 @@ static const char *whole_chain(tort_arena *arena, const tort_provider *const *ow
     const char *chain = "";
     for (const tort_provider *const *p = own; chain && p && *p; p++)
         chain = tort_arena_format(arena, "%s%s%s", chain, *chain ? "," : "", (*p)->name);
-    for (const tort_provider *const *p = tort_providers; chain && *p; p++)
+    for (const tort_provider *const *p = tort_build.providers; chain && *p; p++)
         if (!has_provider(own, (*p)->name))
             chain = tort_arena_format(arena, "%s%s%s", chain, *chain ? "," : "", (*p)->name);
     return chain;

@@ -4,6 +4,7 @@
  * (dynamic.c). Read next: dynamic.c, observe.c, profile.c. */
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/run/context.h"
 #include "runtime/core/lowered/bodies.h"
 #include "runtime/core/lowered/unit_view.h"
@@ -186,7 +187,7 @@ static tort_status run_dynamic_kernel(tort_frame *frame, const tort_step *step, 
 }
 
 static tort_status run_bodies(tort_frame *frame, const tort_step *step, tort_error *error) {
-    return tort_unit_trips(frame->lowered, step->node)->calls->run(frame, step, error);
+    return tort_build.calls->run(frame, step, error);
 }
 
 static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error *error) {

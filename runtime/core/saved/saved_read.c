@@ -5,6 +5,7 @@
  * saved_read_graphs.c, saved_load.c. */
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/core/saved/saved_format.h"
 #include "runtime/core/graph/weights.h"
@@ -30,7 +31,7 @@ static void add_text(tort_sum *sum, const char *text) {
 
 uint64_t tort_saved_operators(void) {
     tort_sum sum = {0};
-    for (const tort_op *const *family = tort_op_families; *family; family++) {
+    for (const tort_op *const *family = tort_build.families; *family; family++) {
         for (const tort_op *row = *family; row->name; row++) {
             const uint64_t numbers[] = {(uint64_t)row->since, (uint64_t)row->until, row->shape_inputs, row->flags,
                                         row->params_size};

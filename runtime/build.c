@@ -1,6 +1,10 @@
-/* providers.c - the list of providers in this build; edit it when embedding tinyort.
+/* build.c - what is in this build: its operators, its providers. An application that wants others defines tort_build in
+ * a file of its own, before the library's.
  *
- * Besides foreign.c and runtime/cli the only file of the core that may name a provider. */
+ * Nothing includes this file's names but through runtime/core/base/build.h. Read next: ops/ops.c, chain.c. */
+#include "ops/ops.h"
+#include "runtime/core/base/build.h"
+#include "runtime/core/lowered/bodies.h"
 #include "runtime/core/providers/plugin.h"
 
 extern const tort_provider tort_provider_cpu;
@@ -49,7 +53,7 @@ static const tort_provider cudasim = {
 };
 #endif
 
-const tort_provider *const tort_providers[] = {
+static const tort_provider *const providers[] = {
 #ifdef TORT_CPU_PLAIN /* the reference backend alone */
     &tort_provider_cpu,
 #else
@@ -59,4 +63,15 @@ const tort_provider *const tort_providers[] = {
 #endif
     &tort_provider_firmware,
     NULL,
+};
+
+const struct tort_build tort_build = {
+    .families = tort_op_families,
+    .patterns = tort_pattern_tables,
+    .flops = tort_flops_table,
+    .refusals = tort_refusals,
+    .providers = providers,
+#ifndef TORT_NO_BODIES /* make OPS=FILE, without If, Loop and Scan */
+    .calls = &tort_calls,
+#endif
 };
