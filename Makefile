@@ -359,9 +359,9 @@ install: all
 	    sed 's|"runtime/include/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 	if $(TINYORT) version > /dev/null; then \
-	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && $(TINYORT) man > $(MAN_PAGE) && \
-	    $(TINYORT) completion bash > $(word 1,$(COMPLETIONS)) && $(TINYORT) completion zsh > $(word 2,$(COMPLETIONS)) && \
-	    $(TINYORT) completion fish > $(word 3,$(COMPLETIONS)); \
+	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && .ci/pages.sh $(TINYORT) man > $(MAN_PAGE) && \
+	    .ci/pages.sh $(TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \
+	    .ci/pages.sh $(TINYORT) fish > $(word 3,$(COMPLETIONS)); \
 	else echo "install: $(TINYORT) does not start here, so there are no manual page and no completions"; fi
 ## Remove what install put under PREFIX.
 uninstall:
@@ -464,13 +464,12 @@ $(OBJ)/commit: FORCE
 $(OBJ)/runtime/cli/version.o: private TORT_CPPFLAGS += -DTORT_COMMIT='"$(COMMIT)"'
 $(OBJ)/runtime/cli/version.o: $(OBJ)/commit
 
-# Lines of the schema, of the page of a plan and of the shells' scripts as C strings.
+# Lines of the schema and of the page of a plan as C strings.
 $(OBJ)/runtime/cli/%.inc: runtime/cli/%
 	@mkdir -p $(@D)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.json.inc
 $(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.html.inc
-$(OBJ)/runtime/cli/completion.o: $(patsubst %,$(OBJ)/runtime/cli/completion/tinyort.%.inc,bash zsh fish)
 
 # The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
 # ends with "#endif /*".

@@ -29,8 +29,6 @@ int cli_bench(cli_options *options);
 int cli_compile(cli_options *options);
 int cli_version(cli_options *options);
 int cli_schema(cli_options *options);
-int cli_completion(cli_options *options);
-int cli_man(cli_options *options);
 
 extern const cli_command cli_commands[]; /* commands.c; ends with a name of NULL */
 void cli_print_summary(void);            /* lists them on stdout */

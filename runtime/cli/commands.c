@@ -20,9 +20,6 @@ const cli_command cli_commands[] = {
      cli_compile},
     {"version", CLI_CMD_VERSION, "", "Describes this build: commit, compiler, instruction sets, opsets.", cli_version},
     {"schema", CLI_CMD_SCHEMA, "", "Prints the JSON schema of the output of every command with --json.", cli_schema},
-    {"completion", CLI_CMD_COMPLETION, "SHELL", "Prints what completes all of this in a shell: bash, zsh or fish.",
-     cli_completion},
-    {"man", CLI_CMD_MAN, "", "Prints the manual page, for man: tinyort man | man -l -", cli_man},
     {0},
 };
 

@@ -98,7 +98,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_session_options session_options = cli_session_options(options, j->chain);
     status = cli_open_session(j->model, &session_options, &j->session, error);
     const tort_compile_options how = {.name = j->name,
-                                      .layout = options->port_layout,
+                                      .layout = options->input_layout,
                                       .integers = options->io == CLI_INTEGER,
                                       .apart = options->weights == CLI_BIN,
                                       .target = options->processor,

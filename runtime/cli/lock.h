@@ -56,7 +56,7 @@ cli_moves cli_moves_of(const cli_lock *locked, const cli_lock *now, const tort_r
 void cli_moves_free(cli_moves *moves);
 
 /* Prints the moves on stdout in the form that --format asks for: text, github, junit or sarif. */
-void cli_moves_print(const cli_options *options, const cli_lock *now, const cli_moves *moves);
+void cli_moves_print(const cli_options *options, const cli_moves *moves);
 cJSON *cli_moves_json(const cli_options *options, const cli_moves *moves);
 /* TORT_E_PLACEMENT if a move is a failure. */
 tort_status cli_moves_status(const cli_options *options, const cli_moves *moves, tort_error *error);

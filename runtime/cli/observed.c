@@ -247,7 +247,7 @@ static tort_status end_dump(cli_dump *d, tort_error *error) {
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 bool cli_observes(const cli_options *options) {
-    return options->check_values || options->stats || options->dumps.count;
+    return options->expect || options->stats || options->dumps.count;
 }
 
 tort_status cli_observed_open(const cli_options *options, const tort_model *model, const cli_inputs *inputs,
@@ -282,7 +282,7 @@ static void note_weights(cli_observed *o) {
 }
 
 tort_status cli_observed_end(cli_observed *o, tort_error *error) {
-    if (o->options->check_values == CLI_FP16) note_weights(o);
+    if (o->options->expect == CLI_FP16) note_weights(o);
     if (o->status && error) *error = o->error;
     for (int32_t i = 0; !o->status && i < o->options->dumps.count; i++) o->status = end_dump(&o->dumps[i], error);
     return o->status;

@@ -191,9 +191,9 @@ static cJSON *first_json(const cli_first *first, const tort_report *report) {
 
 static void fill_json(const cli_observed *o, const tort_report *report, cJSON *json) {
     const cli_options *options = o->options;
-    if (options->check_values) {
+    if (options->expect) {
         cJSON *check = cJSON_AddObjectToObject(json, "check");
-        cli_json_text(check, "what", options->check_values == CLI_FINITE ? "finite" : "fp16");
+        cli_json_text(check, "what", options->expect == CLI_FINITE ? "finite" : "fp16");
         cli_json_number(check, "values", o->count);
         cli_json_number(check, "not_finite", count_bad(o));
         cli_json_number(check, "overflow", count_of(o, true));
@@ -213,15 +213,15 @@ static void fill_json(const cli_observed *o, const tort_report *report, cJSON *j
 static void print_text(const cli_observed *o, const tort_report *report) {
     const int width = cli_width(stdout, o->options->width);
     if (o->options->stats) print_stats(o, report, width);
-    if (o->options->check_values == CLI_FINITE) print_finite(o, report, width);
-    if (o->options->check_values == CLI_FP16) print_fp16(o, report, width);
+    if (o->options->expect == CLI_FINITE) print_finite(o, report, width);
+    if (o->options->expect == CLI_FP16) print_fp16(o, report, width);
     if (o->options->dumps.count)
         cli_print(stdout, "\n%d value%s written (index.tsv lists them)\n", o->written, o->written == 1 ? "" : "s");
 }
 
 /* Decides whether what --check found is a failure. */
 static tort_status judge(const cli_observed *o, const tort_report *report, tort_error *error) {
-    const int32_t check = o->options->check_values;
+    const int32_t check = o->options->expect;
     if (check == CLI_FINITE && o->first.value.name) {
         char *text = first_text(&o->first, report);
         tort_fail(error, TORT_E_RUN, "%s", text);

@@ -12,7 +12,7 @@ static const struct {
 } needs[] = {
     {OPTION_LABELS, OPTION_TOP, "names the entries that --top lists: add --top 5"},
     {OPTION_FORMAT, OPTION_SAVE, "is that of the files which --save writes: add --save DIR"},
-    {OPTION_CHECK_FORM, OPTION_CHECK, "is that of what --check finds: add --check FILE"},
+    {OPTION_GITHUB, OPTION_CHECK, "is a form of what --check finds: add --check FILE"},
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
     {OPTION_TRACE, OPTION_PROFILE, "is that of the runs which --profile observes: add --profile"},
     {OPTION_PROFILE_HTML, OPTION_PROFILE, "shows the time that --profile measures: add --profile"},
@@ -36,19 +36,18 @@ static const struct {
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
     {OPTION_LOCK, OPTION_CHECK, "would write what is compared with: take one of them"},
-    {OPTION_CHECK_VALUES, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
+    {OPTION_EXPECT, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
     {OPTION_STATS, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
     {OPTION_DUMP, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
-    {OPTION_ANNOTATE, OPTION_PLAN, "would copy a model, which a saved plan is not"},
     {OPTION_OPTIMIZED, OPTION_PLAN, "would write a model, which a saved plan is not"},
-    {OPTION_CHECK_FORM, OPTION_JSON, "are two forms: take one of them"},
+    {OPTION_GITHUB, OPTION_JSON, "are two forms: take one of them"},
     {OPTION_CHECK, OPTION_ONLY, "lists what has moved, not the nodes"},
     {OPTION_CHECK, OPTION_FULL, "lists what has moved, not the nodes"},
     {OPTION_OPS, OPTION_JSON, "is a file for make: the JSON has the operators, too"},
     {OPTION_OPS, OPTION_SHAPE, "would change nothing: it lists names alone"},
     {OPTION_OPS, OPTION_WIDTH, "would change nothing: it lists names alone"},
     {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},
-    {OPTION_SAVE_PLAN, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
+    {OPTION_OUTPUT, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
 };
 
 /* Options that are fixed once a plan is saved. */

@@ -70,22 +70,18 @@ OPTION(SHAPES_ONLY, "shapes-only", NULL, CLI_CMD_TEST, FLAG(shapes_only),
        "compare only types and shapes: for operators that draw random values")
 HEADING(OUTPUTS, "Outputs")
 OPTION(SAVE, "save", "DIR", CLI_CMD_RUN, TEXT(save), "write output_0.npy, output_1.npy ...")
-OPTION(SAVE_PLAN, "save", "FILE", CLI_CMD_PLAN, TEXT(save_plan),
-       "write the plan with its packed weights, for tinyort run --plan FILE")
+OPTION(OUTPUT, "output", "PATH", CLI_CMD_PLAN | CLI_CMD_COMPILE | PIECES, TEXT(output),
+       "where what is made goes: a plan, a folder of C files, a model; also -o")
 OPTION(LOCK, "lock", "FILE", CLI_CMD_PLAN, TEXT(lock), "write where every node runs, to keep under version control")
 OPTION(CHECK, "check", "FILE", CLI_CMD_PLAN, TEXT(check),
        "compare with such a lock: a node that has moved is named, and ends with 4")
-OPTION(CHECK_FORM, "format", "FORM", CLI_CMD_PLAN, WORDS(check_form, "text|json|github|junit|sarif"),
-       "of --check: text, json, github, junit, sarif")
+OPTION(GITHUB, "github", NULL, CLI_CMD_PLAN, FLAG(github), "what --check finds, as annotations of GitHub Actions")
 OPTION(HTML, "html", "FILE", CLI_CMD_PLAN, TEXT(html), "write a page for a browser: the graph, reasons, copies, memory")
-OPTION(ANNOTATE, "annotate", "OUT.onnx", CLI_CMD_PLAN, TEXT(annotate),
-       "copy the model, with where and why in the metadata of its nodes (Netron)")
 OPTION(OPTIMIZED, "optimized", "OUT.onnx", CLI_CMD_PLAN, TEXT(optimized),
        "write the model folded, and fused into ONNX's own operators")
-OPTION(OUTPUT, "output", "DIR", CLI_CMD_COMPILE, TEXT(output), "write the files there; also -o DIR")
 OPTION(PROCESSOR, "target", "NAME", CLI_CMD_COMPILE, TEXT(processor),
        "generic (default), cortex-m4, -m7, -m33, -m55, -a53, riscv32")
-OPTION(PORT_LAYOUT, "layout", "nhwc", CLI_CMD_COMPILE, TEXT(port_layout),
+OPTION(INPUT_LAYOUT, "input-layout", "nhwc", CLI_CMD_COMPILE, TEXT(input_layout),
        "take inputs in this layout of the kernels, if they would be converted")
 OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
        "ports of an 8-bit model: integer (with scales in the header), float")
@@ -97,7 +93,7 @@ OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(FORCE, "force", NULL, CLI_CMD_COMPILE, FLAG(force), "replace files that tinyort has not written, too")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
-OPTION(CHECK_VALUES, "check", "finite|fp16", CLI_CMD_RUN, WORD(check_values),
+OPTION(EXPECT, "expect", "finite|fp16", CLI_CMD_RUN, WORD(expect),
        "finite: the first NaN or infinity; fp16: what float16 cannot hold")
 OPTION(STATS, "stats", NULL, CLI_CMD_RUN, FLAG(stats), "range, mean, NaN, infinities and zeros of every value")
 OPTION(DUMP, "dump", "NODE|all=DIR", CLI_CMD_RUN, TEXTS(dumps), "write what a node makes, or every value, as .npy")
@@ -110,7 +106,6 @@ OPTION(FULL, "full", NULL, CLI_CMD_PLAN, FLAG(full),
 OPTION(FROM, "from", "VALUE", CLI_CMD_EXTRACT, TEXTS(from),
        "a value that the part begins with (repeatable; default: inputs)")
 OPTION(TO, "to", "VALUE", CLI_CMD_EXTRACT, TEXTS(to), "a value that the part makes (repeatable)")
-OPTION(PIECE, "output", "FILE", PIECES, TEXT(output), "the new model; its inputs go beside it; also -o FILE")
 HEADING(MODEL, "The model")
 OPTION(ASSUME_OPSET, "assume-opset", "N", LOADING, INT32(load.assume_opset, 1), "treat newer opsets as this one")
 OPTION(ALLOW_LINKS, "allow-links", NULL, LOADING, FLAG(load.allow_links),
@@ -118,7 +113,7 @@ OPTION(ALLOW_LINKS, "allow-links", NULL, LOADING, FLAG(load.allow_links),
 OPTION(MAP, "map", NULL, LOADING, FLAG(load.map_external),
        "map external data, or a saved plan; nobody may write the file meanwhile")
 OPTION(PLAN, "plan", "FILE", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, TEXT(plan),
-       "instead of MODEL: a plan that 'tinyort plan MODEL --save FILE' wrote")
+       "instead of MODEL: a plan that 'tinyort plan MODEL -o FILE' wrote")
 OPTION(DYNAMIC_LIMIT, "dynamic-limit", "BYTES", LOADING, VALUE(cli_read_bytes, uint64_t, dynamic_limit),
        "memory for values whose shape depends on data, such as 512M (default 1G)")
 OPTION(TRIP_LIMIT, "trip-limit", "N", LOADING, INT64(trip_limit, 1),

@@ -13,7 +13,7 @@
 #define RUNNING (CLI_CMD_RUN | CLI_CMD_COMPARE | CLI_CMD_BENCH | PIECES)
 #define LOADING (PLACING | CLI_CMD_INSPECT | CLI_CMD_COMPILE)
 #define TABLES (CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_INSPECT | CLI_CMD_OPS | CLI_CMD_PROVIDERS)
-#define PRINTING (CLI_CMD_SCHEMA | CLI_CMD_COMPLETION | CLI_CMD_MAN) /* a text that has its own form */
+#define PRINTING CLI_CMD_SCHEMA /* a text that has its own form */
 #define EVERY 0xffffffffu
 
 /* Destinations of values: initializers of a row from its kind to its member, which its help follows. A value is stored
@@ -25,7 +25,6 @@
 #define TEXTS(place) STORE(CLI_TEXTS, cli_texts, place) /* the option may be repeated */
 #define VALUE(reader, type, place) .read = reader, STORE(CLI_PARSED, type, place)
 #define WORD(place) VALUE(cli_read_word, int32_t, place)
-#define WORDS(place, list) .words = list, WORD(place)
 #define INT32(place, least) .min = least, VALUE(cli_read_int32, int32_t, place)
 #define INT64(place, least) .min = least, VALUE(cli_read_int64, int64_t, place)
 #define NUMBER(place, least) .min = least, VALUE(cli_read_number, double, place)

@@ -23,11 +23,10 @@ typedef struct cli_option_row {
     const char *value; /* name of the argument in the help; NULL if there is none */
     uint32_t commands;
     enum { CLI_FLAG, CLI_TEXT, CLI_TEXTS, CLI_PARSED } kind;
-    size_t member;     /* offset in cli_options of the member that holds the value */
-    const char *help;  /* or the heading */
-    cli_reader *read;  /* NULL unless CLI_PARSED */
-    double min;        /* least value of a number */
-    const char *words; /* that the value may be, such as "npy|pb"; NULL: they are its name in the help */
+    size_t member;    /* offset in cli_options of the member that holds the value */
+    const char *help; /* or the heading */
+    cli_reader *read; /* NULL unless CLI_PARSED */
+    double min;       /* least value of a number */
 } cli_option_row;
 
 extern const cli_option_row cli_option_table[OPTION_COUNT];

@@ -18,7 +18,7 @@ static tort_status wrong_value(const cli_option_row *row, const char *text, cons
 
 /* Stores which of the row's words, such as "npy|pb", the text is, from 1; 0 for "[=all]" that is left out. */
 tort_status cli_read_word(const cli_option_row *row, const char *text, void *out, tort_error *error) {
-    const char *all = row->words ? row->words : row->value;
+    const char *all = row->value;
     char list[32], hint[80], *rest = NULL;
     const char *words[sizeof list];
     size_t count = 0;

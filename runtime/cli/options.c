@@ -44,6 +44,21 @@ static tort_status ambiguous_option(const cli_command *command, const char *word
     return tort_fail(error, TORT_E_USAGE, "--%s is short for several options: %s", word, list);
 }
 
+/* The new name of an option that a command had under another one; NULL if none. */
+static const char *renamed_option(const cli_command *command, const char *word) {
+    static const struct {
+        uint32_t command;
+        const char *was, *is;
+    } names[] = {{CLI_CMD_RUN, "check", "expect"},
+                 {CLI_CMD_PLAN, "save", "output"},
+                 {CLI_CMD_PLAN, "format", "github, or --json"},
+                 {CLI_CMD_COMPILE, "layout", "input-layout"},
+                 {CLI_CMD_COMPILE, "stream", "bands"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (command->bit == names[i].command && !strcmp(word, names[i].was)) return names[i].is;
+    return NULL;
+}
+
 /* The option that other tools give this name; NULL if none. */
 static const char *option_elsewhere(const char *word) {
     static const struct {
@@ -68,6 +83,8 @@ static tort_status unknown_option(const cli_command *command, const char *text, 
     char word[64], hint[100] = "";
     while (*text == '-') text++;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
+    const char *renamed = renamed_option(command, word);
+    if (renamed) return tort_fail(error, TORT_E_USAGE, "--%s of '%s' is now --%s", word, command->name, renamed);
     for (const cli_option_row *row = cli_option_table; row < cli_option_table + OPTION_COUNT; row++) {
         if (row->commands & command->bit) {
             if (!strcmp(word, row->name)) return tort_fail(error, TORT_E_USAGE, "--%s takes no value", word);
@@ -106,14 +123,13 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
                                   tort_error *error) {
     struct option accepted[OPTION_COUNT + 1];
     long_options(command, accepted);
-    const bool writes = command->bit & (CLI_CMD_COMPILE | CLI_CMD_EXTRACT | CLI_CMD_REDUCE); /* with -o, as compilers */
-    const int output = command->bit == CLI_CMD_COMPILE ? OPTION_OUTPUT : OPTION_PIECE;
+    const bool writes = cli_option_table[OPTION_OUTPUT].commands & command->bit; /* with -o, as compilers */
     opterr = 0;
     for (;;) {
         int found = getopt_long(argc, argv, writes ? ":ho:" : ":h", accepted, NULL);
         if (found == -1) break;
         if (found == ':') {
-            const cli_option_row *row = &cli_option_table[optopt == 'o' ? output : optopt - 256];
+            const cli_option_row *row = &cli_option_table[optopt == 'o' ? OPTION_OUTPUT : optopt - 256];
             return tort_fail(error, TORT_E_USAGE, "--%s needs a value: --%s %s; 'tinyort %s --help' says more",
                              row->name, row->name, row->value, command->name);
         }
@@ -121,7 +137,7 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
             return tort_fail(error, TORT_E_USAGE, "there is no option -%c; 'tinyort %s --help' lists them", optopt,
                              command->name);
         if (found == '?') return unknown_option(command, argv[optind - 1], error);
-        const int id = found == 'h' ? OPTION_HELP : found == 'o' ? output : found - 256;
+        const int id = found == 'h' ? OPTION_HELP : found == 'o' ? OPTION_OUTPUT : found - 256;
         tort_status status = apply(options, &cli_option_table[id], optarg, error);
         if (status) return status;
     }

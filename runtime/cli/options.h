@@ -19,9 +19,7 @@ enum {
     CLI_CMD_SCHEMA = 1u << 9,
     CLI_CMD_COMPILE = 1u << 10,
     CLI_CMD_EXTRACT = 1u << 11,
-    CLI_CMD_REDUCE = 1u << 12,
-    CLI_CMD_COMPLETION = 1u << 13,
-    CLI_CMD_MAN = 1u << 14
+    CLI_CMD_REDUCE = 1u << 12
 };
 
 /* Words of --format, --io and --layout, as cli_read_word numbers them; 0: not given. */
@@ -29,7 +27,6 @@ enum { CLI_NPY = 1, CLI_PB };
 enum { CLI_INTEGER = 1, CLI_FLOAT };
 enum { CLI_C = 1, CLI_BIN };
 enum { CLI_FINITE = 1, CLI_FP16 };
-enum { CLI_TEXT_FORM = 1, CLI_JSON_FORM, CLI_GITHUB, CLI_JUNIT, CLI_SARIF };
 enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
 typedef struct cli_extent {
@@ -95,13 +92,12 @@ typedef struct cli_options {
     cli_random_range *ranges;
     int32_t range_count;
     cli_image_options image;
-    const char *save, *save_plan;
-    const char *lock, *check, *annotate, *optimized, *html, *against; /* paths; NULL: not given */
-    int32_t check_form;                                               /* CLI_TEXT_FORM ...; 0: not given */
-    int32_t check_values;                                             /* CLI_FINITE, CLI_FP16; 0: not given */
-    bool stats;
+    const char *save, *output; /* paths; NULL: not given */
+    const char *lock, *check, *optimized, *html, *against;
+    int32_t expect; /* CLI_FINITE, CLI_FP16; 0: not given */
+    bool stats, github;
     cli_texts dumps, from, to;
-    const char *output, *name, *processor, *port_layout; /* of compile; NULL: not given */
+    const char *name, *processor, *input_layout; /* of compile; NULL: not given */
     bool main, bands, force;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cli/annotate.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
@@ -388,14 +387,13 @@ static tort_status open_session(cli_options *options, tort_model **loaded, tort_
     const tort_model *model;
     tort_status status = cli_open_either(options, loaded, session, &model, error);
     if (!status) status = cli_check_names(options, model, error);
-    if (!status && options->save_plan) status = cli_check_new_file(options->save_plan, model, error);
+    if (!status && options->output) status = cli_check_new_file(options->output, model, error);
     if (!status && options->lock) status = cli_check_new_file(options->lock, model, error);
-    if (!status && options->annotate) status = cli_check_new_file(options->annotate, model, error);
     if (!status && options->optimized) status = cli_check_new_file(options->optimized, model, error);
     if (!status && options->html) status = cli_check_new_file(options->html, model, error);
     if (status || options->plan) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
-    session_options.plan_only = options->save_plan == NULL;
+    session_options.plan_only = options->output == NULL;
     return cli_open_session(*loaded, &session_options, session, error);
 }
 
@@ -425,10 +423,10 @@ static tort_status work(cli_options *options, tort_model **loaded, tort_session 
     tort_status status = cli_check_environment(error);
     if (!status) status = read_lock(options, lock, error);
     if (!status) status = open_session(options, loaded, session, error);
-    return status || !options->save_plan ? status : save_plan(*session, options->save_plan, error);
+    return status || !options->output ? status : save_plan(*session, options->output, error);
 }
 
-/* Writes the lock, the annotated and the optimized model, and the page. */
+/* Writes the lock, the optimized model and the page. */
 static tort_status write_files(const cli_options *options, tort_session *session, const tort_report *report,
                                tort_error *error) {
     tort_status status = TORT_OK;
@@ -437,8 +435,6 @@ static tort_status write_files(const cli_options *options, tort_session *session
         status = cli_lock_write(&lock, options->lock, error);
         cli_lock_free(&lock);
     }
-    if (!status && options->annotate)
-        status = cli_annotate(options->operands[0], options->annotate, tort_session_model(session), report, error);
     if (!status && options->optimized) {
         const tort_session_options session_options = cli_session_options(options, NULL);
         status = cli_optimize(options->optimized, tort_session_model(session), &session_options, error);
@@ -451,9 +447,8 @@ static tort_status write_files(const cli_options *options, tort_session *session
 static void tell_files(const cli_options *options, cJSON *json) {
     const struct {
         const char *key, *path;
-    } files[] = {{"saved", options->save_plan},
+    } files[] = {{"saved", options->output},
                  {"locked", options->lock},
-                 {"annotated", options->annotate},
                  {"optimized", options->optimized},
                  {"drawn", options->html}};
     for (size_t i = 0, told = 0; i < sizeof files / sizeof *files; i++) {
@@ -473,7 +468,7 @@ static tort_status check_lock(const cli_options *options, const cli_lock *lock, 
     if (json)
         cJSON_AddItemToObject(json, "check", cli_moves_json(options, &moves));
     else
-        cli_moves_print(options, &now, &moves);
+        cli_moves_print(options, &moves);
     const tort_status status = error->code ? error->code : cli_moves_status(options, &moves, error);
     cli_moves_free(&moves);
     cli_lock_free(&now);
@@ -505,7 +500,6 @@ int cli_plan(cli_options *options) {
     tort_session *session = NULL;
     tort_error error = {0};
     cli_lock lock = {0};
-    if (options->check_form == CLI_JSON_FORM) options->json = true;
     tort_status status = work(options, &model, &session, &lock, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;

@@ -258,7 +258,7 @@ def check_told(runner, folder):
     refused = command(tinyort, "compile", folder / "u8.onnx", "-o", folder / "d", "--strict-integers", expected=4)
     if "10 products of 8-bit numbers in float32" not in refused.stderr or (folder / "d").exists():
         raise Failed(f"compile --strict-integers says {refused.stderr}")
-    saved = command(tinyort, "plan", folder / "u16.onnx", "--save", folder / "u16.plan")
+    saved = command(tinyort, "plan", folder / "u16.onnx", "-o", folder / "u16.plan")
     again = command(tinyort, "plan", "--plan", folder / "u16.plan")
     if saved.stderr != again.stderr:
         raise Failed(f"a saved plan says {again.stderr}, the model {saved.stderr}")

@@ -158,7 +158,7 @@ def test_sweep(suite, folder):
     suite.check([(point["contexts"], point["runs"]) for point in told["sweep"]["points"]] == [(1, 5), (3, 15)], f"{told['sweep']}")
     result = suite.expect(0, "sizes were made up", *sweep, "contexts=1,2")
     suite.check(result.err.count("made up") == 1, f"it is told once: {result.err}")
-    suite.expect(0, "saved as", "plan", DIGITS, "--save", folder / "p")
+    suite.expect(0, "saved as", "plan", DIGITS, "-o", folder / "p")
     suite.check(len(rows_of(suite.expect(0, "", "bench", "--plan", folder / "p", "--repeat", "2", "--sweep", "N=1,2").out)) == 2, "a saved plan")
 
 

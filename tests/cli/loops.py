@@ -70,7 +70,7 @@ def test_unchanged_values(suite, folder):
         for chain in ("cpu", "cpu:isa=plain", "cudasim,cpu"):
             text, direct, planned = f"{op}, {trips} trips, {chain}", folder / f"{number}{chain}", folder / f"{number}{chain}.plan"
             suite.expect(0, "placement", "run", folder / "m.onnx", "--ep", chain, *given, "--save", direct)
-            suite.expect(0, "placement", "plan", folder / "m.onnx", "--ep", chain, "--save", planned)
+            suite.expect(0, "placement", "plan", folder / "m.onnx", "--ep", chain, "-o", planned)
             suite.expect(0, "placement", "run", "--plan", planned, *given, "--save", f"{direct}.saved")
             for i, wanted in enumerate(expected(trips, x, k)):
                 got, saved = np.load(direct / f"output_{i}.npy"), np.load(f"{direct}.saved/output_{i}.npy")

@@ -1,4 +1,4 @@
-"""Inside a run: `run --check finite`, `--check fp16`, `--stats`, `--dump NODE=DIR`."""
+"""Inside a run: `run --expect finite`, `--expect fp16`, `--stats`, `--dump NODE=DIR`."""
 
 import json
 import subprocess
@@ -28,13 +28,13 @@ def logarithm(folder):
 def test_the_first_nan(suite, folder):
     run = logarithm(folder)
     for chain in chains(suite):
-        result = suite.expect(5, ["node #1 log (Log-13, ", "makes 2 NaN and 1 infinity of 4 elements in 'l'", "and 1 more value"], *run, "--ep", chain, "--check", "finite")
+        result = suite.expect(5, ["node #1 log (Log-13, ", "makes 2 NaN and 1 infinity of 4 elements in 'l'", "and 1 more value"], *run, "--ep", chain, "--expect", "finite")
         inputs = [line.split() for line in result.out.splitlines() if line.strip().startswith("d ")]
         suite.check(inputs == [["d", "float", "4", "-1e+06", "1", "-2.5e+05", "1"]], f"{chain}: {result.out}")
-        told = suite.run(*run, "--ep", chain, "--check", "finite", "--json").json()
+        told = suite.run(*run, "--ep", chain, "--expect", "finite", "--json").json()
         suite.check(told["error"]["exit"] == 5 and told["check"]["first"]["path"] == "log" and told["check"]["not_finite"] == 2, f"{told['check']}")
         suite.check([seen["value"] for seen in told["check"]["first"]["inputs"]] == ["d"] and told["outputs"][0]["name"] == "y", "the outputs are there, too")
-    suite.expect(0, "finite: all elements of the 11 values", "run", DIGITS, "--input", SEVEN, "--check", "finite")
+    suite.expect(0, "finite: all elements of the 11 values", "run", DIGITS, "--input", SEVEN, "--expect", "finite")
 
 
 def test_an_infinity_that_is_meant(suite, folder):
@@ -44,12 +44,12 @@ def test_an_infinity_that_is_meant(suite, folder):
     save_model(folder / "m.onnx", nodes, [tensor("c", TensorProto.BOOL, [2]), floats("x", [2])], [floats("y", [2])], weights=[weight("low", np.array(-np.inf, np.float32))])
     np.save(folder / "c.npy", np.array([True, False]))
     np.save(folder / "x.npy", np.array([3, 4], np.float32))
-    told = suite.run("run", folder / "m.onnx", "--input", folder / "c.npy", "--input", folder / "x.npy", "--check", "finite", "--json").json()["check"]
+    told = suite.run("run", folder / "m.onnx", "--input", folder / "c.npy", "--input", folder / "x.npy", "--expect", "finite", "--json").json()["check"]
     suite.check(told["first"]["path"] == "mask" and told["first"]["infinite"] == 1 and told["first"]["nan"] == 0, f"{told['first']}")
     suite.check([(seen["value"], seen["max"]) for seen in told["first"]["inputs"]] == [("c", 1), ("x", 4), ("low", None)], f"{told['first']['inputs']}")
     suite.check(told["first_nan"]["path"] == "product" and told["first_nan"]["nan"] == 1, f"{told['first_nan']}")
     suite.expect(5, ["the first that is not finite: node #0 mask", "the first NaN: node #2 product"], "run", folder / "m.onnx", "--input", folder / "c.npy",
-                 "--input", folder / "x.npy", "--check", "finite")
+                 "--input", folder / "x.npy", "--expect", "finite")
 
 
 def test_what_float16_cannot_hold(suite, folder):
@@ -57,7 +57,7 @@ def test_what_float16_cannot_hold(suite, folder):
     save_model(folder / "m.onnx", nodes, [floats("x", [4])], [floats("y", [4]), floats("z", [4])],
                weights=[weight("big", np.array([65504, 65519, 65520, 1], np.float32)), weight("small", np.array([2.0**-24, 2.0**-25, 2.0**-26, 0], np.float32))])
     np.save(folder / "x.npy", np.ones(4, np.float32))
-    run = ("run", folder / "m.onnx", "--input", folder / "x.npy", "--check", "fp16")
+    run = ("run", folder / "m.onnx", "--input", folder / "x.npy", "--expect", "fp16")
     told = suite.run(*run, "--stats", "--json").json()
     counts = {seen["value"]: (seen["overflows"], seen["vanishes"]) for seen in told["values"]}
     suite.check(counts == {"a": (1, 0), "y": (0, 2), "z": (1, 0), "big": (1, 0), "small": (0, 2)}, f"{counts}")
@@ -68,7 +68,7 @@ def test_what_float16_cannot_hold(suite, folder):
                 half = array.astype(np.float16)
             suite.check((np.isinf(half).sum(), ((half == 0) & (array != 0)).sum()) == (overflows, vanishes), f"{name}: as NumPy rounds")
     suite.expect(5, ["3 values would overflow in float16", "of 5 values 3 would overflow (above 65504), 2 lose elements to 0", "(weight)"], *run)
-    suite.expect(0, "0 would overflow", "run", DIGITS, "--input", SEVEN, "--check", "fp16")
+    suite.expect(0, "0 would overflow", "run", DIGITS, "--input", SEVEN, "--expect", "fp16")
 
 
 def test_statistics(suite, folder):
@@ -123,10 +123,10 @@ def test_what_is_refused(suite, folder):
     suite.expect(2, "wants NODE=DIR or all=DIR", "run", DIGITS, "--random", "1", "--dump", "all")
     suite.expect(2, "has no node '#99'", "run", DIGITS, "--random", "1", "--dump", f"#99={folder}/d")
     suite.expect(2, "--dump", "run", DIGITS, "--random", "1", "--dump", f"all={DIGITS}/d")
-    suite.expect(2, "wants finite|fp16", "run", DIGITS, "--random", "1", "--check", "nan")
+    suite.expect(2, "wants finite|fp16", "run", DIGITS, "--random", "1", "--expect", "nan")
     suite.check(not (folder / "d").exists(), "nothing is made for what is refused")
-    suite.expect(0, "saved", "plan", DIGITS, "--save", folder / "p")
-    for option in (("--check", "finite"), ("--stats",), ("--dump", f"all={folder}/d")):
+    suite.expect(0, "saved", "plan", DIGITS, "-o", folder / "p")
+    for option in (("--expect", "finite"), ("--stats",), ("--dump", f"all={folder}/d")):
         suite.expect(2, "which a saved plan has folded and fused", "run", "--plan", folder / "p", "--random", "1", *option)
     save_model(folder / "m.onnx", [helper.make_node("Abs", ["x"], ["y"])], [floats("x", [10000])], [floats("y", [10000])])
     done = subprocess.run([suite.tinyort, "run", str(folder / "m.onnx"), "--random", "1", "--dump", f"all={folder}/full", "--json"], capture_output=True, text=True,

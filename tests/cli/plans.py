@@ -1,4 +1,4 @@
-"""Saved plans: `plan MODEL --save FILE`, and `--plan FILE` in place of a model."""
+"""Saved plans: `plan MODEL -o FILE`, and `--plan FILE` in place of a model."""
 
 import shutil
 
@@ -13,7 +13,7 @@ def same(suite, folder, chain, **environment):
     shutil.copy(DIGITS, model)
     arguments = ("--input", SEVEN, "--format", "pb", "--save")
     first = suite.run("run", model, "--ep", chain, *arguments, folder / "a", **environment)
-    made = suite.run("plan", model, "--ep", chain, "--save", plan, "--json", **environment)
+    made = suite.run("plan", model, "--ep", chain, "-o", plan, "--json", **environment)
     suite.check(first.status == 0 and made.status == 0 and made.json()["saved"] == str(plan), made.err)
     model.unlink()
     for extra in ((), ("--map",)):
@@ -39,7 +39,7 @@ def test_on_the_simulated_device(suite, folder):
 
 def test_all_that_a_run_takes(suite, folder):
     plan = folder / "digits.plan"
-    result = suite.expect(0, f"saved as {plan}", "plan", DIGITS, "--save", plan)
+    result = suite.expect(0, f"saved as {plan}", "plan", DIGITS, "-o", plan)
     suite.check("FusedConv" in result.out, "the report is printed as ever")
     suite.check([path.name for path in folder.iterdir()] == ["digits.plan"], "nothing else is left")
     result = suite.expect(0, "seven", "run", "--plan", plan, "--input", SEVEN, "--top", "1", "--labels", LABELS)
@@ -54,7 +54,7 @@ def test_all_that_a_run_takes(suite, folder):
 
 def test_what_is_settled(suite, folder):
     plan = folder / "digits.plan"
-    suite.expect(0, "saved as", "plan", DIGITS, "--save", plan)
+    suite.expect(0, "saved as", "plan", DIGITS, "-o", plan)
     for option in (("--strict",), ("--require", "cpu"), ("--pin", "fc=cpu"), ("--no-fusion",), ("--assume-opset", "13"), ("--allow-links",)):
         suite.expect(2, f"{option[0]} beside --plan: the saved plan has settled it", "run", "--plan", plan, *option)
     suite.expect(0, "seven", "run", "--plan", plan, "--ep", "cpu:threads=1", "--input", SEVEN, "--top", "1", "--labels", LABELS)
@@ -63,14 +63,14 @@ def test_what_is_settled(suite, folder):
     suite.expect(2, "--bind beside --plan", "bench", "--plan", plan, "--bind", "*=cpu")
     suite.expect(2, "in place of a model", "run", DIGITS, "--plan", plan)
     suite.expect(2, "--plan is not an option of 'inspect'", "inspect", "--plan", plan)
-    suite.expect(2, "no device has packed", "plan", DIGITS, "--save", plan, "--ep", "cuda", "--target", "cuda:sm_86")
+    suite.expect(2, "no device has packed", "plan", DIGITS, "-o", plan, "--ep", "cuda", "--target", "cuda:sm_86")
 
 
 def test_what_is_refused(suite, folder):
     plan, bad = folder / "digits.plan", folder / "bad.plan"
-    suite.expect(0, "saved as", "plan", DIGITS, "--save", plan)
+    suite.expect(0, "saved as", "plan", DIGITS, "-o", plan)
     whole = plan.read_bytes()
-    suite.expect(3, "not a saved plan: make one with tinyort plan MODEL --save FILE", "run", "--plan", DIGITS)
+    suite.expect(3, "not a saved plan: make one with tinyort plan MODEL -o FILE", "run", "--plan", DIGITS)
     suite.expect(3, "there is no file", "run", "--plan", folder / "none.plan")
     for damaged in (whole[:-1], whole[: len(whole) // 2], whole[:200] + bytes([whole[200] ^ 1]) + whole[201:]):
         bad.write_bytes(damaged)
@@ -79,10 +79,10 @@ def test_what_is_refused(suite, folder):
     result = suite.expect(4, "is of version 99", "run", "--plan", bad, "--json")
     suite.check(result.json()["error"]["exit"] == 4, result.out)
     suite.expect(4, "was made where cpu was", "run", "--plan", plan, "--random", "1", TINYORT_DISABLE="cpu")
-    suite.expect(3, "cannot write", "plan", DIGITS, "--save", folder / "no" / "such.plan")
+    suite.expect(3, "cannot write", "plan", DIGITS, "-o", folder / "no" / "such.plan")
 
 
 def test_a_refused_placement_saves_nothing(suite, folder):
     plan = folder / "digits.plan"
-    suite.expect(4, "cuda", "plan", DIGITS, "--ep", "cuda", "--save", plan, **NO_CUDA)
+    suite.expect(4, "cuda", "plan", DIGITS, "--ep", "cuda", "-o", plan, **NO_CUDA)
     suite.check(not plan.exists() and not list(folder.iterdir()), "nothing is written")

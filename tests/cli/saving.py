@@ -63,9 +63,8 @@ def test_a_full_disk(suite, folder):
     for name, arguments in {
         "output_0.npy": ("run", folder / "m.onnx", "--random", "1", "--save", folder / "full"),
         "output_0.pb": ("run", folder / "m.onnx", "--random", "1", "--format", "pb", "--save", folder / "full"),
-        "m.plan": ("plan", folder / "w.onnx", "--save", folder / "full/m.plan"),
+        "m.plan": ("plan", folder / "w.onnx", "-o", folder / "full/m.plan"),
         "m.lock": ("plan", folder / "many.onnx", "--lock", folder / "full/m.lock"),
-        "m.onnx": ("plan", folder / "many.onnx", "--annotate", folder / "full/m.onnx"),
         "o.onnx": ("plan", folder / "many.onnx", "--optimized", folder / "full/o.onnx"),
         "p.svg": ("bench", DIGITS, "--repeat", "1", "--sweep", "N=" + ",".join(["1"] * 40), "--plot", folder / "full/p.svg"),
         "t.json": ("bench", DIGITS, "--repeat", "50", "--profile", "--trace", folder / "full/t.json"),
@@ -127,7 +126,7 @@ def test_an_interruption(suite, folder):
     save_model(folder / "w.onnx", [helper.make_node("Add", ["x", "w"], ["y"])], [floats("x", [size])], [floats("y", [size])],
                weights=[weight("w", np.zeros(size, np.float32))])
     target.mkdir()
-    run, plan = ("run", folder / "m.onnx", "--random", "1", "--save", target), ("plan", folder / "w.onnx", "--save", target / "w.plan")
+    run, plan = ("run", folder / "m.onnx", "--random", "1", "--save", target), ("plan", folder / "w.onnx", "-o", target / "w.plan")
     for arguments, number in [(run, signal.SIGINT), (run, signal.SIGTERM), (run, signal.SIGHUP), (run, signal.SIGQUIT), (plan, signal.SIGINT), (run, signal.SIGKILL)]:
         program = caught(suite, target, arguments)
         unfinished = [path.name for path in target.iterdir()]
@@ -146,7 +145,7 @@ def writers(folder):
     """Every command that writes: the file, and what one types."""
     return {
         "output_0.npy": ("run", DIGITS, "--random", "1", "--save", folder),
-        "digits.plan": ("plan", DIGITS, "--save", folder / "digits.plan"),
+        "digits.plan": ("plan", DIGITS, "-o", folder / "digits.plan"),
         "trace.json": ("bench", DIGITS, "--repeat", "1", "--profile", "--trace", folder / "trace.json"),
         "digits.c": ("compile", DIGITS, "--shape", "N=1", "--force", "-o", folder),
     }
@@ -187,13 +186,13 @@ def test_the_model_is_not_replaced(suite, folder):
     model, plan = folder / "output_0.npy", folder / "saved.plan"
     proto = onnx.load(DIGITS)
     onnx.save(proto, model, save_as_external_data=True, location="m_weights.bin", size_threshold=0)
-    suite.expect(0, "saved as", "plan", model, "--save", plan)
+    suite.expect(0, "saved as", "plan", model, "-o", plan)
     os.link(model, folder / "linked")
     before = {path: path.read_bytes() for path in (model, plan, folder / "m_weights.bin")}
     often = ("--repeat", "1", "--profile", "--trace")
     for arguments in [
-        ("run", model, "--random", "1", "--save", folder), ("plan", model, "--save", model), ("plan", model, "--save", folder / "linked", "--allow-links"),
-        ("plan", model, "--save", folder / "m_weights.bin"), ("plan", "--plan", plan, "--save", plan), ("bench", "--plan", plan, *often, plan),
+        ("run", model, "--random", "1", "--save", folder), ("plan", model, "-o", model), ("plan", model, "-o", folder / "linked", "--allow-links"),
+        ("plan", model, "-o", folder / "m_weights.bin"), ("plan", "--plan", plan, "-o", plan), ("bench", "--plan", plan, *often, plan),
         ("bench", model, *often, folder / "m_weights.bin"), ("compile", model, "--shape", "N=1", "--name", "m", "--weights", "bin", "-o", folder),
     ]:
         suite.expect(2, "is a file that this model is read from", *arguments)
@@ -203,7 +202,7 @@ def test_the_model_is_not_replaced(suite, folder):
 
 def test_writers_side_by_side(suite, folder):
     """Each writes a file of its own, and the last one stays."""
-    programs = [subprocess.Popen([suite.tinyort, "plan", DIGITS, "--save", folder / "d.plan"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    programs = [subprocess.Popen([suite.tinyort, "plan", DIGITS, "-o", folder / "d.plan"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                 for _ in range(12)]
     for program in programs:
         said = program.communicate(timeout=SECONDS)[1]

@@ -3,13 +3,14 @@
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper
 
 from suite import DIGITS, SEVEN, floats, save_model, tensor, weight
 
-COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "compile", "version", "schema", "completion", "man")
+COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "compile", "version", "schema")
 
 
 def test_usage(suite, folder):
@@ -34,6 +35,17 @@ def test_usage(suite, folder):
     suite.expect(2, "did you mean 'npy'?", "run", DIGITS, "--save", "x", "--format", "np")
     suite.expect(2, "a chain is one list: --ep cpu,cuda", "run", DIGITS, "--ep", "cpu", "--ep", "cuda")
     suite.expect(2, "not an option of 'plan'", "plan", DIGITS, "--top", "1")
+
+
+def test_old_names(suite, folder):
+    """The table of runtime/cli/README.md: each old name is refused with the new one, which the command takes."""
+    page = Path("runtime/cli/README.md").read_text().partition("## Options that had another name")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `--([a-z]+)\b[^|]*\| (?:`-o FILE`, )?`--([a-z-]+)", page, re.M)
+    suite.check(len(rows) == 5, f"the table has {rows}")
+    for command, was, now in rows:
+        suite.expect(2, f"--{was} of '{command}' is now --{now}", command, DIGITS, f"--{was}=x")
+        suite.expect(2, f"--{was} of '{command}' is now --{now}", command, DIGITS, f"--{was}", "x")
+        suite.check(f"  --{now} " in suite.run(command, "--help").out, f"{command} takes --{now}")
 
 
 def test_help_fits_a_screen(suite, folder):

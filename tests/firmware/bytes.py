@@ -219,10 +219,10 @@ def check_target(tally, tinyort, model, names, target, folder, values, plain):
 
 
 def check_layout(tally, tinyort, model, folder, values, expected):
-    """Inputs with the channels last, as --layout nhwc takes them, give the same outputs."""
+    """Inputs with the channels last, as --input-layout nhwc takes them, give the same outputs."""
     out, raw = folder / "nhwc", folder / "nhwc.raw"
-    done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--layout", "nhwc")
-    tally.check(done.returncode == 0, f"compile {model.name} with --layout nhwc: {done.stderr[:600]}")
+    done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--input-layout", "nhwc")
+    tally.check(done.returncode == 0, f"compile {model.name} with --input-layout nhwc: {done.stderr[:600]}")
     raw.write_bytes(values[0][1].transpose(0, 2, 3, 1).tobytes())
     firmware.check_build(tally, out, model.stem, BUILDS[0], [raw], expected)
 
@@ -242,7 +242,7 @@ def with_borders(graph, folder):
 def check_integers(tally, tinyort, graph, folder, values, expected):
     """--io integer leaves QuantizeLinear and DequantizeLinear at the ports to callers: the outputs are those of the model without them."""
     model, borders = with_borders(graph, folder)
-    for i, words in enumerate(([], ["--layout", "nhwc"], ["--bands"], ["--layout", "nhwc", "--bands"])):
+    for i, words in enumerate(([], ["--input-layout", "nhwc"], ["--bands"], ["--input-layout", "nhwc", "--bands"])):
         out, raw = folder / f"integer{i}", folder / f"integer{i}.raw"
         done = firmware.run(tinyort, "compile", model, "-o", out, "--main", "--io", "integer", *words)
         tally.check(done.returncode == 0, f"compile {model.name} with --io integer {' '.join(words)}: {done.stderr[:600]}")

@@ -517,7 +517,7 @@ def check_refusals(tally, tinyort, folder):
     strings = save_model(folder / "strings.onnx", [helper.make_node("Relu", ["x"], ["y"], "relu"), helper.make_node("Flatten", ["i"], ["j"], "flat")], [x, words], [y, helper.make_tensor_value_info("j", TensorProto.STRING, None)])
     check_refusal(tally, tinyort, strings, 4, ["'i'", "string", "C99"], out)
     check_refusal(tally, tinyort, "models/digits.onnx", 2, ["'image'", "--shape"], out)
-    check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--layout", "nhwc"], out, "--shape", "N=1", "--layout", "nhwc")
+    check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--input-layout", "nhwc"], out, "--shape", "N=1", "--input-layout", "nhwc")
     check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--name", "9"], out, "--shape", "N=1", "--name", "9x")
 
 

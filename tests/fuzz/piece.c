@@ -1,6 +1,5 @@
 /* piece.c - libFuzzer's entry: any bytes are a model's file, which is taken apart and made into a model of every other
  * node; and, if it loads, copied with where its nodes run, and optimized. What loads is still loaded then. */
-#include "runtime/cli/annotate.h"
 #include "runtime/cli/optimized.h"
 #include "runtime/cli/piece.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,28 +25,6 @@ static void take_apart(const char *path, const char *to) {
     cli_whole_free(&whole);
 }
 
-static void annotate(const char *path, const char *to) {
-    const tort_session_options options = {.struct_size = sizeof options, .plan_only = true};
-    tort_model *model = NULL, *copy = NULL;
-    tort_session *session = NULL;
-    tort_report *report = NULL;
-    tort_error error;
-    tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
-    if (!status) tort_session_create(NULL, model, &options, &session, &error);
-    if (session) status = tort_session_report(session, &report, &error);
-    if (report) {
-        remove(to);
-        status = cli_annotate(path, to, model, report, &error);
-        require(!status, "a model that loads cannot be annotated", error.msg);
-        status = tort_model_load(NULL, to, NULL, &copy, &error);
-        require(!status || status == TORT_E_MEMORY, "an annotated model does not load", error.msg);
-    }
-    tort_report_free(report);
-    tort_session_free(session);
-    tort_model_free(copy);
-    tort_model_free(model);
-}
-
 static void optimize(const char *path, const char *to) {
     const tort_session_options options = {.struct_size = sizeof options};
     tort_model *model = NULL, *made = NULL;
@@ -67,7 +44,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     TEMPORARY(to, ".piece.onnx");
     write_input(path, bytes, size);
     take_apart(path, to);
-    annotate(path, to);
     optimize(path, to);
     remove(path);
     remove(to);

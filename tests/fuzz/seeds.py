@@ -21,7 +21,7 @@ run m --ep cpu --pin add=cpu --pin #1=cpu --no-fusion=softmax --bind *=cpu
 run m --input x=a.npy --save out --format pb --top 5 --labels l.txt
 run m --input a.png --resize 224 --crop 224x200 --mean 1,2,3 --std 0.5 --scale 0.1 --layout nchw --bgr
 run m --random x=-1..1 --random 7 --dynamic-limit 64M --trip-limit 100 --wait-steps
-plan m --save p.plan --shape N=3 --fusions --full --width 100
+plan m -o p.plan --shape N=3 --fusions --full --width 100
 compare m --ep cpu --ep cuda,cpu --rtol 1e-3 --atol 0 --only Add
 bench m --seconds 0.5 --repeat 10 --warmup 1 --profile=all --trace t.json
 compile m -o out --name net --target cortex-m4 --io integer --weights bin

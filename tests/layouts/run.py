@@ -102,7 +102,7 @@ def test_text(t):
 def test_run(t):
     np.save(t.scratch / "x.npy", X)
     plan = str(t.scratch / "plan")
-    t.run("plan", "--save", plan)
+    t.run("plan", "-o", plan)
     saved = json.loads(t.run("plan", "--plan", plan, "--json").stdout)
     t.check([c["value"] for c in saved["conversions"]] == ["x", "b", "t"], saved)
     for options in [], ["--no-fusion"], ["--pin", "third=cpu"], ["--pin", "tanh=cpu"], ["--max", "n=3"], ["--plan", plan]:

@@ -122,11 +122,11 @@ COMMANDS = """
 0 inspect m.onnx --json
 0 plan m.onnx --full
 0 plan m.onnx --json
-0 plan m.onnx --save m.plan
+0 plan m.onnx -o m.plan
 0 plan m.onnx --lock m.lock
 0 plan m.onnx --optimized optimized.onnx
 0 run m.onnx --random 1 --random x=-0.5..1.5 --stats --save saved
-0 run m.onnx --random 1 --json --check FINITE
+0 run m.onnx --random 1 --json --expect FINITE
 2 run m.onnx --random x=-0,5..1
 2 run m.onnx --random 1 --time-limit 0,5
 2 run m.onnx --random 1 --ep CUDAEXECUTIONPROVIDER
@@ -134,7 +134,7 @@ COMMANDS = """
 0 run --plan m.plan --random 1 --top 3
 0 compile mlp.onnx -o compiled --main
 0 ops HardSigmoid
-3 plan m.onnx --save none/m.plan
+3 plan m.onnx -o none/m.plan
 """.strip().splitlines()
 
 

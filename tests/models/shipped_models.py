@@ -103,7 +103,7 @@ def starts(tinyort, path):
     saved = path.with_suffix(".plan")
     try:
         call(tinyort, "run", path, "--random", "1")
-        call(tinyort, "plan", path, "--save", saved)
+        call(tinyort, "plan", path, "-o", saved)
         call(tinyort, "run", "--plan", saved, "--random", "1")
     except Failed as failure:
         return f"`tinyort run --random 1`, of the file or its saved plan: {failure}"

@@ -240,7 +240,7 @@ Test(saved_plans, what_is_no_plan_is_refused_by_name) {
     tort_session *session = NULL;
     tort_error error;
     cr_expect_eq(tort_session_load_buffer(NULL, words, sizeof words, NULL, &session, &error), TORT_E_MODEL);
-    cr_expect(strstr(error.msg, "not a saved plan") && strstr(error.msg, "tinyort plan MODEL --save FILE"), "%s",
+    cr_expect(strstr(error.msg, "not a saved plan") && strstr(error.msg, "tinyort plan MODEL -o FILE"), "%s",
               error.msg);
     cr_expect_eq(tort_session_load(NULL, "/no/such/file", NULL, &session, &error), TORT_E_IO);
     cr_expect_eq(tort_session_load(NULL, "/tmp", NULL, &session, &error), TORT_E_IO);

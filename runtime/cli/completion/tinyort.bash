@@ -1,4 +1,4 @@
-# Completion of tinyort in bash, as 'tinyort completion bash' prints it: source it, or let 'make install' put it where
+# Completion of tinyort in bash, as '.ci/pages.sh TINYORT bash' prints it: source it, or let 'make install' put it where
 # bash-completion finds it.
 
 # A line each, with tabs: command, option (of "tinyort": command), argument, separator, what the argument is, help.

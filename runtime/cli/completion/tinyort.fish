@@ -1,4 +1,4 @@
-# Completion of tinyort in fish, as 'tinyort completion fish' prints it: source it, or save it as tinyort.fish in a folder of
+# Completion of tinyort in fish, as '.ci/pages.sh TINYORT fish' prints it: source it, or save it as tinyort.fish in a folder of
 # $fish_complete_path, where 'make install' puts it.
 
 # __tinyort_in COMMAND: true if it is the command that is typed.

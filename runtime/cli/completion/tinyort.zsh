@@ -1,5 +1,5 @@
 #compdef tinyort
-# Completion of tinyort in zsh, as 'tinyort completion zsh' prints it: save it as _tinyort in a folder of $fpath, where
+# Completion of tinyort in zsh, as '.ci/pages.sh TINYORT zsh' prints it: save it as _tinyort in a folder of $fpath, where
 # 'make install' puts it.
 
 # _tinyort_value SEPARATOR WHAT: completes the argument of an option, or what is behind its last separator.

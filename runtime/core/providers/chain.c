@@ -296,11 +296,10 @@ static void find_memory(tort_session *session, tort_link *link) {
 
 /* The chain is that of a saved plan, and nobody has typed it. */
 static tort_status unfit_file(const tort_session *session, tort_error *error) {
-    tort_error_prefix(
-        error,
-        "the saved plan is not for this build, make it again with tinyort plan MODEL --save FILE: its chain "
-        "\"%.200s\"",
-        session->options.chain);
+    tort_error_prefix(error,
+                      "the saved plan is not for this build, make it again with tinyort plan MODEL -o FILE: its chain "
+                      "\"%.200s\"",
+                      session->options.chain);
     if (error) error->code = TORT_E_MODEL;
     return TORT_E_MODEL;
 }

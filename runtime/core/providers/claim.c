@@ -289,7 +289,7 @@ static tort_status refused(const tort_candidate *c, int32_t provider, const char
     return tort_fail(
         error, TORT_E_PLACEMENT,
         "the saved plan has it on %s by kernel %.60s, which does not take it here: %s %s; make the plan again "
-        "with tinyort plan MODEL --save FILE",
+        "with tinyort plan MODEL -o FILE",
         name, kernel, tort_verdict_name(verdict->code), verdict->message);
 }
 

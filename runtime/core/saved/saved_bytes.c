@@ -161,5 +161,5 @@ int32_t tort_get_within(tort_saved_in *in, int32_t first, int32_t last) {
 
 tort_status tort_saved_damaged(tort_error *error, const char *what) {
     return tort_fail(error, TORT_E_MODEL,
-                     "the saved plan is damaged: %s; make it again with tinyort plan MODEL --save FILE", what);
+                     "the saved plan is damaged: %s; make it again with tinyort plan MODEL -o FILE", what);
 }

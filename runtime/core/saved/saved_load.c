@@ -21,7 +21,7 @@ static tort_status other_machine(const tort_link *link, const tort_saved_link *s
     tort_fail(
         error, TORT_E_PLACEMENT,
         "the saved plan was made where %s was \"%.120s\"; here it is \"%.120s\"%s%.160s: make it again with tinyort "
-        "plan MODEL --save FILE",
+        "plan MODEL -o FILE",
         saved->provider, saved->description, condition->ready ? link->target.description : condition->code,
         condition->ready ? "" : ", ", condition->ready ? "" : condition->message);
     if (error) error->provider = link->provider->name;
@@ -48,7 +48,7 @@ static tort_status check_link(const tort_session *session, const tort_link *link
     return tort_fail(
         error, TORT_E_UNSUPPORTED,
         "the saved plan was made by a build with other kernels of %s: make it again with tinyort plan MODEL "
-        "--save FILE",
+        "-o FILE",
         saved->provider);
 }
 

@@ -76,12 +76,11 @@ static tort_status check_header(const reader *r) {
     if (!status) status = read_at(r, sizeof magic, &version, sizeof version);
     if (status) return status;
     if (memcmp(magic, TORT_SAVED_MAGIC, sizeof magic) != 0)
-        return tort_fail(r->error, TORT_E_MODEL,
-                         "this is not a saved plan: make one with tinyort plan MODEL --save FILE");
+        return tort_fail(r->error, TORT_E_MODEL, "this is not a saved plan: make one with tinyort plan MODEL -o FILE");
     if (version == TORT_SAVED_VERSION) return TORT_OK;
     return tort_fail(r->error, TORT_E_UNSUPPORTED,
                      "the saved plan is of version %u, this tinyort has %u: make it again with tinyort plan MODEL "
-                     "--save FILE",
+                     "-o FILE",
                      version, TORT_SAVED_VERSION);
 }
 
@@ -206,7 +205,7 @@ static tort_status read_made(reader *r) {
     if (strcmp(version, tort_version()) != 0 || operators != tort_saved_operators())
         return tort_fail(r->error, TORT_E_UNSUPPORTED,
                          "the saved plan was made by tinyort %.40s (operators %016llx), this is %s (%016llx): make it "
-                         "again with tinyort plan MODEL --save FILE",
+                         "again with tinyort plan MODEL -o FILE",
                          version, (unsigned long long)operators, tort_version(),
                          (unsigned long long)tort_saved_operators());
     *options = (tort_session_options){.struct_size = sizeof *options};
@@ -335,7 +334,7 @@ static tort_status check_row(const reader *r, const tort_node *node, const tort_
     return tort_fail(
         r->error, TORT_E_UNSUPPORTED,
         "the saved plan has node \"%.100s\" (%.60s-%d), of which this build has no row: make it again with "
-        "tinyort plan MODEL --save FILE, or give the application's operators",
+        "tinyort plan MODEL -o FILE, or give the application's operators",
         node->name, node->op_type, unit->since);
 }
 

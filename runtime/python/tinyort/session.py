@@ -300,7 +300,7 @@ class InferenceSession:
 
 
 def load_plan(path, map=False, time_limit=0):  # noqa: A002 - the option's name
-    """A session of a plan that save_plan or `tinyort plan --save` wrote. With `map`, weights are used where they are
+    """A session of a plan that save_plan or `tinyort plan -o` wrote. With `map`, weights are used where they are
     in the file, so that processes share them; the file must not change then. A run ends after `time_limit` seconds;
     0: no limit."""
     session = InferenceSession.__new__(InferenceSession)
