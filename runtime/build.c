@@ -49,6 +49,9 @@ static const tort_provider cudasim = {
     .abi = TORT_PROVIDER_ABI,
     .name = "cudasim",
     .summary = "a SIMULATION of a CUDA device on the CPU: for tests, never for speed",
+    .options =
+        (const tort_option_help[]){{"play", "old_driver", "simulates a broken machine; a name that is none lists them"},
+                                   {0}},
     .load = load_cudasim,
 };
 #endif

@@ -33,6 +33,8 @@ static int number(const tort_provider_config *config, const char *key) {
     return text ? atoi(text) : 0;
 }
 
+enum { CLAIM, SIZE }; /* tort_target.facts */
+
 static void fault_open(const tort_provider_config *config, void **device, tort_target *target,
                        tort_condition *condition) {
     const char *open = tort_provider_option_get(config, "open");
@@ -58,10 +60,10 @@ static void fault_open(const tort_provider_config *config, void **device, tort_t
     const char *scratch = tort_provider_option_get(config, "scratch");
     *target = (tort_target){.description = "fails on purpose",
                             .memory = (uint64_t)number(config, "memory"),
-                            .compute_capability = (int32_t)code_named(tort_provider_option_get(config, "claim")),
-                            .driver = scratch                  ? 1
-                                      : number(config, "size") ? 2
-                                                               : 0};
+                            .facts[CLAIM] = (int32_t)code_named(tort_provider_option_get(config, "claim")),
+                            .facts[SIZE] = scratch                  ? 1
+                                           : number(config, "size") ? 2
+                                                                    : 0};
     *device = fault;
 }
 
@@ -109,9 +111,9 @@ static tort_status fault_sync(void *device, void *stream, tort_error *error) {
     return TORT_OK;
 }
 
-static bool fault_library(void *device, tort_library library, char *message, size_t message_size, char *cure,
+static bool fault_library(void *device, const char *name, char *message, size_t message_size, char *cure,
                           size_t cure_size) {
-    (void)library;
+    (void)name;
     snprintf(message, message_size, "libfault.so.1 was not found");
     snprintf(cure, cure_size, "install libfault");
     return !((fault_device *)device)->library_missing;
@@ -119,15 +121,15 @@ static bool fault_library(void *device, tort_library library, char *message, siz
 
 static tort_verdict fault_claim(const tort_target *target, const tort_node_view *node) {
     (void)node;
-    tort_verdict_code code = (tort_verdict_code)target->compute_capability;
+    tort_verdict_code code = (tort_verdict_code)target->facts[CLAIM];
     return code == TORT_YES ? tort_yes() : tort_no(code, "drop the option claim", "told to refuse");
 }
 
 static tort_status fault_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
     (void)node;
-    if (target->driver == 2) return tort_fail(error, TORT_E_RUN, "size told to fail");
-    *scratch = target->driver == 1 ? SIZE_MAX : 0;
+    if (target->facts[SIZE] == 2) return tort_fail(error, TORT_E_RUN, "size told to fail");
+    *scratch = target->facts[SIZE] == 1 ? SIZE_MAX : 0;
     return TORT_OK;
 }
 
@@ -182,7 +184,7 @@ static const tort_kernel kernels[] = {
     {.domain = "",
      .op = "Relu",
      .name = "fault_library_relu",
-     .needs = TORT_LIBRARY_CUBLAS,
+     .needs = "libfault",
      .claim = fault_claim,
      .size = fault_size,
      .prepare = fault_prepare,
@@ -194,14 +196,18 @@ static const tort_kernel kernels[] = {
 };
 
 static const tort_kernel *const tables[] = {kernels, NULL};
-static const char *const option_keys[] = {"open",      "claim",     "library", "memory", "alloc", "copy",
-                                          "run",       "sync",      "prepare", "fit",    "size",  "lost",
-                                          "lost_copy", "lost_sync", "scratch", NULL};
+static const tort_option_help options[] = {
+    {.key = "open"},      {.key = "claim"},     {.key = "library"}, {.key = "memory"},
+    {.key = "alloc"},     {.key = "copy"},      {.key = "run"},     {.key = "sync"},
+    {.key = "prepare"},   {.key = "fit"},       {.key = "size"},    {.key = "lost"},
+    {.key = "lost_copy"}, {.key = "lost_sync"}, {.key = "scratch"}, {0}};
+static const char *const libraries[] = {"libfault", NULL};
 static const tort_provider fault = {.abi = TORT_PROVIDER_ABI,
                                     .name = "fault",
                                     .summary = "for tests",
                                     .kernels = tables,
-                                    .option_keys = option_keys,
+                                    .options = options,
+                                    .libraries = libraries,
                                     .open = fault_open,
                                     .close = fault_close,
                                     .library = fault_library,

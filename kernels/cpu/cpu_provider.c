@@ -307,7 +307,13 @@ static void cpu_close(void *device) {
 
 /* ---- the provider ------------------------------------------------------------------------------------------------ */
 
-static const char *const option_keys[] = {"threads", "spin", "isa", "mem_limit", NULL};
+static const tort_option_help options[] = {
+    {"threads", "4", "threads (default: one per processor)"},
+    {"spin", "1000", "microseconds that idle threads spin for work (default 200)"},
+    {"isa", "v3", "v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
+    {"mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
+    {0},
+};
 
 const tort_provider tort_provider_cpu = {
     .abi = TORT_PROVIDER_ABI,
@@ -316,7 +322,7 @@ const tort_provider tort_provider_cpu = {
     .built_for = TORT_CPU_BUILT_FOR,
     .host_memory = true,
     .kernels = tort_cpu_kernels,
-    .option_keys = option_keys,
+    .options = options,
     .describe = cpu_describe,
     .open = cpu_open,
     .close = cpu_close,

@@ -20,6 +20,18 @@ struct tort_winograd_output;
 struct tort_byte_rows;
 struct tort_byte_finish;
 
+/* tort_target.instructions of this provider. */
+enum {
+    TORT_CPU_V2 = 1u << 0, /* x86-64-v2: SSE4.2 */
+    TORT_CPU_V3 = 1u << 1, /* AVX2, FMA, F16C */
+    TORT_CPU_V4 = 1u << 2, /* AVX-512 F, BW, CD, DQ, VL */
+    TORT_CPU_NEON = 1u << 3,
+    /* Dot products of four bytes, with the vectors of v3, v4 and NEON. */
+    TORT_CPU_AVX_VNNI = 1u << 4,
+    TORT_CPU_AVX512_VNNI = 1u << 5,
+    TORT_CPU_NEON_DOT = 1u << 6
+};
+
 /* Bounds of Relu and Clip: loops that make sums apply them while the sums are still in registers. */
 typedef struct tort_bounds {
     float low, high; /* -INFINITY, INFINITY: none */

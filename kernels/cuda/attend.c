@@ -76,7 +76,7 @@ bool tort_cuda_reserve_heads(size_t *end, size_t *at, int64_t batch, int64_t hea
 
 tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_node_view *node) {
     const tort_type type = node->inputs[0].type;
-    const int32_t code = tort_cuda_image_of(target->compute_capability).code;
+    const int32_t code = tort_cuda_image_of((int32_t)target->instructions).code;
     if (type != TORT_FLOAT && type != TORT_FLOAT16 && type != TORT_BFLOAT16)
         return tort_cuda_no_type(node, 0, "float, float16 or bfloat16");
     if (type != TORT_BFLOAT16 || code >= 80) return tort_yes();

@@ -94,7 +94,7 @@ static tort_status no_memory(tort_error *error, const tort_attention_params *p, 
 static tort_status size_attention(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     attention_scratch s = {0};
-    if (!lay_out_scratch(target->multiprocessors, node->inputs[QUERY].type, node->params,
+    if (!lay_out_scratch(target->facts[CUDA_MULTIPROCESSORS], node->inputs[QUERY].type, node->params,
                          tort_has_output(node, PRESENT_KEY), tort_has_output(node, PRESENT_VALUE), &s))
         return no_memory(error, node->params, "keys and values");
     *scratch = s.bytes;

@@ -31,7 +31,7 @@ tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_vi
 
 tort_verdict tort_cuda_claim_product(const tort_target *target, const tort_node_view *node) {
     enum { WITH_BFLOAT16 = 80 };
-    const int32_t code = tort_cuda_image_of(target->compute_capability).code;
+    const int32_t code = tort_cuda_image_of((int32_t)target->instructions).code;
     if (node->inputs[0].type == TORT_BFLOAT16 && code < WITH_BFLOAT16)
         return tort_no(TORT_NO_CAPABILITY, "export the model in float16 or float32",
                        "bfloat16 needs the tensor cores of sm_%d, the code for this device is of sm_%d", WITH_BFLOAT16,

@@ -99,7 +99,7 @@ static tort_status check_sizes(const tort_conv_params *params, tort_error *error
 tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = tiling_of(&p, target->multiprocessors, node->inputs[0].type).scratch;
+    *scratch = tiling_of(&p, target->facts[CUDA_MULTIPROCESSORS], node->inputs[0].type).scratch;
     return check_sizes(node->params, error);
 }
 
@@ -110,7 +110,7 @@ static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, int32_t multipr
 static tort_status size_to_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = exchanged_tiling_of(&p, target->multiprocessors).scratch;
+    *scratch = exchanged_tiling_of(&p, target->facts[CUDA_MULTIPROCESSORS]).scratch;
     return check_sizes(node->params, error);
 }
 
@@ -284,10 +284,10 @@ static tort_status run_depthwise(const tort_call *call) {
     }
 #define CUDNN(domain_, op_)                                                                                            \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_cudnn", .needs = TORT_LIBRARY_CUDNN,                               \
-        .claim = tort_cuda_conv_cudnn_claim, .size = tort_cuda_conv_cudnn_size,                                        \
-        .prepare = CUDA_ONLY(tort_cuda_conv_cudnn_prepare), .fit = CUDA_ONLY(tort_cuda_conv_cudnn_fit),                \
-        .unfit = CUDA_ONLY(tort_cuda_conv_cudnn_unfit), .run = CUDA_ONLY(tort_cuda_conv_cudnn_run)                     \
+        .domain = domain_, .op = op_, .name = "conv_cudnn", .needs = "cuDNN", .claim = tort_cuda_conv_cudnn_claim,     \
+        .size = tort_cuda_conv_cudnn_size, .prepare = CUDA_ONLY(tort_cuda_conv_cudnn_prepare),                         \
+        .fit = CUDA_ONLY(tort_cuda_conv_cudnn_fit), .unfit = CUDA_ONLY(tort_cuda_conv_cudnn_unfit),                    \
+        .run = CUDA_ONLY(tort_cuda_conv_cudnn_run)                                                                     \
     }
 #define NHWC(domain_, op_, row_, suffix, images)                                                                       \
     {                                                                                                                  \

@@ -232,7 +232,7 @@ static tort_status describe_tensors(const fitting *f, const tort_conv_params *p,
 /* Returns the math type. Sums are float32 for both types. TF32 has reduced precision, so the user must ask for it. */
 static cudnnMathType_t wanted_math(const fitting *f) {
     if (f->type == CUDNN_DATA_HALF) return CUDNN_TENSOR_OP_MATH;
-    return f->fit->target->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+    return f->fit->target->facts[CUDA_TF32] ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
 static tort_status describe_window(const fitting *f, const tort_conv_params *p, fitted_conv *conv) {

@@ -98,7 +98,7 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
     }
     if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
     const gpu_nhwc_conv p = product_of(params);
-    *scratch = tiling_of(&p, target->multiprocessors).scratch;
+    *scratch = tiling_of(&p, target->facts[CUDA_MULTIPROCESSORS]).scratch;
     return TORT_OK;
 }
 

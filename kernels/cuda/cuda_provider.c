@@ -19,7 +19,16 @@
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static const char *const option_keys[] = {"device", "mem_limit", "tf32", "libraries", "graph", NULL};
+static const tort_option_help known_options[] = {
+    {"device", "1", "the second GPU (default 0)"},
+    {"mem_limit", "2G", "limit of GPU memory in bytes: k, M, G"},
+    {"tf32", "on", "float32 products in TensorFloat-32: faster, 3 digits (default off)"},
+    {"libraries", "off", "only own kernels, no cuBLAS and cuDNN (default on)"},
+    {"graph", "off", "no recording as CUDA graphs (default on)"},
+    {0},
+};
+
+static const char *const known_libraries[] = {"cuBLAS", "cuDNN", NULL};
 
 static bool parse_switch(const char *text, bool *value) {
     *value = !strcmp(text, "on") || !strcmp(text, "1") || !*text;
@@ -66,11 +75,11 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
 void tort_cuda_describe_tf32(tort_target *target) {
     enum { FIRST_WITH_TF32 = 80 };
     const size_t used = strlen(target->description);
-    if (!target->tf32) return;
+    if (!target->facts[CUDA_TF32]) return;
     snprintf(target->description + used, sizeof target->description - used, ", tf32=on %s",
-             target->compute_capability < FIRST_WITH_TF32 ? "without effect before sm_80"
-             : !target->libraries                         ? "without effect: libraries=off"
-                                                          : "for cuBLAS and cuDNN");
+             target->instructions < FIRST_WITH_TF32 ? "without effect before sm_80"
+             : !target->libraries                   ? "without effect: libraries=off"
+                                                    : "for cuBLAS and cuDNN");
 }
 
 /* ---- a device that is not here ----------------------------------------------------------------------------------- */
@@ -108,10 +117,9 @@ static tort_status describe(const tort_provider_config *config, const char *text
         return tort_fail(error, TORT_E_USAGE, "target %s:%s: NO_IMAGE, this tinyort has code for %s; %s",
                          config->provider, text, tort_cuda_images, message);
     }
-    *target = (tort_target){.compute_capability = capability,
-                            .multiprocessors = multiprocessors,
+    *target = (tort_target){.instructions = (uint32_t)capability,
+                            .facts = {[CUDA_MULTIPROCESSORS] = multiprocessors, [CUDA_TF32] = options.tf32},
                             .memory = options.memory_limit,
-                            .tf32 = options.tf32,
                             .libraries = options.libraries};
     if (image.ptx) snprintf(by_ptx, sizeof by_ptx, ", PTX-%d compiled at the first start", image.code);
     if (strchr(text, ':')) snprintf(counted, sizeof counted, ", %d multiprocessors", (int)multiprocessors);
@@ -221,7 +229,8 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .built_for = tort_cuda_images,
     .kernels = families,
     .layouts = tort_cuda_layouts,
-    .option_keys = option_keys,
+    .options = known_options,
+    .libraries = known_libraries,
     .describe = describe,
     .open = cuda_open,
     .recording.can = true,

@@ -28,6 +28,9 @@
 #define CUDA_ONLY(function) NULL
 #endif
 
+/* tort_target.facts of this provider; tort_target.instructions is the compute capability, 87 for sm_87. */
+enum { CUDA_MULTIPROCESSORS, CUDA_TF32 };
+
 typedef struct cuda_options {
     int device;
     uint64_t memory_limit; /* bytes; 0: all of the device's */

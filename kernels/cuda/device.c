@@ -200,11 +200,9 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
     device->compute_capability = properties.major * 10 + properties.minor;
     device->multiprocessors = properties.multiProcessorCount;
     if (device->multiprocessors > GPU_MAX_MULTIPROCESSORS) device->multiprocessors = GPU_MAX_MULTIPROCESSORS;
-    *target = (tort_target){.compute_capability = device->compute_capability,
-                            .multiprocessors = device->multiprocessors,
-                            .driver = driver,
+    *target = (tort_target){.instructions = (uint32_t)device->compute_capability,
+                            .facts = {[CUDA_MULTIPROCESSORS] = device->multiprocessors, [CUDA_TF32] = device->tf32},
                             .memory = device->memory_limit ? device->memory_limit : free_bytes,
-                            .tf32 = device->tf32,
                             .libraries = device->libraries_allowed};
     device->workspace = workspace_of(device->compute_capability, target->memory);
     snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
@@ -300,15 +298,14 @@ static bool start_cudnn(cuda_device *device, char *message, size_t message_size,
     return false;
 }
 
-bool cuda_library(void *opened, tort_library library, char *message, size_t message_size, char *cure,
-                  size_t cure_size) {
+bool cuda_library(void *opened, const char *name, char *message, size_t message_size, char *cure, size_t cure_size) {
     cuda_device *device = opened;
     if (!device->libraries_allowed) {
         snprintf(message, message_size, "switched off by libraries=off");
         snprintf(cure, cure_size, "drop libraries=off from the chain");
         return false;
     }
-    if (library == TORT_LIBRARY_CUBLAS)
+    if (!strcmp(name, "cuBLAS"))
         return cuda_libraries_open_cublas(&device->libraries, message, message_size, cure, cure_size);
     return start_cudnn(device, message, message_size, cure, cure_size);
 }

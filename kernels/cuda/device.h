@@ -64,7 +64,7 @@ void cuda_open(const tort_provider_config *config, void **device, tort_target *t
 void cuda_close(void *device);
 int32_t cuda_enter(void *device);
 void cuda_leave(void *device, int32_t before);
-bool cuda_library(void *device, tort_library library, char *message, size_t message_size, char *cure, size_t cure_size);
+bool cuda_library(void *device, const char *name, char *message, size_t message_size, char *cure, size_t cure_size);
 void *cuda_alloc(void *device, size_t bytes);
 void cuda_free(void *device, void *ptr, size_t bytes);
 tort_status cuda_copy(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,

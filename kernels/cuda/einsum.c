@@ -78,7 +78,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     gpu_matmul p;
     (void)error;
     tort_einsum_product_of(node->params, &product);
-    *scratch = as_batch(&product, type, &p) ? tiling_of(target->multiprocessors, type, &p).scratch : 0;
+    *scratch = as_batch(&product, type, &p) ? tiling_of(target->facts[CUDA_MULTIPROCESSORS], type, &p).scratch : 0;
     return TORT_OK;
 }
 

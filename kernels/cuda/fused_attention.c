@@ -40,8 +40,9 @@ static tort_status size_attention(const tort_target *target, const tort_node_vie
                                   tort_error *error) {
     const gpu_attend attend = attend_of(node->params);
     (void)error;
-    *scratch =
-        tort_cuda_attend_tiling_of(target->multiprocessors, gpu_attend_type_of(node->inputs[0].type), &attend).scratch;
+    *scratch = tort_cuda_attend_tiling_of(target->facts[CUDA_MULTIPROCESSORS], gpu_attend_type_of(node->inputs[0].type),
+                                          &attend)
+                   .scratch;
     return TORT_OK;
 }
 

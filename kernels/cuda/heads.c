@@ -126,7 +126,7 @@ static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_he
 static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
     heads_rooms rooms = {0};
-    if (!lay_out_rooms(target->multiprocessors, node->inputs[0].type, node->params, &rooms))
+    if (!lay_out_rooms(target->facts[CUDA_MULTIPROCESSORS], node->inputs[0].type, node->params, &rooms))
         return tort_out_of_memory(error, SIZE_MAX);
     *scratch = rooms.bytes;
     return TORT_OK;

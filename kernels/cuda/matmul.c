@@ -279,7 +279,7 @@ static tort_status prepare_joined_cublas(tort_prepare *p) {
 static tort_status fit_joined_cublas(tort_fit *fit) {
     const tort_joined_matmul_params *params = fit->node->params;
     const gpu_matmul p = of_matmul(&params->product);
-    if (joined_at_once(params, fit->target->multiprocessors, fit->node->inputs[0].type)) return TORT_OK;
+    if (joined_at_once(params, fit->target->facts[CUDA_MULTIPROCESSORS], fit->node->inputs[0].type)) return TORT_OK;
     return tort_cuda_fit_lt(fit, &p, params->biased);
 }
 
@@ -426,7 +426,7 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
 
 static tort_status size_product(const tort_target *target, const tort_node_view *node, const gpu_matmul *p,
                                 size_t *scratch) {
-    *scratch = tiling_of(p, target->multiprocessors, gpu_type_of(node->inputs[0].type)).scratch;
+    *scratch = tiling_of(p, target->facts[CUDA_MULTIPROCESSORS], gpu_type_of(node->inputs[0].type)).scratch;
     return TORT_OK;
 }
 
@@ -461,10 +461,10 @@ static tort_status size_gemm(const tort_target *target, const tort_node_view *no
 
 #define CUBLAS(domain_, op_, family)                                                                                   \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = #family "_cublas", .needs = TORT_LIBRARY_CUBLAS,                         \
-        .claim = claim_##family##_cublas, .size = size_##family##_cublas,                                              \
-        .prepare = CUDA_ONLY(prepare_##family##_cublas), .fit = CUDA_ONLY(fit_##family##_cublas),                      \
-        .unfit = CUDA_ONLY(tort_cuda_unfit_lt), .run = CUDA_ONLY(run_##family##_cublas)                                \
+        .domain = domain_, .op = op_, .name = #family "_cublas", .needs = "cuBLAS", .claim = claim_##family##_cublas,  \
+        .size = size_##family##_cublas, .prepare = CUDA_ONLY(prepare_##family##_cublas),                               \
+        .fit = CUDA_ONLY(fit_##family##_cublas), .unfit = CUDA_ONLY(tort_cuda_unfit_lt),                               \
+        .run = CUDA_ONLY(run_##family##_cublas)                                                                        \
     }
 #define TILED(domain_, op_, family)                                                                                    \
     {                                                                                                                  \
@@ -488,7 +488,7 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
     CUBLAS("tinyort", "FusedMatMul", matmul),
     TILED("tinyort", "FusedMatMul", matmul),
     PLAIN("tinyort", "FusedMatMul", matmul),
-    {"tinyort", "JoinedMatMul", "matmul_joined_cublas", .needs = TORT_LIBRARY_CUBLAS, .claim = claim_joined_cublas,
+    {"tinyort", "JoinedMatMul", "matmul_joined_cublas", .needs = "cuBLAS", .claim = claim_joined_cublas,
      .size = size_joined_cublas, .prepare = CUDA_ONLY(prepare_joined_cublas), .fit = CUDA_ONLY(fit_joined_cublas),
      .unfit = CUDA_ONLY(tort_cuda_unfit_lt), .run = CUDA_ONLY(run_joined_cublas)},
     {"tinyort", "JoinedMatMul", "matmul_joined", .claim = claim_joined, .size = size_joined,

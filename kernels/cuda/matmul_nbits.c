@@ -41,7 +41,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     *scratch = 0;
     if (p->m <= GPU_NBITS_FEW) return TORT_OK;
     if (weights_end(p, type, scratch) &&
-        tort_add_size(*scratch, tiling_of(p, target->multiprocessors, type).scratch, scratch))
+        tort_add_size(*scratch, tiling_of(p, target->facts[CUDA_MULTIPROCESSORS], type).scratch, scratch))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

@@ -48,17 +48,17 @@ void open_played(const tort_provider_config *config, void **device, tort_target 
         refuse(name, condition);
 }
 
-/* The provider of kernels/cuda with open_played, and its option keys and one more. */
+/* The provider of kernels/cuda with open_played, and its options and one more. */
 const tort_provider *played_provider() {
-    enum { MAX_KEYS = 16 };
-    static const char *keys[MAX_KEYS + 2];
+    enum { MAX_OPTIONS = 16 };
+    static tort_option_help options[MAX_OPTIONS + 2];
     static const tort_provider provider = [] {
         tort_provider made = tort_provider_cudasim;
         size_t count = 0;
-        for (; tort_provider_cudasim.option_keys[count] && count < MAX_KEYS; count++)
-            keys[count] = tort_provider_cudasim.option_keys[count];
-        keys[count] = play_option;
-        made.option_keys = keys;
+        for (; tort_provider_cudasim.options[count].key && count < MAX_OPTIONS; count++)
+            options[count] = tort_provider_cudasim.options[count];
+        options[count] = {play_option, "old_driver", "simulates a broken machine; a name that is none lists them"};
+        made.options = options;
         made.open = open_played;
         return made;
     }();

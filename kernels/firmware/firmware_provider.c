@@ -109,7 +109,11 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_resize,
                                             tort_firmware_volume,
                                             NULL};
-static const char *const option_keys[] = {"target", "bands", NULL};
+static const tort_option_help options[] = {
+    {"target", "cortex-m4", "or -m7, -m33, -m55, -a53, riscv32, generic (default)"},
+    {"bands", "on", "layers in bands of rows, for less memory (default off)"},
+    {0},
+};
 
 extern const tort_provider tort_provider_firmware;
 const tort_provider tort_provider_firmware = {
@@ -119,6 +123,6 @@ const tort_provider tort_provider_firmware = {
     .host_memory = true,
     .kernels = tables,
     .layouts = tort_firmware_layouts,
-    .option_keys = option_keys,
+    .options = options,
     .open = firmware_open,
 };

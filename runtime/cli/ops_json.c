@@ -72,7 +72,7 @@ static cJSON *services_json(const cli_ops_rows *ops, const cli_operator *op) {
         for (const tort_kernel *row = NULL; (row = cli_kernel_next(provider, op, row));) {
             cJSON *kernel = cJSON_CreateObject();
             cli_json_text(kernel, "name", row->name);
-            cli_json_text(kernel, "library", row->needs ? tort_library_name(row->needs) : NULL);
+            cli_json_text(kernel, "library", row->needs);
             cJSON_AddItemToArray(list, kernel);
         }
         cJSON_AddBoolToObject(item, "plain", cli_has_loop(provider, op));

@@ -83,7 +83,7 @@ static char *kernels_text(const tort_provider *provider, const cli_operator *op)
     if (*text) return text;
     for (const tort_kernel *row = NULL; (row = cli_kernel_next(provider, op, row));) {
         cli_append(&text, "%s%s", *text ? ", " : "", row->name);
-        if (row->needs) cli_append(&text, " (%s)", tort_library_name(row->needs));
+        if (row->needs) cli_append(&text, " (%s)", row->needs);
     }
     if (cli_has_loop(provider, op)) cli_append(&text, "%s", *text ? ", else the plain loop" : "the plain loop");
     if (!*text) cli_append(&text, "nothing");

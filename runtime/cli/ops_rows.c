@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/providers/chain.h"
 #include "runtime/core/base/build.h"
 #include "runtime/cli/ops.h"
 

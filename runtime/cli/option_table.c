@@ -42,38 +42,11 @@ bool cli_value_is_optional(const cli_option_row *row) {
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
-const cli_provider_option cli_provider_options[] = {
-    {"cuda", "device", "1", "the second GPU (default 0)"},
-    {"cuda", "mem_limit", "2G", "limit of GPU memory in bytes: k, M, G"},
-    {"cuda", "tf32", "on", "float32 products in TensorFloat-32: faster, 3 digits (default off)"},
-    {"cuda", "libraries", "off", "only own kernels, no cuBLAS and cuDNN (default on)"},
-    {"cuda", "graph", "off", "no recording as CUDA graphs (default on)"},
-    {"cudasim", "play", "old_driver", "simulates a broken machine; a name that is none lists them"},
-    {"cpu", "threads", "4", "threads (default: one per processor)"},
-    {"cpu", "spin", "1000", "microseconds that idle threads spin for work (default 200)"},
-    {"cpu", "isa", "v3", "v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
-    {"cpu", "mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
-    {"firmware", "target", "cortex-m4", "or -m7, -m33, -m55, -a53, riscv32, generic (default)"},
-    {"firmware", "bands", "on", "layers in bands of rows, for less memory (default off)"},
-    {0},
-};
-
-/* The options of a provider that is loaded when it is named are not known here. */
-bool cli_build_has(const cli_provider_option *option) {
-    for (const tort_provider *const *row = tort_build.providers; *row; row++) {
-        if (strcmp((*row)->name, option->provider) != 0) continue;
-        if ((*row)->load) return true;
-        for (const char *const *known = (*row)->option_keys; known && *known; known++)
-            if (!strcmp(*known, option->key)) return true;
-    }
-    return false;
-}
-
 static void print_provider_options(void) {
     cli_print(stdout, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4\n");
-    for (const cli_provider_option *option = cli_provider_options; option->key; option++)
-        if (cli_build_has(option))
-            cli_print(stdout, "  %-7s %s=%-*s %s\n", option->provider, option->key, 16 - (int)strlen(option->key),
+    for (const tort_provider *const *row = tort_build.providers; *row; row++)
+        for (const tort_option_help *option = (*row)->options; option && option->key; option++)
+            cli_print(stdout, "  %-8s %s=%-*s %s\n", (*row)->name, option->key, 16 - (int)strlen(option->key),
                       option->example, option->help);
     cli_print(stdout, "In the environment\n  TINYORT_DISABLE=cuda,...  %s\n", CLI_DISABLE_HELP);
 }

@@ -38,13 +38,6 @@ static inline bool cli_is_given(const cli_options *options, cli_option id) {
     return options->given[id];
 }
 
-/* An option of a provider, as in --ep cuda:device=1. */
-typedef struct cli_provider_option {
-    const char *provider, *key, *example, *help;
-} cli_provider_option;
-
-extern const cli_provider_option cli_provider_options[]; /* ends with a key of NULL */
-bool cli_build_has(const cli_provider_option *option);   /* true if a provider of this build takes it */
 #define CLI_DISABLE_HELP "switches providers off, as if they did not open"
 
 /* Readers of values (option_values.c). */

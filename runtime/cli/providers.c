@@ -26,7 +26,8 @@ static cJSON *provider_json(const tort_probe_provider *o) {
         cli_json_text(library, "cure", o->libraries[i]->cure);
         cJSON_AddItemToArray(libraries, library);
     }
-    for (const char *const *key = o->option_keys; *key; key++) cJSON_AddItemToArray(options, cJSON_CreateString(*key));
+    for (const tort_option_help *known = o->options; known->key; known++)
+        cJSON_AddItemToArray(options, cJSON_CreateString(known->key));
     return item;
 }
 
@@ -56,7 +57,8 @@ static void print_provider(const tort_probe_provider *o, int width) {
         free(text);
     }
     char *keys = cli_copy_text("", 0);
-    for (const char *const *key = o->option_keys; *key; key++) cli_append(&keys, "%s%s", *keys ? ", " : "", *key);
+    for (const tort_option_help *known = o->options; known->key; known++)
+        cli_append(&keys, "%s%s", *keys ? ", " : "", known->key);
     add_line(table, "options", keys);
     free(keys);
     cli_table_print(table, stdout, width);

@@ -12,7 +12,7 @@
 #include "runtime/core/graph/graph.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 20u
+#define TORT_PROVIDER_ABI 21u
 
 #ifdef __cplusplus
 extern "C" {

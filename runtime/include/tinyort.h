@@ -215,14 +215,19 @@ TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
 struct tort_provider; /* provider.h */
 
+/* An option of a provider, as in "cuda:device=1". */
+typedef struct tort_option_help {
+    const char *key, *example, *help; /* "device", "1", one line */
+} tort_option_help;
+
 /* A provider of the library. Filled as far as struct_size says; strings belong to the library. */
 typedef struct tort_provider_info {
-    size_t struct_size;             /* sizeof(tort_provider_info), set by the caller */
-    const char *name;               /* as in a chain */
-    const char *summary;            /* one line */
-    bool present;                   /* false: its shared object is missing; a probe says more */
-    const char *built_for;          /* "sm_80 sm_90 PTX-75"; NULL: any device */
-    const char *const *option_keys; /* options in a chain; ends with NULL */
+    size_t struct_size;              /* sizeof(tort_provider_info), set by the caller */
+    const char *name;                /* as in a chain */
+    const char *summary;             /* one line */
+    bool present;                    /* false: its shared object is missing; a probe says more */
+    const char *built_for;           /* "sm_80 sm_90 PTX-75"; NULL: any device */
+    const tort_option_help *options; /* ends with a key of NULL */
 } tort_provider_info;
 
 TORT_API int32_t tort_provider_count(void);
@@ -246,8 +251,8 @@ typedef struct tort_probe_library {
 
 typedef struct tort_probe_provider {
     const char *name, *summary;
-    const char *built_for; /* NULL: any device */
-    const char *const *option_keys;
+    const char *built_for;           /* NULL: any device */
+    const tort_option_help *options; /* ends with a key of NULL */
     bool ready;
     const char *code;           /* "READY", "NO_DRIVER", "DISABLED" ... */
     const char *description;    /* "NVIDIA H100, sm_90, driver 580"; "" where it is not ready */

@@ -148,6 +148,6 @@ const tort_provider *guarded_provider(const tort_provider *provider, bool librar
 void guarded_select(const tort_kernel *row, guarded_shift shift) {
     guarded.selected = row;
     /* cuDNN wants more, and what is in a layout lies in memory of the context. */
-    const bool aligned = row && (row->needs == TORT_LIBRARY_CUDNN || row->layout.id > 0);
+    const bool aligned = row && ((row->needs && !strcmp(row->needs, "cuDNN")) || row->layout.id > 0);
     guarded.shift = aligned ? SHIFT_NONE : shift;
 }

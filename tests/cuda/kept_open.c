@@ -14,9 +14,9 @@ static struct {
 /* Libraries before the stream, which gets its handles of them when it is made. */
 static void open_libraries_and_stream(void) {
     const int32_t before = kept.inner->enter ? kept.inner->enter(kept.device) : 0;
-    for (int i = TORT_LIBRARY_NONE + 1; kept.libraries && i < TORT_LIBRARY_COUNT; i++) {
+    for (const char *const *name = kept.inner->libraries; kept.libraries && name && *name; name++) {
         char message[160], cure[160];
-        (void)kept.inner->library(kept.device, (tort_library)i, message, sizeof message, cure, sizeof cure);
+        (void)kept.inner->library(kept.device, *name, message, sizeof message, cure, sizeof cure);
     }
     tort_error error;
     if (kept.inner->stream.open(kept.device, &kept.stream, &error)) {

@@ -128,10 +128,10 @@ static void check_tf32(tester *t) {
 }
 
 /* A library that is open already is told of again, with its version. */
-static void check_library_twice(tester *t, void *device, tort_library library, const char *name) {
+static void check_library_twice(tester *t, void *device, const char *name) {
     char first[160] = "", second[160] = "", cure[160];
-    const bool found = t->provider->library(device, library, first, sizeof first, cure, sizeof cure) &&
-                       t->provider->library(device, library, second, sizeof second, cure, sizeof cure);
+    const bool found = t->provider->library(device, name, first, sizeof first, cure, sizeof cure) &&
+                       t->provider->library(device, name, second, sizeof second, cure, sizeof cure);
     tester_check(t, found && *first && !strcmp(first, second), name, "is not told of twice alike");
 }
 
@@ -204,11 +204,11 @@ static void check_stream(tester *t) {
     void *device, *stream;
     tester_configure(t, NULL);
     p->open(&config, &device, &target, &condition);
-    bool found = device && p->library(device, TORT_LIBRARY_CUDNN, message, sizeof message, cure, sizeof cure);
+    bool found = device && p->library(device, "cuDNN", message, sizeof message, cure, sizeof cure);
     tester_check(t, found, "cuDNN", "was not found");
     if (!found) return;
-    check_library_twice(t, device, TORT_LIBRARY_CUBLAS, "cuBLAS");
-    check_library_twice(t, device, TORT_LIBRARY_CUDNN, "cuDNN");
+    check_library_twice(t, device, "cuBLAS");
+    check_library_twice(t, device, "cuDNN");
     const size_t before = t->control->leftovers(text, sizeof text);
     for (int i = 0; functions[i]; i++) {
         t->control->fail_nth(functions[i], 1, cudaErrorUnknown);

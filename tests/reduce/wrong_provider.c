@@ -14,14 +14,14 @@ static void wrong_open(const tort_provider_config *config, void **device, tort_t
                        tort_condition *condition) {
     const char *size = tort_provider_option_get(config, "size");
     *device = NULL;
-    *target = (tort_target){.description = "computes wrongly", .compute_capability = size ? atoi(size) : 0};
+    *target = (tort_target){.description = "computes wrongly", .facts[0] = size ? atoi(size) : 0};
     *condition = (tort_condition){.ready = true, .code = "READY"};
 }
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_info *y = &node->outputs[0];
     bool chosen = false;
-    for (int32_t i = 0; i < y->rank; i++) chosen = chosen || y->dims[i] == target->compute_capability;
+    for (int32_t i = 0; i < y->rank; i++) chosen = chosen || y->dims[i] == target->facts[0];
     return chosen && y->type == TORT_FLOAT ? tort_yes()
                                            : tort_no(TORT_NO_SHAPE, "", "has no extent of the option size");
 }
@@ -46,12 +46,12 @@ static const tort_kernel kernels[] = {
     {.op = NULL},
 };
 static const tort_kernel *const tables[] = {kernels, NULL};
-static const char *const option_keys[] = {"size", NULL};
+static const tort_option_help options[] = {{"size", "3", "the dimension of wrong results"}, {0}};
 
 static const tort_provider wrong = {.abi = TORT_PROVIDER_ABI,
                                     .name = "wrong",
                                     .summary = "has a fault, for tests",
-                                    .option_keys = option_keys,
+                                    .options = options,
                                     .kernels = tables,
                                     .host_memory = true,
                                     .open = wrong_open};

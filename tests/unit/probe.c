@@ -23,7 +23,7 @@ Test(probe, providers_of_the_library_are_told_without_opening_one) {
     cr_assert_geq(index_of("cuda"), 0);
     cr_assert_eq(tort_provider_at(index_of("cpu"), &info, &error), TORT_OK);
     cr_expect(info.present && info.built_for && *info.summary);
-    cr_expect_str_eq(info.option_keys[0], "threads");
+    cr_expect_str_eq(info.options[0].key, "threads");
     cr_expect_eq(tort_provider_at(tort_provider_count(), &info, &error), TORT_E_USAGE);
     cr_expect_eq(tort_provider_at(-1, &info, &error), TORT_E_USAGE);
     cr_expect(strstr(error.msg, "there is no provider -1"), "%s", error.msg);
@@ -52,7 +52,7 @@ Test(probe, what_opens_is_described_and_what_does_not_says_why) {
     cr_expect_str_eq(cuda->description, "");
     cr_expect(fake->ready && !strcmp(fake->code, "READY"));
     cr_expect_str_eq(fake->description, "a device that exists in tests only");
-    cr_expect_null(fake->option_keys[0]);
+    cr_expect_null(fake->options[0].key);
     cr_expect(cpu->ready && !strcmp(cpu->name, "cpu") && *cpu->description);
     tort_probe_free(told);
 }

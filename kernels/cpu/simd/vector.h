@@ -6,7 +6,6 @@
 #define TORT_KERNELS_CPU_SIMD_VECTOR_H
 
 #include "kernels/cpu/simd.h"
-#include "runtime/include/provider.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define JOIN_EXPANDED(a, b) a##_##b

@@ -54,10 +54,10 @@ typedef struct tort_link {
     bool described; /* describes a target (such as sm_87) without opening a device */
     tort_target target;
     tort_condition condition;
-    atomic_bool *lost;                  /* points to session->lost */
-    int32_t memory;                     /* index into session->memories */
-    int32_t first_layout, layout_count; /* the provider's range of session->layouts */
-    tort_library_state libraries[TORT_LIBRARY_COUNT];
+    atomic_bool *lost;                            /* points to session->lost */
+    int32_t memory;                               /* index into session->memories */
+    int32_t first_layout, layout_count;           /* the provider's range of session->layouts */
+    tort_library_state libraries[TORT_LIBRARIES]; /* in the order of the provider's list */
 } tort_link;
 
 /* An address space: 0 is host memory, each other one is a device's, and is shared by all providers of the chain that

@@ -6,6 +6,7 @@
  * (pattern.h). Read first: fuse.c. */
 #include <string.h>
 
+#include "runtime/core/providers/chain.h"
 #include "runtime/core/passes/fuse.h"
 
 enum { MAX = 4 }; /* siblings in one fusion, so that a pass has room for their operands */

@@ -3,6 +3,7 @@
  * The steps are given. This file must not know offsets: plan_layout.c chooses them. Read next: plan_layout.c. */
 #include <string.h>
 
+#include "runtime/core/providers/chain.h"
 #include "runtime/core/plan/plan_parts.h"
 #include "runtime/core/lowered/unit_view.h"
 #include "runtime/core/plan/planned.h"

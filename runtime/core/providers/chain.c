@@ -73,8 +73,8 @@ static const char *known_providers(char *buffer, size_t size) {
 }
 
 static bool takes_option(const tort_provider *provider, const char *key) {
-    for (const char *const *known = provider->option_keys; known && *known; known++)
-        if (!strcmp(*known, key)) return true;
+    for (const tort_option_help *known = provider->options; known && known->key; known++)
+        if (!strcmp(known->key, key)) return true;
     return false;
 }
 
@@ -134,10 +134,14 @@ static tort_status find_provider(const tort_session *session, tort_link *link, t
 /* The error for an unknown option; suggests the option that other runtimes call so, or the nearest spelling. */
 static tort_status unknown_option(const tort_provider *provider, const char *key, tort_error *error) {
     char all[160] = "";
+    const char *keys[16];
     size_t used = 0, count = 0;
-    for (const char *const *known = provider->option_keys; known && *known && used < sizeof all; known++, count++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
-    const char *meant = tort_nearest(key, provider->option_keys, count);
+    for (const tort_option_help *known = provider->options; known && known->key && count < 16; known++) {
+        if (used < sizeof all)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", known->key);
+        keys[count++] = known->key;
+    }
+    const char *meant = tort_nearest(key, keys, count);
     for (const tort_foreign_option *foreign = tort_foreign_options; foreign->key; foreign++) {
         if (!tort_same_word(key, foreign->key)) continue;
         if (foreign->hint)
@@ -369,8 +373,12 @@ void tort_chain_free(const tort_session *session, const tort_env *env, int32_t m
         tort_free_aligned(env, ptr, bytes);
 }
 
-const tort_library_state *tort_link_library(tort_link *link, tort_library library) {
-    tort_library_state *state = &link->libraries[library];
+const tort_library_state *tort_link_library(tort_link *link, const char *name) {
+    const char *const *listed = link->provider->libraries;
+    int32_t i = 0;
+    while (listed && i < TORT_LIBRARIES && listed[i] && strcmp(listed[i], name) != 0) i++;
+    if (!listed || i == TORT_LIBRARIES || !listed[i]) return NULL;
+    tort_library_state *state = &link->libraries[i];
     if (state->queried) return state;
     state->queried = true;
     if (link->described) {
@@ -378,8 +386,8 @@ const tort_library_state *tort_link_library(tort_link *link, tort_library librar
         if (!state->found) snprintf(state->message, sizeof state->message, "switched off by libraries=off");
     } else if (link->provider->library) {
         const int32_t before = tort_link_enter(link);
-        state->found = link->provider->library(link->device, library, state->message, sizeof state->message,
-                                               state->cure, sizeof state->cure);
+        state->found = link->provider->library(link->device, name, state->message, sizeof state->message, state->cure,
+                                               sizeof state->cure);
         tort_link_leave(link, before);
     }
     return state;

@@ -121,10 +121,10 @@ static bool kernel_matches(const tort_candidate *c, const tort_link *link, const
 }
 
 /* A kernel runs on a stream of the provider that owns the memory, so the owner must open the library too. */
-static const tort_library_state *find_library(const tort_candidate *c, tort_link *link, tort_library library) {
+static const tort_library_state *find_library(const tort_candidate *c, tort_link *link, const char *name) {
     tort_link *owner = c->session->memories[link->memory].owner;
-    const tort_library_state *state = tort_link_library(link, library);
-    return state->found && link->memory && owner != link ? tort_link_library(owner, library) : state;
+    const tort_library_state *state = tort_link_library(link, name);
+    return state && state->found && link->memory && owner != link ? tort_link_library(owner, name) : state;
 }
 
 tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
@@ -139,8 +139,11 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
     view.kernel = kernel;
     tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, &view) : tort_yes();
     if (verdict.code == TORT_YES) verdict = tort_layout_claim(c->session, link, kernel, c->view);
-    if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
+    if (verdict.code != TORT_YES || !kernel->needs) return verdict;
     const tort_library_state *library = find_library(c, link, kernel->needs);
+    if (!library)
+        return tort_no(TORT_NO_LIBRARY, "add it to the provider's libraries", "%s needs %s, which %s does not list",
+                       kernel->name, kernel->needs, link->provider->name);
     if (library->found) return verdict;
     return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
 }

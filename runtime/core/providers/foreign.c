@@ -2,6 +2,7 @@
  * what to use instead. */
 #include <stddef.h>
 
+#include "runtime/core/providers/chain.h"
 #include "runtime/include/provider.h"
 
 const tort_foreign_provider tort_foreign_providers[] = {

@@ -15,10 +15,9 @@ int32_t tort_provider_count(void) {
     return count;
 }
 
-static const char *const no_keys[] = {NULL};
-
-static const char *const *keys_of(const tort_provider *provider) {
-    return provider->option_keys ? provider->option_keys : no_keys;
+static const tort_option_help *options_of(const tort_provider *provider) {
+    static const tort_option_help none = {0};
+    return provider && provider->options ? provider->options : &none;
 }
 
 tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error *error) {
@@ -35,7 +34,7 @@ tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error
                                       .summary = row->summary,
                                       .present = whole != NULL,
                                       .built_for = whole ? whole->built_for : NULL,
-                                      .option_keys = whole ? keys_of(whole) : no_keys};
+                                      .options = options_of(whole)};
     memcpy(info, &found, info->struct_size < sizeof found ? info->struct_size : sizeof found);
     return TORT_OK;
 }
@@ -67,13 +66,14 @@ static const char *whole_chain(tort_arena *arena, const tort_provider *const *ow
 }
 
 static bool write_libraries(tort_arena *arena, tort_link *link, tort_probe_provider *out) {
-    const tort_probe_library **list = tort_arena_array(arena, TORT_LIBRARY_COUNT, sizeof *list);
+    const tort_probe_library **list = tort_arena_array(arena, TORT_LIBRARIES, sizeof *list);
+    const char *const *name = link->provider->libraries;
     if (!list) return false;
-    for (int k = TORT_LIBRARY_NONE + 1; k < TORT_LIBRARY_COUNT; k++) {
-        const tort_library_state *state = tort_link_library(link, (tort_library)k);
+    for (; name && *name && out->library_count < TORT_LIBRARIES; name++) {
+        const tort_library_state *state = tort_link_library(link, *name);
         tort_probe_library *library = tort_arena_alloc(arena, sizeof *library);
         if (!library) return false;
-        *library = (tort_probe_library){tort_library_name((tort_library)k), state->found, state->message, state->cure};
+        *library = (tort_probe_library){*name, state->found, state->message, state->cure};
         list[out->library_count++] = library;
     }
     out->libraries = list;
@@ -87,7 +87,7 @@ static const tort_probe_provider *write_provider(tort_arena *arena, tort_link *l
     *out = (tort_probe_provider){.name = link->provider->name,
                                  .summary = link->provider->summary,
                                  .built_for = link->provider->built_for,
-                                 .option_keys = keys_of(link->provider),
+                                 .options = options_of(link->provider),
                                  .ready = condition->ready,
                                  .code = condition->ready ? "READY" : condition->code,
                                  .description = condition->ready ? link->target.description : "",

@@ -27,10 +27,6 @@ tort_verdict(tort_no)(tort_verdict_code code, const char *cure, const char *form
     return verdict;
 }
 
-const char *tort_library_name(tort_library library) {
-    return library == TORT_LIBRARY_CUBLAS ? "cuBLAS" : library == TORT_LIBRARY_CUDNN ? "cuDNN" : "";
-}
-
 const char *tort_provider_option_get(const tort_provider_config *config, const char *key) {
     for (int32_t i = 0; i < config->option_count; i++)
         if (!strcmp(config->options[i].key, key)) return config->options[i].value;

@@ -86,7 +86,7 @@ static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *
 static const char *family_of(const tort_unit *unit, const char *label) {
     if (unit->provider < 0) return label;
     if (unit->segment) return "segment";
-    if (unit->kernel->needs) return tort_library_name(unit->kernel->needs);
+    if (unit->kernel->needs) return unit->kernel->needs;
     return unit->kernel->op[0] == '*' ? "plain" : "kernel"; /* the row of the plain loops is for all operators */
 }
 
@@ -234,7 +234,7 @@ static int32_t threads_of(const tort_session *session, const tort_link *link) {
 /* Makes "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": target, threads, and
  * libraries that a node asked for. */
 static const char *describe(writer *w, const tort_link *link) {
-    char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200 + 40];
+    char text[sizeof link->target.description + TORT_LIBRARIES * 200 + 40];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", link->target.description);
     const int32_t threads = threads_of(w->session, link);
     if (!link->condition.ready) return "";
@@ -242,9 +242,9 @@ static const char *describe(writer *w, const tort_link *link) {
         used += (size_t)snprintf(text + used, sizeof text - used, ", %d thread%s", threads, threads == 1 ? "" : "s");
     else if (!link->memory && link->target.threads)
         used += (size_t)snprintf(text + used, sizeof text - used, ", the application's threads");
-    for (tort_library i = TORT_LIBRARY_NONE; i < TORT_LIBRARY_COUNT; i++)
+    for (int32_t i = 0; i < TORT_LIBRARIES; i++)
         if (link->libraries[i].found && *link->libraries[i].message)
-            used += (size_t)snprintf(text + used, sizeof text - used, ", %s %s", tort_library_name(i),
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %s %s", link->provider->libraries[i],
                                      link->libraries[i].message);
     return keep(w, text);
 }

@@ -30,7 +30,7 @@
 #include "runtime/include/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
-#define TORT_SAVED_VERSION 5u
+#define TORT_SAVED_VERSION 6u
 #define TORT_SAVED_NESTING 64 /* maximum depth of bodies */
 
 enum { TORT_SAVED_ALIGN = 64, TORT_SAVED_HEADER = 16, TORT_SAVED_ENTRY = 32, TORT_SAVED_TRAILER = 24 };
@@ -153,7 +153,6 @@ typedef struct tort_saved_link {
     const char *provider, *description;
     bool ready;
     uint32_t instructions;
-    int32_t compute_capability;
     uint64_t kernels; /* tort_saved_kernels of the provider */
 } tort_saved_link;
 

@@ -41,9 +41,7 @@ static tort_status check_link(const tort_session *session, const tort_link *link
     const tort_target *target = &link->target;
     if (strcmp(link->config.provider, saved->provider) != 0) return other_chain(session, error);
     if (link->condition.ready != saved->ready) return other_machine(link, saved, error);
-    if (saved->ready &&
-        (target->instructions != saved->instructions || target->compute_capability != saved->compute_capability))
-        return other_machine(link, saved, error);
+    if (saved->ready && target->instructions != saved->instructions) return other_machine(link, saved, error);
     if (tort_saved_kernels(link->provider) == saved->kernels) return TORT_OK;
     return tort_fail(
         error, TORT_E_UNSUPPORTED,

@@ -48,12 +48,13 @@ uint64_t tort_saved_kernels(const tort_provider *provider) {
     tort_sum sum = {0};
     for (const tort_kernel *const *table = provider->kernels; table && *table; table++) {
         for (const tort_kernel *row = *table; row->op; row++) {
-            const uint32_t numbers[] = {row->host_inputs,         (uint32_t)row->needs, row->pack.size != NULL,
-                                        (uint32_t)row->layout.id, row->layout.inputs,   row->layout.outputs};
+            const uint32_t numbers[] = {row->host_inputs, row->pack.size != NULL, (uint32_t)row->layout.id,
+                                        row->layout.inputs, row->layout.outputs};
             tort_sum_add(&sum, numbers, sizeof numbers);
             add_text(&sum, row->domain);
             add_text(&sum, row->op);
             add_text(&sum, row->name);
+            add_text(&sum, row->needs);
         }
     }
     for (const tort_layout *layout = provider->layouts; layout && layout->name; layout++) add_text(&sum, layout->name);
@@ -150,7 +151,6 @@ static tort_status read_links(reader *r, tort_saved_in *in) {
         link->description = tort_get_text(in);
         link->ready = tort_get_u8(in);
         link->instructions = tort_get_u32(in);
-        link->compute_capability = tort_get_i32(in);
         link->kernels = tort_get_u64(in);
     }
     return saved->link_count ? TORT_OK : tort_saved_damaged(r->error, "it has no chain");

@@ -293,7 +293,6 @@ static void put_chain(const saver *s, tort_saved_out *out) {
         tort_put_text(out, link->condition.ready ? link->target.description : link->condition.code);
         tort_put_u8(out, link->condition.ready);
         tort_put_u32(out, link->target.instructions);
-        tort_put_i32(out, link->target.compute_capability);
         tort_put_u64(out, tort_saved_kernels(link->provider));
     }
 }

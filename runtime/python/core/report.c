@@ -162,10 +162,11 @@ PyObject *core_report(tort_session *session, const core_state *state, bool whole
 
 /* ---- providers --------------------------------------------------------------------------------------------------- */
 
-static int32_t length_of(const char *const *list) {
-    int32_t length = 0;
-    while (list && list[length]) length++;
-    return length;
+static PyObject *keys_of(const tort_option_help *options) {
+    const char *keys[32];
+    int32_t count = 0;
+    for (; options->key && count < 32; options++) keys[count++] = options->key;
+    return texts(keys, count);
 }
 
 PyObject *core_py_providers(PyObject *module, PyObject *arguments) {
@@ -175,9 +176,9 @@ PyObject *core_py_providers(PyObject *module, PyObject *arguments) {
     for (int32_t i = 0; made && i < tort_provider_count(); i++) {
         tort_provider_info info = {.struct_size = sizeof info};
         tort_provider_at(i, &info, NULL);
-        PyObject *item = Py_BuildValue("{s:s,s:s,s:N,s:z,s:N}", "name", info.name, "summary", info.summary, "present",
-                                       truth(info.present), "built_for", info.built_for, "options",
-                                       texts(info.option_keys, length_of(info.option_keys)));
+        PyObject *item =
+            Py_BuildValue("{s:s,s:s,s:N,s:z,s:N}", "name", info.name, "summary", info.summary, "present",
+                          truth(info.present), "built_for", info.built_for, "options", keys_of(info.options));
         if (!item || PyList_SetItem(made, i, item)) Py_CLEAR(made);
     }
     return made;
@@ -188,7 +189,7 @@ static PyObject *probed_dict(const void *entry) {
     return Py_BuildValue("{s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:z,s:N}", "name", p->name, "summary", p->summary, "status",
                          p->ready ? "ready" : "down", "code", text(p->code), "description", text(p->description),
                          "message", text(p->message), "cure", text(p->cure), "note", text(p->note), "built_for",
-                         p->built_for, "options", texts(p->option_keys, length_of(p->option_keys)));
+                         p->built_for, "options", keys_of(p->options));
 }
 
 PyObject *core_py_probe(PyObject *module, PyObject *arguments, PyObject *keywords) {
