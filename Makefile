@@ -334,8 +334,8 @@ MAN_PAGE = $(DESTDIR)$(PREFIX)/share/man/man1/tinyort.1
 COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/tinyort zsh/site-functions/_tinyort fish/vendor_completions.d/tinyort.fish)
 PUBLIC_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report tinyort_plan tinyort_profile) ops/extra/tinyort_extra.h
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report provider provider_more op bands) $(patsubst %,runtime/core/%.h,graph/graph graph/value graph/shape base/account base/memory base/error base/watch) \
-    $(wildcard ops/*.h ops/*/*.h)
+PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report provider provider_more op node bands) \
+    $(patsubst %,runtime/core/%.h,graph/shape base/memory base/error base/watch) $(filter-out ops/ops.h ops/values.h,$(wildcard ops/*.h ops/*/*.h))
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all

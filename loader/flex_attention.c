@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/op.h"
 
 enum { QUERY, KEY, VALUE, INPUTS };

@@ -60,7 +60,7 @@ static tort_status constant_infer(tort_infer *infer) {
     case TORT_ATTR_STRINGS: tort_infer_shape(infer, 0, TORT_STRING, 1, &count); return TORT_OK;
     default: break;
     }
-    const tort_weight *weight = &infer->node->model->weights[attribute->u.weights[0]];
+    const tort_weight *weight = tort_weight_of(infer->node->model, attribute->u.weights[0]);
     tort_infer_shape(infer, 0, weight->type, weight->rank, weight->dims);
     return TORT_OK;
 }
@@ -109,7 +109,7 @@ static tort_status fill_value(const tort_node_view *node, tort_error *error, tor
     *type = TORT_FLOAT;
     if (!attribute) return TORT_OK; /* the default, 0.0f */
     int32_t index = attribute->u.weights[0];
-    const tort_weight *weight = &node->model->weights[index];
+    const tort_weight *weight = tort_weight_of(node->model, index);
     for (int32_t k = 0; k < weight->rank; k++) {
         if (weight->dims[k] != 1) return tort_fail(error, TORT_E_MODEL, "value must have one element");
     }

@@ -112,7 +112,7 @@ static slices slices_of(const unique_params *params, struct tort_watch *watch, t
 }
 
 static tort_status count_unique(const tort_infer *infer, const slices *s, tort_dim *out) {
-    const tort_env *env = &infer->node->model->env;
+    const tort_env *env = tort_model_env(infer->node->model);
     size_t bytes = 0;
     if (!tort_mul_size((size_t)s->count, 2 * sizeof(int64_t), &bytes))
         return tort_out_of_memory(infer->error, SIZE_MAX);

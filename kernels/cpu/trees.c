@@ -26,7 +26,7 @@ static tort_verdict claim_trees(const tort_target *target, const tort_node_view 
     if (type == TORT_DOUBLE || p->doubles)
         return tort_no(TORT_NO_TYPE, "", "is for float, %s",
                        p->doubles ? "numbers of the trees are double" : "X is double");
-    const char *refusal = tort_trees_refusal(&node->model->env, p);
+    const char *refusal = tort_trees_refusal(tort_model_env(node->model), p);
     if (refusal) return tort_no(TORT_NO_ATTR, "", "%s", refusal);
     return tort_cpu_claim_processor(target);
 }

@@ -41,7 +41,7 @@ static void side_add(side *s, const tort_node_view *node, const char *name, tort
     s->several = s->attribute != NULL;
     *s = (side){.attribute = attribute, .type = type, .count = attribute->count, .several = s->several};
     if (!tensor) return;
-    const tort_weight *weight = &node->model->weights[attribute->u.weights[0]];
+    const tort_weight *weight = tort_weight_of(node->model, attribute->u.weights[0]);
     s->type = weight->type;
     for (int32_t k = 0; k < weight->rank; k++) s->count *= weight->dims[k]; /* checked at load */
 }
@@ -70,7 +70,7 @@ static tort_status check_side(const tort_infer *infer, const side *s, const char
 static tort_status check_default(const tort_infer *infer, const side *values) {
     const tort_attribute *given = tort_attr(infer->node, "default_tensor");
     if (!given) return TORT_OK;
-    const tort_weight *weight = &infer->node->model->weights[given->u.weights[0]];
+    const tort_weight *weight = tort_weight_of(infer->node->model, given->u.weights[0]);
     int64_t count = 1;
     for (int32_t k = 0; k < weight->rank; k++) count *= weight->dims[k];
     if (weight->type == values->type && count == 1) return TORT_OK;

@@ -36,7 +36,8 @@ typedef struct node_map {
 /* The slot of the node, or the free slot for it. */
 static int32_t *find_slot(const node_map *map, int64_t tree, int64_t id) {
     const tree_attributes *a = map->of;
-    const uint64_t *key = a->resolve->node->model->env.hash_key, of_tree = tort_hash_word(key, (uint64_t)tree);
+    const uint64_t *key = tort_model_env(a->resolve->node->model)->hash_key,
+                   of_tree = tort_hash_word(key, (uint64_t)tree);
     const uint64_t hash = map->whole_trees ? of_tree : tort_hash_word(key, of_tree ^ (uint64_t)id);
     for (size_t at = (size_t)hash;; at++) {
         int32_t *slot = &map->slots[at & (map->capacity - 1)];
@@ -47,14 +48,14 @@ static int32_t *find_slot(const node_map *map, int64_t tree, int64_t id) {
 static tort_status open_map(node_map *map, const tree_attributes *a, bool whole_trees) {
     *map = (node_map){.of = a, .whole_trees = whole_trees, .capacity = 16};
     while (map->capacity < 2 * (size_t)a->nodes) map->capacity *= 2;
-    map->slots = tort_alloc(&a->resolve->node->model->env, map->capacity * sizeof *map->slots);
+    map->slots = tort_alloc(tort_model_env(a->resolve->node->model), map->capacity * sizeof *map->slots);
     if (!map->slots) return tort_out_of_memory(a->resolve->error, map->capacity * sizeof *map->slots);
     memset(map->slots, -1, map->capacity * sizeof *map->slots);
     return TORT_OK;
 }
 
 static void close_map(node_map *map) {
-    tort_free(&map->of->resolve->node->model->env, map->slots, map->capacity * sizeof *map->slots);
+    tort_free(tort_model_env(map->of->resolve->node->model), map->slots, map->capacity * sizeof *map->slots);
 }
 
 static tort_status map_nodes(node_map *map) {

@@ -15,7 +15,7 @@ tort_status tort_numbers_of_tensor(const tort_resolve *resolve, const char *name
     *numbers = (tort_numbers){.weight = -1};
     if (!attribute) return TORT_OK;
     const int32_t index = attribute->u.weights[0];
-    const tort_weight *weight = &model->weights[index];
+    const tort_weight *weight = tort_weight_of(model, index);
     int64_t count = 1;
     for (int32_t d = 0; d < weight->rank; d++)
         if (__builtin_mul_overflow(count, weight->dims[d], &count)) count = INT64_MAX;
@@ -231,7 +231,7 @@ static tort_status check_features(const tort_resolve *resolve, const tort_trees_
 }
 
 tort_status tort_trees_check_walks(const tort_resolve *resolve, tort_trees_params *p) {
-    const tort_env *env = &resolve->node->model->env;
+    const tort_env *env = tort_model_env(resolve->node->model);
     const size_t count = (size_t)p->nodes.count + 1;
     const int32_t *roots = tort_list_at(p, p->roots);
     tree_walk walk = {p, tort_alloc_zero(env, count, 1), tort_alloc_zero(env, 2 * count, sizeof(int32_t))};

@@ -10,6 +10,7 @@
 #include "runtime/cli/files/npy.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/op.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"

@@ -10,6 +10,7 @@
 #include "runtime/core/base/hash.h"
 #include "runtime/core/base/memory.h"
 #include "runtime/core/base/names.h"
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/provider.h"
 #include "runtime/core/base/suggest.h"
 #include "runtime/include/tinyort_plan.h"

@@ -9,7 +9,7 @@
 #define TORT_RUNTIME_OP_H
 
 #include "runtime/core/base/watch.h"
-#include "runtime/core/graph/graph.h"
+#include "runtime/include/node.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
 #define TORT_PROVIDER_ABI 21u

@@ -25,6 +25,12 @@ needs_protobuf_c() { objdump -p "$1" | grep 'NEEDED *libprotobuf-c.so.1'; }
 has_protobuf_c() { ! needs_protobuf_c "$1" && nm "$1" | grep ' T protobuf_c_message_unpack'; }
 # Of C++ too: for applications in C++, and for kernels in CUDA.
 headers_are_cpp() { echo '#include <runtime/include/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
+# Every header that a provider outside of the tree may include finds those that it includes.
+provider_headers_stand_alone() {
+    (cd "$root/include/tinyort" && find . -name '*.h') | while read -r header; do
+        echo "#include <$header>" | $CC $(field Cflags tinyort-provider) -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1
+    done
+}
 
 # example NAME MODE [TESTS_FILE...]: tests/install/NAME.c, a program that knows nothing of this tree but what is installed and
 # the files of tests/ that are named, linked with the library of that mode.
@@ -52,6 +58,7 @@ rm -rf "$scratch/root"
 check "make install" "$MAKE" --no-print-directory install DESTDIR="$scratch/root" PREFIX=$prefix
 if [ $failed != 0 ]; then echo "install: $passed passed, $failed failed"; exit 1; fi
 check "the command line starts" "$root/bin/tinyort" --help
+check "each header of a provider stands alone" provider_headers_stand_alone
 check "the manual page" starts_with man/man1/tinyort.1 ".TH TINYORT 1"
 check "completions of bash" starts_with bash-completion/completions/tinyort "# Completion of tinyort in bash"
 check "completions of zsh" starts_with zsh/site-functions/_tinyort "#compdef tinyort"

@@ -11,6 +11,7 @@
 
 #include "ops/numeric.h"
 #include "runtime/core/graph/infer.h"
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/provider.h"
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/base/threads.h"

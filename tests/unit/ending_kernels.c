@@ -8,6 +8,7 @@
 #include "runtime/core/base/threads.h"
 #include "runtime/core/base/watch.h"
 #include "runtime/core/graph/infer.h"
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/provider.h"
 #include "runtime/core/providers/claim.h"
 #include "tests/unit/ending_cases.h"

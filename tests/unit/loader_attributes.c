@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/op.h"
 #include "tests/unit/loading.h"
 

@@ -2,6 +2,7 @@
 #ifndef TORT_RUNTIME_GRAPH_CHECK_H
 #define TORT_RUNTIME_GRAPH_CHECK_H
 
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/op.h"
 
 /* All rows: the application's, then the build's, each part sorted by domain, name and version. */

@@ -2,6 +2,7 @@
 #ifndef TORT_RUNTIME_GRAPH_INFER_H
 #define TORT_RUNTIME_GRAPH_INFER_H
 
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/op.h"
 
 /* bytes; inference reads the contents of weights up to this size for any operator */

@@ -152,6 +152,14 @@ tort_status tort_weight_read(const tort_model *model, int32_t index, size_t offs
     return model->source_read(model->source_ud, weight->file, weight->offset + offset, bytes, to, error);
 }
 
+const tort_weight *tort_weight_of(const tort_model *model, int32_t weight) {
+    return &model->weights[weight];
+}
+
+const tort_env *tort_model_env(const tort_model *model) {
+    return &model->env;
+}
+
 tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error) {
     struct tort_weight_store *store = model->store;
     weight_home *home = &store->homes[weight];

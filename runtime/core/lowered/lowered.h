@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "runtime/core/graph/infer.h"
+#include "runtime/core/graph/graph.h"
 #include "runtime/include/pattern.h"
 #include "runtime/include/provider.h"
 #include "runtime/core/base/threads.h"
