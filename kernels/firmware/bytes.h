@@ -11,7 +11,7 @@
 /* A form of the loops: bytes_plain.c, bytes_dsp.c, bytes_mve.c. */
 typedef struct tort_firmware_bytes {
     int32_t tile;  /* filters of a convolution that are multiplied at a time; of a dense product 4 */
-    int32_t unit;  /* their weights take turns after so many; 0: one filter follows the other */
+    int32_t turn;  /* weights of a filter before the next filter has its turn; 0: one filter follows the other */
     int32_t depth; /* the length of a column is a multiple of it */
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
     const char *conv_code[10], *depthwise_code[10], *dense_code[10];

@@ -10,7 +10,7 @@
 
 const tort_firmware_bytes tort_firmware_bytes_dsp = {
     .tile = 2,
-    .unit = 4,
+    .turn = 4,
     .depth = 4,
     .widens = true,
     .conv_code = {tort_code_lanes, tort_code_bytes_shape, tort_code_sliding, tort_code_conv_bytes_shape,

@@ -10,7 +10,7 @@
 
 const tort_firmware_bytes tort_firmware_bytes_mve = {
     .tile = 4,
-    .unit = 16,
+    .turn = 16,
     .depth = 16,
     .widens = false,
     .conv_code = {tort_code_bytes_shape, tort_code_sliding, tort_code_conv_bytes_shape, tort_code_vector,

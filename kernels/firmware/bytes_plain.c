@@ -11,7 +11,7 @@
 
 #define FORM(floats_)                                                                                                  \
     {                                                                                                                  \
-        .tile = 2, .unit = 0, .depth = 1,                                                                              \
+        .tile = 2, .turn = 0, .depth = 1,                                                                              \
         .widens = false, .conv_code = {tort_code_bytes_shape, tort_code_sliding,    tort_code_conv_bytes_shape,        \
                                        tort_code_vector,      tort_code_requantize, tort_code_window_bytes,            \
                                        tort_code_rows_plain,  tort_code_conv_bytes},                                   \

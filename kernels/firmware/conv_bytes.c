@@ -73,7 +73,7 @@ static int64_t place_of(const tort_firmware_bytes *form, int64_t channels, int64
     return channel / 16 * 16 + channel % 2 * 8 + channel / 2 % 2 * 4 + channel % 16 / 4;
 }
 
-/* Stores a filter as the loops read it: bytes of a tile of filters in turns of `unit`; of a depthwise convolution, taps
+/* Stores a filter as the loops read it: bytes of a tile of filters in turns; of a depthwise convolution, taps
  * of some channels side by side. */
 static void store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, bool depthwise, int64_t at,
                          const int8_t *w, int8_t *to) {
@@ -82,9 +82,9 @@ static void store_filter(const tort_firmware_bytes *form, const tort_firmware_fi
         for (int64_t k = 0; k < f->length; k++) to[first * f->length + k * lanes + at % lanes] = w[k];
         return;
     }
-    const int64_t unit = form->unit ? form->unit : f->depth;
-    to += at / form->tile * form->tile * f->depth + at % form->tile * unit;
-    for (int64_t k = 0; k < f->length; k++) to[k / unit * form->tile * unit + k % unit] = w[k];
+    const int64_t turn = form->turn ? form->turn : f->depth;
+    to += at / form->tile * form->tile * f->depth + at % form->tile * turn;
+    for (int64_t k = 0; k < f->length; k++) to[k / turn * form->tile * turn + k % turn] = w[k];
 }
 
 static tort_status prepare(tort_prepare *prepare) {
@@ -182,10 +182,10 @@ static tort_overlap overlap(const tort_target *target, const tort_node_view *nod
     const int64_t pixels = (int64_t)w.out_h * w.out_w, together = depthwise ? 1 : 2, size = p->filters;
     tort_overlap found = {.may = p->batch == 1 && (depthwise || p->group == 1) && pixels > 0, .below = 0, .rise = 1};
     int64_t low, high, lowest = INT64_MAX, highest = 0;
-    const int64_t units = (pixels + together - 1) / together;
-    for (int64_t u = units - 1; found.may && u >= 0; u--) {
-        const int64_t begin = u * together, end = begin + together < pixels ? begin + together : pixels;
-        const int64_t down = pixels - end; /* the first pixel of the same unit downwards */
+    const int64_t steps = (pixels + together - 1) / together;
+    for (int64_t step = steps - 1; found.may && step >= 0; step--) {
+        const int64_t begin = step * together, end = begin + together < pixels ? begin + together : pixels;
+        const int64_t down = pixels - end; /* the first pixel of the same step downwards */
         int64_t own_low = lowest, own_high = highest;
         for (int64_t i = begin; i < end; i++) {
             find_window(&w, p->channels, i, &low, &high);

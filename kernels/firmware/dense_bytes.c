@@ -105,7 +105,7 @@ static tort_status prepare(tort_prepare *prepare) {
     const uint8_t flip = (uint8_t)tort_firmware_flip(b->type);
     const float a_scale = (float)tort_firmware_number(node, inputs[v].a_scale, 0, 1);
     const float y_scale = (float)tort_firmware_number(node, inputs[v].y_scale, 0, 1);
-    const int64_t unit = form->unit ? form->unit : f.depth;
+    const int64_t turn = form->turn ? form->turn : f.depth;
     tort_firmware_packed *head = prepare->packed;
     int8_t *w = tort_alloc(prepare->env, (size_t)f.length + 1);
     tort_status status = w ? TORT_OK : tort_out_of_memory(prepare->error, (size_t)f.length);
@@ -113,13 +113,13 @@ static tort_status prepare(tort_prepare *prepare) {
     head->y_zero = (int32_t)tort_firmware_number(node, inputs[v].y_zero, 0, 0);
     for (int64_t m = 0; !status && m < p.filters; m++) {
         const float factor = p.alpha * a_scale * (float)tort_firmware_number(node, inputs[v].b_scale, m, 1) / y_scale;
-        int8_t *to = (int8_t *)(uintptr_t)tort_firmware_weights(&f, head) + m / 4 * 4 * f.depth + m % 4 * unit;
+        int8_t *to = (int8_t *)(uintptr_t)tort_firmware_weights(&f, head) + m / 4 * 4 * f.depth + m % 4 * turn;
         for (int64_t k = 0; k < f.length; k++)
             w[k] = (int8_t)(((const uint8_t *)b->data)[k * p.k_stride + m * p.column_stride] ^ flip);
         status =
             tort_firmware_pack_filter(&f, 0, m, w, tort_firmware_number(node, inputs[v].bias, m, 0), factor,
                                       head->x_zero - tort_firmware_flip(node->inputs[0].type), head, prepare->error);
-        for (int64_t k = 0; k < f.length; k++) to[k / unit * 4 * unit + k % unit] = w[k];
+        for (int64_t k = 0; k < f.length; k++) to[k / turn * 4 * turn + k % turn] = w[k];
     }
     if (w) tort_free(prepare->env, w, (size_t)f.length + 1);
     return status;

@@ -17,7 +17,7 @@
 
 enum { AXES = 8 };
 
-static int32_t unit_of(tort_type type) {
+static int32_t element_bytes_of(tort_type type) {
     return tort_type_bits(type) / 8;
 }
 
@@ -26,20 +26,20 @@ static int32_t unit_of(tort_type type) {
 /* False: the box is empty, or has too many axes, which the claims exclude. */
 static bool shape_of_box(tort_type type, const tort_box *box, tinyort_move_shape *shape) {
     tort_box simple;
-    const int32_t unit = unit_of(type);
+    const int32_t element_bytes = element_bytes_of(type);
     if (!tort_box_simplify(box, &simple) || simple.rank > AXES) return false;
-    *shape = (tinyort_move_shape){.unit = unit,
-                                  .x_first = (int32_t)simple.src_first * unit,
-                                  .y_first = (int32_t)simple.dst_first * unit,
+    *shape = (tinyort_move_shape){.element_bytes = element_bytes,
+                                  .x_first = (int32_t)simple.src_first * element_bytes,
+                                  .y_first = (int32_t)simple.dst_first * element_bytes,
                                   .rank = simple.rank};
     for (int32_t i = 0; i < simple.rank; i++) {
         shape->dims[i] = (int32_t)simple.dims[i];
-        shape->xs[i] = (int32_t)simple.src_strides[i] * unit;
-        shape->ys[i] = (int32_t)simple.dst_strides[i] * unit;
+        shape->xs[i] = (int32_t)simple.src_strides[i] * element_bytes;
+        shape->ys[i] = (int32_t)simple.dst_strides[i] * element_bytes;
     }
     const int32_t last = simple.rank - 1;
-    if (shape->xs[last] != unit || shape->ys[last] != unit) return true;
-    shape->unit *= shape->dims[last]; /* a row is one copy */
+    if (shape->xs[last] != element_bytes || shape->ys[last] != element_bytes) return true;
+    shape->element_bytes *= shape->dims[last]; /* a row is one copy */
     shape->dims[last] = 1;
     shape->xs[last] = shape->ys[last] = 0;
     if (last > 0) shape->rank--;
@@ -60,11 +60,12 @@ static tort_status emit_box(const tort_call *call, tort_type type, void *dst, co
     if (!shape_of_box(type, box, &shape)) return TORT_OK;
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_add_code(emit, tort_code_move);
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_move",
-                                                         .members = "unit x_first y_first rank dims[8] xs[8] ys[8]",
-                                                         .shape = &shape.unit},
-                                   operands);
+    return tort_firmware_emit_with(
+        emit,
+        &(tort_firmware_call){.function = "tinyort_move",
+                              .members = "element_bytes x_first y_first rank dims[8] xs[8] ys[8]",
+                              .shape = &shape.element_bytes},
+        operands);
 }
 
 typedef tort_status (*mover)(const tort_call *call, tort_box_mover move);
@@ -112,7 +113,8 @@ static tort_verdict claim_pad(const tort_target *target, const tort_node_view *n
 static tinyort_pad_shape pad_of(const tort_call *call) {
     const tort_pad_params *p = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    tinyort_pad_shape shape = {unit_of(x->type), (int32_t)p->mode, x->rank, (int32_t)tort_count(y), {0}, {0}, {0}};
+    tinyort_pad_shape shape = {
+        element_bytes_of(x->type), (int32_t)p->mode, x->rank, (int32_t)tort_count(y), {0}, {0}, {0}};
     for (int32_t i = 0; i < x->rank; i++) {
         shape.in[i] = (int32_t)x->dims[i];
         shape.out[i] = (int32_t)y->dims[i];
@@ -138,13 +140,14 @@ static tort_status emit_pad(tort_emit *emit) {
     const char *const operands[] = {emit->inputs[0], emit->node->input_count > 2 ? emit->inputs[2] : "NULL",
                                     emit->outputs[0], NULL};
     tort_firmware_add_code(emit, tort_code_pad);
-    status = tort_firmware_emit_with(emit,
-                                     &(tort_firmware_call){.function = "tinyort_pad",
-                                                           .members = "unit mode rank count in[8] out[8] before[8]",
-                                                           .shape = &shape.unit,
-                                                           .numbers = &p->value,
-                                                           .number_count = 1},
-                                     operands);
+    status =
+        tort_firmware_emit_with(emit,
+                                &(tort_firmware_call){.function = "tinyort_pad",
+                                                      .members = "element_bytes mode rank count in[8] out[8] before[8]",
+                                                      .shape = &shape.element_bytes,
+                                                      .numbers = &p->value,
+                                                      .number_count = 1},
+                                operands);
     return tort_firmware_close(&step, status);
 }
 
@@ -153,7 +156,7 @@ static tort_status emit_pad(tort_emit *emit) {
 static tinyort_gather_shape gather_of(const tort_call *call) {
     const tort_gather_params *p = call->params;
     return (tinyort_gather_shape){(int32_t)p->outer, (int32_t)p->size,
-                                  (int32_t)p->inner * unit_of(call->inputs[0].type), (int32_t)p->index_count,
+                                  (int32_t)p->inner * element_bytes_of(call->inputs[0].type), (int32_t)p->index_count,
                                   call->inputs[1].type == TORT_INT32};
 }
 
@@ -180,13 +183,13 @@ static tort_status emit_gather(tort_emit *emit) {
 
 static tinyort_where_shape where_of(const tort_call *call) {
     const tort_loop loop = tort_loop_broadcast(&call->outputs[0], call->inputs, 3);
-    const int32_t unit = unit_of(call->outputs[0].type);
-    tinyort_where_shape shape = {unit, (int32_t)loop.count, loop.rank, {0}, {0}, {0}, {0}};
+    const int32_t element_bytes = element_bytes_of(call->outputs[0].type);
+    tinyort_where_shape shape = {element_bytes, (int32_t)loop.count, loop.rank, {0}, {0}, {0}, {0}};
     for (int32_t i = 0; i < loop.rank; i++) {
         shape.dims[i] = (int32_t)loop.dims[i];
         shape.cs[i] = (int32_t)loop.strides[0][i];
-        shape.as[i] = (int32_t)loop.strides[1][i] * unit;
-        shape.bs[i] = (int32_t)loop.strides[2][i] * unit;
+        shape.as[i] = (int32_t)loop.strides[1][i] * element_bytes;
+        shape.bs[i] = (int32_t)loop.strides[2][i] * element_bytes;
     }
     return shape;
 }
@@ -205,9 +208,9 @@ static tort_status emit_where(tort_emit *emit) {
     const tinyort_where_shape shape = where_of(&step.call);
     tort_firmware_add_code(emit, tort_code_offset);
     tort_firmware_add_code(emit, tort_code_where);
-    status =
-        tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_where", "unit count rank dims[8] cs[8] as[8] bs[8]",
-                                                       &shape.unit, 3, NULL, 0});
+    status = tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_where",
+                                                            "element_bytes count rank dims[8] cs[8] as[8] bs[8]",
+                                                            &shape.element_bytes, 3, NULL, 0});
     return tort_firmware_close(&step, status);
 }
 
@@ -277,16 +280,17 @@ static tinyort_fill_shape fill_of(const tort_call *call) {
     const tort_fill_params *p = call->params;
     uint64_t bits = 0;
     for (int32_t i = 8; i-- > 0;) bits = bits << 8 | p->value[i]; /* the order of a file's bytes */
-    return (tinyort_fill_shape){unit_of(call->outputs[0].type), (int32_t)tort_count(&call->outputs[0]),
+    return (tinyort_fill_shape){element_bytes_of(call->outputs[0].type), (int32_t)tort_count(&call->outputs[0]),
                                 (int32_t)(uint32_t)bits, (int32_t)(uint32_t)(bits >> 32)};
 }
 
 static tort_status print_fill(tort_emit *emit, const tinyort_fill_shape *shape, const char *y) {
     tort_firmware_add_code(emit, tort_code_fill);
-    return tort_firmware_emit_with(
-        emit,
-        &(tort_firmware_call){.function = "tinyort_fill", .members = "unit count low high", .shape = &shape->unit},
-        (const char *const[]){y, NULL});
+    return tort_firmware_emit_with(emit,
+                                   &(tort_firmware_call){.function = "tinyort_fill",
+                                                         .members = "element_bytes count low high",
+                                                         .shape = &shape->element_bytes},
+                                   (const char *const[]){y, NULL});
 }
 
 static tort_status run_fill(const tort_call *call) {
@@ -322,7 +326,7 @@ static tort_status drop(const tort_call *call, tort_box_mover move, tinyort_fill
     const int64_t count = tort_count(&call->inputs[0]);
     tort_box box = {0};
     tort_box_add(&box, count, 1, 1);
-    *mask = (tinyort_fill_shape){unit_of(type), (int32_t)count, type == TORT_FLOAT ? 0x3f800000 : 1, 0};
+    *mask = (tinyort_fill_shape){element_bytes_of(type), (int32_t)count, type == TORT_FLOAT ? 0x3f800000 : 1, 0};
     return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
 }
 

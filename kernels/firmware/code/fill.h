@@ -1,4 +1,5 @@
-/* fill.h - repeats one element of `unit` bytes, 1, 2, 4 or 8; its bits are those of low, then those of high. */
+/* fill.h - fills an array with one element of `element_bytes` bytes (1, 2, 4 or 8); `low` has its lower 32 bits, `high`
+ * the rest. */
 #ifndef TORT_FIRMWARE_CODE_FILL_H
 #define TORT_FIRMWARE_CODE_FILL_H
 
@@ -6,18 +7,19 @@
 #include <string.h>
 
 typedef struct tinyort_fill_shape {
-    int32_t unit, count, low, high;
+    int32_t element_bytes, count, low, high;
 } tinyort_fill_shape;
 
 static void tinyort_fill(const tinyort_fill_shape *s, void *y) {
     const uint8_t one = (uint8_t)s->low;
     const uint16_t two = (uint16_t)s->low;
     const uint64_t eight = (uint64_t)(uint32_t)s->high << 32 | (uint32_t)s->low;
-    const void *from = s->unit == 1   ? &one
-                       : s->unit == 2 ? (const void *)&two
-                       : s->unit == 4 ? &s->low
-                                      : (const void *)&eight;
-    for (int32_t i = 0; i < s->count; i++) memcpy((unsigned char *)y + i * s->unit, from, (size_t)s->unit);
+    const void *from = s->element_bytes == 1   ? &one
+                       : s->element_bytes == 2 ? (const void *)&two
+                       : s->element_bytes == 4 ? &s->low
+                                               : (const void *)&eight;
+    for (int32_t i = 0; i < s->count; i++)
+        memcpy((unsigned char *)y + i * s->element_bytes, from, (size_t)s->element_bytes);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* move.h - copies a box of `rank` axes, 1 at least, of elements of `unit` bytes: x_first and y_first are the bytes
- * before its first element, xs and ys the steps along its axes, in bytes. A step of x may be 0 or negative. */
+/* move.h - copies a box of `rank` axes, 1 at least, of elements of `element_bytes` bytes: x_first and y_first are the
+ * bytes before its first element, xs and ys the steps along its axes, in bytes. A step of x may be 0 or negative. */
 #ifndef TORT_FIRMWARE_CODE_MOVE_H
 #define TORT_FIRMWARE_CODE_MOVE_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct tinyort_move_shape {
-    int32_t unit, x_first, y_first, rank, dims[8], xs[8], ys[8];
+    int32_t element_bytes, x_first, y_first, rank, dims[8], xs[8], ys[8];
 } tinyort_move_shape;
 
 static void tinyort_move(const tinyort_move_shape *s, const void *x, void *y) {
@@ -19,10 +19,10 @@ static void tinyort_move(const tinyort_move_shape *s, const void *x, void *y) {
         const unsigned char *from = (const unsigned char *)x + s->x_first + tinyort_offset(row, last, s->dims, s->xs);
         unsigned char *to = (unsigned char *)y + s->y_first + tinyort_offset(row, last, s->dims, s->ys);
         for (int32_t i = 0; i < s->dims[last]; i++)
-            if (s->unit == 4) /* becomes a load and a store */
+            if (s->element_bytes == 4) /* becomes a load and a store */
                 memcpy(to + i * s->ys[last], from + i * s->xs[last], 4);
             else
-                memcpy(to + i * s->ys[last], from + i * s->xs[last], (size_t)s->unit);
+                memcpy(to + i * s->ys[last], from + i * s->xs[last], (size_t)s->element_bytes);
     }
 }
 

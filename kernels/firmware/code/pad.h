@@ -1,6 +1,6 @@
-/* pad.h - pads x, of `rank` axes of sizes `in` and of elements of `unit` bytes, with `before` elements and those that y
- * of sizes `out` still lacks. mode: 0 with the element at `value`, 1 by reflection, 2 by the edge, 3 by repetition;
- * value NULL: `number` in elements of 4 bytes, else 0. */
+/* pad.h - pads x, of `rank` axes of sizes `in` and of elements of `element_bytes` bytes, with `before` elements and
+ * those that y of sizes `out` still lacks. mode: 0 with the element at `value`, 1 by reflection, 2 by the edge, 3 by
+ * repetition; value NULL: `number` in elements of 4 bytes, else 0. */
 #ifndef TORT_FIRMWARE_CODE_PAD_H
 #define TORT_FIRMWARE_CODE_PAD_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct tinyort_pad_shape {
-    int32_t unit, mode, rank, count, in[8], out[8], before[8];
+    int32_t element_bytes, mode, rank, count, in[8], out[8], before[8];
 } tinyort_pad_shape;
 
 static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *value, void *y, float number) {
@@ -27,15 +27,15 @@ static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *v
             from += i * step;
             step *= size;
         }
-        unsigned char *to = (unsigned char *)y + at * s->unit;
+        unsigned char *to = (unsigned char *)y + at * s->element_bytes;
         if (inside)
-            memcpy(to, (const unsigned char *)x + from * s->unit, (size_t)s->unit);
+            memcpy(to, (const unsigned char *)x + from * s->element_bytes, (size_t)s->element_bytes);
         else if (value)
-            memcpy(to, value, (size_t)s->unit);
-        else if (s->unit == 4)
+            memcpy(to, value, (size_t)s->element_bytes);
+        else if (s->element_bytes == 4)
             memcpy(to, &number, 4);
         else
-            memset(to, 0, (size_t)s->unit);
+            memset(to, 0, (size_t)s->element_bytes);
     }
 }
 

@@ -4,7 +4,7 @@
  * Code has numbers of its own (scales, zero points, sizes), so weights fit one code: that of their own compilation, or
  * of another whose code is the same to the byte. All are FNV-1a of 64 bits (Fowler, Noll and Vo), which a loader on a
  * board computes in three lines. */
-#include "runtime/firmware/compile/unit.h"
+#include "runtime/firmware/compile/compilation.h"
 
 void tort_compile_hash(uint64_t *hash, const void *data, size_t size) {
     const uint8_t *bytes = data;
@@ -33,8 +33,8 @@ static void add_attribute(uint64_t *hash, const tort_attribute *attribute) {
 }
 
 /* The model's nodes with their edges and attributes, and types and shapes of its values; no names and no weights. */
-static uint64_t hash_of_graph(const tort_compile_unit *unit) {
-    const tort_graph *graph = &unit->session->model->graphs[0];
+static uint64_t hash_of_graph(const tort_compilation *c) {
+    const tort_graph *graph = &c->session->model->graphs[0];
     uint64_t hash = TORT_COMPILE_HASH;
     for (int32_t n = 0; n < graph->node_count; n++) {
         const tort_node *node = &graph->nodes[n];
@@ -45,17 +45,17 @@ static uint64_t hash_of_graph(const tort_compile_unit *unit) {
         for (int32_t i = 0; i < node->attribute_count; i++) add_attribute(&hash, &node->attributes[i]);
     }
     for (int32_t i = 0; i < graph->input_count; i++) {
-        const tort_info *info = &unit->lowered->infos[graph->inputs[i]];
+        const tort_info *info = &c->lowered->infos[graph->inputs[i]];
         add_numbers(&hash, info->dims, info->rank, sizeof *info->dims);
     }
     return hash;
 }
 
-tort_status tort_compile_hashes(tort_compile_unit *unit, const char *code, size_t length) {
-    unit->hashes.graph = hash_of_graph(unit);
-    unit->hashes.code = TORT_COMPILE_HASH;
-    add_text(&unit->hashes.code, unit->target ? unit->target : "");
-    tort_compile_hash(&unit->hashes.code, code, length);
-    unit->hashes.weights = TORT_COMPILE_HASH;
-    return tort_compile_hash_weights(unit);
+tort_status tort_compile_hashes(tort_compilation *c, const char *code, size_t length) {
+    c->hashes.graph = hash_of_graph(c);
+    c->hashes.code = TORT_COMPILE_HASH;
+    add_text(&c->hashes.code, c->target ? c->target : "");
+    tort_compile_hash(&c->hashes.code, code, length);
+    c->hashes.weights = TORT_COMPILE_HASH;
+    return tort_compile_hash_weights(c);
 }

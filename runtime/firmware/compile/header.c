@@ -3,146 +3,145 @@
 #include <inttypes.h>
 
 #include "runtime/core/base/ascii.h"
-#include "runtime/firmware/compile/unit.h"
+#include "runtime/firmware/compile/compilation.h"
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
 /* The value that callers give for an input. An input that no step reads has no slot: its type and shape are its
  * value's.
  */
-tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t i) {
-    if (unit->inputs[i].slot >= 0) return unit->plan->slots[unit->inputs[i].slot];
+tort_slot tort_compile_input(const tort_compilation *c, int32_t i) {
+    if (c->inputs[i].slot >= 0) return c->plan->slots[c->inputs[i].slot];
     tort_tensor tensor;
     tort_slot slot = {.type = TORT_FLOAT};
-    if (!tort_info_tensor(&unit->planned->infos[unit->lowered->graph.inputs[i]], &tensor)) return slot;
+    if (!tort_info_tensor(&c->planned->infos[c->lowered->graph.inputs[i]], &tensor)) return slot;
     slot.type = tensor.type;
     slot.rank = tensor.rank;
     memcpy(slot.dims, tensor.dims, sizeof slot.dims);
     return slot;
 }
 
-const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t i) {
-    return &unit->plan->slots[unit->outputs[i].slot];
+const tort_slot *tort_compile_output(const tort_compilation *c, int32_t i) {
+    return &c->plan->slots[c->outputs[i].slot];
 }
 
-void tort_compile_signature(const tort_compile_unit *unit, FILE *file) {
-    fprintf(file, "int %s_run(", unit->name);
-    const tort_plan *plan = unit->plan;
+void tort_compile_signature(const tort_compilation *c, FILE *file) {
+    fprintf(file, "int %s_run(", c->name);
+    const tort_plan *plan = c->plan;
     for (int32_t i = 0; i < plan->input_count; i++)
-        fprintf(file, "const %s *in%d, ", tort_compile_type(tort_compile_input(unit, i).type), (int)i);
+        fprintf(file, "const %s *in%d, ", tort_compile_type(tort_compile_input(c, i).type), (int)i);
     for (int32_t i = 0; i < plan->output_count; i++)
-        fprintf(file, "%s *out%d, ", tort_compile_type(tort_compile_output(unit, i)->type), (int)i);
-    fprintf(file, "%svoid *arena)", unit->apart ? "const void *weights, " : "");
+        fprintf(file, "%s *out%d, ", tort_compile_type(tort_compile_output(c, i)->type), (int)i);
+    fprintf(file, "%svoid *arena)", c->apart ? "const void *weights, " : "");
 }
 
 /* Prints the name in capitals, as macros have it. */
-static void print_capitals(const tort_compile_unit *unit, FILE *file) {
-    for (const char *c = unit->name; *c; c++) fputc(tort_to_upper(*c), file);
+static void print_capitals(const tort_compilation *c, FILE *file) {
+    for (const char *letter = c->name; *letter; letter++) fputc(tort_to_upper(*letter), file);
 }
 
-static void print_define(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number,
+static void print_define(const tort_compilation *c, FILE *file, const char *kind, int32_t number,
                          unsigned long long value) {
     fprintf(file, "#define ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_%s", kind);
     if (number >= 0) fprintf(file, "%d_SIZE", (int)number);
     fprintf(file, " %llu", value);
 }
 
 /* The scale and zero point of a port whose border is left to callers. */
-static void print_scale(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number,
+static void print_scale(const tort_compilation *c, FILE *file, const char *kind, int32_t number,
                         const tort_compile_port *port) {
     float scale;
     int32_t zero;
     char text[TORT_COMPILE_FLOAT];
-    if (!tort_compile_scale(unit, port, &scale, &zero)) return;
+    if (!tort_compile_scale(c, port, &scale, &zero)) return;
     fprintf(file, "#define ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_%s%d_SCALE %s /* value = scale * (integer - zero) */\n#define ", kind, (int)number,
             tort_compile_float(scale, text));
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_%s%d_ZERO %d\n", kind, (int)number, (int)zero);
 }
 
-static void print_port(const tort_compile_unit *unit, FILE *file, const char *kind, int32_t number, int32_t value,
+static void print_port(const tort_compilation *c, FILE *file, const char *kind, int32_t number, int32_t value,
                        const tort_slot *slot, const tort_compile_port *port) {
-    print_define(unit, file, kind, number, (unsigned long long)tort_compile_elements(slot));
+    print_define(c, file, kind, number, (unsigned long long)tort_compile_elements(slot));
     fprintf(file, " /* ");
-    tort_compile_name(file, unit->lowered->graph.values[value].name);
+    tort_compile_name(file, c->lowered->graph.values[value].name);
     fprintf(file, ": %s", tort_type_name(slot->type));
     for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : " ", (long long)slot->dims[i]);
-    if (port->in_layout) fprintf(file, ", in layout %s", unit->layout);
+    if (port->in_layout) fprintf(file, ", in layout %s", c->layout);
     fprintf(file, " */\n");
-    print_scale(unit, file, kind, number, port);
+    print_scale(c, file, kind, number, port);
 }
 
-static void print_hash(const tort_compile_unit *unit, FILE *file, const char *kind, uint64_t hash) {
+static void print_hash(const tort_compilation *c, FILE *file, const char *kind, uint64_t hash) {
     fprintf(file, "#define ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_%s_HASH UINT64_C(0x%016" PRIx64 ")\n", kind, hash);
 }
 
-void tort_compile_assertion(const tort_compile_unit *unit, FILE *file) {
+void tort_compile_assertion(const tort_compilation *c, FILE *file) {
     fprintf(file,
             "\n/* Fails to compile if the header is of another model, or bytes and floats are not as expected. */\n");
-    fprintf(file, "typedef char %s_header_is_of_this_code[(", unit->name);
-    print_capitals(unit, file);
-    fprintf(file, "_CODE_HASH == UINT64_C(0x%016" PRIx64 ") && sizeof(float) == 4) ? 1 : -1];\n\n", unit->hashes.code);
+    fprintf(file, "typedef char %s_header_is_of_this_code[(", c->name);
+    print_capitals(c, file);
+    fprintf(file, "_CODE_HASH == UINT64_C(0x%016" PRIx64 ") && sizeof(float) == 4) ? 1 : -1];\n\n", c->hashes.code);
 }
 
-void tort_compile_guard(const tort_compile_unit *unit, FILE *file) {
+void tort_compile_guard(const tort_compilation *c, FILE *file) {
     fprintf(file, "    if ((uintptr_t)arena %% ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_ARENA_ALIGN) return 1;\n");
-    if (!unit->apart) {
-        fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != ", unit->name, unit->hashes.code);
-        print_capitals(unit, file);
+    if (!c->apart) {
+        fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != ", c->name, c->hashes.code);
+        print_capitals(c, file);
         fprintf(file, "_CODE_HASH) return 2;\n");
         return;
     }
     fprintf(file, "    if ((uintptr_t)weights %% ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_WEIGHTS_ALIGN) return 1;\n");
     fprintf(file, "    if (((const uint64_t *)weights)[0] != UINT64_C(0x%016" PRIx64 ")", TORT_COMPILE_MAGIC);
     fprintf(file, " || ((const uint64_t *)weights)[2] != ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_CODE_HASH) return 2;\n");
 }
 
-void tort_compile_header(const tort_compile_unit *unit, FILE *file) {
-    const tort_plan *plan = unit->plan;
-    fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", unit->name, TORT_VERSION);
+void tort_compile_header(const tort_compilation *c, FILE *file) {
+    const tort_plan *plan = c->plan;
+    fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", c->name, TORT_VERSION);
     fprintf(file,
             " * %s_run needs no allocator, file or thread, and keeps nothing between calls: it is reentrant. It\n"
             " * returns 0; 1 if an address is not a multiple of its ALIGN; 2 if the weights are not for this code,\n"
             " * but of another model, training or target. `arena` is memory for the values between; sizes of inputs\n"
             " * and outputs are in elements. Hashes are FNV-1a of 64 bits; that of the weights is of %s. */\n",
-            unit->name, unit->apart ? "what follows their head of 40 bytes, without padding" : "all arrays' bytes");
+            c->name, c->apart ? "what follows their head of 40 bytes, without padding" : "all arrays' bytes");
     fprintf(file, "#ifndef ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_H\n#define ");
-    print_capitals(unit, file);
+    print_capitals(c, file);
     fprintf(file, "_H\n\n#include <stdint.h>\n\n");
     for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = tort_compile_input(unit, i);
-        print_port(unit, file, "IN", i, unit->lowered->graph.inputs[i], &slot, &unit->inputs[i]);
+        const tort_slot slot = tort_compile_input(c, i);
+        print_port(c, file, "IN", i, c->lowered->graph.inputs[i], &slot, &c->inputs[i]);
     }
     for (int32_t i = 0; i < plan->output_count; i++)
-        print_port(unit, file, "OUT", i, unit->lowered->graph.outputs[i], tort_compile_output(unit, i),
-                   &unit->outputs[i]);
-    print_define(unit, file, "ARENA_BYTES", -1, (unsigned long long)unit->arena_bytes);
+        print_port(c, file, "OUT", i, c->lowered->graph.outputs[i], tort_compile_output(c, i), &c->outputs[i]);
+    print_define(c, file, "ARENA_BYTES", -1, (unsigned long long)c->arena_bytes);
     fprintf(file, "\n");
-    print_define(unit, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
+    print_define(c, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
     fprintf(file, "\n");
-    print_hash(unit, file, "GRAPH", unit->hashes.graph);
-    print_hash(unit, file, "CODE", unit->hashes.code);
-    print_hash(unit, file, "WEIGHTS", unit->hashes.weights);
-    if (unit->apart) {
-        print_define(unit, file, "WEIGHTS_BYTES", -1, (unsigned long long)tort_compile_weights_bytes(unit));
-        fprintf(file, " /* of %s_weights.bin, little-endian */\n", unit->name);
-        print_define(unit, file, "WEIGHTS_ALIGN", -1, TORT_COMPILE_WEIGHTS_ALIGN);
+    print_hash(c, file, "GRAPH", c->hashes.graph);
+    print_hash(c, file, "CODE", c->hashes.code);
+    print_hash(c, file, "WEIGHTS", c->hashes.weights);
+    if (c->apart) {
+        print_define(c, file, "WEIGHTS_BYTES", -1, (unsigned long long)tort_compile_weights_bytes(c));
+        fprintf(file, " /* of %s_weights.bin, little-endian */\n", c->name);
+        print_define(c, file, "WEIGHTS_ALIGN", -1, TORT_COMPILE_WEIGHTS_ALIGN);
     }
     fprintf(file, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    tort_compile_signature(unit, file);
+    tort_compile_signature(c, file);
     fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

@@ -1,6 +1,6 @@
 /* operands.c - C expressions for the values of a plan: parameters, arrays of weights, the arena. */
 
-#include "runtime/firmware/compile/unit.h"
+#include "runtime/firmware/compile/compilation.h"
 #include "runtime/core/base/ascii.h"
 
 const char *tort_compile_type(tort_type type) {
@@ -28,75 +28,75 @@ void tort_compile_name(FILE *file, const char *name) {
     for (; *name; name++) fputc(tort_is_word(*name) || strchr("_-./: ,#", *name) ? *name : '_', file);
 }
 
-int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand) {
-    const tort_band_steps *bands = &unit->plan->bands[step->bands - 1];
-    const tinyort_layer *layer = &bands->layers[step - unit->plan->steps - bands->first];
-    const tort_slot *slot = &unit->plan->slots[unit->plan->operands[step->operands + operand]];
+int64_t tort_compile_row(const tort_compilation *c, const tort_step *step, int32_t operand) {
+    const tort_band_steps *bands = &c->plan->bands[step->bands - 1];
+    const tinyort_layer *layer = &bands->layers[step - c->plan->steps - bands->first];
+    const tort_slot *slot = &c->plan->slots[c->plan->operands[step->operands + operand]];
     const int64_t rows = operand < step->input_count ? layer->in_rows : layer->out_rows;
     return slot->bytes / rows / (tort_type_bits(slot->type) / 8);
 }
 
 /* ---- constant arrays --------------------------------------------------------------------------------------------- */
 
-const char *tort_compile_list(tort_compile_unit *unit, const tort_compile_array *array) {
-    if (unit->array_count == unit->array_room) {
-        const int32_t room = unit->array_room ? 2 * unit->array_room : 32;
-        tort_compile_array *grown = tort_arena_array(&unit->arena, (size_t)room, sizeof *grown);
+const char *tort_compile_list(tort_compilation *c, const tort_compile_array *array) {
+    if (c->array_count == c->array_room) {
+        const int32_t room = c->array_room ? 2 * c->array_room : 32;
+        tort_compile_array *grown = tort_arena_array(&c->arena, (size_t)room, sizeof *grown);
         if (!grown) return NULL;
-        if (unit->array_count) memcpy(grown, unit->arrays, (size_t)unit->array_count * sizeof *grown);
-        unit->arrays = grown;
-        unit->array_room = room;
+        if (c->array_count) memcpy(grown, c->arrays, (size_t)c->array_count * sizeof *grown);
+        c->arrays = grown;
+        c->array_room = room;
     }
-    unit->arrays[unit->array_count++] = *array;
-    unit->weight_bytes += (uint64_t)array->count * (uint64_t)tort_type_bits(array->type) / 8;
+    c->arrays[c->array_count++] = *array;
+    c->weight_bytes += (uint64_t)array->count * (uint64_t)tort_type_bits(array->type) / 8;
     return array->name;
 }
 
 /* Lists the constant that a slot reads when it is first asked for. */
-static const char *weight_of(tort_compile_unit *unit, const tort_slot *slot) {
-    const int32_t constant = unit->lowered->constant_of[slot->value];
-    if (unit->numbers[constant] >= 0) return unit->arrays[unit->numbers[constant]].name;
-    const int32_t number = unit->array_count;
+static const char *weight_of(tort_compilation *c, const tort_slot *slot) {
+    const int32_t constant = c->lowered->constant_of[slot->value];
+    if (c->numbers[constant] >= 0) return c->arrays[c->numbers[constant]].name;
+    const int32_t number = c->array_count;
     const tort_compile_array array = {
-        .name = tort_arena_format(&unit->arena, "%s_w%d", unit->name, (int)number),
-        .of = unit->lowered->graph.values[slot->value].name,
+        .name = tort_arena_format(&c->arena, "%s_w%d", c->name, (int)number),
+        .of = c->lowered->graph.values[slot->value].name,
         .type = slot->type,
         .count = tort_compile_elements(slot),
         .constant = constant,
     };
-    const char *name = array.name ? tort_compile_list(unit, &array) : NULL;
-    if (name) unit->numbers[constant] = number;
+    const char *name = array.name ? tort_compile_list(c, &array) : NULL;
+    if (name) c->numbers[constant] = number;
     return name;
 }
 
 /* Lists integers that the plan has computed from shapes; a slot that is read again is listed again. */
-static const char *literal_of(tort_compile_unit *unit, const tort_slot *slot) {
+static const char *literal_of(tort_compilation *c, const tort_slot *slot) {
     const tort_compile_array array = {
-        .name = tort_arena_format(&unit->arena, "%s_w%d", unit->name, (int)unit->array_count),
-        .of = unit->lowered->graph.values[slot->value].name,
+        .name = tort_arena_format(&c->arena, "%s_w%d", c->name, (int)c->array_count),
+        .of = c->lowered->graph.values[slot->value].name,
         .type = slot->type,
         .count = tort_compile_elements(slot),
         .constant = -1,
-        .data = unit->plan->literals + slot->offset,
+        .data = c->plan->literals + slot->offset,
     };
-    return array.name ? tort_compile_list(unit, &array) : NULL;
+    return array.name ? tort_compile_list(c, &array) : NULL;
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-const char *tort_compile_operand(tort_compile_unit *unit, int32_t number) {
-    const int32_t owner = tort_plan_owner(unit->plan, number);
+const char *tort_compile_operand(tort_compilation *c, int32_t number) {
+    const int32_t owner = tort_plan_owner(c->plan, number);
     if (owner < 0) return "NULL";
-    const tort_slot *slot = &unit->plan->slots[owner];
+    const tort_slot *slot = &c->plan->slots[owner];
     const char *type = tort_compile_type(slot->type);
     if (!type || slot->memory) return NULL;
     switch (slot->home) {
-    case TORT_HOME_INPUT: return tort_arena_format(&unit->arena, "in%d", (int)slot->source);
-    case TORT_HOME_OUTPUT: return tort_arena_format(&unit->arena, "out%d", (int)slot->output);
-    case TORT_HOME_CONSTANT: return weight_of(unit, slot);
-    case TORT_HOME_LITERAL: return literal_of(unit, slot);
+    case TORT_HOME_INPUT: return tort_arena_format(&c->arena, "in%d", (int)slot->source);
+    case TORT_HOME_OUTPUT: return tort_arena_format(&c->arena, "out%d", (int)slot->output);
+    case TORT_HOME_CONSTANT: return weight_of(c, slot);
+    case TORT_HOME_LITERAL: return literal_of(c, slot);
     case TORT_HOME_ARENA: break;
     default: return NULL;
     }
-    return tort_arena_format(&unit->arena, "(%s *)(values + %llu)", type, (unsigned long long)slot->offset);
+    return tort_arena_format(&c->arena, "(%s *)(values + %llu)", type, (unsigned long long)slot->offset);
 }

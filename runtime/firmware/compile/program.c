@@ -2,7 +2,7 @@
  * that qemu emulates. */
 #include <string.h>
 
-#include "runtime/firmware/compile/unit.h"
+#include "runtime/firmware/compile/compilation.h"
 
 /* ---- boards ------------------------------------------------------------------------------------------------------ */
 
@@ -40,9 +40,9 @@ static const board boards[] = {
 };
 static const board here = {"this machine", NULL, "", "", NULL, NULL};
 
-static const board *board_of(const tort_compile_unit *unit) {
-    for (size_t i = 0; unit->target && i < sizeof boards / sizeof *boards; i++)
-        if (!strcmp(boards[i].target, unit->target)) return &boards[i];
+static const board *board_of(const tort_compilation *c) {
+    for (size_t i = 0; c->target && i < sizeof boards / sizeof *boards; i++)
+        if (!strcmp(boards[i].target, c->target)) return &boards[i];
     return &here;
 }
 
@@ -101,51 +101,51 @@ static void print_union(const char *name, uint64_t bytes, FILE *file) {
             (unsigned long long)(bytes ? bytes : 1), name);
 }
 
-static void print_buffers(const tort_compile_unit *unit, FILE *file) {
-    const tort_plan *plan = unit->plan;
-    print_union("arena", unit->arena_bytes, file);
-    if (unit->apart) print_union("weights", tort_compile_weights_bytes(unit), file);
+static void print_buffers(const tort_compilation *c, FILE *file) {
+    const tort_plan *plan = c->plan;
+    print_union("arena", c->arena_bytes, file);
+    if (c->apart) print_union("weights", tort_compile_weights_bytes(c), file);
     for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = tort_compile_input(unit, i);
+        const tort_slot slot = tort_compile_input(c, i);
         const long long count = (long long)tort_compile_elements(&slot);
         fprintf(file, "static %s in%d[%lld];\n", tort_compile_type(slot.type), (int)i, count ? count : 1);
     }
     for (int32_t i = 0; i < plan->output_count; i++) {
-        const tort_slot *slot = tort_compile_output(unit, i);
+        const tort_slot *slot = tort_compile_output(c, i);
         const long long count = (long long)tort_compile_elements(slot);
         fprintf(file, "static %s out%d[%lld];\n", tort_compile_type(slot->type), (int)i, count ? count : 1);
     }
 }
 
-void tort_compile_program(const tort_compile_unit *unit, FILE *file) {
-    const tort_plan *plan = unit->plan;
+void tort_compile_program(const tort_compilation *c, FILE *file) {
+    const tort_plan *plan = c->plan;
     fprintf(file,
             "/* %s_main.c - made by tinyort %s: runs %s on raw files of its inputs, one an argument, and writes\n"
             " * output_0.raw ... */\n",
-            unit->name, TORT_VERSION, unit->name);
-    fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", unit->name);
-    if (board_of(unit)->stack) fprintf(file, "%s", start);
-    print_buffers(unit, file);
+            c->name, TORT_VERSION, c->name);
+    fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", c->name);
+    if (board_of(c)->stack) fprintf(file, "%s", start);
+    print_buffers(c, file);
     fprintf(file, "\n%sint main(int argc, char **argv) {\n    int failed = 0;\n", functions);
     fprintf(file,
             "    if (argc != %d) {\n        fprintf(stderr, \"%s_main: expected %d files, got %%d\\n\", argc - 1);\n"
             "        return 2;\n    }\n    (void)argv;\n",
-            (int)plan->input_count + 1, unit->name, (int)plan->input_count);
+            (int)plan->input_count + 1, c->name, (int)plan->input_count);
     for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = tort_compile_input(unit, i);
+        const tort_slot slot = tort_compile_input(c, i);
         fprintf(file, "    failed |= read_file(argv[%d], in%d, %lld * sizeof *in%d);\n", (int)i + 1, (int)i,
                 (long long)tort_compile_elements(&slot), (int)i);
     }
-    if (unit->apart)
-        fprintf(file, "    failed |= read_file(\"%s_weights.bin\", weights.bytes, %llu);\n", unit->name,
-                (unsigned long long)tort_compile_weights_bytes(unit));
-    fprintf(file, "    if (failed) return 3;\n    if (%s_run(", unit->name);
+    if (c->apart)
+        fprintf(file, "    failed |= read_file(\"%s_weights.bin\", weights.bytes, %llu);\n", c->name,
+                (unsigned long long)tort_compile_weights_bytes(c));
+    fprintf(file, "    if (failed) return 3;\n    if (%s_run(", c->name);
     for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
     for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    fprintf(file, "%sarena.bytes)) return 5;\n", unit->apart ? "weights.bytes, " : "");
+    fprintf(file, "%sarena.bytes)) return 5;\n", c->apart ? "weights.bytes, " : "");
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
-                (long long)tort_compile_elements(tort_compile_output(unit, i)), (int)i);
+                (long long)tort_compile_elements(tort_compile_output(c, i)), (int)i);
     fprintf(file, "    return failed ? 3 : 0;\n}\n");
 }
 
@@ -160,9 +160,9 @@ static void print_run(const board *to, const char *name, FILE *file) {
                 *to->own ? ",arg=" : "", to->own);
 }
 
-void tort_compile_makefile(const tort_compile_unit *unit, FILE *file) {
-    const char *name = unit->name;
-    const board *to = board_of(unit);
+void tort_compile_makefile(const tort_compilation *c, FILE *file) {
+    const char *name = c->name;
+    const board *to = board_of(c);
     fprintf(file, "# Made by tinyort %s: builds %s for %s%s. make run ARGS=\"in0.raw\" writes output_0.raw ...\n",
             TORT_VERSION, name, to->target, *to->run ? ", which qemu emulates" : "");
     if (to->cc) fprintf(file, "CC := %s\n", to->cc);
@@ -174,7 +174,7 @@ void tort_compile_makefile(const tort_compile_unit *unit, FILE *file) {
     fprintf(
         file,
         "\n%s_main: %s_main.c %s.c %s_weights.%s %s.h\n\t$(CC) $(STRICT)%s $(CFLAGS) -o $@ $(filter %%.c,$^) -lm\n\n",
-        name, name, name, name, unit->apart ? "bin" : "c", name, *to->flags ? " $(BOARD)" : "");
+        name, name, name, name, c->apart ? "bin" : "c", name, *to->flags ? " $(BOARD)" : "");
     fprintf(file, ".PHONY: run\nrun: %s_main\n", name);
     print_run(to, name, file);
 }

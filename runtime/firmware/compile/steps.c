@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/firmware/compile/unit.h"
+#include "runtime/firmware/compile/compilation.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/core/lowered/unit_view.h"
 
@@ -11,14 +11,14 @@
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 /* The layout that a conversion begins or ends in. */
-static const tort_layout *layout_of(const tort_compile_unit *unit, const tort_step *step) {
-    const int32_t *operands = unit->plan->operands + step->operands;
-    const int32_t from = unit->plan->slots[operands[0]].layout, to = unit->plan->slots[operands[1]].layout;
-    return unit->session->layouts[from ? from : to].layout;
+static const tort_layout *layout_of(const tort_compilation *c, const tort_step *step) {
+    const int32_t *operands = c->plan->operands + step->operands;
+    const int32_t from = c->plan->slots[operands[0]].layout, to = c->plan->slots[operands[1]].layout;
+    return c->session->layouts[from ? from : to].layout;
 }
 
 /* The reason why a step has no form for firmware; NULL: it has one. */
-static const char *refusal_of(const tort_compile_unit *unit, const tort_step *step) {
+static const char *refusal_of(const tort_compilation *c, const tort_step *step) {
     if (step->dynamic) return "its shape depends on data: firmware needs shapes that are known while planning";
     switch (step->kind) {
     case TORT_STEP_ALIAS:
@@ -26,18 +26,18 @@ static const char *refusal_of(const tort_compile_unit *unit, const tort_step *st
     case TORT_STEP_COPY: return step->provider < 0 ? NULL : "its input is copied between memories";
     case TORT_STEP_KERNEL: break;
     case TORT_STEP_CONVERT:
-        return layout_of(unit, step)->emit ? NULL : "it converts to a layout that firmware has no form for";
+        return layout_of(c, step)->emit ? NULL : "it converts to a layout that firmware has no form for";
     case TORT_STEP_SHAPE: return "it reads a shape during the run: export the model with fixed shapes";
     case TORT_STEP_CALL: return "it has bodies (control flow), which firmware has no form for: unroll it on export";
     default: return "it is a step that firmware has no form for";
     }
     if (step->values) return "it takes or makes values that are not tensors";
-    return unit->lowered->units[step->node].kernel->emit ? NULL : "its kernel has no form for firmware";
+    return c->lowered->units[step->node].kernel->emit ? NULL : "its kernel has no form for firmware";
 }
 
-static tort_status refuse(const tort_compile_unit *unit, const tort_step *step, const char *why) {
-    const tort_status status = tort_fail(unit->error, TORT_E_PLACEMENT, "%s", why);
-    if (step->node >= 0) tort_error_at_unit(unit->error, unit->lowered, step->node);
+static tort_status refuse(const tort_compilation *c, const tort_step *step, const char *why) {
+    const tort_status status = tort_fail(c->error, TORT_E_PLACEMENT, "%s", why);
+    if (step->node >= 0) tort_error_at_unit(c->error, c->lowered, step->node);
     return status;
 }
 
@@ -56,182 +56,177 @@ static bool add_texts(const char **list, int32_t *count, int32_t room, const cha
 }
 
 /* Prints the node, and the nodes that were fused into it: "conv1, relu1: FusedConv". */
-static void print_comment(const tort_compile_unit *unit, int32_t index, FILE *file) {
-    const tort_node *node = tort_unit_node(unit->lowered, index);
-    const tort_unit *its = &unit->lowered->units[index];
-    const tort_node *nodes = unit->session->model->graphs[0].nodes;
+static void print_comment(const tort_compilation *c, int32_t index, FILE *file) {
+    const tort_node *node = tort_unit_node(c->lowered, index);
+    const tort_unit *unit = &c->lowered->units[index];
+    const tort_node *nodes = c->session->model->graphs[0].nodes;
     fprintf(file, "    /* ");
-    for (int32_t i = 0; i < its->from_count; i++) {
+    for (int32_t i = 0; i < unit->from_count; i++) {
         fprintf(file, "%s", i ? ", " : "");
-        tort_compile_name(file, nodes[its->from[i]].name);
+        tort_compile_name(file, nodes[unit->from[i]].name);
     }
-    if (!its->from_count) tort_compile_name(file, node->name);
+    if (!unit->from_count) tort_compile_name(file, node->name);
     fprintf(file, ": ");
     tort_compile_name(file, node->op_type);
     fprintf(file, " */\n");
 }
 
-static const char **operands_of(tort_compile_unit *unit, const tort_step *step) {
+static const char **operands_of(tort_compilation *c, const tort_step *step) {
     const int32_t count = step->input_count + step->output_count;
-    const char **texts = tort_arena_array(&unit->arena, (size_t)count + 1, sizeof *texts);
+    const char **texts = tort_arena_array(&c->arena, (size_t)count + 1, sizeof *texts);
     /* Packed inputs are arrays of their own, see list_packed. */
-    const uint32_t packed = step->kind == TORT_STEP_KERNEL ? unit->lowered->units[step->node].consumed : 0;
+    const uint32_t packed = step->kind == TORT_STEP_KERNEL ? c->lowered->units[step->node].consumed : 0;
     for (int32_t i = 0; texts && i < count; i++) {
         texts[i] = i < step->input_count && i < 32 && packed >> i & 1
                        ? "NULL"
-                       : tort_compile_operand(unit, unit->plan->operands[step->operands + i]);
+                       : tort_compile_operand(c, c->plan->operands[step->operands + i]);
         if (!texts[i]) return NULL;
     }
     return texts;
 }
 
-static bool makes_nothing(const tort_compile_unit *unit, const tort_step *step) {
-    const int32_t *outputs = unit->plan->operands + step->operands + step->input_count;
+static bool makes_nothing(const tort_compilation *c, const tort_step *step) {
+    const int32_t *outputs = c->plan->operands + step->operands + step->input_count;
     for (int32_t i = 0; i < step->output_count; i++)
-        if (outputs[i] >= 0 && unit->plan->slots[outputs[i]].bytes) return false;
+        if (outputs[i] >= 0 && c->plan->slots[outputs[i]].bytes) return false;
     return true;
 }
 
 /* Lists the arrays of a step's packed weights. */
-static tort_status list_packed(tort_compile_unit *unit, const tort_step *step, const tort_emit *emit) {
-    const tort_unit *its = &unit->lowered->units[step->node];
+static tort_status list_packed(tort_compilation *c, const tort_step *step, const tort_emit *emit) {
+    const tort_unit *unit = &c->lowered->units[step->node];
     for (int32_t i = 0; i < (int32_t)(sizeof emit->arrays / sizeof *emit->arrays) && emit->arrays[i].count; i++) {
         const tort_packed_array *part = &emit->arrays[i];
         const size_t size = (size_t)tort_type_bits(part->type) / 8;
-        if (!its->packed || part->offset > its->packed_bytes || part->count > (its->packed_bytes - part->offset) / size)
-            return tort_fail(unit->error, TORT_E_INTERNAL, "array %d is beyond the packed weights", (int)i);
+        if (!unit->packed || part->offset > unit->packed_bytes ||
+            part->count > (unit->packed_bytes - part->offset) / size)
+            return tort_fail(c->error, TORT_E_INTERNAL, "array %d is beyond the packed weights", (int)i);
         const tort_compile_array array = {
-            .name = tort_arena_format(&unit->arena, "%s_%d", emit->packed, (int)i),
-            .of = tort_unit_node(unit->lowered, step->node)->name,
+            .name = tort_arena_format(&c->arena, "%s_%d", emit->packed, (int)i),
+            .of = tort_unit_node(c->lowered, step->node)->name,
             .type = part->type,
             .count = (int64_t)part->count,
             .constant = -1,
-            .data = (const char *)its->packed + part->offset,
+            .data = (const char *)unit->packed + part->offset,
             .read = true,
         };
-        if (!array.name || !tort_compile_list(unit, &array)) return tort_out_of_memory(unit->error, 0);
+        if (!array.name || !tort_compile_list(c, &array)) return tort_out_of_memory(c->error, 0);
     }
     return TORT_OK;
 }
 
 /* Adds what a statement needs, and prints it. */
-static tort_status finish_call(tort_compile_unit *unit, const tort_step *step, const tort_emit *emit, FILE *file) {
-    const tort_status status = list_packed(unit, step, emit);
+static tort_status finish_call(tort_compilation *c, const tort_step *step, const tort_emit *emit, FILE *file) {
+    const tort_status status = list_packed(c, step, emit);
     if (status) return status;
-    if (!add_texts(unit->code, &unit->code_count, TORT_COMPILE_CODES, emit->code,
-                   sizeof emit->code / sizeof *emit->code) ||
-        !add_texts(unit->defines, &unit->define_count, TORT_COMPILE_DEFINES, emit->defines,
+    if (!add_texts(c->code, &c->code_count, TORT_COMPILE_CODES, emit->code, sizeof emit->code / sizeof *emit->code) ||
+        !add_texts(c->defines, &c->define_count, TORT_COMPILE_DEFINES, emit->defines,
                    sizeof emit->defines / sizeof *emit->defines))
-        return tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
+        return tort_fail(c->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
     fprintf(file, "    %s\n", emit->call);
-    unit->calls++;
+    c->calls++;
     return TORT_OK;
 }
 
 /* The room for a statement, one for all. */
-static tort_emit *emit_of(tort_compile_unit *unit) {
-    if (!unit->emit) unit->emit = tort_arena_alloc(&unit->arena, sizeof *unit->emit);
-    return unit->emit;
+static tort_emit *emit_of(tort_compilation *c) {
+    if (!c->emit) c->emit = tort_arena_alloc(&c->arena, sizeof *c->emit);
+    return c->emit;
 }
 
 /* True if output 0 lies above input 0 in the arena. */
-static bool is_above(const tort_compile_unit *unit, const tort_step *step) {
+static bool is_above(const tort_compilation *c, const tort_step *step) {
     if (!step->input_count || !step->output_count) return false;
-    const int32_t input = tort_plan_owner(unit->plan, unit->plan->operands[step->operands]);
-    const int32_t output = tort_plan_owner(unit->plan, unit->plan->operands[step->operands + step->input_count]);
-    const tort_slot *slots = unit->plan->slots;
+    const int32_t input = tort_plan_owner(c->plan, c->plan->operands[step->operands]);
+    const int32_t output = tort_plan_owner(c->plan, c->plan->operands[step->operands + step->input_count]);
+    const tort_slot *slots = c->plan->slots;
     return input >= 0 && output >= 0 && slots[input].home == TORT_HOME_ARENA && slots[output].home == TORT_HOME_ARENA &&
            slots[output].offset > slots[input].offset;
 }
 
 /* The view of a node that works element by element on any rows, with one row in place of its banded operands. */
-static tort_status view_row(tort_compile_unit *unit, const tort_step *step, tort_node_view *view) {
+static tort_status view_row(tort_compilation *c, const tort_step *step, tort_node_view *view) {
     const int32_t count = step->input_count + 1;
-    tort_info *infos = tort_arena_array(&unit->arena, (size_t)count, sizeof *infos);
-    if (!infos) return tort_out_of_memory(unit->error, 0);
+    tort_info *infos = tort_arena_array(&c->arena, (size_t)count, sizeof *infos);
+    if (!infos) return tort_out_of_memory(c->error, 0);
     for (int32_t i = 0; i < count; i++) {
         infos[i] = i < step->input_count ? view->inputs[i] : view->outputs[0];
         if (i < step->input_count && (i >= 32 || !(step->rows.inputs >> i & 1))) continue;
         infos[i].rank = 1;
-        infos[i].dims[0] = tort_compile_row(unit, step, i);
+        infos[i].dims[0] = tort_compile_row(c, step, i);
     }
     view->inputs = infos;
     view->outputs = infos + step->input_count;
     return TORT_OK;
 }
 
-static tort_status emit_kernel(tort_compile_unit *unit, const tort_step *step, const char *const *texts, FILE *file) {
-    const tort_unit *its = &unit->lowered->units[step->node];
+static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const char *const *texts, FILE *file) {
+    const tort_unit *unit = &c->lowered->units[step->node];
     tort_unit_view view;
-    tort_emit *emit = emit_of(unit);
-    if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
+    tort_emit *emit = emit_of(c);
+    if (!emit) return tort_out_of_memory(c->error, sizeof *emit);
     *emit = (tort_emit){.node = &view.node,
                         .inputs = texts,
                         .outputs = texts + step->input_count,
                         .scratch = "NULL",
                         .packed = "NULL",
-                        .weights = its->packed,
-                        .target = &unit->session->chain[its->provider].target,
-                        .downwards = !step->bands && is_above(unit, step),
+                        .weights = unit->packed,
+                        .target = &c->session->chain[unit->provider].target,
+                        .downwards = !step->bands && is_above(c, step),
                         .banded = step->bands != 0,
-                        .error = unit->error};
+                        .error = c->error};
     if (step->scratch_bytes)
-        emit->scratch = tort_arena_format(&unit->arena, "values + %llu", (unsigned long long)step->scratch_offset);
-    if (its->packed) emit->packed = tort_arena_format(&unit->arena, "%s_p%d", unit->name, (int)unit->calls);
-    if (!emit->scratch || !emit->packed) return tort_out_of_memory(unit->error, 0);
-    tort_status status = tort_unit_view_open(&view, unit->lowered, &unit->planned->pass, step->node,
-                                             unit->planned->params + step->params, unit->error);
+        emit->scratch = tort_arena_format(&c->arena, "values + %llu", (unsigned long long)step->scratch_offset);
+    if (unit->packed) emit->packed = tort_arena_format(&c->arena, "%s_p%d", c->name, (int)c->calls);
+    if (!emit->scratch || !emit->packed) return tort_out_of_memory(c->error, 0);
+    tort_status status = tort_unit_view_open(&view, c->lowered, &c->planned->pass, step->node,
+                                             c->planned->params + step->params, c->error);
     const double flops = status ? 0 : tort_op_flops(view.node.op, view.node.params);
-    if (flops > 0) unit->multiply_adds += flops / 2;
-    if (!status && step->bands && !step->rows.out_rows) status = view_row(unit, step, &view.node);
-    if (!status) status = its->kernel->emit(emit);
+    if (flops > 0) c->multiply_adds += flops / 2;
+    if (!status && step->bands && !step->rows.out_rows) status = view_row(c, step, &view.node);
+    if (!status) status = unit->kernel->emit(emit);
     if (!status) {
-        print_comment(unit, step->node, file);
-        status = finish_call(unit, step, emit, file);
+        print_comment(c, step->node, file);
+        status = finish_call(c, step, emit, file);
     }
-    if (status) tort_error_at_unit(unit->error, unit->lowered, step->node);
-    tort_unit_view_close(&view, unit->lowered);
+    if (status) tort_error_at_unit(c->error, c->lowered, step->node);
+    tort_unit_view_close(&view, c->lowered);
     return status;
 }
 
 /* Prints a conversion between plain and a layout, as a call of a node with one input and one output. */
-static tort_status emit_conversion(tort_compile_unit *unit, const tort_step *step, const char *const *texts,
-                                   FILE *file) {
-    const int32_t *operands = unit->plan->operands + step->operands;
-    const tort_slot *from = &unit->plan->slots[operands[0]];
-    const tort_info info = unit->planned->infos[from->value];
+static tort_status emit_conversion(tort_compilation *c, const tort_step *step, const char *const *texts, FILE *file) {
+    const int32_t *operands = c->plan->operands + step->operands;
+    const tort_slot *from = &c->plan->slots[operands[0]];
+    const tort_info info = c->planned->infos[from->value];
     const tort_node_view node = {.inputs = &info, .outputs = &info, .input_count = 1, .output_count = 1};
-    tort_emit *emit = emit_of(unit);
-    if (!emit) return tort_out_of_memory(unit->error, sizeof *emit);
-    *emit = (tort_emit){.node = &node,
-                        .inputs = texts,
-                        .outputs = texts + 1,
-                        .scratch = "NULL",
-                        .packed = "NULL",
-                        .error = unit->error};
-    const tort_status status = layout_of(unit, step)->emit(emit, from->layout != 0);
+    tort_emit *emit = emit_of(c);
+    if (!emit) return tort_out_of_memory(c->error, sizeof *emit);
+    *emit = (tort_emit){
+        .node = &node, .inputs = texts, .outputs = texts + 1, .scratch = "NULL", .packed = "NULL", .error = c->error};
+    const tort_status status = layout_of(c, step)->emit(emit, from->layout != 0);
     fprintf(file, "    /* ");
-    tort_compile_name(file, unit->lowered->graph.values[from->value].name);
+    tort_compile_name(file, c->lowered->graph.values[from->value].name);
     fprintf(file, ": %s */\n", from->layout ? "channels first" : "channels last");
-    return status ? status : finish_call(unit, step, emit, file);
+    return status ? status : finish_call(c, step, emit, file);
 }
 
-static void print_copy(tort_compile_unit *unit, const char *to, const char *from, int64_t bytes, FILE *file) {
+static void print_copy(tort_compilation *c, const char *to, const char *from, int64_t bytes, FILE *file) {
     fprintf(file, "    memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
-    unit->calls++;
+    c->calls++;
 }
 
-static tort_status print_step(tort_compile_unit *unit, const tort_step *step, FILE *file) {
-    const char *why = refusal_of(unit, step);
-    if (why) return refuse(unit, step, why);
-    if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(unit, step) ||
-        unit->skipped[step - unit->plan->steps])
+static tort_status print_step(tort_compilation *c, const tort_step *step, FILE *file) {
+    const char *why = refusal_of(c, step);
+    if (why) return refuse(c, step, why);
+    if (step->kind == TORT_STEP_ALIAS || step->kind == TORT_STEP_VIEW || makes_nothing(c, step) ||
+        c->skipped[step - c->plan->steps])
         return TORT_OK;
-    const char *const *texts = operands_of(unit, step);
-    if (!texts) return refuse(unit, step, "an operand has a type that C99 has not, or is not in host memory");
-    if (step->kind == TORT_STEP_KERNEL) return emit_kernel(unit, step, texts, file);
-    if (step->kind == TORT_STEP_CONVERT) return emit_conversion(unit, step, texts, file);
-    print_copy(unit, texts[1], texts[0], unit->plan->slots[unit->plan->operands[step->operands]].bytes, file);
+    const char *const *texts = operands_of(c, step);
+    if (!texts) return refuse(c, step, "an operand has a type that C99 has not, or is not in host memory");
+    if (step->kind == TORT_STEP_KERNEL) return emit_kernel(c, step, texts, file);
+    if (step->kind == TORT_STEP_CONVERT) return emit_conversion(c, step, texts, file);
+    print_copy(c, texts[1], texts[0], c->plan->slots[c->plan->operands[step->operands]].bytes, file);
     return TORT_OK;
 }
 
@@ -246,15 +241,15 @@ static void print_deeper(FILE *file, const char *text) {
 }
 
 /* Prints the work of a layer on a band. */
-static tort_status print_layer(tort_compile_unit *unit, const tort_step *step, int32_t layer, FILE *file) {
-    const int32_t output = unit->plan->operands[step->operands + step->input_count];
-    const tort_slot *slot = &unit->plan->slots[output];
-    const char *why = refusal_of(unit, step);
-    const char **texts = why ? NULL : operands_of(unit, step);
-    if (!texts) return refuse(unit, step, why ? why : "an operand has a type that C99 has not");
+static tort_status print_layer(tort_compilation *c, const tort_step *step, int32_t layer, FILE *file) {
+    const int32_t output = c->plan->operands[step->operands + step->input_count];
+    const tort_slot *slot = &c->plan->slots[output];
+    const char *why = refusal_of(c, step);
+    const char **texts = why ? NULL : operands_of(c, step);
+    if (!texts) return refuse(c, step, why ? why : "an operand has a type that C99 has not");
     fprintf(file, "case %d:\n", (int)layer);
     if (slot->line_bytes) {
-        const long long row = slot->line_bytes / unit->plan->bands[step->bands - 1].layers[layer].lines;
+        const long long row = slot->line_bytes / c->plan->bands[step->bands - 1].layers[layer].lines;
         fprintf(file,
                 "    if (band.keep) memmove(values + %llu, values + %llu + band.drop * %lld, "
                 "(size_t)band.keep * %lld);\n",
@@ -263,12 +258,12 @@ static tort_status print_layer(tort_compile_unit *unit, const tort_step *step, i
     for (int32_t i = 0, k = 0; i <= step->input_count; i++) {
         const bool in = i < step->input_count;
         if (in ? i >= 32 || !(step->rows.inputs >> i & 1) : step->rows.reduces) continue;
-        texts[i] = tort_arena_format(&unit->arena, "%s + band.%s * %lld", texts[i],
-                                     in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at",
-                                     (long long)tort_compile_row(unit, step, i));
-        if (!texts[i]) return tort_out_of_memory(unit->error, 0);
+        texts[i] =
+            tort_arena_format(&c->arena, "%s + band.%s * %lld", texts[i], in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at",
+                              (long long)tort_compile_row(c, step, i));
+        if (!texts[i]) return tort_out_of_memory(c->error, 0);
     }
-    const tort_status status = emit_kernel(unit, step, texts, file);
+    const tort_status status = emit_kernel(c, step, texts, file);
     fprintf(file, "    break;\n");
     return status;
 }
@@ -289,18 +284,18 @@ static void print_layers(const tort_band_steps *bands, FILE *file) {
 }
 
 /* Prints the steps of a group as a loop over bands of rows, of which each is a call of one layer. */
-static tort_status print_bands(tort_compile_unit *unit, const tort_band_steps *bands, FILE *file) {
+static tort_status print_bands(tort_compilation *c, const tort_band_steps *bands, FILE *file) {
     static const char *const text[] = {tort_code_bands};
     char *body = NULL;
     size_t length = 0;
     FILE *layers = open_memstream(&body, &length);
-    if (!layers) return tort_out_of_memory(unit->error, 0);
+    if (!layers) return tort_out_of_memory(c->error, 0);
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < bands->count; i++)
-        status = print_layer(unit, &unit->plan->steps[bands->first + i], i, layers);
-    if (fclose(layers) != 0 && !status) status = tort_out_of_memory(unit->error, length);
-    if (!status && !add_texts(unit->code, &unit->code_count, TORT_COMPILE_CODES, text, 1))
-        status = tort_fail(unit->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
+        status = print_layer(c, &c->plan->steps[bands->first + i], i, layers);
+    if (fclose(layers) != 0 && !status) status = tort_out_of_memory(c->error, length);
+    if (!status && !add_texts(c->code, &c->code_count, TORT_COMPILE_CODES, text, 1))
+        status = tort_fail(c->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
     if (!status) {
         print_layers(bands, file);
         print_deeper(file, body);
@@ -311,28 +306,28 @@ static tort_status print_bands(tort_compile_unit *unit, const tort_band_steps *b
 }
 
 /* Outputs whose bytes are shared with other values are in the arena: they are copied at the end. */
-static tort_status print_outputs(tort_compile_unit *unit, FILE *file) {
-    for (int32_t i = 0; i < unit->plan->output_count; i++) {
-        const int32_t owner = tort_plan_owner(unit->plan, unit->plan->output_slots[i]);
-        const char *text = tort_compile_operand(unit, owner);
+static tort_status print_outputs(tort_compilation *c, FILE *file) {
+    for (int32_t i = 0; i < c->plan->output_count; i++) {
+        const int32_t owner = tort_plan_owner(c->plan, c->plan->output_slots[i]);
+        const char *text = tort_compile_operand(c, owner);
         if (!text)
-            return tort_fail(unit->error, TORT_E_PLACEMENT, "output %d is not in host memory: firmware has no other",
+            return tort_fail(c->error, TORT_E_PLACEMENT, "output %d is not in host memory: firmware has no other",
                              (int)i);
         char to[24];
         snprintf(to, sizeof to, "out%d", (int)i);
-        if (unit->plan->slots[owner].home != TORT_HOME_OUTPUT && unit->plan->slots[owner].bytes)
-            print_copy(unit, to, text, unit->plan->slots[owner].bytes, file);
+        if (c->plan->slots[owner].home != TORT_HOME_OUTPUT && c->plan->slots[owner].bytes)
+            print_copy(c, to, text, c->plan->slots[owner].bytes, file);
     }
     return TORT_OK;
 }
 
-tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file) {
+tort_status tort_compile_steps(tort_compilation *c, FILE *file) {
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < unit->plan->step_count; i++) {
-        const int32_t number = unit->plan->steps[i].bands;
-        const tort_band_steps *bands = number ? &unit->plan->bands[number - 1] : NULL;
-        status = bands ? print_bands(unit, bands, file) : print_step(unit, &unit->plan->steps[i], file);
+    for (int32_t i = 0; !status && i < c->plan->step_count; i++) {
+        const int32_t number = c->plan->steps[i].bands;
+        const tort_band_steps *bands = number ? &c->plan->bands[number - 1] : NULL;
+        status = bands ? print_bands(c, bands, file) : print_step(c, &c->plan->steps[i], file);
         if (bands) i += bands->count - 1;
     }
-    return status ? status : print_outputs(unit, file);
+    return status ? status : print_outputs(c, file);
 }

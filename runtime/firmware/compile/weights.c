@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/firmware/compile/unit.h"
+#include "runtime/firmware/compile/compilation.h"
 #include "runtime/core/lowered/constants.h"
 #include "runtime/core/base/ascii.h"
 #include "runtime/core/base/locale.h"
@@ -18,17 +18,17 @@ static uint64_t bytes_of(const tort_compile_array *array) {
     return (uint64_t)array->count * (uint64_t)tort_type_bits(array->type) / 8;
 }
 
-uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit) {
+uint64_t tort_compile_weights_bytes(const tort_compilation *c) {
     uint64_t end = TORT_COMPILE_HEAD;
-    for (int32_t i = 0; i < unit->array_count; i++) end = next_place(end) + bytes_of(&unit->arrays[i]);
+    for (int32_t i = 0; i < c->array_count; i++) end = next_place(end) + bytes_of(&c->arrays[i]);
     return end;
 }
 
 /* Names of places in the bytes that the caller gives. */
-static void print_places(const tort_compile_unit *unit, FILE *file) {
+static void print_places(const tort_compilation *c, FILE *file) {
     uint64_t at = TORT_COMPILE_HEAD;
-    for (int32_t i = 0; i < unit->array_count; i++) {
-        const tort_compile_array *array = &unit->arrays[i];
+    for (int32_t i = 0; i < c->array_count; i++) {
+        const tort_compile_array *array = &c->arrays[i];
         at = next_place(at);
         fprintf(file, "#define %s ((const %s *)((const unsigned char *)weights + %llu))\n", array->name,
                 tort_compile_type(array->type), (unsigned long long)at);
@@ -36,14 +36,14 @@ static void print_places(const tort_compile_unit *unit, FILE *file) {
     }
 }
 
-void tort_compile_externs(const tort_compile_unit *unit, FILE *file) {
-    if (unit->apart) {
-        print_places(unit, file);
+void tort_compile_externs(const tort_compilation *c, FILE *file) {
+    if (c->apart) {
+        print_places(c, file);
         return;
     }
-    fprintf(file, "extern const uint64_t %s_weights_of_%016" PRIx64 "[4];\n", unit->name, unit->hashes.code);
-    for (int32_t i = 0; i < unit->array_count; i++) {
-        const tort_compile_array *array = &unit->arrays[i];
+    fprintf(file, "extern const uint64_t %s_weights_of_%016" PRIx64 "[4];\n", c->name, c->hashes.code);
+    for (int32_t i = 0; i < c->array_count; i++) {
+        const tort_compile_array *array = &c->arrays[i];
         fprintf(file, "extern const %s %s[%lld];\n", tort_compile_type(array->type), array->name,
                 (long long)(array->count ? array->count : 1));
     }
@@ -108,16 +108,16 @@ static void print_array(const tort_compile_array *array, const void *data, void 
 }
 
 /* Calls a printer for each array, with its elements. */
-static tort_status for_arrays(const tort_compile_unit *unit,
+static tort_status for_arrays(const tort_compilation *c,
                               void (*print)(const tort_compile_array *array, const void *data, void *to), void *to) {
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < unit->array_count; i++) {
-        const tort_compile_array *array = &unit->arrays[i];
+    for (int32_t i = 0; !status && i < c->array_count; i++) {
+        const tort_compile_array *array = &c->arrays[i];
         const void *data = array->data;
-        if (array->constant >= 0) status = tort_constant_acquire(unit->session, array->constant, &data, unit->error);
+        if (array->constant >= 0) status = tort_constant_acquire(c->session, array->constant, &data, c->error);
         if (status) break;
         print(array, data, to);
-        if (array->constant >= 0) tort_constant_release(unit->session, array->constant);
+        if (array->constant >= 0) tort_constant_release(c->session, array->constant);
     }
     return status;
 }
@@ -126,29 +126,29 @@ static void hash_array(const tort_compile_array *array, const void *data, void *
     tort_compile_hash(to, data, (size_t)bytes_of(array));
 }
 
-tort_status tort_compile_hash_weights(tort_compile_unit *unit) {
-    return for_arrays(unit, hash_array, &unit->hashes.weights);
+tort_status tort_compile_hash_weights(tort_compilation *c) {
+    return for_arrays(c, hash_array, &c->hashes.weights);
 }
 
 /* Arrays of constants are named NAME_w and their number. A kernel that has packed a constant, or has its numbers in the
  * statement, does not name it. */
-void tort_compile_drop_unread(tort_compile_unit *unit, const char *body) {
-    const size_t length = strlen(unit->name);
+void tort_compile_drop_unread(tort_compilation *c, const char *body) {
+    const size_t length = strlen(c->name);
     int32_t kept = 0;
-    for (const char *at = body; (at = strstr(at, unit->name)); at += length) {
+    for (const char *at = body; (at = strstr(at, c->name)); at += length) {
         char *end;
         const bool whole = (at == body || (!tort_is_word(at[-1]) && at[-1] != '_')) && !strncmp(at + length, "_w", 2);
         const long number = whole ? strtol(at + length + 2, &end, 10) : -1;
-        if (number >= 0 && number < unit->array_count && end > at + length + 2) unit->arrays[number].read = true;
+        if (number >= 0 && number < c->array_count && end > at + length + 2) c->arrays[number].read = true;
     }
-    unit->weight_bytes = 0;
-    for (int32_t i = 0; i < unit->array_count; i++) {
-        const tort_compile_array *array = &unit->arrays[i];
+    c->weight_bytes = 0;
+    for (int32_t i = 0; i < c->array_count; i++) {
+        const tort_compile_array *array = &c->arrays[i];
         if (!array->read) continue;
-        unit->weight_bytes += bytes_of(array);
-        unit->arrays[kept++] = *array;
+        c->weight_bytes += bytes_of(array);
+        c->arrays[kept++] = *array;
     }
-    unit->array_count = kept;
+    c->array_count = kept;
 }
 
 static void write_array(const tort_compile_array *array, const void *data, void *to) {
@@ -158,26 +158,26 @@ static void write_array(const tort_compile_array *array, const void *data, void 
     fwrite(data, 1, (size_t)bytes_of(array), file);
 }
 
-tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file) {
-    const uint64_t head[] = {TORT_COMPILE_MAGIC, unit->hashes.graph, unit->hashes.code, unit->hashes.weights,
-                             tort_compile_weights_bytes(unit)};
+tort_status tort_compile_weights_apart(tort_compilation *c, FILE *file) {
+    const uint64_t head[] = {TORT_COMPILE_MAGIC, c->hashes.graph, c->hashes.code, c->hashes.weights,
+                             tort_compile_weights_bytes(c)};
     fwrite(head, sizeof *head, sizeof head / sizeof *head, file);
-    return for_arrays(unit, write_array, file);
+    return for_arrays(c, write_array, file);
 }
 
-tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file) {
+tort_status tort_compile_weights(tort_compilation *c, FILE *file) {
     fprintf(file,
             "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
             "/* Kernels read words of bytes. x86-64 aligns arrays to 16, and compilers rely on it. */\n"
             "#if defined(__GNUC__) && !defined(__x86_64__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
             "#else\n#define TINYORT_ALIGNED\n#endif\n",
-            unit->name, unit->name, TORT_VERSION);
+            c->name, c->name, TORT_VERSION);
     fprintf(file,
             "\n/* The code that they are for, by its hash; \"tinyort\", hashes of graph, code and weights. */\n"
             "extern const uint64_t %s_weights_of_%016" PRIx64 "[4];\nconst uint64_t %s_weights_of_%016" PRIx64
             "[4] = {",
-            unit->name, unit->hashes.code, unit->name, unit->hashes.code);
+            c->name, c->hashes.code, c->name, c->hashes.code);
     fprintf(file, "0x%016" PRIx64 "u,\n    0x%016" PRIx64 "u, 0x%016" PRIx64 "u, 0x%016" PRIx64 "u};\n",
-            TORT_COMPILE_MAGIC, unit->hashes.graph, unit->hashes.code, unit->hashes.weights);
-    return for_arrays(unit, print_array, file);
+            TORT_COMPILE_MAGIC, c->hashes.graph, c->hashes.code, c->hashes.weights);
+    return for_arrays(c, print_array, file);
 }

@@ -1,6 +1,6 @@
-/* unit.h - what the printers of the files share: the plan, and texts of operands. */
-#ifndef TORT_RUNTIME_COMPILE_UNIT_H
-#define TORT_RUNTIME_COMPILE_UNIT_H
+/* compilation.h - what the printers of the files share: the plan, and texts of operands. */
+#ifndef TORT_RUNTIME_COMPILE_COMPILATION_H
+#define TORT_RUNTIME_COMPILE_COMPILATION_H
 
 #include <stdio.h>
 
@@ -35,7 +35,7 @@ typedef struct tort_compile_port {
 } tort_compile_port;
 
 /* A compilation in progress. */
-typedef struct tort_compile_unit {
+typedef struct tort_compilation {
     tort_session *session;
     tort_lowered *lowered;
     tort_planned *planned;
@@ -59,32 +59,32 @@ typedef struct tort_compile_unit {
     bool *skipped;                       /* by step: callers do it */
     tort_arena arena;
     tort_error *error;
-} tort_compile_unit;
+} tort_compilation;
 
 /* The scale of a port's border, and its zero point. False: it has none. */
-bool tort_compile_scale(const tort_compile_unit *unit, const tort_compile_port *port, float *scale, int32_t *zero);
+bool tort_compile_scale(const tort_compilation *c, const tort_compile_port *port, float *scale, int32_t *zero);
 /* hashes.c: adds bytes to a hash; fills the hashes for this text of the code, in which they are 0. */
 void tort_compile_hash(uint64_t *hash, const void *data, size_t size);
-tort_status tort_compile_hashes(tort_compile_unit *unit, const char *code, size_t length);
+tort_status tort_compile_hashes(tort_compilation *c, const char *code, size_t length);
 /* weights.c: drops the arrays that the body does not name; adds all arrays to the hash of the weights. */
-void tort_compile_drop_unread(tort_compile_unit *unit, const char *body);
-tort_status tort_compile_hash_weights(tort_compile_unit *unit);
+void tort_compile_drop_unread(tort_compilation *c, const char *body);
+tort_status tort_compile_hash_weights(tort_compilation *c);
 /* weights.c: bytes of the file that holds the weights apart; writes it. */
-uint64_t tort_compile_weights_bytes(const tort_compile_unit *unit);
-tort_status tort_compile_weights_apart(tort_compile_unit *unit, FILE *file);
+uint64_t tort_compile_weights_bytes(const tort_compilation *c);
+tort_status tort_compile_weights_apart(tort_compilation *c, FILE *file);
 /* header.c: the values that callers give for an input, and take for an output. */
-tort_slot tort_compile_input(const tort_compile_unit *unit, int32_t input);
-const tort_slot *tort_compile_output(const tort_compile_unit *unit, int32_t output);
+tort_slot tort_compile_input(const tort_compilation *c, int32_t input);
+const tort_slot *tort_compile_output(const tort_compilation *c, int32_t output);
 /* operands.c: elements of a row of an operand with rows, in a group. */
-int64_t tort_compile_row(const tort_compile_unit *unit, const tort_step *step, int32_t operand);
+int64_t tort_compile_row(const tort_compilation *c, const tort_step *step, int32_t operand);
 /* ports.c: allocates and fills the members by port, step and constant, checks ports, and lays out the plan without
  * them. */
-tort_status tort_compile_ports(tort_compile_unit *unit);
-/* The C expression of a slot's bytes, "NULL" for -1, in the unit's arena; NULL: they have no place in firmware, or
- * memory has run out. */
-const char *tort_compile_operand(tort_compile_unit *unit, int32_t slot);
+tort_status tort_compile_ports(tort_compilation *c);
+/* The C expression of a slot's bytes, "NULL" for -1, in the arena of the compilation; NULL: they have no place in
+ * firmware, or memory has run out. */
+const char *tort_compile_operand(tort_compilation *c, int32_t slot);
 /* The name of a constant array in C, after it is listed; NULL: memory has run out. */
-const char *tort_compile_list(tort_compile_unit *unit, const tort_compile_array *array);
+const char *tort_compile_list(tort_compilation *c, const tort_compile_array *array);
 /* The type of C that holds an element, "int8_t"; NULL: none does. */
 const char *tort_compile_type(tort_type type);
 int64_t tort_compile_elements(const tort_slot *slot);
@@ -92,19 +92,19 @@ int64_t tort_compile_elements(const tort_slot *slot);
 void tort_compile_name(FILE *file, const char *name);
 
 /* bounds.c: fills bound_bytes, separate_bytes and peak_step. */
-tort_status tort_compile_bounds(tort_compile_unit *unit);
+tort_status tort_compile_bounds(tort_compilation *c);
 /* steps.c: prints the body of the run; finds code and weights. */
-tort_status tort_compile_steps(tort_compile_unit *unit, FILE *file);
+tort_status tort_compile_steps(tort_compilation *c, FILE *file);
 /* weights.c: print declarations of the arrays, and the arrays. */
-void tort_compile_externs(const tort_compile_unit *unit, FILE *file);
-tort_status tort_compile_weights(tort_compile_unit *unit, FILE *file);
+void tort_compile_externs(const tort_compilation *c, FILE *file);
+tort_status tort_compile_weights(tort_compilation *c, FILE *file);
 /* header.c: print the signature of the run, an assertion that the header is of this file, a check of the arena's
  * address, the header. program.c: a program that runs the model on files, and its Makefile. */
-void tort_compile_signature(const tort_compile_unit *unit, FILE *file);
-void tort_compile_assertion(const tort_compile_unit *unit, FILE *file);
-void tort_compile_guard(const tort_compile_unit *unit, FILE *file);
-void tort_compile_header(const tort_compile_unit *unit, FILE *file);
-void tort_compile_program(const tort_compile_unit *unit, FILE *file);
-void tort_compile_makefile(const tort_compile_unit *unit, FILE *file);
+void tort_compile_signature(const tort_compilation *c, FILE *file);
+void tort_compile_assertion(const tort_compilation *c, FILE *file);
+void tort_compile_guard(const tort_compilation *c, FILE *file);
+void tort_compile_header(const tort_compilation *c, FILE *file);
+void tort_compile_program(const tort_compilation *c, FILE *file);
+void tort_compile_makefile(const tort_compilation *c, FILE *file);
 
 #endif
