@@ -11,7 +11,7 @@ static bool is_counted(const tort_compilation *c, int32_t slot) {
     return s->home == TORT_HOME_ARENA && !s->memory && s->within < 0 && s->last_step >= 0;
 }
 
-/* Bytes that lying over each other saves in this step, or in the group that it is part of. */
+/* Bytes saved where the output of this step, or of its group, lies over its input. */
 static int64_t saved_by(const tort_compilation *c, const tort_step *step) {
     const tort_plan *plan = c->plan;
     const tort_band_steps *bands = step->bands ? &plan->bands[step->bands - 1] : NULL;

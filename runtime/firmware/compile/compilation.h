@@ -40,9 +40,9 @@ typedef struct tort_compilation {
     tort_lowered *lowered;
     tort_planned *planned;
     const tort_plan *plan;
-    const char *name;
-    tort_compile_array *arrays; /* weights in the order in which they are first read */
-    int32_t *numbers;           /* by constant of the session: its array; -1: none */
+    const char *name, *capitals; /* capitals: the name as macros have it */
+    tort_compile_array *arrays;  /* weights in the order in which they are first read */
+    int32_t *numbers;            /* by constant of the session: its array; -1: none */
     int32_t array_count, array_room;
     uint64_t weight_bytes, arena_bytes, bound_bytes, separate_bytes; /* bounds: see bounds.c */
     double multiply_adds;
@@ -103,8 +103,8 @@ tort_status tort_compile_weights(tort_compilation *c, FILE *file);
 void tort_compile_signature(const tort_compilation *c, FILE *file);
 void tort_compile_assertion(const tort_compilation *c, FILE *file);
 void tort_compile_guard(const tort_compilation *c, FILE *file);
-void tort_compile_header(const tort_compilation *c, FILE *file);
-void tort_compile_program(const tort_compilation *c, FILE *file);
-void tort_compile_makefile(const tort_compilation *c, FILE *file);
+tort_status tort_compile_header(tort_compilation *c, FILE *file);
+tort_status tort_compile_program(tort_compilation *c, FILE *file);
+tort_status tort_compile_makefile(tort_compilation *c, FILE *file);
 
 #endif

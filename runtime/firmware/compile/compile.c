@@ -4,6 +4,7 @@
  * names no operator. All is text in memory, so that a refusal leaves no file. Read next: steps.c. */
 #include <stdlib.h>
 
+#include "runtime/core/base/ascii.h"
 #include "runtime/firmware/compile/compilation.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -90,21 +91,6 @@ static tort_status print_model(tort_compilation *c, FILE *file) {
     return status;
 }
 
-static tort_status print_header(tort_compilation *c, FILE *file) {
-    tort_compile_header(c, file);
-    return TORT_OK;
-}
-
-static tort_status print_program(tort_compilation *c, FILE *file) {
-    tort_compile_program(c, file);
-    return TORT_OK;
-}
-
-static tort_status print_makefile(tort_compilation *c, FILE *file) {
-    tort_compile_makefile(c, file);
-    return TORT_OK;
-}
-
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* The first input dimension without a size, for the message. */
@@ -120,15 +106,22 @@ static tort_status open_shape(const tort_lowered *lowered, tort_error *error) {
     return tort_fail(error, TORT_E_PLACEMENT, "some shape depends on data: firmware needs all sizes before the run");
 }
 
+static char *capitals_of(tort_arena *arena, const char *name) {
+    char *made = tort_arena_format(arena, "%s", name);
+    for (char *at = made; at && *at; at++) *at = tort_to_upper(*at);
+    return made;
+}
+
 static tort_status compile_plan(tort_compilation *c, bool main, tort_compiled *out) {
-    tort_status status = tort_compile_ports(c);
+    c->capitals = capitals_of(&c->arena, c->name);
+    tort_status status = c->capitals ? tort_compile_ports(c) : tort_out_of_memory(c->error, 0);
     if (!status) status = add_file(c, out, ".c", print_model);
-    if (!status) status = add_file(c, out, ".h", print_header);
+    if (!status) status = add_file(c, out, ".h", tort_compile_header);
     if (!status)
         status = c->apart ? add_file(c, out, "_weights.bin", tort_compile_weights_apart)
                           : add_file(c, out, "_weights.c", tort_compile_weights);
-    if (!status && main) status = add_file(c, out, "_main.c", print_program);
-    if (!status && main) status = add_file(c, out, "Makefile", print_makefile);
+    if (!status && main) status = add_file(c, out, "_main.c", tort_compile_program);
+    if (!status && main) status = add_file(c, out, "Makefile", tort_compile_makefile);
     if (!status) status = tort_compile_bounds(c);
     out->calls = c->calls;
     out->multiply_adds = c->multiply_adds;

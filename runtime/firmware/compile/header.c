@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "runtime/core/base/ascii.h"
 #include "runtime/firmware/compile/compilation.h"
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
@@ -35,20 +34,6 @@ void tort_compile_signature(const tort_compilation *c, FILE *file) {
     fprintf(file, "%svoid *arena)", c->apart ? "const void *weights, " : "");
 }
 
-/* Prints the name in capitals, as macros have it. */
-static void print_capitals(const tort_compilation *c, FILE *file) {
-    for (const char *letter = c->name; *letter; letter++) fputc(tort_to_upper(*letter), file);
-}
-
-static void print_define(const tort_compilation *c, FILE *file, const char *kind, int32_t number,
-                         unsigned long long value) {
-    fprintf(file, "#define ");
-    print_capitals(c, file);
-    fprintf(file, "_%s", kind);
-    if (number >= 0) fprintf(file, "%d_SIZE", (int)number);
-    fprintf(file, " %llu", value);
-}
-
 /* The scale and zero point of a port whose border is left to callers. */
 static void print_scale(const tort_compilation *c, FILE *file, const char *kind, int32_t number,
                         const tort_compile_port *port) {
@@ -56,18 +41,15 @@ static void print_scale(const tort_compilation *c, FILE *file, const char *kind,
     int32_t zero;
     char text[TORT_COMPILE_FLOAT];
     if (!tort_compile_scale(c, port, &scale, &zero)) return;
-    fprintf(file, "#define ");
-    print_capitals(c, file);
-    fprintf(file, "_%s%d_SCALE %s /* value = scale * (integer - zero) */\n#define ", kind, (int)number,
+    fprintf(file, "#define %s_%s%d_SCALE %s /* value = scale * (integer - zero) */\n", c->capitals, kind, (int)number,
             tort_compile_float(scale, text));
-    print_capitals(c, file);
-    fprintf(file, "_%s%d_ZERO %d\n", kind, (int)number, (int)zero);
+    fprintf(file, "#define %s_%s%d_ZERO %d\n", c->capitals, kind, (int)number, (int)zero);
 }
 
 static void print_port(const tort_compilation *c, FILE *file, const char *kind, int32_t number, int32_t value,
                        const tort_slot *slot, const tort_compile_port *port) {
-    print_define(c, file, kind, number, (unsigned long long)tort_compile_elements(slot));
-    fprintf(file, " /* ");
+    fprintf(file, "#define %s_%s%d_SIZE %lld /* ", c->capitals, kind, (int)number,
+            (long long)tort_compile_elements(slot));
     tort_compile_name(file, c->lowered->graph.values[value].name);
     fprintf(file, ": %s", tort_type_name(slot->type));
     for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s%lld", i ? " x " : " ", (long long)slot->dims[i]);
@@ -77,39 +59,31 @@ static void print_port(const tort_compilation *c, FILE *file, const char *kind, 
 }
 
 static void print_hash(const tort_compilation *c, FILE *file, const char *kind, uint64_t hash) {
-    fprintf(file, "#define ");
-    print_capitals(c, file);
-    fprintf(file, "_%s_HASH UINT64_C(0x%016" PRIx64 ")\n", kind, hash);
+    fprintf(file, "#define %s_%s_HASH UINT64_C(0x%016" PRIx64 ")\n", c->capitals, kind, hash);
 }
 
 void tort_compile_assertion(const tort_compilation *c, FILE *file) {
     fprintf(file,
-            "\n/* Fails to compile if the header is of another model, or bytes and floats are not as expected. */\n");
-    fprintf(file, "typedef char %s_header_is_of_this_code[(", c->name);
-    print_capitals(c, file);
-    fprintf(file, "_CODE_HASH == UINT64_C(0x%016" PRIx64 ") && sizeof(float) == 4) ? 1 : -1];\n\n", c->hashes.code);
+            "\n/* Fails to compile if the header is of another model, or bytes and floats are not as expected. */\n"
+            "typedef char %s_header_is_of_this_code[(%s_CODE_HASH == UINT64_C(0x%016" PRIx64
+            ") && sizeof(float) == 4) ? 1 : -1];\n\n",
+            c->name, c->capitals, c->hashes.code);
 }
 
 void tort_compile_guard(const tort_compilation *c, FILE *file) {
-    fprintf(file, "    if ((uintptr_t)arena %% ");
-    print_capitals(c, file);
-    fprintf(file, "_ARENA_ALIGN) return 1;\n");
-    if (!c->apart) {
-        fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != ", c->name, c->hashes.code);
-        print_capitals(c, file);
-        fprintf(file, "_CODE_HASH) return 2;\n");
-        return;
-    }
-    fprintf(file, "    if ((uintptr_t)weights %% ");
-    print_capitals(c, file);
-    fprintf(file, "_WEIGHTS_ALIGN) return 1;\n");
-    fprintf(file, "    if (((const uint64_t *)weights)[0] != UINT64_C(0x%016" PRIx64 ")", TORT_COMPILE_MAGIC);
-    fprintf(file, " || ((const uint64_t *)weights)[2] != ");
-    print_capitals(c, file);
-    fprintf(file, "_CODE_HASH) return 2;\n");
+    fprintf(file, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN) return 1;\n", c->capitals);
+    if (c->apart)
+        fprintf(file,
+                "    if ((uintptr_t)weights %% %s_WEIGHTS_ALIGN) return 1;\n"
+                "    if (((const uint64_t *)weights)[0] != UINT64_C(0x%016" PRIx64
+                ") || ((const uint64_t *)weights)[2] != %s_CODE_HASH) return 2;\n",
+                c->capitals, TORT_COMPILE_MAGIC, c->capitals);
+    else
+        fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != %s_CODE_HASH) return 2;\n", c->name, c->hashes.code,
+                c->capitals);
 }
 
-void tort_compile_header(const tort_compilation *c, FILE *file) {
+tort_status tort_compile_header(tort_compilation *c, FILE *file) {
     const tort_plan *plan = c->plan;
     fprintf(file, "/* %s.h - a model compiled by tinyort %s.\n *\n", c->name, TORT_VERSION);
     fprintf(file,
@@ -118,30 +92,25 @@ void tort_compile_header(const tort_compilation *c, FILE *file) {
             " * but of another model, training or target. `arena` is memory for the values between; sizes of inputs\n"
             " * and outputs are in elements. Hashes are FNV-1a of 64 bits; that of the weights is of %s. */\n",
             c->name, c->apart ? "what follows their head of 40 bytes, without padding" : "all arrays' bytes");
-    fprintf(file, "#ifndef ");
-    print_capitals(c, file);
-    fprintf(file, "_H\n#define ");
-    print_capitals(c, file);
-    fprintf(file, "_H\n\n#include <stdint.h>\n\n");
+    fprintf(file, "#ifndef %s_H\n#define %s_H\n\n#include <stdint.h>\n\n", c->capitals, c->capitals);
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = tort_compile_input(c, i);
         print_port(c, file, "IN", i, c->lowered->graph.inputs[i], &slot, &c->inputs[i]);
     }
     for (int32_t i = 0; i < plan->output_count; i++)
         print_port(c, file, "OUT", i, c->lowered->graph.outputs[i], tort_compile_output(c, i), &c->outputs[i]);
-    print_define(c, file, "ARENA_BYTES", -1, (unsigned long long)c->arena_bytes);
-    fprintf(file, "\n");
-    print_define(c, file, "ARENA_ALIGN", -1, TORT_COMPILE_ALIGN);
-    fprintf(file, "\n");
+    fprintf(file, "#define %s_ARENA_BYTES %llu\n#define %s_ARENA_ALIGN %d\n", c->capitals,
+            (unsigned long long)c->arena_bytes, c->capitals, TORT_COMPILE_ALIGN);
     print_hash(c, file, "GRAPH", c->hashes.graph);
     print_hash(c, file, "CODE", c->hashes.code);
     print_hash(c, file, "WEIGHTS", c->hashes.weights);
-    if (c->apart) {
-        print_define(c, file, "WEIGHTS_BYTES", -1, (unsigned long long)tort_compile_weights_bytes(c));
-        fprintf(file, " /* of %s_weights.bin, little-endian */\n", c->name);
-        print_define(c, file, "WEIGHTS_ALIGN", -1, TORT_COMPILE_WEIGHTS_ALIGN);
-    }
+    if (c->apart)
+        fprintf(file,
+                "#define %s_WEIGHTS_BYTES %llu /* of %s_weights.bin, little-endian */\n#define %s_WEIGHTS_ALIGN %d",
+                c->capitals, (unsigned long long)tort_compile_weights_bytes(c), c->name, c->capitals,
+                TORT_COMPILE_WEIGHTS_ALIGN);
     fprintf(file, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     tort_compile_signature(c, file);
     fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    return TORT_OK;
 }

@@ -52,34 +52,26 @@ const char *tort_compile_list(tort_compilation *c, const tort_compile_array *arr
     return array->name;
 }
 
-/* Lists the constant that a slot reads when it is first asked for. */
-static const char *weight_of(tort_compilation *c, const tort_slot *slot) {
-    const int32_t constant = c->lowered->constant_of[slot->value];
-    if (c->numbers[constant] >= 0) return c->arrays[c->numbers[constant]].name;
-    const int32_t number = c->array_count;
-    const tort_compile_array array = {
-        .name = tort_arena_format(&c->arena, "%s_w%d", c->name, (int)number),
-        .of = c->lowered->graph.values[slot->value].name,
-        .type = slot->type,
-        .count = tort_compile_elements(slot),
-        .constant = constant,
-    };
-    const char *name = array.name ? tort_compile_list(c, &array) : NULL;
-    if (name) c->numbers[constant] = number;
-    return name;
-}
-
-/* Lists integers that the plan has computed from shapes; a slot that is read again is listed again. */
-static const char *literal_of(tort_compilation *c, const tort_slot *slot) {
+/* Lists the elements of a slot: of a constant of the session, or (-1) those at `data`. */
+static const char *list_slot(tort_compilation *c, const tort_slot *slot, int32_t constant, const void *data) {
     const tort_compile_array array = {
         .name = tort_arena_format(&c->arena, "%s_w%d", c->name, (int)c->array_count),
         .of = c->lowered->graph.values[slot->value].name,
         .type = slot->type,
         .count = tort_compile_elements(slot),
-        .constant = -1,
-        .data = c->plan->literals + slot->offset,
+        .constant = constant,
+        .data = data,
     };
     return array.name ? tort_compile_list(c, &array) : NULL;
+}
+
+/* The constant that a slot reads, which is listed when it is first asked for. */
+static const char *weight_of(tort_compilation *c, const tort_slot *slot) {
+    const int32_t constant = c->lowered->constant_of[slot->value], number = c->array_count;
+    if (c->numbers[constant] >= 0) return c->arrays[c->numbers[constant]].name;
+    const char *name = list_slot(c, slot, constant, NULL);
+    if (name) c->numbers[constant] = number;
+    return name;
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
@@ -94,7 +86,8 @@ const char *tort_compile_operand(tort_compilation *c, int32_t number) {
     case TORT_HOME_INPUT: return tort_arena_format(&c->arena, "in%d", (int)slot->source);
     case TORT_HOME_OUTPUT: return tort_arena_format(&c->arena, "out%d", (int)slot->output);
     case TORT_HOME_CONSTANT: return weight_of(c, slot);
-    case TORT_HOME_LITERAL: return literal_of(c, slot);
+    case TORT_HOME_LITERAL:
+        return list_slot(c, slot, -1, c->plan->literals + slot->offset); /* again, if it is read again */
     case TORT_HOME_ARENA: break;
     default: return NULL;
     }

@@ -117,7 +117,7 @@ static void print_buffers(const tort_compilation *c, FILE *file) {
     }
 }
 
-void tort_compile_program(const tort_compilation *c, FILE *file) {
+tort_status tort_compile_program(tort_compilation *c, FILE *file) {
     const tort_plan *plan = c->plan;
     fprintf(file,
             "/* %s_main.c - made by tinyort %s: runs %s on raw files of its inputs, one an argument, and writes\n"
@@ -147,6 +147,7 @@ void tort_compile_program(const tort_compilation *c, FILE *file) {
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
                 (long long)tort_compile_elements(tort_compile_output(c, i)), (int)i);
     fprintf(file, "    return failed ? 3 : 0;\n}\n");
+    return TORT_OK;
 }
 
 /* ---- its Makefile ------------------------------------------------------------------------------------------------ */
@@ -160,7 +161,7 @@ static void print_run(const board *to, const char *name, FILE *file) {
                 *to->own ? ",arg=" : "", to->own);
 }
 
-void tort_compile_makefile(const tort_compilation *c, FILE *file) {
+tort_status tort_compile_makefile(tort_compilation *c, FILE *file) {
     const char *name = c->name;
     const board *to = board_of(c);
     fprintf(file, "# Made by tinyort %s: builds %s for %s%s. make run ARGS=\"in0.raw\" writes output_0.raw ...\n",
@@ -177,4 +178,5 @@ void tort_compile_makefile(const tort_compilation *c, FILE *file) {
         name, name, name, name, c->apart ? "bin" : "c", name, *to->flags ? " $(BOARD)" : "");
     fprintf(file, ".PHONY: run\nrun: %s_main\n", name);
     print_run(to, name, file);
+    return TORT_OK;
 }

@@ -1,5 +1,5 @@
-/* weights.c - prints weights as constant arrays, of numbers that read back to the same bits; or writes their bytes, one
- * array behind the other, for programs that have them elsewhere than in their code. */
+/* weights.c - prints weights as constant arrays, whose numbers read back to the same bits; or writes their bytes, array
+ * after array, to a file for programs that keep weights apart from their code. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,29 +49,23 @@ void tort_compile_externs(const tort_compilation *c, FILE *file) {
     }
 }
 
-char *tort_compile_float(float number, char *text) {
-    tort_snprintf(text, TORT_COMPILE_FLOAT, "%.9g", (double)number);
+/* Writes a number in so many digits; `end` is the suffix of its type. */
+static char *write_number(double number, int digits, const char *end, char *text) {
+    tort_snprintf(text, TORT_COMPILE_FLOAT, "%.*g", digits, number);
     if (isnan(number)) return strcpy(text, "NAN");
     if (isinf(number)) return strcpy(text, number < 0 ? "-INFINITY" : "INFINITY");
-    return strcat(text, strpbrk(text, ".e") ? "f" : ".0f");
+    return strcat(text, *end && !strpbrk(text, ".e") ? ".0f" : end);
 }
 
-static void print_double(double number, FILE *file) {
-    char text[TORT_COMPILE_FLOAT];
-    tort_snprintf(text, sizeof text, "%.17g", number);
-    if (isnan(number))
-        fputs("NAN", file);
-    else if (isinf(number))
-        fputs(number < 0 ? "-INFINITY" : "INFINITY", file);
-    else
-        fputs(text, file);
+char *tort_compile_float(float number, char *text) {
+    return write_number((double)number, 9, "f", text);
 }
 
 static void print_number(tort_type type, const void *data, int64_t i, FILE *file) {
     char text[TORT_COMPILE_FLOAT];
     switch (type) {
     case TORT_FLOAT: fputs(tort_compile_float(((const float *)data)[i], text), file); break;
-    case TORT_DOUBLE: print_double(((const double *)data)[i], file); break;
+    case TORT_DOUBLE: fputs(write_number(((const double *)data)[i], 17, "", text), file); break;
     case TORT_INT8: fprintf(file, "%" PRId8, ((const int8_t *)data)[i]); break;
     case TORT_INT16: fprintf(file, "%" PRId16, ((const int16_t *)data)[i]); break;
     case TORT_INT32: fprintf(file, "%" PRId32, ((const int32_t *)data)[i]); break;
