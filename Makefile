@@ -471,27 +471,29 @@ $(OBJ)/runtime/cli/%.inc: runtime/cli/%
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.json.inc
 $(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.html.inc
 
-# The functions of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
+# The sources of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
 # ends with "#endif /*".
 FIRMWARE_TEXT := '/^\#endif$$/d; /^\#ifndef TORT_/d; /^\#define TORT_/d; /^\#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/'
+# Headers as rows: {"tinyort_NAME", {"tinyort_INCLUDED", ... NULL}, "TEXT"}.
 $(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h,$(FIRMWARE_CODE))
 	@mkdir -p $(@D)
 	$(Q)for header in $^; do \
-		echo "const char tort_code_$$(basename $$header .h)[] ="; \
+		echo "{\"tinyort_$$(basename $$header .h)\", {"; \
+		sed -n 's|^#include "kernels/firmware/code/\(.*\).h"|"tinyort_\1",|p' $$header; \
+		echo "NULL},"; \
 		sed $(FIRMWARE_TEXT) $$header; \
-		echo ";"; \
+		echo "},"; \
 	done > $@
 # functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
 $(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	@mkdir -p $(@D)
-	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (void (*)(void))\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
-$(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc
+	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (tort_firmware_function *)\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
+$(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc $(OBJ)/kernels/firmware/functions.inc
 # The order of bands, which compiled models follow as runs do.
 $(OBJ)/runtime/firmware/compile/bands.inc: runtime/include/bands.h
 	@mkdir -p $(@D)
 	$(Q)(echo "static const char tort_code_bands[] ="; sed $(FIRMWARE_TEXT) $<; echo ";") > $@
 $(OBJ)/runtime/firmware/compile/steps.o: $(OBJ)/runtime/firmware/compile/bands.inc
-$(OBJ)/kernels/firmware/functions.o: $(OBJ)/kernels/firmware/functions.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)

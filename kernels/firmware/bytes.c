@@ -4,8 +4,6 @@
 #include "kernels/firmware/bytes.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target) {
     if (target->instructions & TORT_FIRMWARE_MVE) return &tort_firmware_bytes_mve;
@@ -86,31 +84,23 @@ const int8_t *tort_firmware_weights(const tort_firmware_filters *f, const void *
     return (const int8_t *)(tort_firmware_factors(f, packed) + f->groups * f->padded);
 }
 
-/* Describes the packed bytes: arrays 0 to 2 are biases, factors and weights. */
-static void fill_arrays(const tort_firmware_filters *f, tort_emit *emit) {
-    const char *start = emit->weights;
-    const size_t all = (size_t)(f->groups * f->padded);
-    const size_t weights = (size_t)((const char *)tort_firmware_weights(f, start) - start);
-    emit->arrays[0] = (tort_packed_array){TORT_INT32, sizeof(tort_firmware_packed), all};
-    emit->arrays[1] = (tort_packed_array){TORT_FLOAT, sizeof(tort_firmware_packed) + all * sizeof(int32_t), all};
-    emit->arrays[2] = (tort_packed_array){TORT_INT8, weights, all * (size_t)f->depth};
-}
-
-void tort_firmware_define(tort_emit *emit, bool wide, bool uint8, bool far) {
+void tort_firmware_define(const tort_call *call, bool wide, bool uint8, bool far) {
+    tort_emit *emit = tort_firmware_emit_of(call);
     int32_t count = 0;
-    if (wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
-    if (uint8) emit->defines[count++] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
-    if (far) emit->defines[count] = "#define TINYORT_FAR /* some sums are far out of the range of their type */";
+    if (emit && wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
+    if (emit && uint8) emit->defines[count++] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
+    if (emit && far)
+        emit->defines[count] = "#define TINYORT_FAR /* some sums are far out of the range of their type */";
 }
 
-tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f, const tinyort_bytes_shape *rows,
-                                       const tort_firmware_call *call) {
-    char names[3][80];
-    fill_arrays(f, emit);
-    tort_firmware_define(emit, rows->wide, rows->flip || rows->x_flip, false);
-    for (int32_t i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], "%s_%d", emit->packed, (int)i);
-    const char *operands[] = {emit->inputs[0], names[2], names[0], names[1], emit->scratch, emit->outputs[0], NULL};
-    return tort_firmware_emit_with(emit, call, operands);
+void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filters *f,
+                                const tinyort_bytes_shape *rows) {
+    const size_t all = (size_t)(f->groups * f->padded), biases = sizeof(tort_firmware_packed);
+    const size_t factors = biases + all * sizeof(int32_t);
+    tort_firmware_array(call, 0, TORT_INT32, biases, all);
+    tort_firmware_array(call, 1, TORT_FLOAT, factors, all);
+    tort_firmware_array(call, 2, TORT_INT8, factors + all * sizeof(float), all * (size_t)f->depth);
+    tort_firmware_define(call, rows->wide, rows->flip || rows->x_flip, false);
 }
 
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,

@@ -14,7 +14,7 @@ typedef struct tort_firmware_bytes {
     int32_t turn;  /* weights of a filter before the next filter has its turn; 0: one filter follows the other */
     int32_t depth; /* the length of a column is a multiple of it */
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
-    const char *conv_code[10], *depthwise_code[10], *dense_code[10];
+    const char *rows, *pixels, *dense_rows; /* the headers of its part of the loops, of depthwise ones and dense ones */
     bool interleaved;  /* of a depthwise convolution: biases and factors as depthwise_mve.h has them */
     int32_t depthwise; /* channels at a time: their number is a multiple of it; 1: any, taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
@@ -25,9 +25,6 @@ typedef struct tort_firmware_bytes {
                   const float *factors, void *room, void *y);
     const tort_firmware_floats *floats;
 } tort_firmware_bytes;
-
-void tort_firmware_bytes_matmul(const tinyort_matmul_bytes_shape *shape, const void *a, const void *b, void *y,
-                                float factor);
 
 extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_fused, tort_firmware_bytes_dsp,
     tort_firmware_bytes_mve;
@@ -44,15 +41,12 @@ static inline int32_t tort_firmware_word(uint8_t byte) {
     return (int32_t)(byte * 0x01010101u);
 }
 
-/* Has the compiled model define which cases its loops are for: sums that are wide (requantize.h), uint8, and pairs that
- * are far (pair_bytes.h). */
-void tort_firmware_define(tort_emit *emit, bool wide, bool uint8, bool far);
+/* If the call is printed: the compiled model defines which cases its loops are for: sums that are wide (requantize.h),
+ * uint8, and pairs that are far (pair_bytes.h). */
+void tort_firmware_define(const tort_call *call, bool wide, bool uint8, bool far);
 
 /* tort_kernel.layout.alone of rows without a form for planes: a node needs no neighbour in their layout. */
 bool tort_firmware_alone(const tort_node_view *node);
-
-/* Names of the members of tinyort_bytes_shape in a shape that begins with one. */
-#define TORT_FIRMWARE_ROWS "rows.filters rows.depth rows.zero rows.flip rows.x_flip rows.wide "
 
 /* Accepts a constant, or no such input. */
 tort_verdict tort_firmware_claim_constant(const tort_node_view *node, int32_t input, const char *name);
@@ -83,9 +77,8 @@ bool tort_firmware_packed_bytes(const tort_firmware_filters *f, size_t *bytes);
 const int32_t *tort_firmware_bias(const void *packed);
 const float *tort_firmware_factors(const tort_firmware_filters *f, const void *packed);
 const int8_t *tort_firmware_weights(const tort_firmware_filters *f, const void *packed);
-/* Prints a call with input 0, weights, biases, factors, scratch and output 0 as operands. */
-tort_status tort_firmware_emit_product(tort_emit *emit, const tort_firmware_filters *f, const tinyort_bytes_shape *rows,
-                                       const tort_firmware_call *call);
+/* If the call is printed: the arrays of its packed weights, and the cases of its loops. */
+void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filters *f, const tinyort_bytes_shape *rows);
 
 /* Stores bias and factor of filter `m` of a group, and notes whether sums are wide. w: its `length` weights as int8;
  * zero: the zero point of x, less 128 for uint8. */

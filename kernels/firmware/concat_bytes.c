@@ -6,9 +6,6 @@
 #include "ops/microsoft/qlinear.h"
 #include "runtime/include/bands.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { SCALE, ZERO, FIRST = TORT_QLINEAR_PART, GROUP = TORT_QLINEAR_PARTS }; /* inputs */
 enum { PLAIN, NHWC };                                                        /* values of tort_kernel.variant */
 enum { MAX_PARTS = 10, TABLE = 256 }; /* the parts whose inputs are bits of a mask */
@@ -59,7 +56,8 @@ static tort_status prepare(tort_prepare *prepare) {
     return TORT_OK;
 }
 
-/* ---- running and printing ---------------------------------------------------------------------------------------- */
+/* ---- run -----------------------------------------------------------------------------------------------------------
+ */
 
 /* Part `i`, of all rows, or of one row of an image. */
 static tinyort_concat_bytes_shape part_of(const tort_tensor *parts, const tort_tensor *y, int32_t i, int32_t variant,
@@ -90,44 +88,22 @@ static tort_rows rows(const tort_target *target, const tort_node_view *node) {
 static tort_status run(const tort_call *call) {
     const tort_qlinear_concat *p = call->params;
     const tort_tensor *parts = &call->inputs[FIRST], *y = &call->outputs[0];
-    if (!tort_count(y)) return TORT_OK;
-    for (int32_t i = 0; FIRST + i * GROUP < call->input_count; i++) {
+    tort_status status = TORT_OK;
+    tort_firmware_array(call, 0, TORT_UINT8, 0, (size_t)(call->input_count - FIRST) / GROUP * TABLE);
+    for (int32_t i = 0; !status && FIRST + i * GROUP < call->input_count; i++) {
         const uint8_t *table = (const uint8_t *)call->packed + i * TABLE;
         tinyort_concat_bytes_shape s = part_of(parts, y, i, call->kernel->variant, p->axis, call->band != NULL, table);
         if (call->band) s.outer *= call->band->out_rows;
-        tinyort_concat_bytes(&s, parts[i * GROUP].data, table, y->data);
+        status = TORT_FIRMWARE_CALL(call, tinyort_concat_bytes, &s, parts[i * GROUP].data, table, y->data);
     }
-    return TORT_OK;
-}
-
-static tort_status emit(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    const tort_qlinear_concat *p = node->params;
-    tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
-    emit->arrays[0] = (tort_packed_array){TORT_UINT8, 0, (size_t)parts_of(node) * TABLE};
-    emit->code[0] = tort_code_concat_bytes;
-    for (int32_t i = 0; !status && i < parts_of(node); i++) {
-        char table[96];
-        const tinyort_concat_bytes_shape s =
-            part_of(&step.call.inputs[FIRST], &step.call.outputs[0], i, node->kernel->variant, p->axis, emit->banded,
-                    (const uint8_t *)emit->weights + i * TABLE);
-        snprintf(table, sizeof table, "%s_0 + %d", emit->packed, (int)i * TABLE);
-        const char *operands[] = {emit->inputs[FIRST + i * GROUP], table, emit->outputs[0], NULL};
-        status = tort_firmware_emit_with(emit,
-                                         &(tort_firmware_call){.function = "tinyort_concat_bytes",
-                                                               .members = "outer length pitch at same",
-                                                               .shape = &s.outer},
-                                         operands);
-    }
-    return tort_firmware_close(&step, status);
+    return status;
 }
 
 #define ROW(variant_, ...)                                                                                             \
     {                                                                                                                  \
-        "com.microsoft", "QLinearConcat", "concat_bytes",                                                              \
-            .claim = claim, .prepare = prepare, .pack = {.size = pack_size}, .rows = rows, .run = run, .emit = emit,   \
-            .variant = variant_, __VA_ARGS__                                                                           \
+        "com.microsoft", "QLinearConcat", "concat_bytes", .claim = claim, .prepare = prepare,                          \
+                                                          .pack = {.size = pack_size}, .rows = rows, .run = run,       \
+                                                          .emit = tort_firmware_emit, .variant = variant_, __VA_ARGS__ \
     }
 
 const tort_kernel tort_firmware_concat_bytes[] = {

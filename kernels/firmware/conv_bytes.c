@@ -5,8 +5,6 @@
 #include "kernels/firmware/window.h"
 #include "ops/conv.h"
 
-#include <string.h>
-
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS }; /* inputs */
 enum { PRODUCT, DEPTHWISE };                                            /* values of tort_kernel.variant */
 
@@ -208,7 +206,8 @@ static tort_rows rows(const tort_target *target, const tort_node_view *node) {
     return tort_firmware_window_rows(&p->window, p->batch);
 }
 
-/* ---- running and printing ---------------------------------------------------------------------------------------- */
+/* ---- run -----------------------------------------------------------------------------------------------------------
+ */
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_conv_params *p = node->params;
@@ -222,55 +221,31 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 
 static tort_status run(const tort_call *call) {
     const tort_firmware_bytes *form = call->device;
+    const tort_emit *emit = tort_firmware_emit_of(call);
     const tort_firmware_filters f = filters_of(form, call->kernel->variant, call->params);
     const int8_t *w = tort_firmware_weights(&f, call->packed);
     const int32_t *bias = tort_firmware_bias(call->packed);
     const float *factors = tort_firmware_factors(&f, call->packed);
     const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
-    const bool downwards = !call->band && (uintptr_t)y->data > (uintptr_t)x->data;
-    if (!tort_count(y)) return TORT_OK;
-    if (call->kernel->variant == DEPTHWISE) {
-        tinyort_depthwise_shape shape = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
-        shape.downwards = downwards;
-        if (call->band) tort_firmware_take_band(&shape.window.at, call->band);
-        form->run_depthwise(&shape, x->data, w, bias, factors, call->scratch, y->data);
-        return TORT_OK;
-    }
-    tinyort_conv_bytes_shape shape = product_of(form, &f, call->params, x->type, y->type, call->packed);
-    shape.downwards = downwards;
-    if (call->band) tort_firmware_take_band(&shape.window.at, call->band);
-    form->conv(&shape, x->data, w, bias, factors, call->scratch, y->data);
-    return TORT_OK;
-}
-
-#define WINDOW TORT_FIRMWARE_WINDOW("window.at.") "window.channels window.pixel window.fill window.flip batch "
-
-static tort_status emit(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    const tort_firmware_bytes *form = tort_firmware_bytes_of(emit->target);
-    const bool depthwise = node->kernel->variant == DEPTHWISE;
-    const tort_firmware_filters f = filters_of(form, node->kernel->variant, node->params);
-    const tort_type x = node->inputs[X].type, y = node->outputs[0].type;
-    tinyort_depthwise_shape narrow = depthwise_of(form, &f, node->params, x, y, emit->weights);
-    tinyort_conv_bytes_shape whole = product_of(form, &f, node->params, x, y, emit->weights);
-    const tort_firmware_call calls[] = {
-        {.function = "tinyort_conv_bytes",
-         .members = TORT_FIRMWARE_ROWS WINDOW "groups direct widened padded downwards",
-         .shape = &whole.rows.filters},
-        {.function = "tinyort_depthwise",
-         .members = TORT_FIRMWARE_ROWS WINDOW "downwards",
-         .shape = &narrow.rows.filters},
-    };
-    narrow.downwards = whole.downwards = emit->downwards;
-    memcpy(emit->code, depthwise ? form->depthwise_code : form->conv_code, sizeof form->conv_code);
-    return tort_firmware_emit_product(emit, &f, &whole.rows, &calls[depthwise]);
+    const bool downwards = emit ? emit->downwards : !call->band && (uintptr_t)y->data > (uintptr_t)x->data;
+    tinyort_depthwise_shape narrow = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
+    tinyort_conv_bytes_shape whole = product_of(form, &f, call->params, x->type, y->type, call->packed);
+    narrow.downwards = whole.downwards = downwards;
+    tort_firmware_tell_product(call, &f, &whole.rows);
+    if (call->band) tort_firmware_take_band(&narrow.window.at, call->band);
+    if (call->band) tort_firmware_take_band(&whole.window.at, call->band);
+    if (call->kernel->variant == DEPTHWISE)
+        return TORT_FIRMWARE_CALL_FORM(call, form->pixels, "tinyort_depthwise", form->run_depthwise, &narrow, x->data,
+                                       w, bias, factors, call->scratch, y->data);
+    return TORT_FIRMWARE_CALL_FORM(call, form->rows, "tinyort_conv_bytes", form->conv, &whole, x->data, w, bias,
+                                   factors, call->scratch, y->data);
 }
 
 #define ROW(name_, variant_)                                                                                           \
     {                                                                                                                  \
         "", "QLinearConv", name_, .claim = claim, .size = size, .overlap = overlap, .rows = rows, .prepare = prepare,  \
-                                  .pack = {.size = pack_size}, .run = run, .emit = emit, .variant = variant_,          \
-                                  .layout = {                                                                          \
+                                  .pack = {.size = pack_size}, .run = run, .emit = tort_firmware_emit,                 \
+                                  .variant = variant_, .layout = {                                                     \
                                       .id = TORT_FIRMWARE_NHWC,                                                        \
                                       .inputs = 1,                                                                     \
                                       .outputs = 1,                                                                    \

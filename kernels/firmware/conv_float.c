@@ -5,8 +5,6 @@
 #include "kernels/firmware/window.h"
 #include "ops/conv.h"
 
-#include <string.h>
-
 enum { TILES, DEPTHWISE }; /* values of tort_kernel.variant */
 
 /* ---- claim ------------------------------------------------------------------------------------------------------- */
@@ -88,7 +86,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     return fits ? TORT_OK : tort_fail(error, TORT_E_MODEL, "a window does not fit the memory");
 }
 
-/* ---- run and emit ------------------------------------------------------------------------------------------------ */
+/* ---- run --------------------------------------------------------------------------------------------------------- */
 
 static tort_status run(const tort_call *call) {
     const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
@@ -97,62 +95,30 @@ static tort_status run(const tort_call *call) {
     const tinyort_depthwise_float_shape planes = depthwise_of(p);
     const float *x = call->inputs[0].data, *w = call->kernel->variant == TILES ? call->packed : call->inputs[1].data;
     const float *bias = tort_firmware_input(call, 2), *z = tort_firmware_input(call, TORT_EPILOGUE_Z);
-    float low, high;
+    float *y = call->outputs[0].data, low, high;
+    tort_status status;
     tort_firmware_bounds(&p->epilogue, &low, &high);
-    if (!tort_count(&call->outputs[0])) return TORT_OK;
-    if (call->kernel->variant == TILES)
-        form->conv(&tiles, x, w, bias, z, call->scratch, call->outputs[0].data, low, high);
-    else
-        form->depthwise(&planes, x, w, bias, call->scratch, call->outputs[0].data, low, high);
-    tort_firmware_activate(&p->epilogue, call->outputs[0].data, tort_count(&call->outputs[0]));
-    return TORT_OK;
-}
-
-static tort_status emit_depthwise(tort_emit *emit, tort_firmware_call call, const char *bias) {
-    const tinyort_depthwise_float_shape shape = depthwise_of(emit->node->params);
-    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
-    const char *operands[] = {emit->inputs[0], emit->inputs[1], bias, emit->scratch, emit->outputs[0], NULL};
-    memcpy(emit->code, form->depthwise_code, sizeof form->depthwise_code);
-    call.function = "tinyort_depthwise_float";
-    call.members = TORT_FIRMWARE_WINDOW("window.") "batch channels filters rows pitch dense";
-    call.shape = &shape.window.height;
-    return tort_firmware_emit_with(emit, &call, operands);
-}
-
-static tort_status emit_tiles(tort_emit *emit, tort_firmware_call call, const char *bias) {
-    const tort_node_view *node = emit->node;
-    const tinyort_conv_tiles_shape shape = tiles_of(node->params);
-    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
-    const char *z = tort_has_input(node, TORT_EPILOGUE_Z) ? emit->inputs[TORT_EPILOGUE_Z] : "NULL";
-    const char *operands[] = {emit->inputs[0], NULL, bias, z, emit->scratch, emit->outputs[0], NULL};
-    memcpy(emit->code, form->conv_code, sizeof form->conv_code);
-    call.function = "tinyort_conv_tiles";
-    call.members = TORT_FIRMWARE_WINDOW("window.") "batch groups channels filters direct";
-    call.shape = &shape.window.height;
-    return tort_firmware_emit_packed(emit, &call, operands, shape.groups, shape.filters, depth_of(node->params));
-}
-
-static tort_status emit(tort_emit *emit) {
-    const tort_conv_params *p = emit->node->params;
-    const char *bias = tort_has_input(emit->node, 2) ? emit->inputs[2] : "NULL";
-    float bounds[2];
-    tort_firmware_call call = {.numbers = bounds, .number_count = 2};
-    tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
-    const tort_status status =
-        emit->node->kernel->variant == TILES ? emit_tiles(emit, call, bias) : emit_depthwise(emit, call, bias);
-    return status ? status : tort_firmware_emit_activation(emit, &p->epilogue);
+    if (call->kernel->variant == TILES) {
+        tort_firmware_fours_array(call, p->group, tiles.filters, depth_of(p));
+        status = TORT_FIRMWARE_CALL_FORM_WITH(call, form->step, "tinyort_conv_tiles", form->conv, &tiles,
+                                              (x, w, bias, z, call->scratch, y), low, high);
+    } else {
+        status = TORT_FIRMWARE_CALL_FORM_WITH(call, form->step, "tinyort_depthwise_float", form->depthwise, &planes,
+                                              (x, w, bias, call->scratch, y), low, high);
+    }
+    return status ? status : tort_firmware_activate(call, &p->epilogue);
 }
 
 /* A depthwise convolution may write over its input: a plane of x is copied before the one of y is written. */
 #define DEPTHWISE_ROW(domain_, op_)                                                                                    \
     {                                                                                                                  \
-        domain_, op_, "depthwise", .claim = claim, .size = size, .run = run, .emit = emit, .variant = DEPTHWISE,       \
-                                   .in_place = 1u << 0                                                                 \
+        domain_, op_, "depthwise", .claim = claim, .size = size, .run = run, .emit = tort_firmware_emit,               \
+                                   .variant = DEPTHWISE, .in_place = 1u << 0                                           \
     }
 #define TILES_ROW(domain_, op_, in_place_)                                                                             \
     {                                                                                                                  \
         domain_, op_, "conv_tiles", .claim = claim, .size = size, .prepare = prepare, .pack = {.size = pack_size},     \
-                                    .run = run, .emit = emit, .variant = TILES, .in_place = in_place_                  \
+                                    .run = run, .emit = tort_firmware_emit, .variant = TILES, .in_place = in_place_    \
     }
 
 const tort_kernel tort_firmware_conv_float[] = {

@@ -1,11 +1,10 @@
 /* dense_bytes.c - QGemm and QLinearMatMul: products of bytes with constant filters; QLinearMatMul of two matrices that
  * change, as attention has them, by a plain loop. */
 #include "kernels/firmware/bytes.h"
-#include "kernels/firmware/code/bytes_shape.h"
+#include "kernels/firmware/code/matmul_bytes.h"
 #include "ops/matmul.h"
 #include "ops/microsoft/qgemm.h"
-
-#include <string.h>
+#include "ops/microsoft/qlinear.h"
 
 /* Input indices of an operator, by tort_kernel.variant. */
 enum { GEMM, MATMUL };
@@ -125,12 +124,6 @@ static tort_status prepare(tort_prepare *prepare) {
     return status;
 }
 
-static tinyort_dense_bytes_shape shape_of(const tort_firmware_bytes *form, const tort_firmware_filters *f,
-                                          const product *p, tort_type x, tort_type y, const void *packed) {
-    return (tinyort_dense_bytes_shape){
-        .rows = tort_firmware_rows(form, f, x, y, packed), .count = (int32_t)p->count, .length = (int32_t)p->length};
-}
-
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
     (void)error;
@@ -143,25 +136,13 @@ static tort_status run(const tort_call *call) {
     const product p = product_of(call->kernel->variant, call->params);
     const tort_firmware_filters f = filters_of(form, call->kernel->variant, call->params);
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const tinyort_dense_bytes_shape shape = shape_of(form, &f, &p, x->type, y->type, call->packed);
-    if (tort_count(y))
-        form->dense(&shape, x->data, tort_firmware_weights(&f, call->packed), tort_firmware_bias(call->packed),
-                    tort_firmware_factors(&f, call->packed), call->scratch, y->data);
-    return TORT_OK;
-}
-
-static tort_status emit(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    const tort_firmware_bytes *form = tort_firmware_bytes_of(emit->target);
-    const product p = product_of(node->kernel->variant, node->params);
-    const tort_firmware_filters f = filters_of(form, node->kernel->variant, node->params);
-    const tinyort_dense_bytes_shape shape =
-        shape_of(form, &f, &p, node->inputs[0].type, node->outputs[0].type, emit->weights);
-    memcpy(emit->code, form->dense_code, sizeof form->dense_code);
-    return tort_firmware_emit_product(emit, &f, &shape.rows,
-                                      &(tort_firmware_call){.function = "tinyort_dense_bytes",
-                                                            .members = TORT_FIRMWARE_ROWS "count length",
-                                                            .shape = &shape.rows.filters});
+    const tinyort_dense_bytes_shape shape = {.rows = tort_firmware_rows(form, &f, x->type, y->type, call->packed),
+                                             .count = (int32_t)p.count,
+                                             .length = (int32_t)p.length};
+    tort_firmware_tell_product(call, &f, &shape.rows);
+    return TORT_FIRMWARE_CALL_FORM(call, form->dense_rows, "tinyort_dense_bytes", form->dense, &shape, x->data,
+                                   tort_firmware_weights(&f, call->packed), tort_firmware_bias(call->packed),
+                                   tort_firmware_factors(&f, call->packed), call->scratch, y->data);
 }
 
 /* ---- two matrices that change ------------------------------------------------------------------------------------ */
@@ -180,24 +161,20 @@ static tort_verdict claim_two(const tort_target *target, const tort_node_view *n
     return tort_yes();
 }
 
-/* The numbers of a product of two matrices, from the node or from the call. */
-typedef struct numbers {
-    float a_scale, b_scale, y_scale;
-    int32_t a_zero, b_zero, y_zero;
-    tort_type a, b, y;
-} numbers;
-
-static tinyort_matmul_bytes_shape two_of(const tort_matmul_params *p, const numbers *n, float *factor) {
-    const int32_t a_flip = tort_firmware_flip(n->a), b_flip = tort_firmware_flip(n->b),
-                  y_flip = tort_firmware_flip(n->y);
-    *factor = n->a_scale * n->b_scale / n->y_scale;
-    return (tinyort_matmul_bytes_shape){
+static tort_status run_two(const tort_call *call) {
+    const tort_matmul_params *p = call->params;
+    const tort_tensor *in = call->inputs, *y = &call->outputs[0];
+    const tort_linear a = tort_linear_of(call, 1, 2), b = tort_linear_of(call, 4, 5), to = tort_linear_of(call, 6, 7);
+    const int32_t a_flip = tort_firmware_flip(in[0].type), b_flip = tort_firmware_flip(in[3].type),
+                  y_flip = tort_firmware_flip(y->type);
+    const float factor = a.scale * b.scale / to.scale;
+    const tinyort_matmul_bytes_shape shape = {
         .rows = {.filters = (int32_t)p->n,
                  .depth = (int32_t)p->k,
-                 .zero = n->y_zero - y_flip,
+                 .zero = (int32_t)to.zero - y_flip,
                  .flip = y_flip,
                  .x_flip = a_flip,
-                 .wide = p->k >= 256 || (double)p->k * 65025 * (double)*factor >= 0x1p21},
+                 .wide = p->k >= 256 || (double)p->k * 65025 * (double)factor >= 0x1p21},
         .batches = (int32_t)p->batches,
         .m = (int32_t)p->m,
         .a_batch = p->batch_rank ? (int32_t)p->a_strides[0] : 0,
@@ -206,56 +183,11 @@ static tinyort_matmul_bytes_shape two_of(const tort_matmul_params *p, const numb
         .a_column = (int32_t)p->a_column,
         .b_row = (int32_t)p->b_row,
         .b_column = (int32_t)p->b_column,
-        .a_zero = n->a_zero - a_flip,
-        .b_zero = n->b_zero - b_flip,
+        .a_zero = (int32_t)a.zero - a_flip,
+        .b_zero = (int32_t)b.zero - b_flip,
         .b_flip = b_flip};
-}
-
-static tort_status run_two(const tort_call *call) {
-    const tort_tensor *in = call->inputs;
-    float factor;
-    const numbers n = {.a_scale = (float)tort_element_at(&in[1], 0),
-                       .b_scale = (float)tort_element_at(&in[4], 0),
-                       .y_scale = (float)tort_element_at(&in[6], 0),
-                       .a_zero = (int32_t)tort_element_at(&in[2], 0),
-                       .b_zero = (int32_t)tort_element_at(&in[5], 0),
-                       .y_zero = (int32_t)tort_element_at(&in[7], 0),
-                       .a = in[0].type,
-                       .b = in[3].type,
-                       .y = call->outputs[0].type};
-    const tinyort_matmul_bytes_shape shape = two_of(call->params, &n, &factor);
-    if (tort_count(&call->outputs[0]))
-        tort_firmware_bytes_matmul(&shape, in[0].data, in[3].data, call->outputs[0].data, factor);
-    return TORT_OK;
-}
-
-static tort_status emit_two(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    float factor;
-    const numbers n = {.a_scale = (float)tort_firmware_number(node, 1, 0, 1),
-                       .b_scale = (float)tort_firmware_number(node, 4, 0, 1),
-                       .y_scale = (float)tort_firmware_number(node, 6, 0, 1),
-                       .a_zero = (int32_t)tort_firmware_number(node, 2, 0, 0),
-                       .b_zero = (int32_t)tort_firmware_number(node, 5, 0, 0),
-                       .y_zero = (int32_t)tort_firmware_number(node, 7, 0, 0),
-                       .a = node->inputs[0].type,
-                       .b = node->inputs[3].type,
-                       .y = node->outputs[0].type};
-    const tinyort_matmul_bytes_shape shape = two_of(node->params, &n, &factor);
-    const char *operands[] = {emit->inputs[0], emit->inputs[3], emit->outputs[0], NULL};
-    tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip || shape.b_flip, false);
-    emit->code[0] = tort_code_bytes_shape;
-    emit->code[1] = tort_code_requantize;
-    emit->code[2] = tort_code_matmul_bytes;
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_matmul_bytes",
-                                                         .members = TORT_FIRMWARE_ROWS
-                                                         "batches m a_batch b_batch a_row a_column b_row b_column "
-                                                         "a_zero b_zero b_flip",
-                                                         .shape = &shape.rows.filters,
-                                                         .numbers = &factor,
-                                                         .number_count = 1},
-                                   operands);
+    tort_firmware_define(call, shape.rows.wide, y_flip || a_flip || b_flip, false);
+    return TORT_FIRMWARE_CALL_WITH(call, tinyort_matmul_bytes, &shape, (in[0].data, in[3].data, y->data), factor);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -263,12 +195,13 @@ static tort_status emit_two(tort_emit *emit) {
 #define ROW(domain_, op_, claim_, variant_)                                                                            \
     {                                                                                                                  \
         domain_, op_, "dense_bytes", .claim = claim_, .size = size, .prepare = prepare, .pack = {.size = pack_size},   \
-                                     .run = run, .emit = emit, .variant = variant_                                     \
+                                     .run = run, .emit = tort_firmware_emit, .variant = variant_                       \
     }
 
 const tort_kernel tort_firmware_dense_bytes[] = {
     ROW("com.microsoft", "QGemm", claim_gemm, GEMM),
     ROW("", "QLinearMatMul", claim_matmul, MATMUL),
-    {"", "QLinearMatMul", "matmul_bytes", .claim = claim_two, .run = run_two, .emit = emit_two, .variant = MATMUL},
+    {"", "QLinearMatMul", "matmul_bytes", .claim = claim_two, .run = run_two, .emit = tort_firmware_emit,
+     .variant = MATMUL},
     {.op = NULL},
 };

@@ -12,8 +12,6 @@
 #include "ops/softmax.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static tort_verdict claim_constants(const tort_node_view *node, int32_t first, int32_t last) {
     tort_verdict verdict = tort_yes();
@@ -89,34 +87,13 @@ static tort_rows any_rows(const tort_target *target, const tort_node_view *node)
 }
 
 static tort_status run_pair(const tort_call *call) {
-    float numbers[3];
-    if (!tort_count(&call->outputs[0])) return TORT_OK;
-    const tinyort_pair_bytes_shape shape = pair_of(call, numbers);
-    tinyort_pair_bytes(&shape, call->inputs[TORT_QLINEAR_A].data, call->inputs[TORT_QLINEAR_B].data,
-                       call->outputs[0].data, numbers[0], numbers[1], numbers[2]);
-    return TORT_OK;
-}
-
-static tort_status emit_pair(tort_emit *emit) {
-    tort_tensor tensors[OPERANDS];
-    tort_call call;
-    float numbers[3];
-    tort_firmware_call_of(emit->node, tensors, &call);
-    const tinyort_pair_bytes_shape shape = pair_of(&call, numbers);
-    const char *operands[] = {emit->inputs[TORT_QLINEAR_A], emit->inputs[TORT_QLINEAR_B], emit->outputs[0], NULL};
-    tort_firmware_define(emit, false, shape.flip, shape.far);
-    emit->code[0] = tort_code_bytes_shape;
-    emit->code[1] = tort_code_vector;
-    emit->code[2] = tort_code_requantize;
-    emit->code[3] = tort_code_pair_bytes;
-    return tort_firmware_emit_with(
-        emit,
-        &(tort_firmware_call){.function = "tinyort_pair_bytes",
-                              .members = "multiplies flip zero far d0 d1 d2 d3 a0 a1 a2 a3 b0 b1 b2 b3",
-                              .shape = &shape.multiplies,
-                              .numbers = numbers,
-                              .number_count = 3},
-        operands);
+    float n[3];
+    const tinyort_pair_bytes_shape shape = pair_of(call, n);
+    tort_firmware_define(call, false, shape.flip, shape.far);
+    return TORT_FIRMWARE_CALL_WITH(
+        call, tinyort_pair_bytes, &shape,
+        (call->inputs[TORT_QLINEAR_A].data, call->inputs[TORT_QLINEAR_B].data, call->outputs[0].data), n[0], n[1],
+        n[2]);
 }
 
 /* ---- borders ----------------------------------------------------------------------------------------------------- */
@@ -135,71 +112,41 @@ static tort_verdict claim_border(const tort_target *target, const tort_node_view
     return claim_constants(node, 1, 2);
 }
 
-static tinyort_quantize_shape border_of(const tort_call *call, float *scale) {
-    const tort_linear linear = tort_linear_of(call, 1, 2);
-    const tort_tensor *bytes = call->kernel->variant == QUANTIZE ? &call->outputs[0] : &call->inputs[0];
-    *scale = linear.scale;
-    return (tinyort_quantize_shape){(int32_t)tort_count(bytes), (int32_t)linear.zero, tort_firmware_flip(bytes->type)};
-}
-
 static tort_status run_border(const tort_call *call) {
-    float scale;
-    const tinyort_quantize_shape s = border_of(call, &scale);
-    if (call->kernel->variant == QUANTIZE)
-        tinyort_quantize(&s, call->inputs[0].data, call->outputs[0].data, scale);
-    else
-        tinyort_dequantize(&(tinyort_dequantize_shape){s.count, s.zero, s.flip}, call->inputs[0].data,
-                           call->outputs[0].data, scale);
-    return TORT_OK;
-}
-
-static tort_status emit_border(tort_emit *emit) {
-    const bool quantizes = emit->node->kernel->variant == QUANTIZE;
-    tort_tensor tensors[OPERANDS];
-    tort_call call;
-    float scale;
-    tort_firmware_call_of(emit->node, tensors, &call);
-    const tinyort_quantize_shape shape = border_of(&call, &scale);
-    emit->code[0] = quantizes ? tort_code_quantize : tort_code_dequantize;
-    return tort_firmware_emit(emit,
-                              &(tort_firmware_call){.function = quantizes ? "tinyort_quantize" : "tinyort_dequantize",
-                                                    .members = "count zero flip",
-                                                    .shape = &shape.count,
-                                                    .inputs = 1,
-                                                    .numbers = &scale,
-                                                    .number_count = 1});
+    const bool quantizes = call->kernel->variant == QUANTIZE;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0], *bytes = quantizes ? y : x;
+    const tort_linear linear = tort_linear_of(call, 1, 2);
+    const tinyort_quantize_shape s = {(int32_t)tort_count(bytes), (int32_t)linear.zero,
+                                      tort_firmware_flip(bytes->type)};
+    const tinyort_dequantize_shape back = {s.count, s.zero, s.flip};
+    return quantizes ? TORT_FIRMWARE_CALL_WITH(call, tinyort_quantize, &s, (x->data, y->data), linear.scale)
+                     : TORT_FIRMWARE_CALL_WITH(call, tinyort_dequantize, &back, (x->data, y->data), linear.scale);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static tort_status run_table(const tort_call *call) {
+static tort_status look_up(const tort_call *call, const void *table) {
     const tinyort_table_bytes_shape shape = {(int32_t)tort_count(&call->outputs[0])};
-    tinyort_table_bytes(&shape, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data);
-    return TORT_OK;
+    return TORT_FIRMWARE_CALL(call, tinyort_table_bytes, &shape, call->inputs[0].data, table, call->outputs[0].data);
 }
 
-static tort_status emit_table(tort_emit *emit) {
-    tort_tensor y;
-    if (!tort_info_tensor(&emit->node->outputs[0], &y)) return tort_fail(emit->error, TORT_E_INTERNAL, "no shape");
-    const tinyort_table_bytes_shape shape = {(int32_t)tort_count(&y)};
-    emit->code[0] = tort_code_table_bytes;
-    return tort_firmware_emit(
-        emit, &(tort_firmware_call){
-                  .function = "tinyort_table_bytes", .members = "count", .shape = &shape.count, .inputs = 2});
+static tort_status run_table(const tort_call *call) {
+    return look_up(call, call->inputs[1].data);
 }
 
 /* QLinearSigmoid and QLinearLeakyRelu: the table is packed. */
-enum { SIGMOID, LEAKY_RELU }; /* values of tort_kernel.variant */
+enum { SIGMOID, LEAKY_RELU, SOFTMAX }; /* values of tort_kernel.variant */
 
 static tort_verdict claim_function(const tort_target *target, const tort_node_view *node) {
     (void)target;
     return claim_constants(node, 1, 4);
 }
 
-static tort_status function_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
-                                 uint32_t *consumed, tort_error *error) {
-    (void)target, (void)node, (void)error;
-    *bytes = 256;
+/* A table has 256 entries, of a byte or, for QLinearSoftmax, of four. */
+static tort_status table_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                              tort_error *error) {
+    (void)target, (void)error;
+    *bytes = 256 * (node->kernel->variant == SOFTMAX ? sizeof(uint32_t) : 1);
     *consumed = 0;
     return TORT_OK;
 }
@@ -216,20 +163,8 @@ static tort_status prepare_function(tort_prepare *prepare) {
 }
 
 static tort_status run_function(const tort_call *call) {
-    const tinyort_table_bytes_shape shape = {(int32_t)tort_count(&call->outputs[0])};
-    tinyort_table_bytes(&shape, call->inputs[0].data, call->packed, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_function(tort_emit *emit) {
-    char table[80];
-    const char *inputs[] = {emit->inputs[0], table}, *const *given = emit->inputs;
-    snprintf(table, sizeof table, "%s_0", emit->packed);
-    emit->arrays[0] = (tort_packed_array){TORT_UINT8, 0, 256};
-    emit->inputs = inputs;
-    const tort_status status = emit_table(emit);
-    emit->inputs = given;
-    return status;
+    tort_firmware_array(call, 0, TORT_UINT8, 0, 256);
+    return look_up(call, call->packed);
 }
 
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
@@ -242,59 +177,25 @@ static tort_verdict claim_softmax(const tort_target *target, const tort_node_vie
     return claim_constants(node, 1, 4);
 }
 
-static tort_status softmax_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
-                                uint32_t *consumed, tort_error *error) {
-    (void)target, (void)node, (void)error;
-    *bytes = 256 * sizeof(uint32_t);
-    *consumed = 0;
-    return TORT_OK;
-}
-
 static tort_status prepare_softmax(tort_prepare *prepare) {
     tort_linear_powers((float)tort_firmware_number(prepare->node, 1, 0, 1), prepare->packed);
     return TORT_OK;
 }
 
-static tinyort_softmax_bytes_shape softmax_of(const tort_call *call, float *scale) {
+static tort_status run_softmax(const tort_call *call) {
     const tort_softmax_params *p = call->params;
     const tort_linear to = tort_linear_of(call, 3, 4);
     const int32_t flip = tort_firmware_flip(call->outputs[0].type), zero = (int32_t)to.zero;
-    *scale = to.scale;
-    return (tinyort_softmax_bytes_shape){.outer = (int32_t)p->outer,
-                                         .length = (int32_t)p->length,
-                                         .inner = (int32_t)p->inner,
-                                         .flip = 0x80 - flip,
-                                         .zero = zero,
-                                         .low = -128 + flip - zero,
-                                         .high = 127 + flip - zero};
-}
-
-static tort_status run_softmax(const tort_call *call) {
-    float scale;
-    const tinyort_softmax_bytes_shape shape = softmax_of(call, &scale);
-    if (tort_count(&call->outputs[0]))
-        tinyort_softmax_bytes(&shape, call->inputs[0].data, call->packed, call->outputs[0].data, scale);
-    return TORT_OK;
-}
-
-static tort_status emit_softmax(tort_emit *emit) {
-    tort_tensor tensors[OPERANDS];
-    tort_call call;
-    char powers[80];
-    float scale;
-    tort_firmware_call_of(emit->node, tensors, &call);
-    const tinyort_softmax_bytes_shape shape = softmax_of(&call, &scale);
-    snprintf(powers, sizeof powers, "%s_0", emit->packed);
-    const char *operands[] = {emit->inputs[0], powers, emit->outputs[0], NULL};
-    emit->arrays[0] = (tort_packed_array){TORT_UINT32, 0, 256};
-    emit->code[0] = tort_code_softmax_bytes;
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_softmax_bytes",
-                                                         .members = "outer length inner flip zero low high",
-                                                         .shape = &shape.outer,
-                                                         .numbers = &scale,
-                                                         .number_count = 1},
-                                   operands);
+    const tinyort_softmax_bytes_shape shape = {.outer = (int32_t)p->outer,
+                                               .length = (int32_t)p->length,
+                                               .inner = (int32_t)p->inner,
+                                               .flip = 0x80 - flip,
+                                               .zero = zero,
+                                               .low = -128 + flip - zero,
+                                               .high = 127 + flip - zero};
+    tort_firmware_array(call, 0, TORT_UINT32, 0, 256);
+    return TORT_FIRMWARE_CALL_WITH(call, tinyort_softmax_bytes, &shape,
+                                   (call->inputs[0].data, call->packed, call->outputs[0].data), to.scale);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -302,7 +203,7 @@ static tort_status emit_softmax(tort_emit *emit) {
 #define PAIR(op_, variant_)                                                                                            \
     {                                                                                                                  \
         "com.microsoft", op_, "pair_bytes", .claim = claim_pair, .rows = rows_of_pair, .run = run_pair,                \
-                                            .emit = emit_pair, .variant = variant_,                                    \
+                                            .emit = tort_firmware_emit, .variant = variant_,                           \
                                             .in_place = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B, .layout = {       \
                                                 .id = TORT_ANY_LAYOUT,                                                 \
                                                 .inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,                 \
@@ -311,15 +212,15 @@ static tort_status emit_softmax(tort_emit *emit) {
     }
 #define BORDER(op_, name_, variant_)                                                                                   \
     {                                                                                                                  \
-        "", op_, name_, .claim = claim_border, .run = run_border, .emit = emit_border, .border = true,                 \
+        "", op_, name_, .claim = claim_border, .run = run_border, .emit = tort_firmware_emit, .border = true,          \
                         .variant = variant_                                                                            \
     }
 
 #define FUNCTION(op_, variant_)                                                                                        \
     {                                                                                                                  \
-        "com.microsoft", op_, "table_bytes", .claim = claim_function, .pack = {.size = function_size},                 \
+        "com.microsoft", op_, "table_bytes", .claim = claim_function, .pack = {.size = table_size},                    \
                                              .prepare = prepare_function, .rows = any_rows, .run = run_function,       \
-                                             .emit = emit_function, .variant = variant_, .in_place = 1                 \
+                                             .emit = tort_firmware_emit, .variant = variant_, .in_place = 1            \
     }
 
 const tort_kernel tort_firmware_elements_bytes[] = {
@@ -327,11 +228,11 @@ const tort_kernel tort_firmware_elements_bytes[] = {
     PAIR("QLinearMul", MULTIPLY),
     BORDER("QuantizeLinear", "quantize", QUANTIZE),
     BORDER("DequantizeLinear", "dequantize", DEQUANTIZE),
-    {"tinyort", "ByteTable", "table_bytes", .rows = any_rows, .run = run_table, .emit = emit_table, .in_place = 1,
-     .layout = {.id = TORT_ANY_LAYOUT, .inputs = 1, .outputs = 1}},
+    {"tinyort", "ByteTable", "table_bytes", .rows = any_rows, .run = run_table, .emit = tort_firmware_emit,
+     .in_place = 1, .layout = {.id = TORT_ANY_LAYOUT, .inputs = 1, .outputs = 1}},
     FUNCTION("QLinearSigmoid", SIGMOID),
     FUNCTION("QLinearLeakyRelu", LEAKY_RELU),
-    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .claim = claim_softmax, .pack = {.size = softmax_size},
-     .prepare = prepare_softmax, .run = run_softmax, .emit = emit_softmax},
+    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .claim = claim_softmax, .pack = {.size = table_size},
+     .prepare = prepare_softmax, .run = run_softmax, .emit = tort_firmware_emit, .variant = SOFTMAX},
     {.op = NULL},
 };

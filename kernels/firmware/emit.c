@@ -1,7 +1,9 @@
-/* emit.c - prints calls of the functions in kernels/firmware/code as C. */
-#include "kernels/firmware/firmware.h"
-#include "runtime/firmware/compile/compile.h"
+/* emit.c - prints calls of the functions in kernels/firmware/code as C: emit of a row is its run with a call that is
+ * printed. */
+#include "kernels/firmware/bytes.h"
 #include "runtime/core/base/locale.h"
+#include "runtime/firmware/compile/compile.h"
+#include "runtime/include/bands.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,7 +16,7 @@ enum { LINE = 88 }; /* columns after which a new line begins */
 /* Text that grows in the room for a call; `used` counts what did not fit, too. */
 typedef struct printer {
     tort_emit *emit;
-    size_t used;
+    size_t used, line; /* line: where the items of a line began; 0: of a list without items */
 } printer;
 
 static void __attribute__((format(printf, 2, 3))) print(printer *to, const char *format, ...) {
@@ -35,73 +37,127 @@ static const struct {
               {"before", "band.out_first", true}, {"now", "band.out_rows", true},  {"count", "band.out_rows", true},
               {"d3", "band.out_rows", true},      {"outer", "band.out_rows", true}};
 
-/* Prints a member that the band sets. False: it sets it not. */
-static bool print_banded(printer *to, const char *name, size_t length, int32_t value) {
+/* Prints a member that the band sets. False: the band does not set it. */
+static bool print_banded(printer *to, const char *name, int32_t value) {
+    const size_t length = strlen(name);
     for (size_t i = 0; i < sizeof banded / sizeof *banded; i++) {
         const size_t own = strlen(banded[i].name);
-        const bool is = own <= length && !strncmp(name + length - own, banded[i].name, own) &&
+        const bool is = own <= length && !strcmp(name + length - own, banded[i].name) &&
                         (own == length || name[length - own - 1] == '.');
         if (!is) continue;
-        print(to, ".%.*s = %s", (int)length, name, banded[i].number);
+        print(to, ".%s = %s", name, banded[i].number);
         if (banded[i].factor) print(to, " * %" PRId32, value);
         return true;
     }
     return false;
 }
 
-/* Prints a member, "name" or "name[8]", whose trailing zeros are left out; the number of values it takes. */
-static int32_t print_member(printer *to, const char *name, size_t length, const int32_t *values) {
-    if (to->emit->banded && print_banded(to, name, length, *values)) return 1;
-    const char *bracket = memchr(name, '[', length);
-    const int32_t room = bracket ? (int32_t)strtol(bracket + 1, NULL, 10) : 1;
+/* Begins an item of `length` bytes. */
+static void print_next(printer *to, size_t length) {
+    const bool full = to->used + length > to->line + LINE;
+    print(to, "%s", !to->line ? "" : full ? ",\n            " : ", ");
+    if (!to->line || full) to->line = to->used;
+}
+
+/* Prints a member of `room` values, without trailing zeros. */
+static void print_member(printer *to, const char *name, bool list, int32_t room, const int32_t *values) {
+    print_next(to, 0);
+    if (to->emit->banded && print_banded(to, name, *values)) return;
     int32_t count = room;
     while (count > 1 && !values[count - 1]) count--;
-    print(to, ".%.*s = %s", (int)(bracket ? (size_t)(bracket - name) : length), name, bracket ? "{" : "");
+    print(to, ".%s = %s", name, list ? "{" : "");
     for (int32_t i = 0; i < count; i++) print(to, "%s%" PRId32, i ? ", " : "", values[i]);
-    print(to, bracket ? "}" : "");
-    return room;
+    print(to, list ? "}" : "");
 }
 
-tort_status tort_firmware_emit_with(tort_emit *emit, const tort_firmware_call *call, const char *const *operands) {
+static const char *skip_blanks(const char *at) {
+    while (*at == ' ' || *at == '\n' || *at == '/') at = *at == '/' ? strstr(at, "*/") + 2 : at + 1;
+    return at;
+}
+
+/* Prints the members of a struct, as its source has them: int32_t, arrays of these, and other structs. Returns what is
+ * behind their values. */
+static const int32_t *print_struct(printer *to, const char *members, const char *prefix, const int32_t *values) {
+    char type[64], name[64];
+    for (const char *at = skip_blanks(members); *at != '}'; at = skip_blanks(at + 1)) {
+        const size_t length = strcspn(at, " ");
+        snprintf(type, sizeof type, "%.*s", (int)length, at);
+        at += length;
+        do {
+            at = skip_blanks(at + 1);
+            const size_t own = strcspn(at, "[,;");
+            const bool list = at[own] == '[', whole = !strcmp(type, "int32_t");
+            const int32_t room = list ? (int32_t)strtol(at + own + 1, NULL, 10) : 1;
+            snprintf(name, sizeof name, "%s%.*s%s", prefix, (int)own, at, whole ? "" : ".");
+            if (whole) print_member(to, name, list, room, values);
+            values = whole ? values + room : print_struct(to, tort_firmware_struct_of(type), name, values);
+            at += strcspn(at, ",;");
+        } while (*at == ',');
+    }
+    return values;
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+/* The text of an operand of a call that is printed; `room` may hold it. */
+static const char *text_of(const tort_call *call, const void *data, char *room, size_t size) {
+    const tort_emit *emit = tort_firmware_emit_of(call);
+    const char *name = tort_firmware_name_of(data);
+    if (!data || name) return data ? name : "NULL";
+    for (int32_t i = 0; i < call->input_count; i++)
+        if (call->inputs[i].data == data) return emit->inputs[i];
+    for (size_t i = 0; i < sizeof emit->arrays / sizeof *emit->arrays && emit->arrays[i].count; i++) {
+        const size_t bytes = (size_t)tort_type_bits(emit->arrays[i].type) / 8;
+        const size_t at = ((uintptr_t)data - (uintptr_t)emit->weights - emit->arrays[i].offset) / bytes;
+        if (at >= emit->arrays[i].count) continue; /* also where data is before the array, as `at` wraps */
+        const int length = snprintf(room, size, "%s_%d", emit->packed, (int)i);
+        if (at) snprintf(room + length, size - (size_t)length, " + %zu", at);
+        return room;
+    }
+    return data;
+}
+
+void tort_firmware_array(const tort_call *call, int32_t i, tort_type type, size_t offset, size_t count) {
+    tort_emit *emit = tort_firmware_emit_of(call);
+    if (emit) emit->arrays[i] = (tort_packed_array){type, offset, count};
+}
+
+tort_status tort_firmware_print(const tort_call *call, const char *form, const char *function, const void *shape,
+                                const void *const *operands, size_t operand_count, const float *numbers,
+                                size_t number_count) {
+    tort_emit *emit = tort_firmware_emit_of(call);
     printer to = {.emit = emit, .used = strlen(emit->call)};
-    const char *name = call->members;
-    char number[TORT_COMPILE_FLOAT];
+    char type[64], room[96], number[TORT_COMPILE_FLOAT];
+    tort_status status = form ? tort_firmware_need(emit, form) : TORT_OK;
+    for (size_t i = 0; !status && i < operand_count; i++)
+        if (tort_firmware_name_of(operands[i])) status = tort_firmware_need(emit, tort_firmware_name_of(operands[i]));
+    if (!status) status = tort_firmware_need(emit, function);
+    if (status) return status;
+    snprintf(type, sizeof type, "%s_shape", function);
     /* static const: in flash, where a compound literal would be built on the stack in each call */
-    print(&to, "%s{\n        %sconst %s_shape shape = {", to.used ? "\n    " : "", emit->banded ? "" : "static ",
-          call->function);
-    size_t line = 0;
-    for (int32_t i = 0; *name;) {
-        const size_t length = strcspn(name, " ");
-        const bool full = to.used > line + LINE;
-        print(&to, "%s", !i ? "" : full ? ",\n            " : ", ");
-        if (!i || full) line = to.used;
-        i += print_member(&to, name, length, call->shape + i);
-        name += length + (name[length] == ' ');
+    print(&to, "%s{\n        %sconst %s shape = {", to.used ? "\n    " : "", emit->banded ? "" : "static ", type);
+    print_struct(&to, tort_firmware_struct_of(type), "", shape);
+    print(&to, "};\n        %s(&shape", function);
+    to.line = to.used;
+    for (size_t i = 0; i < operand_count; i++) {
+        const char *text = text_of(call, operands[i], room, sizeof room);
+        print_next(&to, strlen(text));
+        print(&to, "%s", text);
     }
-    print(&to, "};\n        %s(&shape", call->function);
-    line = to.used;
-    for (int32_t i = 0; operands[i]; i++) {
-        const bool full = to.used + strlen(operands[i]) > line + LINE;
-        print(&to, "%s%s", full ? ",\n            " : ", ", operands[i]);
-        if (full) line = to.used;
-    }
-    for (int32_t i = 0; i < call->number_count; i++) print(&to, ", %s", tort_compile_float(call->numbers[i], number));
+    for (size_t i = 0; i < number_count; i++) print(&to, ", %s", tort_compile_float(numbers[i], number));
     print(&to, ");\n    }");
     if (to.used < sizeof emit->call) return TORT_OK;
-    return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu",
-                     call->function, to.used, sizeof emit->call);
+    return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu", function,
+                     to.used, sizeof emit->call);
 }
 
-tort_status tort_firmware_emit(tort_emit *emit, const tort_firmware_call *call) {
-    enum { MAX_INPUTS = 16 };
-    const char *operands[MAX_INPUTS + 2] = {NULL};
-    if (call->inputs > MAX_INPUTS) return tort_fail(emit->error, TORT_E_INTERNAL, "a call has too many operands");
-    for (int32_t i = 0; i < call->inputs; i++) operands[i] = i < emit->node->input_count ? emit->inputs[i] : "NULL";
-    operands[call->inputs] = emit->outputs[0];
-    return tort_firmware_emit_with(emit, call, operands);
+bool tort_firmware_makes_nothing(const tort_call *call) {
+    for (int32_t i = 0; i < call->output_count; i++)
+        if (tort_present(&call->outputs[i]) && tort_count(&call->outputs[i])) return false;
+    return true;
 }
 
-/* ---- operands as tensors ----------------------------------------------------------------------------------------- */
+/* ---- emit -------------------------------------------------------------------------------------------------------- */
 
 void tort_firmware_call_of(const tort_node_view *node, tort_tensor *tensors, tort_call *call) {
     for (int32_t i = 0; i < node->input_count + node->output_count; i++) {
@@ -118,22 +174,28 @@ void tort_firmware_call_of(const tort_node_view *node, tort_tensor *tensors, tor
                         .kernel = node->kernel};
 }
 
-tort_status tort_firmware_open(tort_emit *emit, tort_firmware_step *step) {
-    const tort_node_view *node = emit->node;
-    const int32_t count = node->input_count + node->output_count;
-    step->tensors = calloc((size_t)count + 1, sizeof *step->tensors);
-    if (!step->tensors) return tort_out_of_memory(emit->error, (size_t)count * sizeof *step->tensors);
-    tort_firmware_call_of(node, step->tensors, &step->call);
+tort_status tort_firmware_emit_run(tort_emit *emit, tort_status (*run)(const tort_call *call)) {
+    static const tinyort_band one_row = {.in_rows = 1, .out_first = 1, .out_rows = 1};
+    const int32_t inputs = emit->node->input_count, count = inputs + emit->node->output_count;
+    tort_tensor *tensors = calloc((size_t)count + 1, sizeof *tensors);
+    tort_call call;
+    if (!tensors) return tort_out_of_memory(emit->error, (size_t)count * sizeof *tensors);
+    tort_firmware_call_of(emit->node, tensors, &call);
     for (int32_t i = 0; i < count; i++) {
-        const char *text = i < node->input_count ? emit->inputs[i] : emit->outputs[i - node->input_count];
-        step->tensors[i].data = (void *)(uintptr_t)text;
+        const char *text = i < inputs ? emit->inputs[i] : emit->outputs[i - inputs];
+        if (!tensors[i].data) tensors[i].data = (void *)(uintptr_t)text;
     }
-    step->call.scratch = emit;
-    step->call.error = emit->error;
-    return TORT_OK;
+    call.scratch = (void *)(uintptr_t)emit->scratch;
+    call.packed = emit->weights;
+    call.device = emit->target ? (void *)(uintptr_t)tort_firmware_bytes_of(emit->target) : NULL;
+    call.band = emit->banded ? &one_row : NULL;
+    call.fitted = emit;
+    call.error = emit->error;
+    const tort_status status = run(&call);
+    free(tensors);
+    return status;
 }
 
-tort_status tort_firmware_close(tort_firmware_step *step, tort_status status) {
-    free(step->tensors);
-    return status;
+tort_status tort_firmware_emit(tort_emit *emit) {
+    return tort_firmware_emit_run(emit, emit->node->kernel->run);
 }

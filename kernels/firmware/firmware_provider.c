@@ -26,15 +26,11 @@ tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_nod
     return tort_yes();
 }
 
-tort_verdict tort_firmware_claim_bytes(const tort_target *target, const tort_node_view *node) {
+tort_verdict tort_firmware_claim_first_float(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    for (int32_t i = 0; i < node->input_count; i++) {
-        const int bits = node->inputs[i].type == TORT_UNDEFINED ? 8 : tort_type_bits(node->inputs[i].type);
-        if (node->inputs[i].type == TORT_STRING || (bits != 8 && bits != 16 && bits != 32 && bits != 64))
-            return tort_no(TORT_NO_TYPE, "", "input %d is %s, firmware moves elements of 1, 2, 4 or 8 bytes", (int)i,
-                           tort_type_name(node->inputs[i].type));
-    }
-    return tort_yes();
+    if (node->inputs[0].type == TORT_FLOAT) return tort_yes();
+    return tort_no(TORT_NO_TYPE, "export the model in float32", "input 0 is %s, firmware computes in float",
+                   tort_type_name(node->inputs[0].type));
 }
 
 void tort_firmware_bounds(const tort_epilogue *epilogue, float *low, float *high) {

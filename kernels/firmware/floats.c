@@ -3,8 +3,6 @@
 
 #include "ops/extent.h"
 
-#include <stdio.h>
-
 bool tort_firmware_fours_bytes(int64_t groups, int64_t filters, int64_t depth, size_t *bytes) {
     return tort_mul_size((size_t)groups, (size_t)(filters + 3) / 4 * 4, bytes) &&
            tort_mul_size(*bytes, (size_t)depth, bytes) && tort_mul_size(*bytes, sizeof(float), bytes);
@@ -15,13 +13,8 @@ void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, in
         for (int64_t k = 0; k < depth; k++) to[(m / 4 * depth + k) * 4 + m % 4] = w[m * filter + k * step];
 }
 
-tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, const char **operands,
-                                      int64_t groups, int64_t filters, int64_t depth) {
-    char name[80];
+void tort_firmware_fours_array(const tort_call *call, int64_t groups, int64_t filters, int64_t depth) {
     size_t bytes = 0;
-    snprintf(name, sizeof name, "%s_0", emit->packed);
-    operands[1] = name;
     (void)tort_firmware_fours_bytes(groups, filters, depth, &bytes);
-    emit->arrays[0] = (tort_packed_array){TORT_FLOAT, 0, bytes / sizeof(float)};
-    return tort_firmware_emit_with(emit, call, operands);
+    tort_firmware_array(call, 0, TORT_FLOAT, 0, bytes / sizeof(float));
 }

@@ -10,7 +10,7 @@
 
 /* A form of the loops: floats_fused.c, floats_separate.c. */
 typedef struct tort_firmware_floats {
-    const char *conv_code[6], *depthwise_code[6], *dense_code[7], *gemm_code[6], *recurrent_code[8];
+    const char *step; /* the header of its multiply-add */
     void (*conv)(const tinyort_conv_tiles_shape *shape, const float *x, const float *w, const float *bias,
                  const float *z, void *room, float *y, float low, float high);
     void (*depthwise)(const tinyort_depthwise_float_shape *shape, const float *x, const float *w, const float *bias,
@@ -20,7 +20,7 @@ typedef struct tort_firmware_floats {
     /* A layer of code/recurrent.h, and its steps by tort_rnn_cell. */
     void (*recurrent)(const tinyort_recurrent_shape *shape, const float *x, const float *w, const float *r,
                       const float *bias, const int32_t *lengths, const float *first_h, const float *first_c,
-                      const float *peepholes, float *y, float *last_h, float *last_c, float *scratch,
+                      const float *peepholes, float *y, float *last_h, float *last_c, void *scratch,
                       tinyort_recurrent_step *step, tinyort_function *f, tinyort_function *g, tinyort_function *k,
                       float clip);
     tinyort_recurrent_step *steps[3];
@@ -34,8 +34,7 @@ extern const tort_firmware_floats tort_firmware_floats_fused, tort_firmware_floa
 bool tort_firmware_fours_bytes(int64_t groups, int64_t filters, int64_t depth, size_t *bytes);
 /* Copies filters of a group to fours: weight k of filter m is w[m * filter + k * step]. */
 void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, int64_t filter, int64_t step, float *to);
-/* Prints a call whose operand 1, which it fills in, is `groups` times `filters` of `depth` weights in fours. */
-tort_status tort_firmware_emit_packed(tort_emit *emit, const tort_firmware_call *call, const char **operands,
-                                      int64_t groups, int64_t filters, int64_t depth);
+/* If the call is printed: array 0 of its packed weights are those. */
+void tort_firmware_fours_array(const tort_call *call, int64_t groups, int64_t filters, int64_t depth);
 
 #endif

@@ -1,5 +1,5 @@
 /* floats_form.h - a form of the loops over floats, run on the host. Before it are included: a header that defines
- * tinyort_multiply_add, and names FORM, the struct, and STEP, that header's text. No include guard. */
+ * tinyort_multiply_add, and names FORM, the struct, and STEP, that header. No include guard. */
 #include "kernels/firmware/floats.h"
 
 #include "kernels/firmware/code/conv_tiles.h"
@@ -10,14 +10,8 @@
 #include "kernels/firmware/code/lstm.h"
 #include "kernels/firmware/code/rnn.h"
 
-#define BEFORE tort_code_clamp, tort_code_sliding, tort_code_floats_shape, tort_code_four, STEP
-
 const tort_firmware_floats FORM = {
-    .conv_code = {BEFORE, tort_code_conv_tiles},
-    .depthwise_code = {BEFORE, tort_code_depthwise_float},
-    .dense_code = {BEFORE, tort_code_dense_sums, tort_code_dense_float},
-    .gemm_code = {BEFORE, tort_code_gemm},
-    .recurrent_code = {BEFORE, tort_code_dense_sums, tort_code_recurrent_shape, tort_code_recurrent},
+    .step = STEP,
     .conv = tinyort_conv_tiles,
     .depthwise = tinyort_depthwise_float,
     .dense = tinyort_dense_float,

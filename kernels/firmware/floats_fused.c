@@ -2,6 +2,6 @@
 #include "kernels/firmware/code/fused.h"
 
 #define FORM tort_firmware_floats_fused
-#define STEP tort_code_fused
+#define STEP "tinyort_fused"
 
 #include "kernels/firmware/floats_form.h"

@@ -2,6 +2,6 @@
 #include "kernels/firmware/code/separate.h"
 
 #define FORM tort_firmware_floats_separate
-#define STEP tort_code_separate
+#define STEP "tinyort_separate"
 
 #include "kernels/firmware/floats_form.h"

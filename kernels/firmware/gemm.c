@@ -5,8 +5,6 @@
 #include "kernels/firmware/floats.h"
 #include "ops/matmul.h"
 
-#include <string.h>
-
 /* Bits of tort_kernel.variant. */
 enum { MATMUL = 1, DENSE = 2 };
 
@@ -143,71 +141,36 @@ static tort_status prepare(tort_prepare *prepare) {
     return TORT_OK;
 }
 
-/* ---- run and emit ------------------------------------------------------------------------------------------------ */
+/* ---- run --------------------------------------------------------------------------------------------------------- */
 
 static tort_status run(const tort_call *call) {
     const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
     const product p = product_of(call->kernel, call->params, tort_call_input(call, 2));
     const tinyort_dense_float_shape dense = dense_of(&p);
-    const float *a = call->inputs[0].data, *c = p.c ? tort_firmware_input(call, 2) : NULL;
-    const float *z = tort_firmware_input(call, TORT_EPILOGUE_Z), *numbers = p.numbers;
+    const float *a = call->inputs[0].data, *b = call->inputs[1].data, *c = p.c ? tort_firmware_input(call, 2) : NULL;
+    const float *z = tort_firmware_input(call, TORT_EPILOGUE_Z), *n = p.numbers;
     float *y = call->outputs[0].data;
-    if (!tort_count(&call->outputs[0])) return TORT_OK;
-    if (call->kernel->variant & DENSE)
-        form->dense(&dense, a, call->packed, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
-    else
-        form->gemm(&p.shape, a, call->inputs[1].data, c, z, y, numbers[0], numbers[1], numbers[2], numbers[3]);
-    tort_firmware_activate(epilogue_of(call->kernel, call->params), y, tort_count(&call->outputs[0]));
-    return TORT_OK;
-}
-
-static tort_status emit_strided(tort_emit *emit, const product *p, const char *c, const char *z) {
-    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
-    const char *operands[] = {emit->inputs[0], emit->inputs[1], c, z, emit->outputs[0], NULL};
-    memcpy(emit->code, form->gemm_code, sizeof form->gemm_code);
-    return tort_firmware_emit_with(
-        emit,
-        &(tort_firmware_call){.function = "tinyort_gemm",
-                              .members = "groups batches m n k a_group a_batch a_row a_column b_group b_batch b_row "
-                                         "b_column c_row c_column",
-                              .shape = &p->shape.groups,
-                              .numbers = p->numbers,
-                              .number_count = 4},
-        operands);
-}
-
-static tort_status emit_dense(tort_emit *emit, const product *p, const char *c, const char *z) {
-    const tinyort_dense_float_shape dense = dense_of(p);
-    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
-    const char *operands[] = {emit->inputs[0], NULL, c, z, emit->outputs[0], NULL};
-    memcpy(emit->code, form->dense_code, sizeof form->dense_code);
-    return tort_firmware_emit_packed(emit,
-                                     &(tort_firmware_call){.function = "tinyort_dense_float",
-                                                           .members = "rows filters depth row c_row c_column",
-                                                           .shape = &dense.rows,
-                                                           .numbers = p->numbers,
-                                                           .number_count = 4},
-                                     operands, 1, dense.filters, dense.depth);
-}
-
-static tort_status emit(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    tort_tensor bias;
-    const bool there = tort_has_input(node, 2) && tort_info_tensor(&node->inputs[2], &bias);
-    const product p = product_of(node->kernel, node->params, there ? &bias : NULL);
-    const char *c = p.c ? emit->inputs[2] : "NULL";
-    const char *z = tort_has_input(node, TORT_EPILOGUE_Z) ? emit->inputs[TORT_EPILOGUE_Z] : "NULL";
-    const tort_status status =
-        node->kernel->variant & DENSE ? emit_dense(emit, &p, c, z) : emit_strided(emit, &p, c, z);
-    return status ? status : tort_firmware_emit_activation(emit, epilogue_of(node->kernel, node->params));
+    tort_status status;
+    if (call->kernel->variant & DENSE) {
+        tort_firmware_fours_array(call, 1, dense.filters, dense.depth);
+        status = TORT_FIRMWARE_CALL_FORM_WITH(call, form->step, "tinyort_dense_float", form->dense, &dense,
+                                              (a, call->packed, c, z, y), n[0], n[1], n[2], n[3]);
+    } else {
+        status = TORT_FIRMWARE_CALL_FORM_WITH(call, form->step, "tinyort_gemm", form->gemm, &p.shape, (a, b, c, z, y),
+                                              n[0], n[1], n[2], n[3]);
+    }
+    return status ? status : tort_firmware_activate(call, epilogue_of(call->kernel, call->params));
 }
 
 #define ROW(domain_, op_, name_, variant_, in_place_)                                                                  \
-    { domain_, op_, name_, .claim = claim, .run = run, .emit = emit, .variant = variant_, .in_place = in_place_ }
+    {                                                                                                                  \
+        domain_, op_, name_, .claim = claim, .run = run, .emit = tort_firmware_emit, .variant = variant_,              \
+                             .in_place = in_place_                                                                     \
+    }
 #define DENSE_ROW(domain_, op_, variant_, in_place_)                                                                   \
     {                                                                                                                  \
         domain_, op_, "dense", .claim = claim, .prepare = prepare, .pack = {.size = pack_size}, .run = run,            \
-                               .emit = emit, .variant = DENSE | variant_, .in_place = in_place_                        \
+                               .emit = tort_firmware_emit, .variant = DENSE | variant_, .in_place = in_place_          \
     }
 
 const tort_kernel tort_firmware_gemm[] = {

@@ -21,6 +21,22 @@ static int32_t element_bytes_of(tort_type type) {
     return tort_type_bits(type) / 8;
 }
 
+/* Elements of 1, 2, 4 or 8 bytes are moved as they are. */
+static tort_verdict claim_type(tort_type type, const char *operand, int32_t i) {
+    const int bits = tort_type_bits(type);
+    if (type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) return tort_yes();
+    return tort_no(TORT_NO_TYPE, "", "%s %d is %s, firmware moves elements of 1, 2, 4 or 8 bytes", operand, (int)i,
+                   tort_type_name(type));
+}
+
+static tort_verdict claim_bytes(const tort_target *target, const tort_node_view *node) {
+    tort_verdict verdict = tort_yes();
+    (void)target;
+    for (int32_t i = 0; verdict.code == TORT_YES && i < node->input_count; i++)
+        if (node->inputs[i].type != TORT_UNDEFINED) verdict = claim_type(node->inputs[i].type, "input", i);
+    return verdict;
+}
+
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 /* False: the box is empty, or has too many axes, which the claims exclude. */
@@ -46,26 +62,9 @@ static bool shape_of_box(tort_type type, const tort_box *box, tinyort_move_shape
     return true;
 }
 
-static tort_status run_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
+static tort_status move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tinyort_move_shape shape;
-    (void)call;
-    if (shape_of_box(type, box, &shape)) tinyort_move(&shape, src, dst);
-    return TORT_OK;
-}
-
-static tort_status emit_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
-    tinyort_move_shape shape;
-    const char *const operands[] = {src, dst, NULL};
-    tort_emit *emit = call->scratch;
-    if (!shape_of_box(type, box, &shape)) return TORT_OK;
-    tort_firmware_add_code(emit, tort_code_offset);
-    tort_firmware_add_code(emit, tort_code_move);
-    return tort_firmware_emit_with(
-        emit,
-        &(tort_firmware_call){.function = "tinyort_move",
-                              .members = "element_bytes x_first y_first rank dims[8] xs[8] ys[8]",
-                              .shape = &shape.element_bytes},
-        operands);
+    return shape_of_box(type, box, &shape) ? TORT_FIRMWARE_CALL(call, tinyort_move, &shape, src, dst) : TORT_OK;
 }
 
 typedef tort_status (*mover)(const tort_call *call, tort_box_mover move);
@@ -86,17 +85,11 @@ static tort_verdict claim_move(const tort_target *target, const tort_node_view *
         return tort_no(TORT_NO_SHAPE, "reshape its input", "repeats at most %d axes", AXES / 2);
     for (int32_t i = 0; i < node->output_count; i++)
         if (!tort_has_output(node, i)) return tort_no(TORT_NO_ATTR, "", "makes all outputs, %d is absent", (int)i);
-    return tort_firmware_claim_bytes(target, node);
+    return claim_bytes(target, node);
 }
 
 static tort_status run_move(const tort_call *call) {
-    return movers[call->kernel->variant](call, run_box);
-}
-
-static tort_status emit_move(tort_emit *emit) {
-    tort_firmware_step step;
-    const tort_status status = tort_firmware_open(emit, &step);
-    return status ? status : tort_firmware_close(&step, movers[emit->node->kernel->variant](&step.call, emit_box));
+    return movers[call->kernel->variant](call, move_box);
 }
 
 /* ---- Pad --------------------------------------------------------------------------------------------------------- */
@@ -107,10 +100,10 @@ static tort_verdict claim_pad(const tort_target *target, const tort_node_view *n
         return tort_no(TORT_NO_ATTR, "convert the model to opset 11", "attribute value is for float");
     for (int32_t i = 0; i < AXES; i++)
         if (p->before[i] < 0 || p->after[i] < 0) return tort_no(TORT_NO_ATTR, "use Slice", "does not cut");
-    return tort_firmware_claim_bytes(target, node);
+    return claim_bytes(target, node);
 }
 
-static tinyort_pad_shape pad_of(const tort_call *call) {
+static tort_status run_pad(const tort_call *call) {
     const tort_pad_params *p = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     tinyort_pad_shape shape = {
@@ -120,69 +113,29 @@ static tinyort_pad_shape pad_of(const tort_call *call) {
         shape.out[i] = (int32_t)y->dims[i];
         shape.before[i] = (int32_t)p->before[i];
     }
-    return shape;
-}
-
-static tort_status run_pad(const tort_call *call) {
-    const tinyort_pad_shape shape = pad_of(call);
-    const tort_pad_params *p = call->params;
-    const tort_tensor *value = tort_call_input(call, 2);
-    tinyort_pad(&shape, call->inputs[0].data, value ? value->data : NULL, call->outputs[0].data, p->value);
-    return TORT_OK;
-}
-
-static tort_status emit_pad(tort_emit *emit) {
-    tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
-    if (status) return status;
-    const tort_pad_params *p = emit->node->params;
-    const tinyort_pad_shape shape = pad_of(&step.call);
-    const char *const operands[] = {emit->inputs[0], emit->node->input_count > 2 ? emit->inputs[2] : "NULL",
-                                    emit->outputs[0], NULL};
-    tort_firmware_add_code(emit, tort_code_pad);
-    status =
-        tort_firmware_emit_with(emit,
-                                &(tort_firmware_call){.function = "tinyort_pad",
-                                                      .members = "element_bytes mode rank count in[8] out[8] before[8]",
-                                                      .shape = &shape.element_bytes,
-                                                      .numbers = &p->value,
-                                                      .number_count = 1},
-                                operands);
-    return tort_firmware_close(&step, status);
+    return TORT_FIRMWARE_CALL_WITH(call, tinyort_pad, &shape, (x->data, tort_firmware_input(call, 2), y->data),
+                                   p->value);
 }
 
 /* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
-static tinyort_gather_shape gather_of(const tort_call *call) {
-    const tort_gather_params *p = call->params;
-    return (tinyort_gather_shape){(int32_t)p->outer, (int32_t)p->size,
-                                  (int32_t)p->inner * element_bytes_of(call->inputs[0].type), (int32_t)p->index_count,
-                                  call->inputs[1].type == TORT_INT32};
-}
-
 static tort_status run_gather(const tort_call *call) {
-    const tinyort_gather_shape shape = gather_of(call);
-    const tort_status status = tort_check_indices(call, &call->inputs[1], 0, 1, shape.size);
-    if (!status && tort_count(&call->outputs[0]))
-        tinyort_gather(&shape, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data);
-    return status;
-}
-
-static tort_status emit_gather(tort_emit *emit) {
-    tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
+    const tort_gather_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0], *indices = &call->inputs[1];
+    const tinyort_gather_shape shape = {(int32_t)p->outer, (int32_t)p->size,
+                                        (int32_t)p->inner * element_bytes_of(x->type), (int32_t)p->index_count,
+                                        indices->type == TORT_INT32};
+    const tort_status status =
+        tort_firmware_emit_of(call) ? TORT_OK : tort_check_indices(call, indices, 0, 1, shape.size);
     if (status) return status;
-    const tinyort_gather_shape shape = gather_of(&step.call);
-    tort_firmware_add_code(emit, tort_code_gather);
-    status = tort_firmware_emit(
-        emit, &(tort_firmware_call){"tinyort_gather", "outer size slice count narrow", &shape.outer, 2, NULL, 0});
-    return tort_firmware_close(&step, status);
+    return TORT_FIRMWARE_CALL(call, tinyort_gather, &shape, x->data, indices->data, call->outputs[0].data);
 }
 
 /* ---- Where ------------------------------------------------------------------------------------------------------- */
 
-static tinyort_where_shape where_of(const tort_call *call) {
-    const tort_loop loop = tort_loop_broadcast(&call->outputs[0], call->inputs, 3);
+static tort_status run_where(const tort_call *call) {
+    const tort_tensor *in = call->inputs;
+    const tort_loop loop = tort_loop_broadcast(&call->outputs[0], in, 3);
     const int32_t element_bytes = element_bytes_of(call->outputs[0].type);
     tinyort_where_shape shape = {element_bytes, (int32_t)loop.count, loop.rank, {0}, {0}, {0}, {0}};
     for (int32_t i = 0; i < loop.rank; i++) {
@@ -191,27 +144,7 @@ static tinyort_where_shape where_of(const tort_call *call) {
         shape.as[i] = (int32_t)loop.strides[1][i] * element_bytes;
         shape.bs[i] = (int32_t)loop.strides[2][i] * element_bytes;
     }
-    return shape;
-}
-
-static tort_status run_where(const tort_call *call) {
-    if (!tort_count(&call->outputs[0])) return TORT_OK;
-    const tinyort_where_shape shape = where_of(call);
-    tinyort_where(&shape, call->inputs[0].data, call->inputs[1].data, call->inputs[2].data, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_where(tort_emit *emit) {
-    tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
-    if (status) return status;
-    const tinyort_where_shape shape = where_of(&step.call);
-    tort_firmware_add_code(emit, tort_code_offset);
-    tort_firmware_add_code(emit, tort_code_where);
-    status = tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_where",
-                                                            "element_bytes count rank dims[8] cs[8] as[8] bs[8]",
-                                                            &shape.element_bytes, 3, NULL, 0});
-    return tort_firmware_close(&step, status);
+    return TORT_FIRMWARE_CALL(call, tinyort_where, &shape, in[0].data, in[1].data, in[2].data, call->outputs[0].data);
 }
 
 /* ---- Cast -------------------------------------------------------------------------------------------------------- */
@@ -241,70 +174,29 @@ static tort_verdict claim_cast(const tort_target *target, const tort_node_view *
     return tort_yes();
 }
 
-static tinyort_cast_shape cast_of(const tort_call *call) {
-    const int32_t from = tort_firmware_number_type(call->inputs[0].type);
-    return (tinyort_cast_shape){from == TORT_FIRMWARE_BOOL ? 0 : from, tort_firmware_number_type(call->outputs[0].type),
-                                (int32_t)tort_count(&call->outputs[0])};
-}
-
 static tort_status run_cast(const tort_call *call) {
-    const tinyort_cast_shape shape = cast_of(call);
-    tinyort_cast(&shape, call->inputs[0].data, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_cast(tort_emit *emit) {
-    tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
-    if (status) return status;
-    const tinyort_cast_shape shape = cast_of(&step.call);
-    tort_firmware_add_code(emit, tort_code_load);
-    tort_firmware_add_code(emit, tort_code_store);
-    tort_firmware_add_code(emit, tort_code_cast);
-    status = tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_cast", "from to count", &shape.from, 1, NULL, 0});
-    return tort_firmware_close(&step, status);
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const int32_t from = tort_firmware_number_type(x->type);
+    const tinyort_cast_shape shape = {from == TORT_FIRMWARE_BOOL ? 0 : from, tort_firmware_number_type(y->type),
+                                      (int32_t)tort_count(y)};
+    return TORT_FIRMWARE_CALL(call, tinyort_cast, &shape, x->data, y->data);
 }
 
 /* ---- ConstantOfShape --------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_fill(const tort_target *target, const tort_node_view *node) {
-    const int bits = tort_type_bits(node->outputs[0].type);
     (void)target;
-    if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
-        return tort_no(TORT_NO_TYPE, "", "output 0 is %s, firmware fills elements of 1, 2, 4 or 8 bytes",
-                       tort_type_name(node->outputs[0].type));
-    return tort_yes();
-}
-
-static tinyort_fill_shape fill_of(const tort_call *call) {
-    const tort_fill_params *p = call->params;
-    uint64_t bits = 0;
-    for (int32_t i = 8; i-- > 0;) bits = bits << 8 | p->value[i]; /* the order of a file's bytes */
-    return (tinyort_fill_shape){element_bytes_of(call->outputs[0].type), (int32_t)tort_count(&call->outputs[0]),
-                                (int32_t)(uint32_t)bits, (int32_t)(uint32_t)(bits >> 32)};
-}
-
-static tort_status print_fill(tort_emit *emit, const tinyort_fill_shape *shape, const char *y) {
-    tort_firmware_add_code(emit, tort_code_fill);
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_fill",
-                                                         .members = "element_bytes count low high",
-                                                         .shape = &shape->element_bytes},
-                                   (const char *const[]){y, NULL});
+    return claim_type(node->outputs[0].type, "output", 0);
 }
 
 static tort_status run_fill(const tort_call *call) {
-    const tinyort_fill_shape shape = fill_of(call);
-    tinyort_fill(&shape, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_fill(tort_emit *emit) {
-    tort_firmware_step step;
-    const tort_status status = tort_firmware_open(emit, &step);
-    if (status) return status;
-    const tinyort_fill_shape shape = fill_of(&step.call);
-    return tort_firmware_close(&step, print_fill(emit, &shape, emit->outputs[0]));
+    const tort_fill_params *p = call->params;
+    const tort_tensor *y = &call->outputs[0];
+    uint64_t bits = 0;
+    for (int32_t i = 8; i-- > 0;) bits = bits << 8 | p->value[i]; /* the order of a file's bytes */
+    const tinyort_fill_shape shape = {element_bytes_of(y->type), (int32_t)tort_count(y), (int32_t)(uint32_t)bits,
+                                      (int32_t)(uint32_t)(bits >> 32)};
+    return TORT_FIRMWARE_CALL(call, tinyort_fill, &shape, y->data);
 }
 
 /* ---- Dropout ----------------------------------------------------------------------------------------------------- */
@@ -316,42 +208,26 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
         return tort_no(TORT_NO_ATTR, "export the model for inference", "is for inference");
     if (mask != TORT_BOOL && mask != TORT_FLOAT)
         return tort_no(TORT_NO_TYPE, "", "output 1 is %s, firmware makes bool and float", tort_type_name(mask));
-    return tort_firmware_claim_bytes(target, node);
+    return claim_bytes(target, node);
 }
 
 /* Outside training it copies, and the mask is 1. */
-static tort_status drop(const tort_call *call, tort_box_mover move, tinyort_fill_shape *mask) {
-    const tort_tensor *made = tort_call_output(call, 1);
-    const tort_type type = made ? made->type : TORT_BOOL;
-    const int64_t count = tort_count(&call->inputs[0]);
-    tort_box box = {0};
-    tort_box_add(&box, count, 1, 1);
-    *mask = (tinyort_fill_shape){element_bytes_of(type), (int32_t)count, type == TORT_FLOAT ? 0x3f800000 : 1, 0};
-    return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
-}
-
 static tort_status run_dropout(const tort_call *call) {
-    tinyort_fill_shape mask;
-    const tort_status status = drop(call, run_box, &mask);
-    if (tort_call_output(call, 1)) tinyort_fill(&mask, call->outputs[1].data);
-    return status;
-}
-
-static tort_status emit_dropout(tort_emit *emit) {
-    tort_firmware_step step;
-    tinyort_fill_shape mask;
-    tort_status status = tort_firmware_open(emit, &step);
-    if (status) return status;
-    status = drop(&step.call, emit_box, &mask);
-    if (!status && tort_has_output(emit->node, 1)) status = print_fill(emit, &mask, emit->outputs[1]);
-    return tort_firmware_close(&step, status);
+    const tort_tensor *x = &call->inputs[0], *mask = tort_call_output(call, 1);
+    const tort_type type = mask ? mask->type : TORT_BOOL;
+    const tinyort_fill_shape shape = {element_bytes_of(type), (int32_t)tort_count(x),
+                                      type == TORT_FLOAT ? 0x3f800000 : 1, 0};
+    tort_box box = {0};
+    tort_box_add(&box, tort_count(x), 1, 1);
+    const tort_status status = move_box(call, x->type, call->outputs[0].data, x->data, &box);
+    return status || !mask ? status : TORT_FIRMWARE_CALL(call, tinyort_fill, &shape, mask->data);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define MOVE(op_, variant_)                                                                                            \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "move", .claim = claim_move, .run = run_move, .emit = emit_move,              \
+        .domain = "", .op = op_, .name = "move", .claim = claim_move, .run = run_move, .emit = tort_firmware_emit,     \
         .variant = variant_                                                                                            \
     }
 
@@ -364,11 +240,11 @@ const tort_kernel tort_firmware_move[] = {
     MOVE("Tile", TILE),
     MOVE("DepthToSpace", DEPTH_TO_SPACE),
     MOVE("SpaceToDepth", SPACE_TO_DEPTH),
-    {"", "Dropout", "move", .claim = claim_dropout, .run = run_dropout, .emit = emit_dropout},
-    {"", "Pad", "pad", .claim = claim_pad, .run = run_pad, .emit = emit_pad},
-    {"", "Gather", "gather", .claim = tort_firmware_claim_bytes, .run = run_gather, .emit = emit_gather},
-    {"", "Where", "where", .claim = tort_firmware_claim_bytes, .run = run_where, .emit = emit_where},
-    {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = emit_cast},
-    {"", "ConstantOfShape", "fill", .claim = claim_fill, .run = run_fill, .emit = emit_fill},
+    {"", "Dropout", "move", .claim = claim_dropout, .run = run_dropout, .emit = tort_firmware_emit},
+    {"", "Pad", "pad", .claim = claim_pad, .run = run_pad, .emit = tort_firmware_emit},
+    {"", "Gather", "gather", .claim = claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
+    {"", "Where", "where", .claim = claim_bytes, .run = run_where, .emit = tort_firmware_emit},
+    {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
+    {"", "ConstantOfShape", "fill", .claim = claim_fill, .run = run_fill, .emit = tort_firmware_emit},
     {.op = NULL},
 };

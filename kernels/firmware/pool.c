@@ -6,15 +6,24 @@
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-tort_verdict tort_firmware_claim_window(const tort_sliding *sliding) {
-    if (sliding->axes < 1 || sliding->axes > 2)
-        return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)sliding->axes);
+tort_verdict tort_firmware_claim_extents(const tort_sliding *sliding) {
     for (int32_t i = 0; i < sliding->axes; i++)
         if (sliding->kernel[i] > TORT_FIRMWARE_LIMIT || sliding->strides[i] > TORT_FIRMWARE_LIMIT ||
             sliding->dilations[i] > TORT_FIRMWARE_LIMIT || tort_sliding_extent(sliding, i) > TORT_FIRMWARE_LIMIT ||
             sliding->begin[i] > TORT_FIRMWARE_LIMIT || sliding->end[i] > TORT_FIRMWARE_LIMIT)
             return tort_no(TORT_NO_ATTR, "", "kernel, strides, dilations and pads are at most %d", TORT_FIRMWARE_LIMIT);
     return tort_yes();
+}
+
+/* Accepts one or two axes. */
+static tort_verdict claim_axes(const tort_sliding *sliding) {
+    if (sliding->axes == 1 || sliding->axes == 2) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)sliding->axes);
+}
+
+tort_verdict tort_firmware_claim_window(const tort_sliding *sliding) {
+    const tort_verdict verdict = claim_axes(sliding);
+    return verdict.code == TORT_YES ? tort_firmware_claim_extents(sliding) : verdict;
 }
 
 tinyort_sliding tort_firmware_window_of(const tort_sliding *sliding) {
@@ -64,13 +73,9 @@ tort_rows tort_firmware_window_rows(const tort_sliding *sliding, int64_t batch) 
 static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make Indices");
-    if (p->global && (p->window.axes < 1 || p->window.axes > 2))
-        return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
-    const tort_verdict verdict = tort_firmware_claim_float(target, node);
-    return verdict.code == TORT_YES && !p->global ? tort_firmware_claim_window(&p->window) : verdict;
+    const tort_verdict verdict = p->global ? claim_axes(&p->window) : tort_firmware_claim_window(&p->window);
+    return verdict.code == TORT_YES ? tort_firmware_claim_float(target, node) : verdict;
 }
-
-#define MEMBERS TORT_FIRMWARE_WINDOW("window.") "planes"
 
 static tinyort_average_pool_shape shape_of(const tort_pool_params *p) {
     tort_sliding sliding = p->window;
@@ -84,41 +89,19 @@ static tinyort_average_pool_shape shape_of(const tort_pool_params *p) {
                                         .count_padding = p->count_include_pad};
 }
 
-static tinyort_max_pool_shape max_shape_of(const tort_pool_params *p) {
-    const tinyort_average_pool_shape s = shape_of(p);
-    return (tinyort_max_pool_shape){s.window, s.planes};
-}
-
 static tort_status run_max_pool(const tort_call *call) {
-    const tinyort_max_pool_shape shape = max_shape_of(call->params);
-    if (tort_count(&call->outputs[0])) tinyort_max_pool(&shape, call->inputs[0].data, call->outputs[0].data);
-    return TORT_OK;
+    const tinyort_average_pool_shape s = shape_of(call->params);
+    const tinyort_max_pool_shape shape = {s.window, s.planes};
+    return TORT_FIRMWARE_CALL(call, tinyort_max_pool, &shape, call->inputs[0].data, call->outputs[0].data);
 }
 
 static tort_status run_average_pool(const tort_call *call) {
     const tinyort_average_pool_shape shape = shape_of(call->params);
-    if (tort_count(&call->outputs[0])) tinyort_average_pool(&shape, call->inputs[0].data, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_max_pool(tort_emit *emit) {
-    const tinyort_max_pool_shape shape = max_shape_of(emit->node->params);
-    emit->code[0] = tort_code_sliding;
-    emit->code[1] = tort_code_max_pool;
-    return tort_firmware_emit(emit,
-                              &(tort_firmware_call){"tinyort_max_pool", MEMBERS, &shape.window.height, 1, NULL, 0});
-}
-
-static tort_status emit_average_pool(tort_emit *emit) {
-    const tinyort_average_pool_shape shape = shape_of(emit->node->params);
-    emit->code[0] = tort_code_sliding;
-    emit->code[1] = tort_code_average_pool;
-    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_average_pool", MEMBERS " count_padding",
-                                                          &shape.window.height, 1, NULL, 0});
+    return TORT_FIRMWARE_CALL(call, tinyort_average_pool, &shape, call->inputs[0].data, call->outputs[0].data);
 }
 
 #define ROW(op_, kind)                                                                                                 \
-    { .domain = "", .op = op_, .name = #kind, .claim = claim_pool, .run = run_##kind, .emit = emit_##kind }
+    { .domain = "", .op = op_, .name = #kind, .claim = claim_pool, .run = run_##kind, .emit = tort_firmware_emit }
 
 const tort_kernel tort_firmware_pool[] = {
     ROW("MaxPool", max_pool),

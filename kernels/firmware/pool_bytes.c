@@ -20,13 +20,6 @@ static tort_verdict claim_max(const tort_target *target, const tort_node_view *n
     return tort_firmware_claim_window(&p->window);
 }
 
-static tinyort_max_pool_bytes_shape max_of(const tort_pool_params *p, tort_type type) {
-    return (tinyort_max_pool_bytes_shape){.window = tort_firmware_window_of(&p->window),
-                                          .batch = (int32_t)p->batch,
-                                          .channels = (int32_t)p->channels,
-                                          .flip = tort_firmware_flip(type)};
-}
-
 static tort_rows rows_of_max(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
     (void)target;
@@ -34,21 +27,14 @@ static tort_rows rows_of_max(const tort_target *target, const tort_node_view *no
 }
 
 static tort_status run_max(const tort_call *call) {
-    tinyort_max_pool_bytes_shape shape = max_of(call->params, call->inputs[0].type);
+    const tort_pool_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    tinyort_max_pool_bytes_shape shape = {.window = tort_firmware_window_of(&p->window),
+                                          .batch = (int32_t)p->batch,
+                                          .channels = (int32_t)p->channels,
+                                          .flip = tort_firmware_flip(x->type)};
     if (call->band) tort_firmware_take_band(&shape.window, call->band);
-    tinyort_max_pool_bytes(&shape, call->inputs[0].data, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_max(tort_emit *emit) {
-    const tinyort_max_pool_bytes_shape shape = max_of(emit->node->params, emit->node->inputs[0].type);
-    emit->code[0] = tort_code_sliding;
-    emit->code[1] = tort_code_max_pool_bytes;
-    return tort_firmware_emit(emit,
-                              &(tort_firmware_call){.function = "tinyort_max_pool_bytes",
-                                                    .members = TORT_FIRMWARE_WINDOW("window.") "batch channels flip",
-                                                    .shape = &shape.window.height,
-                                                    .inputs = 1});
+    return TORT_FIRMWARE_CALL(call, tinyort_max_pool_bytes, &shape, x->data, call->outputs[0].data);
 }
 
 /* ---- mean -------------------------------------------------------------------------------------------------------- */
@@ -64,26 +50,6 @@ static tort_verdict claim_mean(const tort_target *target, const tort_node_view *
     for (int32_t i = X_SCALE; verdict.code == TORT_YES && i <= Y_ZERO; i++)
         verdict = tort_firmware_claim_constant(node, i, names[i]);
     return verdict;
-}
-
-/* before, now: pixels that a band comes after, and that it has. */
-static tinyort_mean_bytes_shape mean_of(const tort_tensor *x, tort_type y, const double *n, int32_t before, int32_t now,
-                                        float *factor) {
-    const int32_t pixels = (int32_t)tort_extent(x->dims, 2, x->rank), x_flip = tort_firmware_flip(x->type),
-                  flip = tort_firmware_flip(y);
-    *factor = tort_linear_mean((float)n[X_SCALE], (float)n[Y_SCALE], pixels);
-    return (tinyort_mean_bytes_shape){
-        .rows = {.filters = (int32_t)x->dims[1],
-                 .zero = (int32_t)n[Y_ZERO] - flip,
-                 .flip = flip,
-                 .x_flip = x_flip,
-                 .wide = pixels >= (1 << 16) || 255.0 * pixels * (double)*factor >= 0x1p21},
-        .batch = (int32_t)x->dims[0],
-        .pixels = pixels,
-        .before = before,
-        .now = now,
-        .x_zero = (int32_t)n[X_ZERO] - x_flip,
-    };
 }
 
 static tort_status size_mean(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -104,41 +70,26 @@ static tort_rows rows_of_mean(const tort_target *target, const tort_node_view *n
 }
 
 static tort_status run_mean(const tort_call *call) {
-    double n[5];
-    float factor;
-    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_element_at(&call->inputs[i], 0);
-    const tort_tensor *x = &call->inputs[X];
-    const int32_t row = call->band ? (int32_t)x->dims[3] : 0, pixels = (int32_t)tort_extent(x->dims, 2, x->rank);
-    const tinyort_mean_bytes_shape shape =
-        mean_of(x, call->outputs[0].type, n, call->band ? call->band->out_first * row : 0,
-                call->band ? call->band->out_rows * row : pixels, &factor);
-    if (tort_count(&call->outputs[0]))
-        tinyort_mean_bytes(&shape, x->data, call->scratch, call->outputs[0].data, factor);
-    return TORT_OK;
-}
-
-static tort_status emit_mean(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    double n[5];
-    float factor;
-    tort_tensor x;
-    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_firmware_number(node, i, 0, i % 2);
-    if (!tort_info_tensor(&node->inputs[X], &x)) return tort_fail(emit->error, TORT_E_INTERNAL, "a shape is unknown");
-    const int32_t row = emit->banded ? (int32_t)x.dims[3] : 0, pixels = (int32_t)tort_extent(x.dims, 2, x.rank);
-    const tinyort_mean_bytes_shape shape =
-        mean_of(&x, node->outputs[0].type, n, row, emit->banded ? row : pixels, &factor);
-    const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0], NULL};
-    tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip, false);
-    emit->code[0] = tort_code_bytes_shape;
-    emit->code[1] = tort_code_requantize;
-    emit->code[2] = tort_code_mean_bytes;
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_mean_bytes",
-                                                         .members = TORT_FIRMWARE_ROWS "batch pixels before now x_zero",
-                                                         .shape = &shape.rows.filters,
-                                                         .numbers = &factor,
-                                                         .number_count = 1},
-                                   operands);
+    const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
+    const tinyort_band *band = call->band;
+    const tort_linear from = tort_linear_of(call, X_SCALE, X_ZERO), to = tort_linear_of(call, Y_SCALE, Y_ZERO);
+    const int32_t pixels = (int32_t)tort_extent(x->dims, 2, x->rank), row = band ? (int32_t)x->dims[3] : 0;
+    const int32_t x_flip = tort_firmware_flip(x->type), flip = tort_firmware_flip(y->type);
+    const float factor = tort_linear_mean(from.scale, to.scale, pixels);
+    const tinyort_mean_bytes_shape shape = {
+        .rows = {.filters = (int32_t)x->dims[1],
+                 .zero = (int32_t)to.zero - flip,
+                 .flip = flip,
+                 .x_flip = x_flip,
+                 .wide = pixels >= (1 << 16) || 255.0 * pixels * (double)factor >= 0x1p21},
+        .batch = (int32_t)x->dims[0],
+        .pixels = pixels,
+        .before = band ? band->out_first * row : 0,
+        .now = band ? band->out_rows * row : pixels,
+        .x_zero = (int32_t)from.zero - x_flip,
+    };
+    tort_firmware_define(call, shape.rows.wide, flip || x_flip, false);
+    return TORT_FIRMWARE_CALL_WITH(call, tinyort_mean_bytes, &shape, (x->data, call->scratch, y->data), factor);
 }
 
 /* ---- average ----------------------------------------------------------------------------------------------------- */
@@ -147,26 +98,6 @@ static tort_verdict claim_average(const tort_target *target, const tort_node_vie
     const tort_pool_params *p = node->params; /* the first member of the operator's */
     const tort_verdict verdict = claim_mean(target, node);
     return verdict.code == TORT_YES ? tort_firmware_claim_window(&p->window) : verdict;
-}
-
-/* numbers: the scales of x and y. */
-static tinyort_average_bytes_shape average_of(const tort_pool_params *p, tort_type x, tort_type y, const double *n,
-                                              float *numbers) {
-    const int32_t x_flip = tort_firmware_flip(x), flip = tort_firmware_flip(y);
-    const double max = 255.0 * (double)tort_sliding_positions(&p->window);
-    numbers[0] = (float)n[X_SCALE];
-    numbers[1] = (float)n[Y_SCALE];
-    return (tinyort_average_bytes_shape){
-        .rows = {.filters = (int32_t)p->channels,
-                 .zero = (int32_t)n[Y_ZERO] - flip,
-                 .flip = flip,
-                 .x_flip = x_flip,
-                 .wide = max >= 0x1p24 || max * n[X_SCALE] / n[Y_SCALE] >= 0x1p21},
-        .window = tort_firmware_window_of(&p->window),
-        .batch = (int32_t)p->batch,
-        .x_zero = (int32_t)n[X_ZERO] - x_flip,
-        .count_padding = p->count_include_pad,
-    };
 }
 
 /* The padding below an image is not told of a band. */
@@ -178,42 +109,26 @@ static tort_rows rows_of_average(const tort_target *target, const tort_node_view
 }
 
 static tort_status run_average(const tort_call *call) {
-    double n[5] = {0};
-    float numbers[2];
-    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) {
-        const tort_tensor *given = tort_call_input(call, i);
-        if (given) n[i] = tort_element_at(given, 0);
-    }
-    tinyort_average_bytes_shape shape =
-        average_of(call->params, call->inputs[X].type, call->outputs[0].type, n, numbers);
+    const tort_pool_params *p = call->params;
+    const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
+    const tort_linear from = tort_linear_of(call, X_SCALE, X_ZERO), to = tort_linear_of(call, Y_SCALE, Y_ZERO);
+    const int32_t x_flip = tort_firmware_flip(x->type), flip = tort_firmware_flip(y->type);
+    const double max = 255.0 * (double)tort_sliding_positions(&p->window);
+    tinyort_average_bytes_shape shape = {
+        .rows = {.filters = (int32_t)p->channels,
+                 .zero = (int32_t)to.zero - flip,
+                 .flip = flip,
+                 .x_flip = x_flip,
+                 .wide = max >= 0x1p24 || max * (double)from.scale / (double)to.scale >= 0x1p21},
+        .window = tort_firmware_window_of(&p->window),
+        .batch = (int32_t)p->batch,
+        .x_zero = (int32_t)from.zero - x_flip,
+        .count_padding = p->count_include_pad,
+    };
     if (call->band) tort_firmware_take_band(&shape.window, call->band);
-    if (tort_count(&call->outputs[0]))
-        tinyort_average_bytes(&shape, call->inputs[X].data, call->scratch, call->outputs[0].data, numbers[0],
-                              numbers[1]);
-    return TORT_OK;
-}
-
-static tort_status emit_average(tort_emit *emit) {
-    const tort_node_view *node = emit->node;
-    double n[5];
-    float numbers[2];
-    for (int32_t i = X_SCALE; i <= Y_ZERO; i++) n[i] = tort_firmware_number(node, i, 0, i % 2);
-    const tinyort_average_bytes_shape shape =
-        average_of(node->params, node->inputs[X].type, node->outputs[0].type, n, numbers);
-    const char *operands[] = {emit->inputs[X], emit->scratch, emit->outputs[0], NULL};
-    tort_firmware_define(emit, shape.rows.wide, shape.rows.flip || shape.rows.x_flip, false);
-    emit->code[0] = tort_code_bytes_shape;
-    emit->code[1] = tort_code_requantize;
-    emit->code[2] = tort_code_sliding;
-    emit->code[3] = tort_code_average_bytes;
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_average_bytes",
-                                                         .members = TORT_FIRMWARE_ROWS TORT_FIRMWARE_WINDOW(
-                                                             "window.") "batch x_zero count_padding",
-                                                         .shape = &shape.rows.filters,
-                                                         .numbers = numbers,
-                                                         .number_count = 2},
-                                   operands);
+    tort_firmware_define(call, shape.rows.wide, flip || x_flip, false);
+    return TORT_FIRMWARE_CALL_WITH(call, tinyort_average_bytes, &shape, (x->data, call->scratch, y->data), from.scale,
+                                   to.scale);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -221,10 +136,11 @@ static tort_status emit_average(tort_emit *emit) {
 #define NHWC .layout = {.id = TORT_FIRMWARE_NHWC, .inputs = 1, .outputs = 1, .alone = tort_firmware_alone}
 
 const tort_kernel tort_firmware_pool_bytes[] = {
-    {"", "MaxPool", "max_pool_bytes", .claim = claim_max, .rows = rows_of_max, .run = run_max, .emit = emit_max, NHWC},
+    {"", "MaxPool", "max_pool_bytes", .claim = claim_max, .rows = rows_of_max, .run = run_max,
+     .emit = tort_firmware_emit, NHWC},
     {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = claim_mean, .size = size_mean,
-     .rows = rows_of_mean, .run = run_mean, .emit = emit_mean, NHWC},
+     .rows = rows_of_mean, .run = run_mean, .emit = tort_firmware_emit, NHWC},
     {"com.microsoft", "QLinearAveragePool", "average_bytes", .claim = claim_average, .size = size_mean,
-     .rows = rows_of_average, .run = run_average, .emit = emit_average, NHWC},
+     .rows = rows_of_average, .run = run_average, .emit = tort_firmware_emit, NHWC},
     {.op = NULL},
 };

@@ -34,13 +34,6 @@ static const struct {
                   [LOG_SUM_EXP] = {"tinyort_add_exp", "tinyort_add_exp", -INFINITY, NULL},
                   [SUM_SQUARE] = {"tinyort_add_square", "tinyort_add", 0.0f, NULL}};
 
-static tort_verdict claim_reduce(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (node->inputs[0].type == TORT_FLOAT) return tort_yes();
-    return tort_no(TORT_NO_TYPE, "export the model in float32", "input 0 is %s, firmware reduces float",
-                   tort_type_name(node->inputs[0].type));
-}
-
 static tinyort_reduce_shape reduce_of(const tort_reduce_params *p) {
     tinyort_reduce_shape shape = {.count = (int32_t)p->kept_count};
     for (int32_t i = 0; i < p->rank; i++) {
@@ -54,86 +47,38 @@ static tinyort_reduce_shape reduce_of(const tort_reduce_params *p) {
     return shape;
 }
 
-static float divisor_of(int32_t variant, const tort_reduce_params *p) {
-    return variant == MEAN ? (float)p->reduced_count : 1.0f;
-}
-
 static tort_status run_reduce(const tort_call *call) {
     typedef float joins(float, float);
     const int32_t variant = call->kernel->variant;
-    const tinyort_reduce_shape shape = reduce_of(call->params);
+    const tort_reduce_params *p = call->params;
+    const tinyort_reduce_shape shape = reduce_of(p);
     float *y = call->outputs[0].data;
     const tort_firmware_map finish = {.name = reductions[variant].finish};
     joins *f = (joins *)tort_firmware_function_of(reductions[variant].name);
     joins *join = (joins *)tort_firmware_function_of(reductions[variant].join);
-    tinyort_reduce(&shape, call->inputs[0].data, y, f, join, reductions[variant].initial,
-                   divisor_of(variant, call->params));
-    if (finish.name) tort_firmware_run_map(&finish, shape.count, y, y);
-    return TORT_OK;
-}
-
-static tort_status emit_reduce(tort_emit *emit) {
-    const int32_t variant = emit->node->kernel->variant;
-    const tinyort_reduce_shape shape = reduce_of(emit->node->params);
-    const float numbers[] = {reductions[variant].initial, divisor_of(variant, emit->node->params)};
-    const tort_firmware_map finish = {.name = reductions[variant].finish};
-    const char *const operands[] = {emit->inputs[0], emit->outputs[0], reductions[variant].name,
-                                    reductions[variant].join, NULL};
-    tort_firmware_add_code(emit, tort_code_offset);
-    tort_firmware_need(emit, reductions[variant].name);
-    tort_firmware_need(emit, reductions[variant].join);
-    tort_firmware_add_code(emit, tort_code_reduce);
-    const tort_status status = tort_firmware_emit_with(
-        emit,
-        &(tort_firmware_call){.function = "tinyort_reduce",
-                              .members = "count kept reduced kept_dims[8] kept_steps[8] dims[8] steps[8]",
-                              .shape = &shape.count,
-                              .numbers = numbers,
-                              .number_count = 2},
-        operands);
-    if (status || !finish.name) return status;
-    return tort_firmware_emit_map(emit, &finish, shape.count, emit->outputs[0], emit->outputs[0]);
+    const tort_status status =
+        TORT_FIRMWARE_CALL_WITH(call, tinyort_reduce, &shape, (call->inputs[0].data, y, f, join),
+                                reductions[variant].initial, variant == MEAN ? (float)p->reduced_count : 1.0f);
+    return status || !finish.name ? status : tort_firmware_run_map(call, &finish, shape.count, y, y);
 }
 
 /* ---- ArgMax, ArgMin ---------------------------------------------------------------------------------------------- */
 
-static tinyort_arg_reduce_shape arg_of(const tort_arg_reduce_params *p, int32_t least) {
-    return (tinyort_arg_reduce_shape){(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner, least, p->select_last};
-}
-
 static tort_status run_arg(const tort_call *call) {
-    const tinyort_arg_reduce_shape shape = arg_of(call->params, call->kernel->variant);
-    tinyort_arg_reduce(&shape, call->inputs[0].data, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_arg(tort_emit *emit) {
-    const tinyort_arg_reduce_shape shape = arg_of(emit->node->params, emit->node->kernel->variant);
-    tort_firmware_add_code(emit, tort_code_arg_reduce);
-    return tort_firmware_emit(emit, &(tort_firmware_call){"tinyort_arg_reduce", "outer length inner least select_last",
-                                                          &shape.outer, 1, NULL, 0});
+    const tort_arg_reduce_params *p = call->params;
+    const tinyort_arg_reduce_shape shape = {(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner,
+                                            call->kernel->variant, p->select_last};
+    return TORT_FIRMWARE_CALL(call, tinyort_arg_reduce, &shape, call->inputs[0].data, call->outputs[0].data);
 }
 
 /* ---- TopK -------------------------------------------------------------------------------------------------------- */
 
-static tinyort_topk_shape topk_of(const tort_topk_params *p) {
-    return (tinyort_topk_shape){(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner, (int32_t)p->k, !p->largest};
-}
-
 static tort_status run_topk(const tort_call *call) {
-    const tinyort_topk_shape shape = topk_of(call->params);
-    const tort_tensor *values = tort_call_output(call, 0), *indices = tort_call_output(call, 1);
-    tinyort_topk(&shape, call->inputs[0].data, values ? values->data : NULL, indices ? indices->data : NULL);
-    return TORT_OK;
-}
-
-static tort_status emit_topk(tort_emit *emit) {
-    const tinyort_topk_shape shape = topk_of(emit->node->params);
-    const char *indices = emit->node->output_count > 1 ? emit->outputs[1] : "NULL";
-    const char *operands[] = {emit->inputs[0], emit->outputs[0], indices, NULL};
-    tort_firmware_add_code(emit, tort_code_topk);
-    return tort_firmware_emit_with(
-        emit, &(tort_firmware_call){"tinyort_topk", "outer length inner k least", &shape.outer, 0, NULL, 0}, operands);
+    const tort_topk_params *p = call->params;
+    const tinyort_topk_shape shape = {(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner, (int32_t)p->k,
+                                      !p->largest};
+    return TORT_FIRMWARE_CALL(call, tinyort_topk, &shape, call->inputs[0].data, tort_firmware_output(call, 0),
+                              tort_firmware_output(call, 1));
 }
 
 /* ---- Einsum ------------------------------------------------------------------------------------------------------ */
@@ -175,25 +120,16 @@ static tinyort_einsum_shape einsum_of(const tort_einsum_params *p) {
 
 static tort_status run_einsum(const tort_call *call) {
     const tinyort_einsum_shape shape = einsum_of(call->params);
-    tinyort_einsum(&shape, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data);
-    return TORT_OK;
-}
-
-static tort_status emit_einsum(tort_emit *emit) {
-    const tinyort_einsum_shape shape = einsum_of(emit->node->params);
-    tort_firmware_add_code(emit, tort_code_offset);
-    tort_firmware_add_code(emit, tort_code_einsum);
-    return tort_firmware_emit(emit,
-                              &(tort_firmware_call){"tinyort_einsum", "count sum kept reduced dims[16] as[16] bs[16]",
-                                                    &shape.count, 2, NULL, 0});
+    return TORT_FIRMWARE_CALL(call, tinyort_einsum, &shape, call->inputs[0].data, call->inputs[1].data,
+                              call->outputs[0].data);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define REDUCE(op_, variant_)                                                                                          \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "reduce", .claim = claim_reduce, .run = run_reduce, .emit = emit_reduce,      \
-        .variant = variant_                                                                                            \
+        .domain = "", .op = op_, .name = "reduce", .claim = tort_firmware_claim_first_float, .run = run_reduce,        \
+        .emit = tort_firmware_emit, .variant = variant_                                                                \
     }
 
 const tort_kernel tort_firmware_reduce[] = {
@@ -207,9 +143,11 @@ const tort_kernel tort_firmware_reduce[] = {
     REDUCE("ReduceLogSum", LOG_SUM),
     REDUCE("ReduceLogSumExp", LOG_SUM_EXP),
     REDUCE("ReduceSumSquare", SUM_SQUARE),
-    {"", "ArgMax", "arg_reduce", .claim = claim_reduce, .run = run_arg, .emit = emit_arg, .variant = 0},
-    {"", "ArgMin", "arg_reduce", .claim = claim_reduce, .run = run_arg, .emit = emit_arg, .variant = 1},
-    {"", "TopK", "topk", .claim = claim_reduce, .run = run_topk, .emit = emit_topk},
-    {"", "Einsum", "einsum", .claim = claim_einsum, .run = run_einsum, .emit = emit_einsum},
+    {"", "ArgMax", "arg_reduce", .claim = tort_firmware_claim_first_float, .run = run_arg, .emit = tort_firmware_emit,
+     .variant = 0},
+    {"", "ArgMin", "arg_reduce", .claim = tort_firmware_claim_first_float, .run = run_arg, .emit = tort_firmware_emit,
+     .variant = 1},
+    {"", "TopK", "topk", .claim = tort_firmware_claim_first_float, .run = run_topk, .emit = tort_firmware_emit},
+    {"", "Einsum", "einsum", .claim = claim_einsum, .run = run_einsum, .emit = tort_firmware_emit},
     {.op = NULL},
 };

@@ -1,5 +1,5 @@
 /* resize.c - Resize and Upsample of floats, of at most two axes that are neighbours, by tables of input elements and
- * weights: run makes them in its scratch, emit prints them. */
+ * weights: a run makes them in its scratch, or prints them. */
 #include "ops/resize.h"
 #include "kernels/firmware/code/resize.h"
 #include "kernels/firmware/firmware.h"
@@ -27,15 +27,11 @@ static bool view_of(const tort_resize_params *p, view *v) {
 static tort_verdict claim_resize(const tort_target *target, const tort_node_view *node) {
     const tort_resize_params *p = node->params;
     view v;
-    (void)target;
-    if (node->inputs[0].type != TORT_FLOAT)
-        return tort_no(TORT_NO_TYPE, "export the model in float32", "input 0 is %s, firmware resizes float",
-                       tort_type_name(node->inputs[0].type));
     if (p->transform == TORT_RESIZE_TF_CROP_AND_RESIZE)
         return tort_no(TORT_NO_ATTR, "", "coordinate_transformation_mode is tf_crop_and_resize");
     if (p->rank < 1 || !view_of(p, &v))
         return tort_no(TORT_NO_SHAPE, "", "resizes at most two axes, which are neighbours");
-    return tort_yes();
+    return tort_firmware_claim_first_float(target, node);
 }
 
 static int32_t taps_of(const tort_resize_axis *axis) {
@@ -103,20 +99,7 @@ static tort_status size_resize(const tort_target *target, const tort_node_view *
     return TORT_OK;
 }
 
-static tort_status run_resize(const tort_call *call) {
-    const tinyort_resize_shape shape = shape_of(call->params);
-    const size_t rows = (size_t)shape.out_h * (size_t)shape.taps_h;
-    int32_t *elements = call->scratch;
-    float *weights = (float *)(elements + entries_of(&shape));
-    if (!tort_count(&call->outputs[0])) return TORT_OK;
-    const tort_status status = fill_tables(call->params, &shape, elements, weights, call->error);
-    if (!status)
-        tinyort_resize(&shape, call->inputs[0].data, elements, weights, elements + rows, weights + rows,
-                       call->outputs[0].data);
-    return status;
-}
-
-/* Appends text to the statement, which tort_firmware_emit_with checks for its room. */
+/* Appends text to the statement, which tort_firmware_print checks for its room. */
 static void append(tort_emit *emit, const char *text) {
     const size_t used = strlen(emit->call);
     snprintf(emit->call + used, sizeof emit->call - used, "%s", text);
@@ -141,38 +124,45 @@ static void append_table(tort_emit *emit, const char *name, const int32_t *eleme
     append(emit, "};");
 }
 
-static tort_status emit_resize(tort_emit *emit) {
-    const tinyort_resize_shape shape = shape_of(emit->node->params);
+/* Prints the tables, and the call with their names. */
+static tort_status print_resize(const tort_call *call, const tinyort_resize_shape *shape, const int32_t *elements,
+                                const float *weights) {
+    tort_emit *emit = tort_firmware_emit_of(call);
+    const size_t rows = (size_t)shape->out_h * (size_t)shape->taps_h, columns = entries_of(shape) - rows;
+    append_table(emit, "rows", elements, NULL, rows);
+    append_table(emit, "row_weights", NULL, weights, rows);
+    append_table(emit, "columns", elements + rows, NULL, columns);
+    append_table(emit, "column_weights", NULL, weights + rows, columns);
+    const tort_status status =
+        tort_firmware_print(call, NULL, "tinyort_resize", shape,
+                            TORT_FIRMWARE_OPERANDS(call->inputs[0].data, "rows", "row_weights", "columns",
+                                                   "column_weights", call->outputs[0].data),
+                            NULL, 0);
+    if (!status) append(emit, "\n    }");
+    return status;
+}
+
+static tort_status run_resize(const tort_call *call) {
+    const tinyort_resize_shape shape = shape_of(call->params);
     const size_t rows = (size_t)shape.out_h * (size_t)shape.taps_h, all = entries_of(&shape);
-    const char *const operands[] = {emit->inputs[0],  "rows",           "row_weights", "columns",
-                                    "column_weights", emit->outputs[0], NULL};
-    int32_t *elements = malloc(all * sizeof *elements);
-    float *weights = malloc(all * sizeof *weights);
-    tort_status status = elements && weights ? TORT_OK : tort_out_of_memory(emit->error, all * sizeof *elements);
-    if (!status) status = fill_tables(emit->node->params, &shape, elements, weights, emit->error);
-    if (!status) {
-        append_table(emit, "rows", elements, NULL, rows);
-        append_table(emit, "row_weights", NULL, weights, rows);
-        append_table(emit, "columns", elements + rows, NULL, all - rows);
-        append_table(emit, "column_weights", NULL, weights + rows, all - rows);
-        tort_firmware_add_code(emit, tort_code_resize);
-        status = tort_firmware_emit_with(emit,
-                                         &(tort_firmware_call){.function = "tinyort_resize",
-                                                               .members = "outer height width inner out_h out_w taps_h "
-                                                                          "taps_w",
-                                                               .shape = &shape.outer},
-                                         operands);
-        if (!status) append(emit, "\n    }");
-    }
-    free(elements);
-    free(weights);
+    const bool prints = tort_firmware_emit_of(call) != NULL;
+    if (!tort_count(&call->outputs[0])) return TORT_OK;
+    int32_t *elements = prints ? malloc(all * (sizeof *elements + sizeof(float))) : call->scratch;
+    if (!elements) return tort_out_of_memory(call->error, all * sizeof *elements);
+    float *weights = (float *)(elements + all);
+    tort_status status = fill_tables(call->params, &shape, elements, weights, call->error);
+    if (!status && prints) status = print_resize(call, &shape, elements, weights);
+    if (!status && !prints)
+        tinyort_resize(&shape, call->inputs[0].data, elements, weights, elements + rows, weights + rows,
+                       call->outputs[0].data);
+    if (prints) free(elements);
     return status;
 }
 
 #define ROW(op_)                                                                                                       \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "resize", .claim = claim_resize, .run = run_resize, .size = size_resize,      \
-        .emit = emit_resize                                                                                            \
+        .emit = tort_firmware_emit                                                                                     \
     }
 
 const tort_kernel tort_firmware_resize[] = {ROW("Resize"), ROW("Upsample"), {.op = NULL}};

@@ -4,9 +4,6 @@
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/floats.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* By tort_rnn_function; NULL: not here. */
 static const char *const functions[] = {
     [TORT_RNN_RELU] = "tinyort_relu",         [TORT_RNN_TANH] = "tinyort_tanh",
@@ -23,20 +20,16 @@ static const char *function_of(const tort_rnn_params *p, int32_t i) {
 
 static tort_verdict claim_rnn(const tort_target *target, const tort_node_view *node) {
     const tort_rnn_params *p = node->params;
-    (void)target;
-    if (node->inputs[TORT_RNN_X].type != TORT_FLOAT)
-        return tort_no(TORT_NO_TYPE, "export the model in float32", "input 0 is %s, firmware computes in float",
-                       tort_type_name(node->inputs[TORT_RNN_X].type));
+    tort_verdict verdict = tort_firmware_claim_first_float(target, node);
     for (int32_t i = 0; i < tort_rnn_functions(p->cell); i++) {
         const tort_rnn_activation *a = &p->activations[0][i], *b = &p->activations[p->directions - 1][i];
         const bool own = a->function == TORT_RNN_HARD_SIGMOID && ((float)a->alpha != 0.2f || (float)a->beta != 0.5f);
         if (!function_of(p, i) || own || a->function != b->function)
             return tort_no(TORT_NO_ATTR, "", "activation %d is not one of both directions without numbers", (int)i);
     }
-    const tort_verdict verdict = tort_firmware_claim_constant(node, TORT_RNN_W, "W");
-    const tort_verdict second = tort_firmware_claim_constant(node, TORT_RNN_R, "R");
-    if (verdict.code != TORT_YES || second.code != TORT_YES) return verdict.code != TORT_YES ? verdict : second;
-    return tort_firmware_claim_constant(node, TORT_RNN_B, "B");
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, TORT_RNN_W, "W");
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, TORT_RNN_R, "R");
+    return verdict.code == TORT_YES ? tort_firmware_claim_constant(node, TORT_RNN_B, "B") : verdict;
 }
 
 /* Filters of a gate, in eights. */
@@ -70,8 +63,6 @@ static tinyort_recurrent_shape shape_of(const tort_rnn_params *p) {
                                      .input_forget = p->input_forget,
                                      .linear_before_reset = p->linear_before_reset};
 }
-
-#define MEMBERS "length batch input hidden gates summed directions reverse batch_first input_forget linear_before_reset"
 
 /* Where the packed arrays begin, in bytes: W, R, biases, and the end. */
 typedef struct layout {
@@ -136,79 +127,46 @@ static tort_status prepare(tort_prepare *prepare) {
     return TORT_OK;
 }
 
-static float *output_of(const tort_call *call, int32_t i) {
-    const tort_tensor *tensor = tort_call_output(call, i);
-    return tensor ? tensor->data : NULL;
-}
-
 static tinyort_function *code_of(const tort_rnn_params *p, int32_t i) {
     return (tinyort_function *)tort_firmware_function_of(function_of(p, i));
 }
 
 static tort_status run_rnn(const tort_call *call) {
+    static const char *const steps[] = {
+        [TORT_CELL_RNN] = "tinyort_rnn", [TORT_CELL_LSTM] = "tinyort_lstm", [TORT_CELL_GRU] = "tinyort_gru"};
     const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
     const tort_rnn_params *p = call->params;
     const tinyort_recurrent_shape shape = shape_of(p);
     const tort_tensor *lengths = tort_call_input(call, TORT_RNN_LENGTHS);
-    const char *packed = call->packed;
-    const tort_status status = tort_rnn_check_lengths(call);
-    layout at = {{0}};
-    if (status) return status;
-    (void)layout_of(p, p->input, p->hidden, &at);
-    form->recurrent(&shape, call->inputs[TORT_RNN_X].data, (const float *)(packed + at.at[0]),
-                    (const float *)(packed + at.at[1]), (const float *)(packed + at.at[2]),
-                    lengths ? lengths->data : NULL, tort_firmware_input(call, TORT_RNN_INITIAL_H),
-                    tort_firmware_input(call, TORT_RNN_INITIAL_C), tort_firmware_input(call, TORT_RNN_PEEPHOLES),
-                    output_of(call, 0), output_of(call, 1), output_of(call, 2), call->scratch, form->steps[p->cell],
-                    code_of(p, 0), code_of(p, 1), code_of(p, 2), (float)p->clip);
-    return TORT_OK;
-}
-
-static tort_status emit_rnn(tort_emit *emit) {
-    static const struct {
-        const char *name, *text;
-    } cells[] = {[TORT_CELL_RNN] = {"tinyort_rnn", tort_code_rnn},
-                 [TORT_CELL_LSTM] = {"tinyort_lstm", tort_code_lstm},
-                 [TORT_CELL_GRU] = {"tinyort_gru", tort_code_gru}};
-    const tort_rnn_params *p = emit->node->params;
-    const tinyort_recurrent_shape shape = shape_of(p);
-    const float clip = (float)p->clip;
-    const char *operands[20] = {NULL};
-    char scratch[64], arrays[3][80];
     layout to = {{0}};
-    int32_t count = 0;
-    for (; count <= TORT_RNN_PEEPHOLES; count++)
-        operands[count] = count < emit->node->input_count ? emit->inputs[count] : "NULL";
     (void)layout_of(p, p->input, p->hidden, &to);
-    for (int32_t i = 0; i < 3; i++) { /* in place of W, R and B */
-        emit->arrays[i] = (tort_packed_array){TORT_FLOAT, to.at[i], (to.at[i + 1] - to.at[i]) / sizeof(float)};
-        snprintf(arrays[i], sizeof arrays[i], "%s_%d", emit->packed, (int)i);
-        operands[TORT_RNN_W + i] = arrays[i];
-    }
-    for (int32_t i = 0; i < 3; i++) operands[count++] = i < emit->node->output_count ? emit->outputs[i] : "NULL";
-    snprintf(scratch, sizeof scratch, "(float *)(%s)", emit->scratch);
-    operands[count++] = scratch;
-    operands[count++] = cells[p->cell].name;
-    const tort_firmware_floats *form = tort_firmware_bytes_of(emit->target)->floats;
-    memcpy(emit->code, form->recurrent_code, sizeof form->recurrent_code);
-    tort_firmware_add_code(emit, cells[p->cell].text);
+    const float *x = call->inputs[TORT_RNN_X].data, *w[3];
+    const float *h = tort_firmware_input(call, TORT_RNN_INITIAL_H), *c = tort_firmware_input(call, TORT_RNN_INITIAL_C);
+    const float *peepholes = tort_firmware_input(call, TORT_RNN_PEEPHOLES), clip = (float)p->clip;
+    float *y = tort_firmware_output(call, 0), *last_h = tort_firmware_output(call, 1);
+    float *last_c = tort_firmware_output(call, 2);
+    const int32_t *ends = lengths ? lengths->data : NULL;
+    tinyort_function *const f = code_of(p, 0), *const g = code_of(p, 1), *const k = code_of(p, 2);
     for (int32_t i = 0; i < 3; i++) {
-        tort_firmware_need(emit, function_of(p, i));
-        operands[count++] = function_of(p, i);
+        w[i] = (const float *)((const char *)call->packed + to.at[i]);
+        tort_firmware_array(call, i, TORT_FLOAT, to.at[i], (to.at[i + 1] - to.at[i]) / sizeof(float));
     }
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_recurrent",
-                                                         .members = MEMBERS,
-                                                         .shape = &shape.length,
-                                                         .numbers = &clip,
-                                                         .number_count = 1},
-                                   operands);
+    tort_status status = tort_firmware_emit_of(call) ? TORT_OK : tort_rnn_check_lengths(call);
+    if (!status && !tort_firmware_emit_of(call))
+        form->recurrent(&shape, x, w[0], w[1], w[2], ends, h, c, peepholes, y, last_h, last_c, call->scratch,
+                        form->steps[p->cell], f, g, k, clip);
+    if (status || !tort_firmware_emit_of(call)) return status;
+    status = tort_firmware_print(call, form->step, "tinyort_recurrent", &shape,
+                                 TORT_FIRMWARE_OPERANDS(x, w[0], w[1], w[2], ends, h, c, peepholes, y, last_h, last_c,
+                                                        call->scratch, steps[p->cell], f, g, k),
+                                 TORT_FIRMWARE_NUMBERS(clip));
+    return status ? status : tort_firmware_need(tort_firmware_emit_of(call), steps[p->cell]);
 }
 
 #define ROW(op_)                                                                                                       \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "recurrent", .claim = claim_rnn, .prepare = prepare,                          \
-        .pack = {.size = pack_size}, .run = run_rnn, .size = size_rnn, .emit = emit_rnn                                \
+        .pack = {.size = pack_size}, .run = run_rnn, .size = size_rnn, .emit = tort_firmware_emit                      \
     }
 
 const tort_kernel tort_firmware_rnn[] = {ROW("RNN"), ROW("LSTM"), ROW("GRU"), {.op = NULL}};

@@ -10,11 +10,8 @@ static tort_verdict claim_axes(const tort_target *target, const tort_node_view *
                                bool global) {
     if (window->axes != AXES)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 to %d spatial axes, the input has %d", AXES, (int)window->axes);
-    for (int32_t i = 0; i < AXES && !global; i++)
-        if (tort_sliding_extent(window, i) > TORT_FIRMWARE_LIMIT || window->strides[i] > TORT_FIRMWARE_LIMIT ||
-            window->begin[i] > TORT_FIRMWARE_LIMIT || window->end[i] > TORT_FIRMWARE_LIMIT)
-            return tort_no(TORT_NO_ATTR, "", "kernel, strides, dilations and pads are at most %d", TORT_FIRMWARE_LIMIT);
-    return tort_firmware_claim_float(target, node);
+    const tort_verdict verdict = global ? tort_yes() : tort_firmware_claim_extents(window);
+    return verdict.code == TORT_YES ? tort_firmware_claim_float(target, node) : verdict;
 }
 
 static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
@@ -70,32 +67,18 @@ static tort_status run_volume(const tort_call *call) {
     const int32_t kind = call->kernel->variant;
     const tinyort_volume_shape shape = shape_of(kind, call->params, bounds);
     const tort_conv_params *p = call->params;
-    float *y = call->outputs[0].data;
-    tinyort_volume(&shape, call->inputs[0].data, tort_firmware_input(call, 1), tort_firmware_input(call, 2),
-                   tort_firmware_input(call, 3), y, bounds[0], bounds[1]);
-    if (kind == CONV) tort_firmware_activate(&p->epilogue, y, tort_count(&call->outputs[0]));
-    return TORT_OK;
-}
-
-static tort_status emit_volume(tort_emit *emit) {
-    float bounds[2];
-    const int32_t kind = emit->node->kernel->variant;
-    const tort_conv_params *p = emit->node->params;
-    const tinyort_volume_shape shape = shape_of(kind, p, bounds);
-    tort_firmware_add_code(emit, tort_code_clamp);
-    tort_firmware_add_code(emit, tort_code_volume);
-    const tort_status status = tort_firmware_emit(
-        emit, &(tort_firmware_call){"tinyort_volume",
-                                    "kind count_padding batch channels filters groups in[3] out[3] kernel[3] stride[3] "
-                                    "dilation[3] begin[3] end[3]",
-                                    &shape.kind, 4, bounds, 2});
-    return status || kind != CONV ? status : tort_firmware_emit_activation(emit, &p->epilogue);
+    const tort_status status =
+        TORT_FIRMWARE_CALL_WITH(call, tinyort_volume, &shape,
+                                (call->inputs[0].data, tort_firmware_input(call, 1), tort_firmware_input(call, 2),
+                                 tort_firmware_input(call, 3), call->outputs[0].data),
+                                bounds[0], bounds[1]);
+    return status || kind != CONV ? status : tort_firmware_activate(call, &p->epilogue);
 }
 
 #define ROW(domain_, op_, claim_, kind)                                                                                \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "volume", .claim = claim_, .run = run_volume, .emit = emit_volume,       \
-        .variant = kind                                                                                                \
+        .domain = domain_, .op = op_, .name = "volume", .claim = claim_, .run = run_volume,                            \
+        .emit = tort_firmware_emit, .variant = kind                                                                    \
     }
 
 const tort_kernel tort_firmware_volume[] = {

@@ -8,6 +8,8 @@
 #include "ops/sliding.h"
 #include "runtime/include/bands.h"
 
+/* Accepts numbers up to TORT_FIRMWARE_LIMIT. */
+tort_verdict tort_firmware_claim_extents(const tort_sliding *sliding);
 /* Accepts one or two axes, and numbers up to TORT_FIRMWARE_LIMIT. */
 tort_verdict tort_firmware_claim_window(const tort_sliding *sliding);
 tinyort_sliding tort_firmware_window_of(const tort_sliding *sliding);
@@ -15,10 +17,5 @@ tinyort_sliding tort_firmware_window_of(const tort_sliding *sliding);
 void tort_firmware_take_band(tinyort_sliding *window, const tinyort_band *band);
 /* The rows of a window over `batch` images whose channels are last; none of several images. */
 tort_rows tort_firmware_window_rows(const tort_sliding *sliding, int64_t batch);
-
-/* Names of the members of a tinyort_sliding that is the member `of` of a shape, as in "window.". */
-#define TORT_FIRMWARE_WINDOW(of)                                                                                       \
-    of "height " of "width " of "out_h " of "out_w " of "kernel_h " of "kernel_w " of "stride_h " of "stride_w " of    \
-       "dilation_h " of "dilation_w " of "top " of "left " of "bottom " of "right "
 
 #endif

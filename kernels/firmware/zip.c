@@ -81,45 +81,17 @@ static tinyort_zip_shape shape_of(const tort_tensor *a, const tort_tensor *b, co
     return shape;
 }
 
-static void run_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
+static tort_status run_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
     const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
-    void (*const f)(void) = tort_firmware_function_of(name_of(call->kernel, a->type, call->params));
-    const bool floats = a->type == TORT_FLOAT;
-    tinyort_zip(&shape, a->data, b->data, call->outputs[0].data, floats ? (of_floats *)f : NULL,
-                floats ? NULL : (of_whole *)f);
-}
-
-static tort_status emit_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
-    tort_emit *emit = call->scratch;
-    const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
-    const char *name = name_of(call->kernel, a->type, call->params);
-    const bool floats = a->type == TORT_FLOAT;
-    const char *const operands[] = {
-        a->data, b->data, call->outputs[0].data, floats ? name : "NULL", floats ? "NULL" : name, NULL};
-    tort_firmware_add_code(emit, tort_code_offset);
-    tort_firmware_add_code(emit, tort_code_load);
-    tort_firmware_add_code(emit, tort_code_store);
-    tort_firmware_need(emit, name);
-    tort_firmware_add_code(emit, tort_code_zip);
-    return tort_firmware_emit_with(emit,
-                                   &(tort_firmware_call){.function = "tinyort_zip",
-                                                         .members = "from to rank dims[8] as[8] bs[8]",
-                                                         .shape = &shape.from},
-                                   operands);
+    tort_firmware_function *const f = tort_firmware_function_of(name_of(call->kernel, a->type, call->params));
+    of_floats *const floats = a->type == TORT_FLOAT ? (of_floats *)f : NULL;
+    of_whole *const whole = a->type == TORT_FLOAT ? NULL : (of_whole *)f;
+    return TORT_FIRMWARE_CALL(call, tinyort_zip, &shape, a->data, b->data, call->outputs[0].data, floats, whole);
 }
 
 static tort_status run_zip(const tort_call *call) {
     const tort_tensor b = tort_aligned_b(call);
-    if (tort_count(&call->outputs[0])) run_one(call, &call->inputs[0], &b);
-    return TORT_OK;
-}
-
-static tort_status emit_zip(tort_emit *emit) {
-    tort_firmware_step step;
-    const tort_status status = tort_firmware_open(emit, &step);
-    if (status) return status;
-    const tort_tensor b = tort_aligned_b(&step.call);
-    return tort_firmware_close(&step, emit_one(&step.call, &step.call.inputs[0], &b));
+    return run_one(call, &call->inputs[0], &b);
 }
 
 /* ---- Sum, Mean, Max, Min ----------------------------------------------------------------------------------------- */
@@ -129,38 +101,21 @@ static tort_verdict claim_variadic(const tort_target *target, const tort_node_vi
     return claim_zip(target, node);
 }
 
-static tort_firmware_map mean_of(const tort_call *call) {
-    return (tort_firmware_map){"tinyort_scale", true, {(float)call->input_count, 0.0f}};
-}
-
 static tort_status run_variadic(const tort_call *call) {
     const tort_tensor *y = &call->outputs[0];
-    const tort_firmware_map mean = mean_of(call);
-    if (!tort_count(y)) return TORT_OK;
-    for (int32_t i = 1; i < call->input_count; i++) run_one(call, i > 1 ? y : &call->inputs[0], &call->inputs[i]);
-    if (call->kernel->variant == MEAN) tort_firmware_run_map(&mean, tort_count(y), y->data, y->data);
-    return TORT_OK;
-}
-
-static tort_status emit_variadic(tort_emit *emit) {
-    tort_firmware_step step;
-    tort_status status = tort_firmware_open(emit, &step);
-    const tort_call *call = &step.call;
-    if (status) return status;
-    const tort_tensor *y = &call->outputs[0];
-    const tort_firmware_map mean = mean_of(call);
+    const tort_firmware_map mean = {"tinyort_scale", true, {(float)call->input_count, 0.0f}};
+    tort_status status = TORT_OK;
     for (int32_t i = 1; !status && i < call->input_count; i++)
-        status = emit_one(call, i > 1 ? y : &call->inputs[0], &call->inputs[i]);
-    if (!status && call->kernel->variant == MEAN)
-        status = tort_firmware_emit_map(emit, &mean, tort_count(y), y->data, y->data);
-    return tort_firmware_close(&step, status);
+        status = run_one(call, i > 1 ? y : &call->inputs[0], &call->inputs[i]);
+    if (status || call->kernel->variant != MEAN) return status;
+    return tort_firmware_run_map(call, &mean, tort_count(y), y->data, y->data);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define ROW(op_, kind, variant_)                                                                                       \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "zip", .claim = claim_##kind, .run = run_##kind, .emit = emit_##kind,         \
+        .domain = "", .op = op_, .name = "zip", .claim = claim_##kind, .run = run_##kind, .emit = tort_firmware_emit,  \
         .variant = variant_                                                                                            \
     }
 

@@ -10,7 +10,7 @@
 #include "kernels/firmware/code/clamp.h"
 #include "kernels/firmware/code/floats_shape.h"
 
-/* The pixels of y from p on; the last one takes the place of those that are beyond it. */
+/* Gathers the windows of four pixels of y from p on; in place of pixels beyond the last, that of the last. */
 static void tinyort_gather_windows(const tinyort_conv_tiles_shape *s, const float *x, int32_t p, float *room) {
     const int32_t last = s->window.out_h * s->window.out_w - 1, plane = s->window.height * s->window.width;
     for (int32_t i = 0; i < 4; i++) {

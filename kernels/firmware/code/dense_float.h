@@ -13,7 +13,7 @@ static void tinyort_dense_float(const tinyort_dense_float_shape *s, const float 
     float sums[8];
     for (int32_t i = 0; i < s->rows; i++, x += s->row)
         for (int32_t j = 0; j < s->filters; j += 8) {
-            const float *four = w + j * s->depth; /* the same twice, where there is no further one */
+            const float *four = w + j * s->depth; /* with the next four; with itself where there are no more */
             const int32_t left = s->filters - j, count = left < 8 ? left : 8, at = i * s->filters + j;
             const float *added = c ? c + i * s->c_row + j * s->c_column : NULL;
             tinyort_dense_sums(x, four, left > 4 ? four + 4 * s->depth : four, s->depth, zeros, sums);

@@ -13,7 +13,7 @@
 #include "kernels/firmware/code/vector.h"
 
 #if defined(__ARM_FEATURE_MVE) && !defined(TINYORT_WIDE)
-/* Four sums of a lane each as integers of 16 bits in every second lane of two. */
+/* Eight sums, scaled, as integers of 16 bits: those of `low` in the even lanes, those of `high` in the odd ones. */
 static int16x8_t tinyort_narrow(int32x4_t low, int32x4_t high, const float *factors, int32_t zero) {
     const int32x4_t bottom = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(low), vldrwq_f32(factors)));
     const int32x4_t top = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(high), vldrwq_f32(factors + 4)));

@@ -1,8 +1,6 @@
-/* recurrent.h - a layer of RNN, LSTM or GRU in one or two directions: at each step, `sums` holds the gates' biases + W
- * x
- * + R h, and `step` makes the next h (and c) of them with the functions f, g and k. Of GRU's last gate it holds its
- * bias
- * + W x alone. Absent operands are NULL. Behind a sequence's own length y is 0.
+/* recurrent.h - a layer of RNN, LSTM or GRU in one or two directions: at each step, `sums` has bias + W x
+ * + R h of each gate, of which `step` makes the next h (and c) with the functions f, g and k; of the last gate of GRU
+ * it has bias + W x alone. Absent operands are NULL. Behind a sequence's own length y is 0.
  *
  * A gate has `hidden` rows, rounded up to eight in w, r, biases and sums. w, r: as dense_float.h has its weights.
  * biases: of each direction those of W and R, added up for summed gates; then R's of the others.
@@ -29,12 +27,12 @@ static void tinyort_activate(int32_t count, float *x, tinyort_function *f, float
 
 static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, const float *w, const float *r,
                               const float *biases, const int32_t *lengths, const float *first_h, const float *first_c,
-                              const float *peepholes, float *y, float *last_h, float *last_c, float *scratch,
+                              const float *peepholes, float *y, float *last_h, float *last_c, void *scratch,
                               tinyort_recurrent_step *step, tinyort_function *f, tinyort_function *g,
                               tinyort_function *k, float clip) {
     const int32_t hidden = s->hidden, rows = (hidden + 7) / 8 * 8, all = s->gates * rows, summed = s->summed * rows;
     const size_t bytes = (size_t)hidden * sizeof(float);
-    float *h = scratch, *c = h + hidden, *sums = c + hidden;
+    float *h = (float *)scratch, *c = h + hidden, *sums = c + hidden;
     for (int32_t d = 0; d < s->directions; d++)
         for (int32_t n = 0; n < s->batch; n++) {
             const float *bias = biases + d * (2 * all - summed);

@@ -37,7 +37,7 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
             TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
         }
         while (w < end) TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
-        z[m] = tinyort_requantize(&own, z0, factors[m]); /* z may be y, which then is right */
+        z[m] = tinyort_requantize(&own, z0, factors[m]); /* where z is y, the value of y stays */
         y[m] = tinyort_requantize(&own, y0, factors[m]);
         if (m + 1 == own.filters) break;
         z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);
