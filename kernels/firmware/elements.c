@@ -13,22 +13,22 @@
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-void tort_firmware_broadcast(const tort_tensor *y, const tort_tensor *a, const tort_tensor *b, int32_t *shape) {
-    const tort_loop loop = tort_loop_broadcast(y, (const tort_tensor[]){*a, *b}, 2);
-    *shape++ = loop.rank;
+void tort_firmware_loop(const tort_loop *loop, int32_t *shape) {
+    *shape++ = loop->rank;
     memset(shape, 0, 24 * sizeof *shape);
-    for (int32_t i = 0; i < loop.rank; i++) {
-        shape[i] = (int32_t)loop.dims[i];
-        shape[i + 8] = (int32_t)loop.strides[0][i];
-        shape[i + 16] = (int32_t)loop.strides[1][i];
+    for (int32_t i = 0; i < loop->rank; i++) {
+        shape[i] = (int32_t)loop->dims[i];
+        shape[i + 8] = (int32_t)loop->strides[0][i];
+        shape[i + 16] = (int32_t)loop->strides[1][i];
     }
 }
 
 static tort_status run_pair(const tort_call *call) {
     tinyort_pair_shape shape = {.operation = call->kernel->variant};
-    const tort_tensor b = tort_aligned_b(call);
-    tort_firmware_broadcast(&call->outputs[0], &call->inputs[0], &b, &shape.rank);
-    return TORT_FIRMWARE_CALL(call, tinyort_pair, &shape, call->inputs[0].data, b.data, call->outputs[0].data);
+    const tort_tensor operands[] = {call->inputs[0], tort_aligned_b(call)}, *y = &call->outputs[0];
+    const tort_loop loop = tort_loop_broadcast(y, operands, 2);
+    tort_firmware_loop(&loop, &shape.rank);
+    return TORT_FIRMWARE_CALL(call, tinyort_pair, &shape, operands[0].data, operands[1].data, y->data);
 }
 
 /* ---- Relu and Clip ----------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #ifndef TORT_KERNELS_FIRMWARE_FIRMWARE_H
 #define TORT_KERNELS_FIRMWARE_FIRMWARE_H
 
+#include "ops/broadcast.h"
 #include "ops/epilogue.h"
 #include "runtime/include/provider.h"
 
@@ -54,10 +55,13 @@ static inline tort_emit *tort_firmware_emit_of(const tort_call *call) {
 /* True if all outputs are empty. */
 bool tort_firmware_makes_nothing(const tort_call *call);
 
-/* Runs function(shape, operands), where it makes something, or prints it: TORT_FIRMWARE_CALL(call, tinyort_move,
- * &shape, x, y). With numbers, which are floats: TORT_FIRMWARE_CALL_WITH(call, tinyort_clip, &shape, (x, low, high, y),
- * lowest, highest). Of a form of loops, which differs by target: `form` is the header that has its part of them, `name`
- * what its function is called there. A tort_status. */
+/* Runs function(shape, operands), unless all outputs are empty; or prints it. A tort_status.
+ *
+ *   TORT_FIRMWARE_CALL(call, tinyort_move, &shape, x, y)
+ *   TORT_FIRMWARE_CALL_WITH(call, tinyort_clip, &shape, (x, low, high, y), lowest, highest), where numbers follow
+ *
+ * Loops that have a form for each kind of target are called by FORM: `function` is the form's pointer, `name` its name
+ * in C, and `form` the header that comes before it. */
 #define TORT_FIRMWARE_CALL(call, function, shape, ...)                                                                 \
     TORT_FIRMWARE_CALL_FORM(call, NULL, #function, function, shape, __VA_ARGS__)
 #define TORT_FIRMWARE_CALL_WITH(call, function, shape, operands, ...)                                                  \
@@ -113,15 +117,15 @@ tort_status tort_firmware_run_map(const tort_call *call, const tort_firmware_map
 /* The activation of a fused operator, on output 0 in place, where it is not two bounds. */
 tort_status tort_firmware_activate(const tort_call *call, const tort_epilogue *epilogue);
 
-/* Fills members "rank dims[8] as[8] bs[8]": a and b broadcast to y, with their steps in elements. */
-void tort_firmware_broadcast(const tort_tensor *y, const tort_tensor *a, const tort_tensor *b, int32_t *shape);
+/* Fills members "rank dims[8] as[8] bs[8]" with a loop over two operands and their steps in elements. */
+void tort_firmware_loop(const tort_loop *loop, int32_t *shape);
 
 /* The number of a type in load.h and store.h; -1: it has none. */
 enum { TORT_FIRMWARE_FLOAT = 7, TORT_FIRMWARE_BOOL };
 int32_t tort_firmware_number_type(tort_type type);
 
 /* Data of input i of a call, NULL if it is absent. */
-static inline const float *tort_firmware_input(const tort_call *call, int32_t i) {
+static inline const void *tort_firmware_input(const tort_call *call, int32_t i) {
     const tort_tensor *tensor = tort_call_input(call, i);
     return tensor ? tensor->data : NULL;
 }

@@ -9,8 +9,6 @@
 #include "kernels/firmware/firmware.h"
 #include "ops/broadcast.h"
 
-#include <string.h>
-
 /* ---- rows of statistics, then scale and bias as pairs ------------------------------------------------------------ */
 
 static tort_verdict claim_rows(const tort_target *target, const tort_node_view *node) {
@@ -30,12 +28,7 @@ static tinyort_pair_shape pair_of(const tort_norm_params *p, int32_t operation) 
     tort_loop_operand(&loop, own);
     tort_loop_operand(&loop, operation == MULTIPLY ? p->scale_strides : p->bias_strides);
     tort_loop_ready(&loop);
-    shape.rank = loop.rank;
-    for (int32_t i = 0; i < loop.rank; i++) {
-        shape.dims[i] = (int32_t)loop.dims[i];
-        shape.as[i] = (int32_t)loop.strides[0][i];
-        shape.bs[i] = (int32_t)loop.strides[1][i];
-    }
+    tort_firmware_loop(&loop, &shape.rank);
     return shape;
 }
 

@@ -135,32 +135,32 @@ static tort_status run_rnn(const tort_call *call) {
     static const char *const steps[] = {
         [TORT_CELL_RNN] = "tinyort_rnn", [TORT_CELL_LSTM] = "tinyort_lstm", [TORT_CELL_GRU] = "tinyort_gru"};
     const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
+    tort_emit *emit = tort_firmware_emit_of(call);
     const tort_rnn_params *p = call->params;
     const tinyort_recurrent_shape shape = shape_of(p);
-    const tort_tensor *lengths = tort_call_input(call, TORT_RNN_LENGTHS);
-    layout to = {{0}};
-    (void)layout_of(p, p->input, p->hidden, &to);
-    const float *x = call->inputs[TORT_RNN_X].data, *w[3];
+    layout at = {{0}};
+    (void)layout_of(p, p->input, p->hidden, &at);
+    const float *x = call->inputs[TORT_RNN_X].data, *weights[3], clip = (float)p->clip;
     const float *h = tort_firmware_input(call, TORT_RNN_INITIAL_H), *c = tort_firmware_input(call, TORT_RNN_INITIAL_C);
-    const float *peepholes = tort_firmware_input(call, TORT_RNN_PEEPHOLES), clip = (float)p->clip;
+    const float *peepholes = tort_firmware_input(call, TORT_RNN_PEEPHOLES);
+    const int32_t *lengths = tort_firmware_input(call, TORT_RNN_LENGTHS);
     float *y = tort_firmware_output(call, 0), *last_h = tort_firmware_output(call, 1);
     float *last_c = tort_firmware_output(call, 2);
-    const int32_t *ends = lengths ? lengths->data : NULL;
     tinyort_function *const f = code_of(p, 0), *const g = code_of(p, 1), *const k = code_of(p, 2);
     for (int32_t i = 0; i < 3; i++) {
-        w[i] = (const float *)((const char *)call->packed + to.at[i]);
-        tort_firmware_array(call, i, TORT_FLOAT, to.at[i], (to.at[i + 1] - to.at[i]) / sizeof(float));
+        weights[i] = (const float *)((const char *)call->packed + at.at[i]);
+        tort_firmware_array(call, i, TORT_FLOAT, at.at[i], (at.at[i + 1] - at.at[i]) / sizeof(float));
     }
-    tort_status status = tort_firmware_emit_of(call) ? TORT_OK : tort_rnn_check_lengths(call);
-    if (!status && !tort_firmware_emit_of(call))
-        form->recurrent(&shape, x, w[0], w[1], w[2], ends, h, c, peepholes, y, last_h, last_c, call->scratch,
-                        form->steps[p->cell], f, g, k, clip);
-    if (status || !tort_firmware_emit_of(call)) return status;
+    tort_status status = emit ? TORT_OK : tort_rnn_check_lengths(call);
+    if (!status && !emit)
+        form->recurrent(&shape, x, weights[0], weights[1], weights[2], lengths, h, c, peepholes, y, last_h, last_c,
+                        call->scratch, form->steps[p->cell], f, g, k, clip);
+    if (status || !emit) return status;
     status = tort_firmware_print(call, form->step, "tinyort_recurrent", &shape,
-                                 TORT_FIRMWARE_OPERANDS(x, w[0], w[1], w[2], ends, h, c, peepholes, y, last_h, last_c,
-                                                        call->scratch, steps[p->cell], f, g, k),
+                                 TORT_FIRMWARE_OPERANDS(x, weights[0], weights[1], weights[2], lengths, h, c, peepholes,
+                                                        y, last_h, last_c, call->scratch, steps[p->cell], f, g, k),
                                  TORT_FIRMWARE_NUMBERS(clip));
-    return status ? status : tort_firmware_need(tort_firmware_emit_of(call), steps[p->cell]);
+    return status ? status : tort_firmware_need(emit, steps[p->cell]);
 }
 
 #define ROW(op_)                                                                                                       \

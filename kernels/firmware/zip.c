@@ -74,19 +74,16 @@ static tort_verdict claim_zip(const tort_target *target, const tort_node_view *n
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static tinyort_zip_shape shape_of(const tort_tensor *a, const tort_tensor *b, const tort_tensor *y) {
+static tort_status run_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
+    const tort_tensor operands[] = {*a, *b}, *y = &call->outputs[0];
+    const tort_loop loop = tort_loop_broadcast(y, operands, 2);
     const int32_t from = tort_firmware_number_type(a->type);
     tinyort_zip_shape shape = {.from = from == TORT_FIRMWARE_BOOL ? 0 : from, .to = tort_firmware_number_type(y->type)};
-    tort_firmware_broadcast(y, a, b, &shape.rank);
-    return shape;
-}
-
-static tort_status run_one(const tort_call *call, const tort_tensor *a, const tort_tensor *b) {
-    const tinyort_zip_shape shape = shape_of(a, b, &call->outputs[0]);
     tort_firmware_function *const f = tort_firmware_function_of(name_of(call->kernel, a->type, call->params));
     of_floats *const floats = a->type == TORT_FLOAT ? (of_floats *)f : NULL;
     of_whole *const whole = a->type == TORT_FLOAT ? NULL : (of_whole *)f;
-    return TORT_FIRMWARE_CALL(call, tinyort_zip, &shape, a->data, b->data, call->outputs[0].data, floats, whole);
+    tort_firmware_loop(&loop, &shape.rank);
+    return TORT_FIRMWARE_CALL(call, tinyort_zip, &shape, a->data, b->data, y->data, floats, whole);
 }
 
 static tort_status run_zip(const tort_call *call) {
