@@ -126,7 +126,7 @@ static tort_status check_ports(const tort_compilation *c) {
     for (int32_t i = 0; !status && i < c->plan->output_count; i++)
         status = check_port(c, "output", &c->outputs[i], graph->outputs[i]);
     if (status || !c->layout || in_layout) return status;
-    return tort_fail(c->error, TORT_E_USAGE, "--layout: no input is read in layout '%s' alone", c->layout);
+    return tort_fail(c->error, TORT_E_USAGE, "--input-layout: no input is read in layout '%s' alone", c->layout);
 }
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
