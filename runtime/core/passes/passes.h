@@ -4,6 +4,8 @@
 
 #include "runtime/core/lowered/lowered.h"
 
+struct tort_candidate; /* claim.h */
+
 /* choose.c: replaces the model's outputs by those that the options name. */
 tort_status tort_choose_outputs(tort_session *session, tort_error *error);
 
@@ -18,6 +20,9 @@ tort_status tort_place(tort_session *session, tort_error *error);
  * `pass` is over its graph. */
 tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t unit, const tort_verdict *verdict,
                               tort_error *error);
+/* placed.c: completes the cures that kernels gave: an unplaced node could run on a provider with reference loops; a
+ * node that fell back without a cure could be pinned where it is. */
+tort_status tort_add_cures(struct tort_candidate *candidate, tort_error *error);
 /* True if a node of the unit is on a provider other than the first because earlier ones refused it. Pinned nodes and
  * the operators in `allow` ("A,B"; NULL: none) do not count. */
 bool tort_unit_fell_back(const tort_lowered *lowered, int32_t unit, const char *allow);

@@ -3,51 +3,12 @@
  * Every node is offered to the providers in the order of the chain; in a provider, to its kernel rows in the order of
  * the table; the first YES serves. Every answer is kept: refusals of providers before the one that serves, and of
  * better rows of that one. All nodes are asked before an unplaced one is an error, so that one run lists every problem.
- * It must not know operators or providers by name. Read next: claim.c, segment.c, fuse.c. */
-#include <stdio.h>
-#include <string.h>
-
-#include "runtime/core/base/build.h"
+ * It must not know operators or providers by name. Read next: claim.c, which asks the rows of one provider; placed.c,
+ * what the user reads; segment.c; fuse.c. */
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/passes/passes.h"
-#include "runtime/core/providers/chain.h"
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
-
-/* A provider of this build that runs the operators' reference loops, unless the chain has one. */
-static const tort_provider *provider_of_loops(const tort_session *session) {
-    for (int32_t i = 0; i < session->chain_count; i++)
-        if (session->chain[i].provider->host_memory) return NULL;
-    for (const tort_provider *const *p = tort_build.providers; *p; p++)
-        if ((*p)->host_memory) return *p;
-    return NULL;
-}
-
-/* Appends "..., or BEFORE PROVIDER AFTER" to a cure. */
-static tort_status append_cure(const tort_candidate *c, tort_reason *reason, const char *before, const char *provider,
-                               const char *after, tort_error *error) {
-    reason->cure = tort_arena_format(&c->session->arena, "%s%s%s %s %s", reason->cure, *reason->cure ? ", or " : "",
-                                     before, provider, after);
-    return reason->cure ? TORT_OK : tort_out_of_memory(error, 0);
-}
-
-/* Completes the cures that kernels gave: an unplaced node could run on a provider with reference loops; a node that
- * fell back without a cure could be pinned where it is. */
-static tort_status add_cures(tort_candidate *c, tort_error *error) {
-    const tort_unit *unit = c->unit;
-    const tort_provider *other = provider_of_loops(c->session);
-    const bool runs = c->node->op && c->node->op->reference;
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < c->reason_count; i++) {
-        tort_reason *reason = &c->reasons[i];
-        if (unit->provider == TORT_AT_NOWHERE && other && runs)
-            status = append_cure(c, reason, "add", other->name, "to the chain", error);
-        else if (unit->provider > 0 && reason->provider != unit->provider && !*reason->cure)
-            status = append_cure(c, reason, "pin the node to", c->session->chain[unit->provider].provider->name,
-                                 "if it may be there", error);
-    }
-    return status;
-}
 
 /* Offers the node to the providers of the chain from `first` on. */
 static tort_status offer_from(tort_candidate *c, int32_t first, tort_error *error) {
@@ -55,7 +16,7 @@ static tort_status offer_from(tort_candidate *c, int32_t first, tort_error *erro
     bool taken = false;
     for (int32_t p = first; !status && !taken && p < c->session->chain_count; p++)
         status = tort_candidate_offer(c, p, &taken, error);
-    if (!status) status = add_cures(c, error);
+    if (!status) status = tort_add_cures(c, error);
     return status ? status : tort_candidate_size_packing(c, error);
 }
 
@@ -71,98 +32,6 @@ static tort_status place_node(tort_candidate *c, tort_error *error) {
 }
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
-
-/* A list of nodes for an error message; ends with "and N more" when it is full. */
-typedef struct node_list {
-    const tort_session *session;
-    char text[300];
-    int32_t count, left_out, first; /* first: number of the first node; -1 */
-} node_list;
-
-/* Cuts a truncated text at its last whole word, and appends "...". */
-static void end_cut_text(char *text) {
-    char *end = text + strlen(text), *space = end;
-    while (space > text && *space != ' ') space--;
-    end = space > text && space + 5 < end ? space : end - 4;
-    memcpy(end, " ...", 5);
-}
-
-/* True for the first verdict of each provider that the node is not on, unless the provider is down, and for why it is
- * in float32. */
-static bool is_told(const tort_unit *unit, int32_t i) {
-    const tort_reason *reason = &unit->reasons[i];
-    if (reason->precision) return true;
-    if (reason->provider == unit->provider || reason->code == TORT_PROVIDER_DOWN || reason->code == TORT_DISABLED)
-        return false;
-    return i == 0 || unit->reasons[i - 1].provider != reason->provider;
-}
-
-/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...": the node with the first verdict of each
- * provider that it is not on. */
-static void list_node(node_list *list, const tort_lowered *lowered, int32_t index) {
-    const tort_node *node = tort_unit_node(lowered, index);
-    const tort_unit *unit = &lowered->units[index];
-    const char *path = lowered->graph.path;
-    char line[256];
-    int used = snprintf(line, sizeof line, "%s\"%s%s%s\" (%s%s%s-%d)", list->count ? "; " : "", path, *path ? "/" : "",
-                        node->name, node->domain, *node->domain ? "::" : "", node->op_type,
-                        node->op ? node->op->since : node->opset);
-    const char *before = "";
-    for (int32_t i = 0; i < unit->reason_count && used > 0 && (size_t)used < sizeof line; i++) {
-        const tort_reason *reason = &unit->reasons[i];
-        if (!is_told(unit, i)) continue;
-        used += snprintf(line + used, sizeof line - (size_t)used, "%s %s: %s %s", before,
-                         list->session->chain[reason->provider].provider->name, tort_verdict_name(reason->code),
-                         reason->message);
-        before = ",";
-    }
-    if (used > 0 && (size_t)used >= sizeof line) end_cut_text(line);
-    if (!list->count++) list->first = lowered->graph.first + index;
-    if (strlen(list->text) + strlen(line) + 1 < sizeof list->text)
-        strcat(list->text, line);
-    else
-        list->left_out++;
-}
-
-/* Lists the units of all graphs for which `wanted` is true. */
-static node_list list_nodes(const tort_session *session, bool (*wanted)(const tort_lowered *, int32_t)) {
-    node_list list = {.session = session, .first = -1};
-    for (int32_t g = 0; g < session->graph_count; g++) {
-        const tort_lowered *lowered = &session->graphs[g];
-        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++)
-            if (wanted(lowered, i)) list_node(&list, lowered, i);
-    }
-    return list;
-}
-
-/* Makes the error. A provider that is down is named once, as it is the same reason for all nodes. */
-static tort_status list_error(const node_list *list, const char *what, tort_error *error) {
-    char more[32] = "", down[400] = "";
-    size_t used = 0;
-    if (list->left_out) snprintf(more, sizeof more, "; and %d more", list->left_out);
-    for (int32_t i = 0; i < list->session->chain_count && used < sizeof down; i++) {
-        const tort_link *link = &list->session->chain[i];
-        if (!link->condition.ready)
-            used += (size_t)snprintf(down + used, sizeof down - used, "%s%s did not open: %s, %s", used ? "; " : " (",
-                                     link->provider->name, link->condition.code, link->condition.message);
-    }
-    if (used >= sizeof down - 1) end_cut_text(down);
-    tort_fail(error, TORT_E_PLACEMENT, "%s%s%s: %s%s", what, down, *down ? ")" : "", list->text, more);
-    if (error) error->node = list->first;
-    return TORT_E_PLACEMENT;
-}
-
-static bool is_unplaced(const tort_lowered *lowered, int32_t index) {
-    return lowered->units[index].provider == TORT_AT_NOWHERE;
-}
-
-tort_status tort_check_placed(const tort_session *session, tort_error *error) {
-    const node_list list = list_nodes(session, is_unplaced);
-    char what[64];
-    if (!list.count) return TORT_OK;
-    snprintf(what, sizeof what, "%d node%s with no provider", list.count, list.count == 1 ? "" : "s");
-    return list_error(&list, what, error);
-}
 
 static tort_status place_all(tort_candidate *c, tort_pass *pass, tort_error *error) {
     tort_lowered *lowered = c->lowered;
@@ -232,52 +101,4 @@ tort_status tort_place(tort_session *session, tort_error *error) {
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = place_graph(&session->graphs[g], error);
     return status ? status : tort_check_pins(session, error);
-}
-
-/* ---- --strict ---------------------------------------------------------------------------------------------------- */
-
-bool tort_unit_fell_back(const tort_lowered *lowered, int32_t index, const char *allow) {
-    const tort_unit *unit = &lowered->units[index];
-    const tort_segment *segment = unit->segment;
-    const tort_node *nodes = lowered->graph.nodes;
-    bool excused = true;
-    if (unit->provider <= 0) return false;
-    if (!segment) return !unit->pinned && !tort_listed(allow, nodes[index].op_type);
-    for (int32_t i = 0; excused && i < segment->part_count; i++) {
-        const int32_t part = segment->parts[i];
-        excused = part == index ? segment->last_pinned : lowered->units[part].pinned;
-        excused = excused || nodes[part].op->flags & TORT_OP_ALIAS || tort_listed(allow, nodes[part].op_type);
-    }
-    return !excused;
-}
-
-static bool is_not_allowed(const tort_lowered *lowered, int32_t index) {
-    return tort_unit_fell_back(lowered, index, lowered->session->options.allow);
-}
-
-tort_status tort_place_strict(const tort_session *session, tort_error *error) {
-    if (!session->options.strict) return TORT_OK;
-    const node_list list = list_nodes(session, is_not_allowed);
-    char what[160];
-    if (!list.count) return TORT_OK;
-    snprintf(what, sizeof what, "strict: %d node%s not on %s", list.count, list.count == 1 ? " is" : "s are",
-             session->chain[0].provider->name);
-    return list_error(&list, what, error);
-}
-
-static bool is_in_float32(const tort_lowered *lowered, int32_t index) {
-    const tort_unit *unit = &lowered->units[index];
-    bool found = false;
-    for (int32_t i = 0; i < unit->reason_count; i++) found = found || unit->reasons[i].precision;
-    return found;
-}
-
-tort_status tort_place_integers(const tort_session *session, tort_error *error) {
-    if (!session->options.strict_integers) return TORT_OK;
-    const node_list list = list_nodes(session, is_in_float32);
-    if (!list.count) return TORT_OK;
-    char what[80];
-    snprintf(what, sizeof what, "strict integers: %d product%s of 8-bit numbers in float32", list.count,
-             list.count == 1 ? "" : "s");
-    return list_error(&list, what, error);
 }

@@ -14,6 +14,11 @@ enum {
     TORT_KNOWN_ELEMENTS = 1u << 2 /* small contents are known */
 };
 
+/* plan_tables.c: makes the arrays whose lengths depend on the graph alone; those that depend on the outline, which are
+ * kept while the outline is. */
+tort_status tort_plan_open_shapes(tort_planned *planned, tort_error *error);
+tort_status tort_plan_open_tables(tort_planned *planned, tort_error *error);
+
 /* Fills planned->infos and input_dims for these input shapes (NULL: those that the session knows).
  * *complete: the shapes of all inputs that are read are known. afresh: every shape rule is called, even
  * where the session knows the result. */
@@ -25,6 +30,10 @@ size_t tort_plan_shapes_scalars(const tort_lowered *lowered);
 /* plan_record.c: decides whether runs can be recorded; called when all steps are made. */
 void tort_plan_decide_recording(const tort_lowered *lowered, tort_plan *plan);
 
+/* plan_outlines.c: sets planned->outline to that of the bits in planned->infos; gives it back, if it is the plan's own.
+ */
+tort_status tort_plan_choose_outline(tort_planned *planned, bool complete, bool afresh, tort_error *error);
+void tort_plan_drop_outline(tort_planned *planned);
 /* Makes the outline for these bits of each value, which it copies; owned by the caller. */
 tort_status tort_outline_make(const tort_lowered *lowered, const uint8_t *known, bool complete, tort_outline **outline,
                               tort_error *error);
