@@ -302,7 +302,7 @@ check-layers: $(LIBRARY_OBJECTS) $(patsubst %.c,$(OBJ)/%.o,$(filter runtime/%,$(
 	@.ci/check_layers.sh . $(OBJ)
 
 .PHONY: check-sizes
-## Show how long functions are, and fail where they, or files, get too long. LONGEST=20 names the 20 longest.
+## Show the lines of each room and how long functions are; fail beyond a budget (.ci/rooms.txt), and where functions or files get too long. LONGEST=20 names the 20 longest.
 check-sizes:
 	@$(VENV)/bin/python .ci/check_sizes.py . $(if $(LONGEST),--longest $(LONGEST))
 

@@ -16,6 +16,8 @@ def function(lines):
 
 def check(files):
     """Exit status and words of the script on a tree of these files."""
+    folders = sorted({name.split("/")[0] for name in files} & {"runtime", "loader", "ops", "kernels"})
+    files = {".ci/rooms.txt": "".join(f"{folder} 9999 9999\n" for folder in folders), **files}
     with tempfile.TemporaryDirectory() as root:
         for name, text in files.items():
             path = Path(root, name)
@@ -71,6 +73,39 @@ def test_tables_structs_and_comments_are_no_functions():
 
 def test_functions_of_scripts_count():
     assert counted({"tests/a.py": "class A:\n    def f(self):\n        return 1\n\n\ndef g():\n    pass\n"}) == (2, 2)
+
+
+def rooms(text, files=None):
+    return check({".ci/rooms.txt": text, **(files or {"ops/a.c": SHORT * 25, "ops/ml/b.c": SHORT * 10})})
+
+
+def test_rooms_within_their_budgets():
+    status, said = rooms("# a comment\nops 100 103\nops/ml 40 41\n")
+    assert status == 0 and "ops/ml" in said and "all" in said, said
+
+
+def test_a_room_that_is_full():
+    status, said = rooms("ops 100 99\nops/ml 40 41\n")
+    assert status == 1 and "ops: 100 lines, its budget is 99: remove something" in said, said
+    status, said = rooms("ops 100 103\nops/ml 40 39 for a reason\n")
+    assert status == 1 and "ops/ml: 40 lines" in said, said
+
+
+def test_a_raise_wants_a_reason():
+    status, said = rooms("ops 100 110\nops/ml 40 41\n")
+    assert status == 1 and "ops: a budget of 110 for 100 lines wants a reason" in said, said
+    assert rooms("ops 100 110 eleven operators of opset 29\nops/ml 40 41\n")[0] == 0
+
+
+def test_a_file_in_no_room():
+    status, said = rooms("ops/ml 40 41\n")
+    assert status == 1 and "ops/a.c: in no room" in said, said
+    assert check({"runtime/a.py": "a = 1\n", ".ci/rooms.txt": "ops 10 10\n", "ops/a.c": SHORT})[0] == 1
+
+
+def test_a_room_that_is_empty():
+    status, said = rooms("ops 100 103\nops/ml 40 41\nloader 10 10\n")
+    assert status == 1 and "loader: a room without a source" in said, said
 
 
 def test_an_empty_tree_fails():
