@@ -162,7 +162,8 @@ SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 # for a Turing, in a list that leaves it out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that plans and claims know what
 # a device will run; without CUDA it is the list that a build with CUDA would have.
 
-CUDA ?=
+# The lesson needs no GPU, and is not to wait for code that one would run.
+CUDA ?= $(if $(filter lesson,$(MAKECMDGOALS)),0)
 CUDA_ALL_ARCHS := 75 80 86 87 89 90 100 110 120
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
 CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS)),,75) 80)

@@ -5,11 +5,13 @@
 
 #include "runtime/include/provider.h"
 
-/* One source, three providers: real, simulated, and one that can only plan. */
+/* One source, three providers: real, simulated, and one that can only plan. The libraries of a simulated device are
+ * simulated, too, and reports say so behind their versions. */
 #if defined(TORT_CUDASIM)
 #define CUDA_PROVIDER_SYMBOL tort_provider_cudasim
 #define CUDA_PROVIDER_NAME "cudasim"
 #define CUDA_PROVIDER_SUMMARY "a SIMULATION of a CUDA device on the CPU: for tests, never for speed"
+#define CUDA_LIBRARY_NOTE " (simulated)"
 #elif defined(TORT_CUDA)
 #define CUDA_PROVIDER_SYMBOL tort_provider_cuda
 #define CUDA_PROVIDER_NAME "cuda"
@@ -18,6 +20,10 @@
 #define CUDA_PROVIDER_SYMBOL tort_provider_cuda_not_built
 #define CUDA_PROVIDER_NAME "cuda"
 #define CUDA_PROVIDER_SUMMARY "NVIDIA GPUs (not in this build: it can plan for them, not run)"
+#endif
+
+#ifndef CUDA_LIBRARY_NOTE
+#define CUDA_LIBRARY_NOTE ""
 #endif
 
 /* Usage in a row: `.run = CUDA_ONLY(run_conv)`; the function itself is inside #ifdef CUDA_DEVICE. */

@@ -305,9 +305,12 @@ bool cuda_library(void *opened, const char *name, char *message, size_t message_
         snprintf(cure, cure_size, "drop libraries=off from the chain");
         return false;
     }
-    if (!strcmp(name, "cuBLAS"))
-        return cuda_libraries_open_cublas(&device->libraries, message, message_size, cure, cure_size);
-    return start_cudnn(device, message, message_size, cure, cure_size);
+    const bool found = !strcmp(name, "cuBLAS")
+                           ? cuda_libraries_open_cublas(&device->libraries, message, message_size, cure, cure_size)
+                           : start_cudnn(device, message, message_size, cure, cure_size);
+    const size_t used = strlen(message);
+    if (found) snprintf(message + used, message_size - used, "%s", CUDA_LIBRARY_NOTE);
+    return found;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

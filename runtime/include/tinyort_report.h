@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* The complete list of answers of a provider to a node. */
+/* The complete list of answers of a provider to a node, in the order in which a row gets to them: of rows that all
+ * refuse, reports have the largest code, whose row came closest. */
 typedef enum tort_verdict_code {
     TORT_YES,
     TORT_NO_OP,         /* no kernel for this operator */

@@ -2,7 +2,7 @@
 
 A block ```console has commands, each behind "$ ", and below each what a terminal of 120 columns shows. They run in a scratch folder
 that has the folders of the tree. A command ends with 0, unless the next one is `echo $?`, which shows how it ended. Behind the block
-```diff, tinyort-lesson has the provider that the page tells to change (exercise.py). What is printed must be what the page shows,
+that shows models/lesson/tanh.patch, tinyort-lesson has the provider with that patch. What is printed must be what the page shows,
 but for what differs from machine to machine: `without_machine` and `is_alike`, and nothing else. A block about cudasim is skipped
 where the simulated device is not built, and that is counted.
 
@@ -24,6 +24,7 @@ from suite import Skipped, Suite, visible  # noqa: E402
 PAGE = "models/lesson/README.md"
 FOLDERS = ("kernels", "models", "runtime", "tests")
 MAKE = "models/lesson/make.py"
+PATCH = "models/lesson/tanh.patch"
 # "AMD EPYC, x86-64-v4 with VNNI, 2 threads; in the memory of engine" behind the figures of the line for cpu; it may go on in the next line.
 PROCESSOR = r"^(cpu(?: +(?:\?|[\d.]+(?: [kMG]?B)?))+ +)\S[^,]*,[^,]*,\s+\d+\s+threads?(?:;\s+in\s+the\s+memory\s+of\s+(\w+))?"
 
@@ -38,7 +39,7 @@ def without_machine(command, text):
 
 def sections(page):
     """(block of the page, programs, [(command, what it shows)]) of each ```console."""
-    changed = page.index("```diff\n")
+    changed = page.index(f"$ cat {PATCH}\n")
     for block in re.finditer(r"^```console\n(.*?)^```$", page, re.M | re.S):
         parts = re.split(r"^\$ (.*)\n", block[1], flags=re.M)
         assert not parts[0], f"a block begins with a command, not with {parts[0]!r}"
@@ -92,6 +93,13 @@ def check_models(suite, folder):
     suite.check(made == there and made, f"{MAKE} makes other files than those beside it")
 
 
+def check_patch(suite):
+    """git takes the patch of the exercise; an archive of the sources has no git, and `patch` has taken it for the build."""
+    if Path(".git").exists():
+        done = subprocess.run(["git", "apply", "--check", PATCH], capture_output=True, text=True)
+        suite.check(done.returncode == 0, f"git apply {PATCH}: {done.stderr}")
+
+
 def check_words(suite, page):
     """Links, files, functions of files, and conditions of cuda that the page names are there; each part has a command."""
     check_links(suite, PAGE, page)
@@ -113,6 +121,7 @@ def main():
         lesson = Lesson(sys.argv[1 + write :], folder)
         check_models(lesson.suite, made)
         check_words(lesson.suite, page)
+        check_patch(lesson.suite)
         try:
             for text, exercise, commands in sections(page):
                 written = written.replace(f"```console\n{text}```", f"```console\n{lesson.block(text, exercise, commands)}```", 1)
