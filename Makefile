@@ -491,9 +491,9 @@ $(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
 	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (tort_firmware_function *)\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
 $(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc $(OBJ)/kernels/firmware/functions.inc
 # The order of bands, which compiled models follow as runs do.
-$(OBJ)/runtime/firmware/compile/bands.inc: runtime/include/bands.h
+$(OBJ)/runtime/firmware/compile/bands.inc: runtime/include/bands.h runtime/firmware/bands/order.h
 	@mkdir -p $(@D)
-	$(Q)(echo "static const char tort_code_bands[] ="; sed $(FIRMWARE_TEXT) $<; echo ";") > $@
+	$(Q)(echo "static const char tort_code_bands[] ="; sed $(FIRMWARE_TEXT) $^; echo ";") > $@
 $(OBJ)/runtime/firmware/compile/steps.o: $(OBJ)/runtime/firmware/compile/bands.inc
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites

@@ -7,10 +7,6 @@
 #include "runtime/core/base/error.h"
 #include "runtime/core/graph/shape.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct tort_op;
 
 /* The static knowledge of a value: its type, its shape and sometimes its contents. type UNDEFINED: nothing is known, or
@@ -121,7 +117,4 @@ TORT_API const tort_env *tort_model_env(const tort_model *model);
  * or the caller's buffer. Thread-safe. Pair with release; the last release drops it. */
 TORT_API tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error);
 TORT_API void tort_weight_release(const tort_model *model, int32_t weight);
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -14,10 +14,6 @@
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
 #define TORT_PROVIDER_ABI 21u
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A node as infer, resolve and a provider's claim see it. An absent input or output has type TORT_UNDEFINED. The
  * contents of an input are known if inputs[i].data (constant, or live) or inputs[i].elements is set. */
 typedef struct tort_node_view {
@@ -357,7 +353,4 @@ typedef struct tort_refusal {
 
 #define TORT_NEWEST_OPSET 28 /* of the main domain, onnx 1.23 */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

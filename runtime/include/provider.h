@@ -11,10 +11,6 @@
 #include "runtime/include/op.h"
 #include "runtime/include/provider_more.h" /* what some need; not read first */
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct tort_peak; /* both in tinyort_profile.h */
 struct tort_device_calls;
 
@@ -240,7 +236,4 @@ typedef struct tort_provider {
     const tort_layout *layouts;
 } tort_provider;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

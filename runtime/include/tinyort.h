@@ -30,11 +30,11 @@
 #define TORT_MAX_RANK 8
 
 #ifndef TORT_API
+#ifdef __cplusplus
+#define TORT_API extern "C" __attribute__((visibility("default")))
+#else
 #define TORT_API __attribute__((visibility("default")))
 #endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 /* ---- status and error -------------------------------------------------------------------------------------------- */
@@ -503,10 +503,6 @@ TORT_API tort_status tort_memory_copy(tort_context *context, const char *provide
  * need be); valid for the call. For debugging: it slows the run and allocates. NULL stops it. */
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
-
-#ifdef __cplusplus
-}
-#endif
 
 /* The report of a session; beside this file, wherever that is. */
 #include "tinyort_report.h"

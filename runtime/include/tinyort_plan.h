@@ -5,10 +5,6 @@
 
 #include "runtime/include/tinyort.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Receives the bytes of a saved plan, part by part; 0: success. */
 typedef struct tort_writer {
     size_t struct_size; /* sizeof(tort_writer) */
@@ -53,7 +49,4 @@ TORT_API tort_status tort_session_load_buffer(const tort_env *env, const void *b
 /* The model of a session; of a saved plan, whose session owns it, the part that was saved. */
 TORT_API const tort_model *tort_session_model(const tort_session *session);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

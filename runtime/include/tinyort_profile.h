@@ -6,10 +6,6 @@
 
 #include "runtime/include/tinyort.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum tort_profiled {
     TORT_PROFILED_NODE,      /* a node, without its bodies */
     TORT_PROFILED_COPY,      /* between memories */
@@ -69,7 +65,4 @@ typedef struct tort_device_calls {
 TORT_API tort_status tort_context_calls(const tort_context *context, const char *provider, tort_device_calls *calls,
                                         tort_error *error);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

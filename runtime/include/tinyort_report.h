@@ -5,10 +5,6 @@
 
 #include "tinyort.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The complete list of answers of a provider to a node, in the order in which a row gets to them: of rows that all
  * refuse, reports have the largest code, whose row came closest. */
 typedef enum tort_verdict_code {
@@ -122,7 +118,4 @@ typedef struct tort_report {
 TORT_API tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error);
 TORT_API void tort_report_free(tort_report *report); /* NULL is allowed */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,9 +1,9 @@
-/* bands.c - the order of bands (runtime/include/bands.h), for random layers: every row is made once, from rows that are
- * in the buffers, and buffers that are one line smaller do not do. */
+/* bands.c - the order of bands (runtime/firmware/bands/order.h), for random layers: every row is made once, from rows
+ * that are in the buffers, and buffers that are one line smaller do not do. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "runtime/include/bands.h"
+#include "runtime/firmware/bands/order.h"
 
 enum { ROWS = 64, ROUNDS = 3000 };
 

@@ -6,18 +6,13 @@
 
 #include "runtime/core/base/memory.h"
 
-#ifdef __cplusplus /* kernels' C++ sources include this header but use no account; older C++ lacks C's atomics */
-typedef size_t tort_account_bytes;
-#else
 #include <stdatomic.h>
-typedef atomic_size_t tort_account_bytes;
-#endif
 
 typedef struct tort_account {
-    tort_env inner;               /* the application's */
-    tort_account_bytes held, max; /* bytes now, and their maximum */
-    size_t limit;                 /* of held; SIZE_MAX: none; set while only one thread uses the account */
-    bool refused;                 /* an allocation would have exceeded the limit */
+    tort_env inner;          /* the application's */
+    atomic_size_t held, max; /* bytes now, and their maximum */
+    size_t limit;            /* of held; SIZE_MAX: none; set while only one thread uses the account */
+    bool refused;            /* an allocation would have exceeded the limit */
 } tort_account;
 
 /* Starts an account on `inner` that holds `own` bytes already. Returns an environment that counts in it: a copy of

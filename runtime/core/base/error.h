@@ -6,10 +6,6 @@
 
 #include "runtime/include/tinyort.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 TORT_API tort_status tort_fail(tort_error *error, tort_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 TORT_API tort_status tort_out_of_memory(tort_error *error, size_t bytes);
@@ -35,7 +31,4 @@ tort_status tort_fail_without_words(tort_error *error, tort_status code);
 #define TORT_WORDED(error, code, call) (call)
 #endif
 
-#ifdef __cplusplus
-}
-#endif
 #endif

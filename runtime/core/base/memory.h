@@ -7,10 +7,6 @@
 
 #include "runtime/include/tinyort.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define TORT_HOST_ALIGN 64 /* bytes; of offsets and weights in host memory, so that vector loads need no prologue */
 #define TORT_DEVICE_ALIGN 256
 #define TORT_DEVICE_PART_ALIGN 16 /* bytes; of a part of a block on a device, and of an application's pointers */
@@ -55,7 +51,4 @@ TORT_API void *tort_arena_array(tort_arena *arena, size_t count, size_t size);
 char *tort_arena_text(tort_arena *arena, const char *text, size_t length); /* a NUL-terminated copy; NULL on failure */
 char *tort_arena_format(tort_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#ifdef __cplusplus
-}
-#endif
 #endif

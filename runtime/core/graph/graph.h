@@ -10,10 +10,6 @@
 #include "runtime/core/base/account.h"
 #include "runtime/include/node.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define TORT_NEWEST_IR 14 /* version of the file format: onnx 1.23 */
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -131,7 +127,4 @@ bool tort_weight_is_in_file(const tort_model *model, int32_t weight);
 tort_status tort_weight_read(const tort_model *model, int32_t weight, size_t offset, size_t bytes, void *to,
                              tort_error *error);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -11,10 +11,6 @@
 
 #include "runtime/core/base/memory.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef int64_t tort_dim;
 
 typedef enum tort_dim_op {
@@ -126,7 +122,4 @@ bool tort_dims_evaluate(const tort_dims *dims, int64_t *values);
 /* Writes text such as "batch*(seq+1)" into the buffer, always NUL-terminated; returns the buffer. */
 const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

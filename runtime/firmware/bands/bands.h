@@ -4,6 +4,7 @@
 #define TORT_RUNTIME_BANDS_BANDS_H
 
 #include "runtime/core/plan/planned.h"
+#include "runtime/firmware/bands/order.h"
 
 /* The members of tort_banding, which has their contracts. */
 tort_status tort_bands_choose(tort_planned *planned, tort_error *error);
