@@ -1,10 +1,9 @@
 /* attention.c - Attention: softmax(query * keys, masked) * values, with several query heads per key head (GQA), a cache
  * of past keys and values, causal and window masks, and a soft cap.
  *
- * A query whose keys are all hidden yields zeros. The loops compute in double and round once, which is more precise
- * than any softmax_precision. RotaryEmbedding is in rotary.c, the recurrent forms in linear_attention.c. */
-#include "ops/attention.h"
-#include "ops/index.h"
+ * A query whose keys are all hidden yields zeros. heads.c has the loops. RotaryEmbedding is in rotary.c, the recurrent
+ * forms in linear_attention.c. */
+#include "ops/heads.h"
 
 #include <math.h>
 
@@ -89,15 +88,17 @@ static tort_status infer_attention(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-static tort_head_strides head_strides(bool packed, int64_t heads, int64_t length, int64_t size) {
-    if (packed) return (tort_head_strides){length * heads * size, size, heads * size};
-    return (tort_head_strides){heads * length * size, length * size, size};
+/* Rows of an operand of rank 3, whose heads are side by side in a position, or of rank 4. */
+static tort_heads_rows rows_of(int32_t operand, bool packed, const head_dims *dims) {
+    const int64_t heads = dims->heads, length = dims->length, size = dims->size;
+    const tort_head_strides packed_strides = {length * heads * size, size, heads * size};
+    const tort_head_strides strides = {heads * length * size, length * size, size};
+    return (tort_heads_rows){.operand = operand, .strides = packed ? packed_strides : strides};
 }
 
-static tort_status resolve_mask(tort_resolve *resolve, tort_attention_params *params) {
+static tort_status resolve_mask(tort_resolve *resolve, tort_heads_params *params) {
     const tort_info *mask = &resolve->node->inputs[MASK];
-    const int64_t wanted[4] = {params->batch, params->query_heads, params->query_length, params->total_length};
-    params->mask_length = params->total_length;
+    const int64_t wanted[4] = {params->batch, params->query_heads, params->queries, tort_heads_capacity(params)};
     if (!tort_has_input(resolve->node, MASK)) return TORT_OK;
     if (mask->rank < 1 || mask->rank > 4)
         return tort_fail(resolve->error, TORT_E_MODEL, "attn_mask has rank %d; expected 1 to 4", mask->rank);
@@ -106,11 +107,11 @@ static tort_status resolve_mask(tort_resolve *resolve, tort_attention_params *pa
         int32_t to = 4 - mask->rank + d;
         int64_t size = mask->dims[d];
         /* The last dimension may be shorter than the keys: the keys behind it are hidden. */
-        if (to == 3) params->mask_length = size;
+        if (to == 3) params->end = size;
         if (to == 3 ? size > wanted[to] : size != 1 && size != wanted[to])
             return tort_fail(resolve->error, TORT_E_MODEL, "dimension %d of attn_mask is %lld; it does not fit %lld", d,
                              (long long)size, (long long)wanted[to]);
-        params->mask_strides[to] = size == 1 ? 0 : stride;
+        params->score_bias_strides[to] = size == 1 ? 0 : stride;
         stride *= size;
     }
     return TORT_OK;
@@ -143,55 +144,48 @@ static tort_status check_shapes(tort_resolve *resolve, const head_dims *query, c
     return TORT_OK;
 }
 
-/* Number of workers: one per (batch, key head), but at most 32, since each has its own scratch. */
-static int64_t worker_count(const tort_attention_params *params) {
-    int64_t items = params->batch * params->key_heads;
-    return items < 32 ? items : 32;
-}
-
-/* Scratch of a worker, in doubles: all keys and values of a head, a query, an output row, scores and biases. */
-static tort_status count_scratch(tort_resolve *resolve, const tort_attention_params *params) {
-    size_t total, row = (size_t)(params->key_size + params->value_size);
-    if (!tort_add_size((size_t)params->total_length, 1, &total) || !tort_mul_size(total, row, &total) ||
-        !tort_add_size(total, 2 * (size_t)params->total_length, &total) ||
-        !tort_mul_size(total, (size_t)worker_count(params) * sizeof(double), &resolve->scratch_bytes))
-        return tort_fail(resolve->error, TORT_E_MEMORY, "%lld keys do not fit in memory",
-                         (long long)params->total_length);
-    return TORT_OK;
-}
-
 /* Window size, -1 for none; limited so that adding a position cannot overflow. */
 static int64_t window_size(const tort_node_view *node, const char *name) {
     int64_t size = tort_attr_int(node, name);
     return size < INT64_MAX / 2 ? size : INT64_MAX / 2;
 }
 
-static void resolve_attributes(const tort_node_view *node, tort_attention_params *params) {
+static void resolve_attributes(const tort_node_view *node, tort_heads_params *params) {
     params->softcap = (double)tort_attr_float(node, "softcap");
     params->causal = tort_attr_int(node, "is_causal") != 0;
-    params->score_output = (int32_t)tort_attr_int(node, "qk_matmul_output_mode");
-    params->left_window = params->right_window = -1;
+    if (tort_has_output(node, SCORES)) params->scores = SCORES;
+    params->scores_stage = tort_attr_int(node, "qk_matmul_output_mode");
+    params->scores_all = params->scores >= 0;
+    params->hidden = -INFINITY;
+    params->empty_is_zero = true;
+    if (tort_has_output(node, PRESENT_KEY)) params->present_key = PRESENT_KEY;
+    if (tort_has_output(node, PRESENT_VALUE)) params->present_value = PRESENT_VALUE;
+    if (tort_has_input(node, MASK)) params->score_bias = MASK;
+    if (tort_has_input(node, VALID_KEYS)) params->valid = VALID_KEYS;
     if (node->op->since < 25) return;
     params->left_window = window_size(node, "left_window_size");
     params->right_window = window_size(node, "right_window_size");
 }
 
 static void resolve_sizes(const tort_node_view *node, const head_dims *query, const head_dims *key,
-                          const head_dims *value, tort_attention_params *params) {
-    const bool packed = node->inputs[QUERY].rank == 3;
+                          const head_dims *value, tort_heads_params *params) {
+    const bool packed = node->inputs[QUERY].rank == 3, continues = tort_has_input(node, PAST_KEY);
+    head_dims output = *query, past_key = *key, past_value = *value;
+    output.size = value->size;
     params->batch = query->batch;
     params->query_heads = query->heads;
     params->key_heads = key->heads;
-    params->query_length = query->length;
-    params->new_length = key->length;
-    params->past_length = tort_has_input(node, PAST_KEY) ? node->inputs[PAST_KEY].dims[2] : 0;
-    params->total_length = params->past_length + params->new_length;
+    params->queries = query->length;
+    params->new_keys = key->length;
+    params->past_length = past_key.length = past_value.length = continues ? node->inputs[PAST_KEY].dims[2] : 0;
     params->key_size = key->size;
     params->value_size = value->size;
-    params->query = head_strides(packed, query->heads, query->length, query->size);
-    params->key = head_strides(packed, key->heads, key->length, key->size);
-    params->value = head_strides(packed, value->heads, value->length, value->size);
-    params->output = head_strides(packed, query->heads, query->length, value->size);
+    params->query = rows_of(QUERY, packed, query);
+    params->key = rows_of(KEY, packed, key);
+    params->value = rows_of(VALUE, packed, value);
+    params->output = rows_of(OUTPUT, packed, &output);
+    params->past_key = rows_of(continues ? PAST_KEY : TORT_HEADS_NONE, false, &past_key);
+    params->past_value = rows_of(continues ? PAST_VALUE : TORT_HEADS_NONE, false, &past_value);
     params->scale = tort_attr(node, "scale") ? (double)tort_attr_float(node, "scale")
                     : query->size > 0        ? 1 / sqrt((double)query->size)
                                              : 1;
@@ -199,8 +193,9 @@ static void resolve_sizes(const tort_node_view *node, const head_dims *query, co
 
 static tort_status resolve_attention(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    tort_attention_params *params = resolve->params;
+    tort_heads_params *params = resolve->params;
     head_dims query, key, value;
+    tort_heads_clear(params);
     resolve_attributes(node, params);
     if (!tort_inputs_known(node)) return TORT_OK;
     tort_status status = read_dims(node, NULL, resolve->error, QUERY, &query);
@@ -210,171 +205,7 @@ static tort_status resolve_attention(tort_resolve *resolve) {
     if (status != TORT_OK) return status;
     resolve_sizes(node, &query, &key, &value, params);
     status = resolve_mask(resolve, params);
-    return status == TORT_OK ? count_scratch(resolve, params) : status;
-}
-
-/* ---- keys and values --------------------------------------------------------------------------------------------- */
-
-/* Loads positions 0 .. total-1 of a head, the past ones first, as rows of doubles, and stores them in the present
- * output if there is one. */
-static void gather_head(const tort_call *call, int32_t input, int64_t batch, int64_t head, double *rows) {
-    const tort_attention_params *params = call->params;
-    const tort_tensor *fresh = &call->inputs[input];
-    const tort_head_strides *strides = input == KEY ? &params->key : &params->value;
-    const int64_t size = input == KEY ? params->key_size : params->value_size, past = params->past_length;
-    const int64_t index = batch * params->key_heads + head;
-    if (past > 0) {
-        const tort_tensor *cache = &call->inputs[input == KEY ? PAST_KEY : PAST_VALUE];
-        tort_load_doubles(cache->type, cache->data, index * past * size, past * size, rows);
-    }
-    for (int64_t p = 0; p < params->new_length; p++) {
-        int64_t from = batch * strides->batch + head * strides->head + p * strides->position;
-        tort_load_doubles(fresh->type, fresh->data, from, size, rows + (past + p) * size);
-    }
-    const tort_tensor *present = tort_call_output(call, input == KEY ? PRESENT_KEY : PRESENT_VALUE);
-    if (present)
-        tort_store_doubles(present->type, present->data, index * params->total_length * size,
-                           params->total_length * size, rows);
-}
-
-/* ---- one query --------------------------------------------------------------------------------------------------- */
-
-typedef struct attention_query {
-    const tort_call *call;
-    const double *keys, *values; /* rows of all positions */
-    double *query, *scores, *biases, *sum;
-    int64_t batch, head, position;
-} attention_query;
-
-/* Fills the bias of each score: 0, an entry of a float mask, or -inf for a hidden key. */
-static void fill_biases(const attention_query *query) {
-    const tort_call *call = query->call;
-    const tort_attention_params *params = call->params;
-    const tort_tensor *mask = tort_call_input(call, MASK), *valid_keys = tort_call_input(call, VALID_KEYS);
-    const int64_t total = params->total_length;
-    int64_t valid = total, offset = params->past_length;
-    if (valid_keys) {
-        valid = tort_index_at(valid_keys, query->batch);
-        offset = valid - params->query_length;
-    }
-    const int64_t *strides = params->mask_strides, at = query->position + offset;
-    const int64_t row = query->batch * strides[0] + query->head * strides[1] + query->position * strides[2];
-    for (int64_t j = 0; j < total; j++) {
-        double bias = 0;
-        if (mask && j < params->mask_length) {
-            tort_load_doubles(mask->type, mask->data, row + j * strides[3], 1, &bias);
-            if (mask->type == TORT_BOOL) bias = bias != 0 ? 0 : -INFINITY;
-        }
-        bool hidden = j >= params->mask_length || j >= valid || (params->causal && j > at) ||
-                      (params->left_window >= 0 && j < at - params->left_window) ||
-                      (params->right_window >= 0 && j > at + params->right_window);
-        query->biases[j] = hidden ? -INFINITY : bias;
-    }
-}
-
-/* Stores the scores of this query in output 3, if qk_matmul_output_mode asks for this stage. */
-static void show_scores(const attention_query *query, int32_t stage) {
-    const tort_call *call = query->call;
-    const tort_attention_params *params = call->params;
-    const tort_tensor *output = tort_call_output(call, SCORES);
-    if (params->score_output != stage || !output) return;
-    int64_t row = (query->batch * params->query_heads + query->head) * params->query_length + query->position;
-    tort_store_doubles(output->type, output->data, row * params->total_length, params->total_length, query->scores);
-}
-
-/* Turns scores into probabilities; zeros if all keys are hidden. */
-static void softmax_scores(const attention_query *query) {
-    const int64_t total = ((const tort_attention_params *)query->call->params)->total_length;
-    double max = -INFINITY, max_bias = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < total; j++) {
-        if (query->scores[j] > max) max = query->scores[j];
-        if (!(query->biases[j] <= max_bias)) max_bias = query->biases[j];
-    }
-    bool hidden = max_bias == -INFINITY;
-    for (int64_t j = 0; j < total; j++) {
-        query->scores[j] = hidden || query->scores[j] == -INFINITY ? 0 : exp(query->scores[j] - max);
-        sum += query->scores[j];
-    }
-    for (int64_t j = 0; j < total && !hidden && sum != 0; j++) query->scores[j] /= sum;
-}
-
-static void attend(const attention_query *query) {
-    const tort_call *call = query->call;
-    const tort_attention_params *params = call->params;
-    const tort_tensor *q = &call->inputs[QUERY], *y = &call->outputs[OUTPUT];
-    const int64_t total = params->total_length, key_size = params->key_size, value_size = params->value_size;
-    int64_t from = query->batch * params->query.batch + query->head * params->query.head +
-                   query->position * params->query.position;
-    tort_load_doubles(q->type, q->data, from, key_size, query->query);
-    for (int64_t j = 0; j < total; j++)
-        query->scores[j] = params->scale * tort_dot(query->query, query->keys + j * key_size, key_size);
-    show_scores(query, 0);
-    if (params->softcap > 0)
-        for (int64_t j = 0; j < total; j++)
-            query->scores[j] = params->softcap * tanh(query->scores[j] / params->softcap);
-    show_scores(query, 1);
-    fill_biases(query);
-    for (int64_t j = 0; j < total; j++) query->scores[j] += query->biases[j];
-    show_scores(query, 2);
-    softmax_scores(query);
-    show_scores(query, 3);
-    for (int64_t i = 0; i < value_size; i++) query->sum[i] = 0;
-    for (int64_t j = 0; j < total; j++) {
-        const double weight = query->scores[j], *value = query->values + j * value_size;
-        if (weight == 0) continue;
-        for (int64_t i = 0; i < value_size; i++) query->sum[i] += weight * value[i];
-    }
-    int64_t to = query->batch * params->output.batch + query->head * params->output.head +
-                 query->position * params->output.position;
-    tort_store_doubles(y->type, y->data, to, value_size, query->sum);
-}
-
-/* Runs workers begin .. end-1; each takes every worker_count-th (batch, key head). */
-static void attend_heads(void *arg, int64_t begin, int64_t end) {
-    const tort_call *call = arg;
-    const tort_attention_params *params = call->params;
-    const int64_t workers = worker_count(params), group = params->query_heads / params->key_heads;
-    const int64_t total = params->total_length, row = params->key_size + params->value_size;
-    for (int64_t worker = begin; worker < end; worker++) {
-        double *keys = (double *)call->scratch + worker * ((total + 1) * row + 2 * total);
-        double *values = keys + total * params->key_size, *query = values + total * params->value_size;
-        double *sum = query + params->key_size, *scores = sum + params->value_size;
-        for (int64_t item = worker; item < params->batch * params->key_heads; item += workers) {
-            attention_query state = {.call = call,
-                                     .keys = keys,
-                                     .values = values,
-                                     .query = query,
-                                     .scores = scores,
-                                     .biases = scores + total,
-                                     .sum = sum,
-                                     .batch = item / params->key_heads};
-            gather_head(call, KEY, state.batch, item % params->key_heads, keys);
-            gather_head(call, VALUE, state.batch, item % params->key_heads, values);
-            for (int64_t h = 0; h < group; h++) {
-                state.head = item % params->key_heads * group + h;
-                for (state.position = 0; state.position < params->query_length; state.position++) {
-                    if (!tort_call_goes_on(call, 0)) return;
-                    attend(&state);
-                }
-            }
-        }
-    }
-}
-
-static tort_status attention(const tort_call *call) {
-    const tort_attention_params *params = call->params;
-    const int64_t workers = worker_count(params);
-    const tort_tensor *valid_keys = tort_call_input(call, VALID_KEYS);
-    for (int64_t b = 0; valid_keys && b < params->batch; b++) {
-        const int64_t valid = tort_index_at(valid_keys, b);
-        if (valid < 0 || valid > params->total_length)
-            return tort_fail(call->error, TORT_E_RUN, "nonpad_kv_seqlen[%lld] is %lld; expected 0 to %lld",
-                             (long long)b, (long long)valid, (long long)params->total_length);
-    }
-    double work = (double)params->query_length * (double)params->query_heads * (double)params->total_length *
-                  (double)(params->key_size + params->value_size);
-    tort_parallel(call, workers, work < 1e15 ? (int64_t)work : (int64_t)1e15, attend_heads, (void *)call);
-    return TORT_OK;
+    return status == TORT_OK ? tort_heads_settle(resolve) : status;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -385,7 +216,7 @@ static tort_status attention(const tort_call *call) {
 #define ATTRIBUTES                                                                                                     \
     "is_causal:int=0 kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int=0 scale:float softcap:float=0 "        \
     "softmax_precision:int(floats13)"
-#define BY .params_size = sizeof(tort_attention_params), infer_attention, resolve_attention, attention
+#define BY .params_size = sizeof(tort_heads_params), infer_attention, resolve_attention, tort_heads_reference
 
 const tort_op tort_ops_attention[] = {
     {"", "Attention", 23, 23, INPUTS, OUTPUTS, TYPES, ATTRIBUTES, BY},

@@ -3,13 +3,12 @@
  * The count follows the operator's definition, whatever a kernel saves or wastes: attention counts all keys, also those
  * that a mask hides. Products of integers count as those of floats. One row serves all versions of an operator. Read
  * next: the headers of the families, which describe their params. */
-#include "ops/attention.h"
 #include "ops/einsum.h"
 #include "ops/fused_attention.h"
 #include "ops/gemm.h"
+#include "ops/heads.h"
 #include "ops/integer_conv.h"
 #include "ops/matmul.h"
-#include "ops/microsoft/heads.h"
 #include "ops/microsoft/matmul_nbits.h"
 #include "ops/microsoft/qgemm.h"
 #include "ops/ops.h"
@@ -67,12 +66,6 @@ static double qgemm(const void *params) {
 static double matmul_nbits(const void *params) {
     const tort_nbits *p = params;
     return product(p->m, p->n, p->k);
-}
-
-static double attention(const void *params) {
-    const tort_attention_params *p = params;
-    return (double)p->batch * (double)p->query_heads *
-           product(p->query_length, p->total_length, p->key_size + p->value_size);
 }
 
 static double fused_attention(const void *params) {
@@ -136,7 +129,7 @@ const tort_flops tort_flops_table[] = {
     {"com.microsoft", "FusedGemm", gemm, A_AND_B},
     {"com.microsoft", "QGemm", qgemm, TORT_OF_INTEGERS},
     {"com.microsoft", "MatMulNBits", matmul_nbits, 0},
-    {"", "Attention", attention, A_TO_C},
+    {"", "Attention", heads, A_TO_C},
     {"tinyort", "FusedAttention", fused_attention, 0},
     {"com.microsoft", "Attention", heads, 0},
     {"com.microsoft", "MultiHeadAttention", heads, 0},

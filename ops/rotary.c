@@ -4,7 +4,7 @@
  * The caches hold cosines and sines: position_ids select a row for each (batch, position); without them the caches have
  * one. In com.microsoft position_ids are always present, and may be a single number: the first position of every
  * sequence. */
-#include "ops/attention.h"
+#include "ops/rotary.h"
 #include "ops/index.h"
 #include "ops/strided.h"
 

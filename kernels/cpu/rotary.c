@@ -1,6 +1,6 @@
 /* rotary.c - RotaryEmbedding in fp32, of ONNX and of com.microsoft. Read first: ops/rotary.c (the meaning). */
 #include "kernels/cpu/cpu.h"
-#include "ops/attention.h"
+#include "ops/rotary.h"
 #include "ops/strided.h"
 
 typedef struct rotary_job {

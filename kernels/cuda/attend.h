@@ -13,7 +13,7 @@
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/tiling.h"
-#include "ops/attention.h"
+#include "ops/rotary.h"
 #include "ops/fused_attention.h"
 
 enum { GPU_ATTEND_SIZE = 256 }; /* upper limit for the elements of a key or value */

@@ -13,6 +13,19 @@
 
 /* ---- keys and values: those of the past, then the new ones ---- */
 
+static __host__ __device__ __forceinline__ int64_t keys_of(const tort_heads_params &p) {
+    return p.past_length + p.new_keys;
+}
+
+/* present = [batch, key_heads, keys, size] */
+struct gpu_join {
+    tort_heads_params params;
+    tort_head_strides strides; /* of the new ones */
+    int64_t size;
+    const void *past, *fresh;
+    void *present; /* NULL: nothing to do */
+};
+
 template <class T>
 static __device__ __forceinline__ const T *row_of(const void *past, const void *fresh, const tort_head_strides &strides,
                                                   int64_t past_length, int64_t batch, int64_t head, int64_t heads,
@@ -23,12 +36,12 @@ static __device__ __forceinline__ const T *row_of(const void *past, const void *
 
 /* present = past, then new ones */
 template <class T> static __global__ void attention_join_past(const gpu_join join, size_t count) {
-    const tort_attention_params &p = join.params;
+    const tort_heads_params &p = join.params;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const int64_t row = (int64_t)(i / (size_t)join.size), head = row / p.total_length;
+        const int64_t row = (int64_t)(i / (size_t)join.size), head = row / keys_of(p);
         ((T *)join.present)[i] =
             row_of<T>(join.past, join.fresh, join.strides, p.past_length, head / p.key_heads, head % p.key_heads,
-                      p.key_heads, join.size, row % p.total_length)[i % (size_t)join.size];
+                      p.key_heads, join.size, row % keys_of(p))[i % (size_t)join.size];
     }
 }
 
@@ -40,32 +53,32 @@ struct query_place {
 };
 
 static __device__ __forceinline__ query_place place_of(const gpu_attention &a, size_t row) {
-    const tort_attention_params &p = a.params;
+    const tort_heads_params &p = a.params;
     query_place q;
-    q.position = (int64_t)(row % (size_t)p.query_length);
-    q.head = (int64_t)(row / (size_t)p.query_length) % p.query_heads;
-    q.batch = (int64_t)(row / (size_t)(p.query_length * p.query_heads));
-    q.valid = p.total_length;
+    q.position = (int64_t)(row % (size_t)p.queries);
+    q.head = (int64_t)(row / (size_t)p.queries) % p.query_heads;
+    q.batch = (int64_t)(row / (size_t)(p.queries * p.query_heads));
+    q.valid = keys_of(p);
     q.at = q.position + p.past_length;
     if (!a.valid_keys) return q;
     q.valid = a.valid_keys[q.batch];
-    if (q.valid < 0 || q.valid > p.total_length) {
-        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, (size_t)q.batch, p.total_length);
+    if (q.valid < 0 || q.valid > keys_of(p)) {
+        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, (size_t)q.batch, keys_of(p));
         q.valid = 0;
     }
-    q.at = q.position + q.valid - p.query_length;
+    q.at = q.position + q.valid - p.queries;
     return q;
 }
 
 /* Returns the number added to the score of key j: 0, an element of a float mask, or -inf if the key is hidden. */
 static __device__ __forceinline__ float bias_of(const gpu_attention &a, const query_place &q, int64_t j) {
-    const tort_attention_params &p = a.params;
-    if (j >= p.mask_length || j >= q.valid || (p.causal && j > q.at) ||
-        (p.left_window >= 0 && j < q.at - p.left_window) || (p.right_window >= 0 && j > q.at + p.right_window))
+    const tort_heads_params &p = a.params;
+    if (j >= p.end || j >= q.valid || (p.causal && j > q.at) || (p.left_window >= 0 && j < q.at - p.left_window) ||
+        (p.right_window >= 0 && j > q.at + p.right_window))
         return -INFINITY;
     if (!a.mask) return 0.0f;
-    const int64_t i = q.batch * p.mask_strides[0] + q.head * p.mask_strides[1] + q.position * p.mask_strides[2] +
-                      j * p.mask_strides[3];
+    const int64_t i = q.batch * p.score_bias_strides[0] + q.head * p.score_bias_strides[1] +
+                      q.position * p.score_bias_strides[2] + j * p.score_bias_strides[3];
     switch (a.mask_type) {
     case GPU_NUMBER_FLOAT: return ((const float *)a.mask)[i];
     case GPU_NUMBER_HALF: return (float)((const half *)a.mask)[i];
@@ -75,18 +88,18 @@ static __device__ __forceinline__ float bias_of(const gpu_attention &a, const qu
 
 template <class T>
 static __device__ __forceinline__ void show(const gpu_attention &a, int stage, size_t row, int64_t j, float score) {
-    if (a.shown && a.params.score_output == stage)
-        ((T *)a.shown)[row * (size_t)a.params.total_length + (size_t)j] = (T)score;
+    if (a.shown && a.params.scores_stage == stage)
+        ((T *)a.shown)[row * (size_t)keys_of(a.params) + (size_t)j] = (T)score;
 }
 
 template <class T>
 static __device__ __forceinline__ float score_of(const gpu_attention &a, const query_place &q, size_t row, int64_t j,
                                                  float bias) {
-    const tort_attention_params &p = a.params;
-    const T *query =
-        (const T *)a.query + q.batch * p.query.batch + q.head * p.query.head + q.position * p.query.position;
-    const T *key = row_of<T>(a.past_key, a.key, p.key, p.past_length, q.batch, q.head / (p.query_heads / p.key_heads),
-                             p.key_heads, p.key_size, j);
+    const tort_heads_params &p = a.params;
+    const T *query = (const T *)a.query + q.batch * p.query.strides.batch + q.head * p.query.strides.head +
+                     q.position * p.query.strides.position;
+    const T *key = row_of<T>(a.past_key, a.key, p.key.strides, p.past_length, q.batch,
+                             q.head / (p.query_heads / p.key_heads), p.key_heads, p.key_size, j);
     float score = 0.0f;
     for (int64_t i = 0; i < p.key_size; i++) score += (float)query[i] * (float)key[i];
     score *= (float)p.scale;
@@ -102,13 +115,13 @@ static __device__ __forceinline__ float score_of(const gpu_attention &a, const q
 
 template <class T> static __global__ void attention(const gpu_attention a) {
     __shared__ float shared[BLOCK_MAX_WARPS];
-    const tort_attention_params &p = a.params;
-    const size_t rows = (size_t)p.batch * (size_t)p.query_heads * (size_t)p.query_length;
-    float *scores = a.scores + (size_t)blockIdx.x * (size_t)p.total_length;
+    const tort_heads_params &p = a.params;
+    const size_t rows = (size_t)p.batch * (size_t)p.query_heads * (size_t)p.queries;
+    float *scores = a.scores + (size_t)blockIdx.x * (size_t)keys_of(p);
     for (size_t row = blockIdx.x; row < rows; row += gridDim.x) {
         const query_place q = place_of(a, row);
         float largest = -INFINITY, visible = 0.0f, sum = 0.0f;
-        for (int64_t j = threadIdx.x; j < p.total_length; j += blockDim.x) {
+        for (int64_t j = threadIdx.x; j < keys_of(p); j += blockDim.x) {
             const float bias = bias_of(a, q, j);
             scores[j] = score_of<T>(a, q, row, j, bias);
             largest = fmaxf(largest, scores[j]);
@@ -116,21 +129,22 @@ template <class T> static __global__ void attention(const gpu_attention a) {
         }
         largest = block_join<join_max>(largest, shared);
         visible = block_join<join_max>(visible, shared);
-        for (int64_t j = threadIdx.x; j < p.total_length; j += blockDim.x) {
+        for (int64_t j = threadIdx.x; j < keys_of(p); j += blockDim.x) {
             scores[j] = visible == 0.0f || scores[j] == -INFINITY ? 0.0f : expf(scores[j] - largest);
             sum += scores[j];
         }
         sum = block_join<join_sum>(sum, shared);
-        for (int64_t j = threadIdx.x; j < p.total_length; j += blockDim.x) {
+        for (int64_t j = threadIdx.x; j < keys_of(p); j += blockDim.x) {
             if (sum != 0.0f) scores[j] /= sum;
             show<T>(a, 3, row, j, scores[j]);
         }
         __syncthreads(); /* all scores are written */
-        T *output = (T *)a.output + q.batch * p.output.batch + q.head * p.output.head + q.position * p.output.position;
+        T *output = (T *)a.output + q.batch * p.output.strides.batch + q.head * p.output.strides.head +
+                    q.position * p.output.strides.position;
         for (int64_t i = threadIdx.x; i < p.value_size; i += blockDim.x) {
             float total = 0.0f;
-            for (int64_t j = 0; j < p.total_length; j++) {
-                const T *value = row_of<T>(a.past_value, a.value, p.value, p.past_length, q.batch,
+            for (int64_t j = 0; j < keys_of(p); j++) {
+                const T *value = row_of<T>(a.past_value, a.value, p.value.strides, p.past_length, q.batch,
                                            q.head / (p.query_heads / p.key_heads), p.key_heads, p.value_size, j);
                 if (scores[j] != 0.0f) total += scores[j] * (float)value[i];
             }
@@ -143,21 +157,21 @@ template <class T> static __global__ void attention(const gpu_attention a) {
 /* ---- launchers ---- */
 
 template <class T> static cudaError_t run_join(gpu_stream stream, const gpu_join *join) {
-    const tort_attention_params &p = join->params;
-    const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)p.total_length * (size_t)join->size;
+    const tort_heads_params &p = join->params;
+    const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)keys_of(p) * (size_t)join->size;
     if (!join->present || !count) return cudaSuccess;
     return launch(attention_join_past<T>, grid_blocks(count), GRID_THREADS, 0, stream, *join, count);
 }
 
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_attention *a) {
-    const tort_attention_params &p = a->params;
-    const gpu_join keys = {p, p.key, p.key_size, a->past_key, a->key, a->present_key};
-    const gpu_join values = {p, p.value, p.value_size, a->past_value, a->value, a->present_value};
+    const tort_heads_params &p = a->params;
+    const gpu_join keys = {p, p.key.strides, p.key_size, a->past_key, a->key, a->present_key};
+    const gpu_join values = {p, p.value.strides, p.value_size, a->past_value, a->value, a->present_value};
     const size_t blocks = gpu_attention_blocks(&p);
     cudaError_t code = run_join<T>(stream, &keys);
     if (code == cudaSuccess) code = run_join<T>(stream, &values);
     if (code != cudaSuccess || !blocks) return code;
-    const size_t work = (size_t)(p.total_length > p.value_size ? p.total_length : p.value_size);
+    const size_t work = (size_t)(keys_of(p) > p.value_size ? keys_of(p) : p.value_size);
     return launch(attention<T>, grid_extent(blocks), block_threads(work), 0, stream, *a);
 }
 
@@ -172,13 +186,4 @@ cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attent
 
 cudaError_t gpu_load_attention(gpu_type type) {
     return type == GPU_HALF ? load<half>() : load<float>();
-}
-
-/* Elements are only moved, so all types of 16 bits share a kernel. */
-cudaError_t gpu_run_join_past(gpu_stream stream, int element_bytes, const gpu_join *join) {
-    return element_bytes == 2 ? run_join<half>(stream, join) : run_join<float>(stream, join);
-}
-
-cudaError_t gpu_load_join_past(int element_bytes) {
-    return element_bytes == 2 ? load_kernel(attention_join_past<half>) : load_kernel(attention_join_past<float>);
 }

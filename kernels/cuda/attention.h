@@ -4,12 +4,12 @@
 
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
-#include "ops/attention.h"
+#include "ops/heads.h"
 
-/* Operands of Attention; those that the node does not have are NULL. Each block has a row of total_length floats in
+/* Operands of Attention; those that the node does not have are NULL. Each block has a row of floats, one per key, in
  * `scores`. */
 typedef struct gpu_attention {
-    tort_attention_params params;
+    tort_heads_params params;
     const void *query, *key, *value, *past_key, *past_value;
     const void *mask;
     gpu_number mask_type;      /* float, half or bool */
@@ -21,24 +21,15 @@ typedef struct gpu_attention {
 } gpu_attention;
 
 /* Returns the queries of all heads and batches. */
-static inline size_t gpu_attention_rows(const tort_attention_params *params) {
-    return (size_t)params->batch * (size_t)params->query_heads * (size_t)params->query_length;
+static inline size_t gpu_attention_rows(const tort_heads_params *params) {
+    return (size_t)params->batch * (size_t)params->query_heads * (size_t)params->queries;
 }
 
 /* Returns the number of blocks, which take rows in turn; more blocks would only need more scratch. */
-static inline size_t gpu_attention_blocks(const tort_attention_params *params) {
+static inline size_t gpu_attention_blocks(const tort_heads_params *params) {
     const size_t rows = gpu_attention_rows(params), max = 1024;
     return rows < max ? rows : max;
 }
-
-/* Joins past and new keys or values: present = [batch, key_heads, total_length, size]. */
-typedef struct gpu_join {
-    tort_attention_params params;
-    tort_head_strides strides; /* of the new ones */
-    int64_t size;
-    const void *past, *fresh;
-    void *present; /* NULL: nothing to do */
-} gpu_join;
 
 /* Operands of RotaryEmbedding. Caches are [rows, rotated / 2]; positions, one per (batch, position), may be NULL. */
 typedef struct gpu_rotary {
@@ -58,8 +49,6 @@ extern "C" {
 #endif
 cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *attention);
 cudaError_t gpu_load_attention(gpu_type type);
-cudaError_t gpu_run_join_past(gpu_stream stream, int element_bytes, const gpu_join *join);
-cudaError_t gpu_load_join_past(int element_bytes);
 cudaError_t gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *rotary);
 cudaError_t gpu_load_rotary(gpu_type type);
 #ifdef __cplusplus

@@ -2,10 +2,13 @@
  * GroupQueryAttention. A first launch lays out what the tiles cannot read in place (biases, rotary embedding, past
  * keys joined with new ones, in the outputs that hold them anyway); the second is the attention of attend.h. Before
  * them, Attention multiplies its input by the packed weights, into scratch.
- * ops/microsoft/ decodes params. Kernels: heads.cu, matmul.cu, attend_half.cu, attend_float.cu. */
+ * ops/microsoft/ decodes params, and ops/attention.c those of Attention of ONNX, whose row is in attention.c. Kernels:
+ * heads.cu, matmul.cu, attend_half.cu, attend_float.cu. */
 #include "kernels/cuda/heads.h"
 
 #include "kernels/cuda/matmul.h"
+
+#include <math.h>
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
@@ -51,14 +54,17 @@ static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
                         .group = p->query_heads / p->key_heads,
                         .queries = p->queries,
                         .keys = keys,
-                        .end = keys,
+                        .end = p->end < keys ? p->end : keys,
                         .key_size = p->key_size,
                         .value_size = p->value_size,
                         .q_strides = gpu_strides_of(p->query.strides),
                         .k_strides = gpu_strides_of(p->key.strides),
                         .v_strides = gpu_strides_of(p->value.strides),
                         .y_strides = gpu_strides_of(p->output.strides),
-                        .mask_strides = {bias[0], bias[1], bias[2], 1},
+                        .mask_strides = {bias[0], bias[1], bias[2], bias[3]},
+                        .keep_strides = {bias[0], bias[1], bias[2], bias[3]},
+                        .keep_where = true,
+                        .fill = -INFINITY,
                         .mark_strides = {marks[0], 0, marks[1], marks[2]},
                         .mark_kind = (int32_t)p->mask_kind,
                         .mark_offset = p->mask_offset,
@@ -66,11 +72,11 @@ static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
                         .scale = (float)p->scale,
                         .softcap = (float)p->softcap,
                         .causal = p->causal,
-                        .last_sees_all = p->lengths < 0,
-                        .causal_adds = p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0),
+                        .last_sees_all = p->last_is_all,
+                        .causal_adds = p->scores_all,
                         .left = p->left_window,
-                        .right = -1,
-                        .empty = GPU_ATTEND_EMPTY_IS_NAN};
+                        .right = p->right_window,
+                        .empty = p->empty_is_zero ? GPU_ATTEND_EMPTY_IS_ZERO : GPU_ATTEND_EMPTY_IS_NAN};
 }
 
 static bool has_bias(const tort_heads_params *p, int which) {
@@ -123,8 +129,8 @@ static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_he
             tort_cuda_reserve_heads(&r->bytes, &r->value_at, p->batch, p->key_heads, capacity(p), p->value_size, type));
 }
 
-static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                              tort_error *error) {
+tort_status tort_cuda_size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                 tort_error *error) {
     heads_rooms rooms = {0};
     if (!lay_out_rooms(target->facts[CUDA_MULTIPROCESSORS], node->inputs[0].type, node->params, &rooms))
         return tort_out_of_memory(error, SIZE_MAX);
@@ -135,7 +141,7 @@ static tort_status size_heads(const tort_target *target, const tort_node_view *n
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
-static tort_status prepare_heads(tort_prepare *p) {
+tort_status cuda_prepare_heads(tort_prepare *p) {
     const tort_heads_params *params = p->node->params;
     const tort_type type = p->node->inputs[0].type;
     cudaError_t code = gpu_load_heads(gpu_attend_type_of(type));
@@ -160,13 +166,14 @@ static int64_t number_of(const tort_call *call, int64_t input, int64_t otherwise
 static tort_status check_longest(const tort_call *call, int64_t past_count, int64_t longest) {
     const tort_heads_params *p = call->params;
     const tort_tensor *mask = p->mask_kind == TORT_HEADS_ELEMENTS ? &call->inputs[p->mask] : NULL;
+    const tort_tensor *bias = p->score_bias >= 0 ? &call->inputs[p->score_bias] : NULL;
     if (past_count < 0 || longest > capacity(p) || (p->lengths >= 0 && p->queries > longest) ||
         (p->lengths >= 0 && longest != capacity(p) && longest > p->past_length))
         return tort_fail(call->error, TORT_E_RUN, "there are %lld keys; past and new keys have room for %lld",
                          (long long)longest, (long long)capacity(p));
-    if (p->score_bias >= 0 && call->inputs[p->score_bias].dims[3] < longest)
+    if (bias && p->score_bias_strides[3] && bias->dims[bias->rank - 1] < (longest < p->end ? longest : p->end))
         return tort_fail(call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
-                         (long long)call->inputs[p->score_bias].dims[3], (long long)longest);
+                         (long long)bias->dims[bias->rank - 1], (long long)longest);
     if (mask && mask->dims[mask->rank - 1] < longest)
         return tort_fail(call->error, TORT_E_RUN, "the mask is for %lld keys; there are %lld",
                          (long long)mask->dims[mask->rank - 1], (long long)longest);
@@ -200,7 +207,7 @@ static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64
                    .first = p->queries == longest && !is_steady(p),
                    .room_length = capacity(p),
                    .node = call->node,
-                   .status = p->lengths >= 0 ? cuda_status_word(call) : NULL};
+                   .status = p->lengths >= 0 || p->valid >= 0 ? cuda_status_word(call) : NULL};
     if (rooms->query) h.query_room = scratch + rooms->query_at;
     if (rooms->key) h.key_room = present ? present->data : scratch + rooms->key_at;
     if (rooms->value) h.value_room = p->present_value >= 0 ? present_values(call) : scratch + rooms->value_at;
@@ -224,12 +231,17 @@ static gpu_attend attend_laid_out(const tort_call *call, const gpu_heads *h, tor
     if (h->value_room)
         a.v = h->value_room, a.v_strides = gpu_strides_laid_out(p->key_heads, h->room_length, p->value_size);
     a.y = call->outputs[0].data;
-    a.mask = data_of(call, p->score_bias);
-    a.mask_type = gpu_attend_type_of(type);
+    const tort_type bias = p->score_bias >= 0 ? call->inputs[p->score_bias].type : type;
+    if (bias == TORT_BOOL)
+        a.keep = data_of(call, p->score_bias);
+    else
+        a.mask = data_of(call, p->score_bias);
+    a.mask_type = gpu_attend_type_of(bias);
     a.marks = data_of(call, p->mask);
     a.before = h->past_count;
     a.lengths = h->lengths;
-    a.from_end = h->past_key && !h->first;
+    a.valid = data_of(call, p->valid);
+    a.from_end = a.valid || (a.lengths && h->past_key && !h->first);
     a.node = h->node;
     a.status = h->status;
     return a;
@@ -250,7 +262,7 @@ static tort_status project(const tort_call *call, const heads_rooms *rooms) {
                          gpu_run_matmul(cuda_stream_of(call), gpu_type_of(type), &product, &operands, &tiling, &parts));
 }
 
-static tort_status run_heads(const tort_call *call) {
+tort_status cuda_run_heads(const tort_call *call) {
     const tort_heads_params *p = call->params;
     const cuda_stream *stream = call->stream;
     const tort_type type = call->inputs[0].type;
@@ -276,8 +288,8 @@ static tort_status run_heads(const tort_call *call) {
 #define ROW(op_, host, past, tensors)                                                                                  \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .steady = is_steady,               \
-        .claim = claim_heads, .size = size_heads, .prepare = CUDA_ONLY(prepare_heads), .run = CUDA_ONLY(run_heads),    \
-        .caches = {                                                                                                    \
+        .claim = claim_heads, .size = tort_cuda_size_heads, .prepare = CUDA_ONLY(cuda_prepare_heads),                  \
+        .run = CUDA_ONLY(cuda_run_heads), .caches = {                                                                  \
             past,                                                                                                      \
             1,                                                                                                         \
             tensors                                                                                                    \

@@ -1,5 +1,5 @@
-/* heads.cu - lays out the queries, keys and values of com.microsoft's attention operators, a row per warp. Read
- * first: heads.c, ops/microsoft/heads_rows.c (the meaning). */
+/* heads.cu - lays out the queries, keys and values of attention operators, a row per warp. Read
+ * first: heads.c, ops/heads_rows.c (the meaning). */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"

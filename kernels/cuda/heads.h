@@ -1,9 +1,10 @@
-/* heads.h - interface between heads.c and heads.cu: com.microsoft's attention operators. Plain C. */
+/* heads.h - interface between heads.c and heads.cu, and what heads.c has for rows of other files. Plain C.
+ */
 #ifndef TORT_KERNELS_CUDA_HEADS_H
 #define TORT_KERNELS_CUDA_HEADS_H
 
 #include "kernels/cuda/attend.h"
-#include "ops/microsoft/heads.h"
+#include "ops/heads.h"
 
 /* Rows of queries, keys and values to be laid out: with biases, rotated, new keys and values behind those of the
  * past. Rows that are read in place have no room (NULL). */
@@ -21,6 +22,9 @@ typedef struct gpu_heads {
     void *status;
 } gpu_heads;
 
+tort_status tort_cuda_size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                 tort_error *error);
+
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +33,9 @@ cudaError_t gpu_lay_out_heads(gpu_stream stream, gpu_attend_type type, const gpu
 cudaError_t gpu_load_heads(gpu_attend_type type);
 #ifdef __cplusplus
 }
+#else
+tort_status cuda_prepare_heads(tort_prepare *prepare);
+tort_status cuda_run_heads(const tort_call *call);
 #endif
 #endif
 

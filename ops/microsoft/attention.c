@@ -1,5 +1,6 @@
 /* attention.c - Attention of com.microsoft: one product computes queries, keys and values from the input; keys and
  * values of earlier runs are in one tensor, the keys first. Read next: heads.h. */
+#include "ops/extent.h"
 #include "ops/microsoft/heads.h"
 #include "ops/shapes.h"
 
@@ -139,8 +140,37 @@ tort_status tort_resolve_microsoft_attention(tort_resolve *resolve) {
     if (!status) status = tort_heads_read_score_bias(resolve, p, SCORE_BIAS);
     if (status) return status;
     if (p->scale == 0) p->scale = 1 / sqrt((double)p->key_size);
-    return tort_heads_settle(resolve);
+    return tort_heads_settle_microsoft(resolve);
 }
+
+/* Computes rows begin .. end-1 of the projection, one per row of the input. */
+static void project_rows(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_heads_params *p = call->params;
+    const tort_tensor *x = &call->inputs[INPUT], *w = &call->inputs[WEIGHTS], *bias = tort_call_input(call, BIAS);
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t first = 0; first < p->projected_size; first += TORT_BLOCK) {
+            const int64_t count = tort_block_count(p->projected_size, first);
+            double sums[TORT_BLOCK] = {0}, weights[TORT_BLOCK];
+            if (bias) tort_load_doubles(bias->type, bias->data, first, count, sums);
+            for (int64_t k = 0; k < p->input_size; k++) {
+                const double element = tort_element_at(x, row * p->input_size + k);
+                tort_load_doubles(w->type, w->data, k * p->projected_size + first, count, weights);
+                for (int64_t j = 0; j < count; j++) sums[j] += element * weights[j];
+            }
+            tort_store_doubles(TORT_FLOAT, call->scratch, row * p->projected_size + first, count, sums);
+        }
+}
+
+static tort_status run_attention(const tort_call *call) {
+    const tort_heads_params *p = call->params;
+    size_t projection;
+    if (!tort_heads_projection(p, &projection)) return tort_out_of_memory(call->error, SIZE_MAX);
+    tort_parallel(call, p->batch * p->queries, p->input_size * p->projected_size, project_rows, (void *)call);
+    return tort_heads_attend(call, call->scratch, (char *)call->scratch + projection);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_microsoft_attention[] = {
     {"com.microsoft", "Attention", 1, 1,
@@ -149,6 +179,6 @@ const tort_op tort_ops_microsoft_attention[] = {
      "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int "
      "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int=0",
      .params_size = sizeof(tort_heads_params), tort_infer_microsoft_attention, tort_resolve_microsoft_attention,
-     tort_heads_reference},
+     run_attention},
     {0},
 };

@@ -191,14 +191,14 @@ static tort_status read_attributes(const tort_resolve *resolve, tort_heads_param
     const int64_t window = tort_attr_int(node, "local_window_size");
     const int64_t shown = tort_attr_int(node, "qk_output");
     p->causal = tort_attr_int(node, "causal") != 0;
-    p->left_window = window > 0 ? window : -1;
+    p->left_window = window > 0 && p->causal ? window : -1;
     p->smooth = tort_attr_int(node, "smooth_softmax") == 1;
     p->softcap = (double)tort_attr_float(node, "softcap");
     p->scale = (double)tort_attr_float(node, "scale");
     if (shown < 0 || shown > 2)
         return tort_fail(resolve->error, TORT_E_MODEL, "qk_output is %lld; expected 0, 1 or 2", (long long)shown);
     if (shown && tort_has_output(node, SCORES)) p->scores = SCORES;
-    p->scores_stage = shown;
+    p->scores_stage = shown == 1 ? TORT_HEADS_BIASED : TORT_HEADS_WEIGHTS;
     return TORT_OK;
 }
 
@@ -232,7 +232,7 @@ static tort_status resolve_group_query(tort_resolve *resolve) {
     if (!status) status = read_scores(resolve, p);
     if (status) return status;
     if (p->scale == 0) p->scale = 1 / sqrt((double)p->key_size);
-    return tort_heads_settle(resolve);
+    return tort_heads_settle_microsoft(resolve);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -258,7 +258,7 @@ static void read_attributes(const tort_node_view *node, tort_heads_params *p) {
     p->mask_filter = tort_attr(node, "mask_filter_value") ? (double)tort_attr_float(node, "mask_filter_value") : -10000;
     p->query_heads = p->key_heads = tort_attr_int(node, "num_heads");
     if (tort_has_output(node, SCORES)) p->scores = SCORES;
-    p->scores_stage = 1;
+    p->scores_stage = TORT_HEADS_BIASED;
 }
 
 /* Returns elements / parts; -1: not known yet. */
@@ -309,7 +309,7 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
     if (!status) status = read_bias(resolve, p);
     if (!status) status = tort_heads_read_mask(resolve, p, order->mask, "key_padding_mask");
     if (!status) status = tort_heads_read_score_bias(resolve, p, order->score_bias);
-    return status ? status : tort_heads_settle(resolve);
+    return status ? status : tort_heads_settle_microsoft(resolve);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* qattention.c - QAttention: Attention of com.microsoft, whose queries, keys and values are computed from an 8-bit
  * input and 8-bit weights, as by MatMulIntegerToFloat. Read next: heads.h, attention.c, integer_matmul.h. */
 #include "ops/integer_matmul.h"
-#include "ops/microsoft/heads_run.h"
+#include "ops/microsoft/heads.h"
 #include "ops/quantized.h"
 #include "ops/shapes.h"
 
@@ -96,7 +96,6 @@ static tort_status project(const tort_call *call, float *projected) {
 
 static tort_status run_qattention(const tort_call *call) {
     const qattention *params = call->params;
-    const tort_heads_loops loops = tort_heads_plain_loops(&params->heads);
     size_t projection = 0;
     tort_tensor inputs[OPERANDS];
     if (!tort_heads_projection(&params->heads, &projection)) return tort_out_of_memory(call->error, SIZE_MAX);
@@ -107,7 +106,7 @@ static tort_status run_qattention(const tort_call *call) {
     inner.params = &params->heads;
     inner.inputs = inputs;
     inner.input_count = OPERANDS;
-    return tort_heads_attend(&inner, &loops, call->scratch, (char *)call->scratch + projection);
+    return tort_heads_attend(&inner, call->scratch, (char *)call->scratch + projection);
 }
 
 const tort_op tort_ops_qattention[] = {

@@ -1,6 +1,6 @@
-/* attention.h - params of Attention and RotaryEmbedding, for every provider. */
-#ifndef TORT_OPS_ATTENTION_H
-#define TORT_OPS_ATTENTION_H
+/* rotary.h - params of RotaryEmbedding, for every provider. */
+#ifndef TORT_OPS_ROTARY_H
+#define TORT_OPS_ROTARY_H
 
 #include "runtime/include/op.h"
 
@@ -9,21 +9,6 @@
 typedef struct tort_head_strides {
     int64_t batch, head, position;
 } tort_head_strides;
-
-/* Keys and values: the past ones, then the new ones. A query sees keys 0 .. total_length-1 except those the masks
- * hide. */
-typedef struct tort_attention_params {
-    int64_t batch, query_heads, key_heads; /* query head h reads key head h / (query_heads / key_heads) */
-    int64_t query_length, past_length, new_length, total_length;
-    int64_t key_size, value_size; /* of a head */
-    tort_head_strides query, key, value, output;
-    double scale, softcap; /* softcap 0: none */
-    bool causal;
-    int64_t left_window, right_window; /* -1: none */
-    int32_t score_output;              /* stage that output 3 gets: 0 scores, 1 capped, 2 biased, 3 after softmax */
-    int64_t mask_strides[4];           /* of (batch, head, query, key) */
-    int64_t mask_length;               /* keys behind it are hidden; total_length without a mask */
-} tort_attention_params;
 
 /* RotaryEmbedding views X as [batch, heads, length, size]; the first `rotated` elements of each head are rotated, in
  * pairs (i, i + half), or (2i, 2i + 1) if interleaved. */
