@@ -91,8 +91,8 @@ static tort_status infer_attention(tort_infer *infer) {
 /* Rows of an operand of rank 3, whose heads are side by side in a position, or of rank 4. */
 static tort_heads_rows rows_of(int32_t operand, bool packed, const head_dims *dims) {
     const int64_t heads = dims->heads, length = dims->length, size = dims->size;
-    const tort_head_strides packed_strides = {length * heads * size, size, heads * size};
-    const tort_head_strides strides = {heads * length * size, length * size, size};
+    const tort_head_strides packed_strides = {length * heads * size, size, heads * size, 1};
+    const tort_head_strides strides = {heads * length * size, length * size, size, 1};
     return (tort_heads_rows){.operand = operand, .strides = packed ? packed_strides : strides};
 }
 
@@ -102,7 +102,7 @@ static tort_status resolve_mask(tort_resolve *resolve, tort_heads_params *params
     if (!tort_has_input(resolve->node, MASK)) return TORT_OK;
     if (mask->rank < 1 || mask->rank > 4)
         return tort_fail(resolve->error, TORT_E_MODEL, "attn_mask has rank %d; expected 1 to 4", mask->rank);
-    int64_t stride = 1;
+    int64_t stride = 1, strides[4] = {0};
     for (int32_t d = mask->rank - 1; d >= 0; d--) {
         int32_t to = 4 - mask->rank + d;
         int64_t size = mask->dims[d];
@@ -111,9 +111,11 @@ static tort_status resolve_mask(tort_resolve *resolve, tort_heads_params *params
         if (to == 3 ? size > wanted[to] : size != 1 && size != wanted[to])
             return tort_fail(resolve->error, TORT_E_MODEL, "dimension %d of attn_mask is %lld; it does not fit %lld", d,
                              (long long)size, (long long)wanted[to]);
-        params->score_bias_strides[to] = size == 1 ? 0 : stride;
+        strides[to] = size == 1 ? 0 : stride;
         stride *= size;
     }
+    params->score_bias_strides = params->keep_strides =
+        (tort_head_strides){strides[0], strides[1], strides[2], strides[3]};
     return TORT_OK;
 }
 
@@ -160,7 +162,10 @@ static void resolve_attributes(const tort_node_view *node, tort_heads_params *pa
     params->empty_is_zero = true;
     if (tort_has_output(node, PRESENT_KEY)) params->present_key = PRESENT_KEY;
     if (tort_has_output(node, PRESENT_VALUE)) params->present_value = PRESENT_VALUE;
-    if (tort_has_input(node, MASK)) params->score_bias = MASK;
+    if (tort_has_input(node, MASK))
+        *(node->inputs[MASK].type == TORT_BOOL ? &params->keep : &params->score_bias) = MASK;
+    params->keep_where = true;
+    params->fill = -INFINITY;
     if (tort_has_input(node, VALID_KEYS)) params->valid = VALID_KEYS;
     if (node->op->since < 25) return;
     params->left_window = window_size(node, "left_window_size");

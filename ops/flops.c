@@ -4,7 +4,6 @@
  * that a mask hides. Products of integers count as those of floats. One row serves all versions of an operator. Read
  * next: the headers of the families, which describe their params. */
 #include "ops/einsum.h"
-#include "ops/fused_attention.h"
 #include "ops/gemm.h"
 #include "ops/heads.h"
 #include "ops/integer_conv.h"
@@ -68,11 +67,6 @@ static double matmul_nbits(const void *params) {
     return product(p->m, p->n, p->k);
 }
 
-static double fused_attention(const void *params) {
-    const tort_fused_attention_params *p = params;
-    return (double)p->outer * (double)p->inner * product(p->queries, p->keys, p->key_size + p->value_size);
-}
-
 /* -1 if the number of keys is the contents of an input, which shapes do not tell. */
 static double heads(const void *params) {
     const tort_heads_params *p = params;
@@ -130,7 +124,7 @@ const tort_flops tort_flops_table[] = {
     {"com.microsoft", "QGemm", qgemm, TORT_OF_INTEGERS},
     {"com.microsoft", "MatMulNBits", matmul_nbits, 0},
     {"", "Attention", heads, A_TO_C},
-    {"tinyort", "FusedAttention", fused_attention, 0},
+    {"tinyort", "FusedAttention", heads, 0},
     {"com.microsoft", "Attention", heads, 0},
     {"com.microsoft", "MultiHeadAttention", heads, 0},
     {"com.microsoft", "DecoderMaskedMultiHeadAttention", heads, 0},

@@ -15,12 +15,32 @@ enum { QUERY = TORT_HEADS_QUERY, KEY, VALUE };
 /* ---- params ------------------------------------------------------------------------------------------------------ */
 
 void tort_heads_clear(tort_heads_params *p) {
-    int64_t *const absent[] = {
-        &p->query.operand, &p->key.operand,   &p->value.operand, &p->past_key.operand, &p->past_value.operand,
-        &p->present_key,   &p->present_value, &p->bias,          &p->cosines,          &p->sines,
-        &p->positions,     &p->query_norm,    &p->key_norm,      &p->past_count,       &p->lengths,
-        &p->total,         &p->valid,         &p->mask,          &p->score_bias,       &p->beams,
-        &p->beam_choices,  &p->sink,          &p->scores,        &p->left_window,      &p->right_window};
+    int64_t *const absent[] = {&p->query.operand,
+                               &p->key.operand,
+                               &p->value.operand,
+                               &p->past_key.operand,
+                               &p->past_value.operand,
+                               &p->present_key,
+                               &p->present_value,
+                               &p->bias,
+                               &p->cosines,
+                               &p->sines,
+                               &p->positions,
+                               &p->query_norm,
+                               &p->key_norm,
+                               &p->past_count,
+                               &p->lengths,
+                               &p->total,
+                               &p->valid,
+                               &p->mask,
+                               &p->keep,
+                               &p->score_bias,
+                               &p->beams,
+                               &p->beam_choices,
+                               &p->sink,
+                               &p->scores,
+                               &p->left_window,
+                               &p->right_window};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) *absent[i] = TORT_HEADS_NONE;
     for (int32_t i = 0; i < 3; i++) p->bias_offsets[i] = -1;
     p->end = INT64_MAX;
@@ -48,13 +68,8 @@ static bool worker_doubles(const tort_heads_params *p, size_t *doubles) {
 
 tort_status tort_heads_settle(tort_resolve *resolve) {
     tort_heads_params *p = resolve->params;
-    const tort_heads_rows *operands[] = {&p->query, &p->key, &p->value};
     size_t projection, rows, workers;
-    for (int32_t i = 0; i < 3; i++) {
-        const int64_t input = operands[i]->operand;
-        p->types[i] = resolve->node->inputs[input < 0 ? 0 : input].type;
-    }
-    if (tort_heads_projection(p, &projection) && tort_heads_rows_bytes(p, TORT_DOUBLE, &rows) &&
+    if (tort_heads_projection(p, &projection) && tort_heads_rows_bytes(resolve->node, p, TORT_DOUBLE, &rows) &&
         worker_doubles(p, &workers) && tort_mul_size(workers, (size_t)worker_count(p) * sizeof(double), &workers) &&
         tort_add_size(projection, rows, &rows) && tort_add_size(rows, workers, &resolve->scratch_bytes))
         return TORT_OK;
@@ -73,8 +88,7 @@ typedef struct heads_query {
 
 static const double *row_at(const heads_query *q, int32_t which, int64_t position) {
     const tort_heads_plane *plane = &q->run->planes[which];
-    const int64_t group = q->run->p->query_heads / q->run->p->key_heads;
-    const int64_t head = which == QUERY ? q->head : q->head / group;
+    const int64_t head = which == QUERY ? q->head : q->head / tort_heads_group(q->run->p);
     return (const double *)plane->rows + tort_heads_row_at(&plane->strides, q->batch, head, position);
 }
 
@@ -87,15 +101,17 @@ static void show_scores(const heads_query *q, int64_t stage) {
     tort_store_doubles(out->type, out->data, row * out->dims[3], out->dims[3], q->scores);
 }
 
-static void add_bias(const heads_query *q) {
+static void add_biases(const heads_query *q) {
     const tort_heads_params *p = q->run->p;
-    const tort_tensor *bias = &q->run->call->inputs[p->score_bias];
-    const int64_t *strides = p->score_bias_strides;
-    const int64_t row = q->batch * strides[0] + q->head * strides[1] + q->query * strides[2];
-    for (int64_t j = q->first; j < q->last && j < p->end; j++) {
-        const double added = tort_element_at(bias, row + j * strides[3]);
-        q->scores[j] += bias->type != TORT_BOOL ? added : added != 0 ? 0 : -INFINITY;
-    }
+    const int64_t last = q->last < p->end ? q->last : p->end;
+    const int64_t kept = tort_heads_row_at(&p->keep_strides, q->batch, q->head, q->query);
+    const int64_t added = tort_heads_row_at(&p->score_bias_strides, q->batch, q->head, q->query);
+    const tort_tensor *inputs = q->run->call->inputs;
+    for (int64_t j = q->first; j < last && p->keep >= 0; j++)
+        if ((((const uint8_t *)inputs[p->keep].data)[kept + j * p->keep_strides.element] != 0) != p->keep_where)
+            q->scores[j] = p->fill;
+    for (int64_t j = q->first; j < last && p->score_bias >= 0; j++)
+        q->scores[j] += tort_element_at(&inputs[p->score_bias], added + j * p->score_bias_strides.element);
 }
 
 /* Adds what hides keys to their scores. The sum is a float, where a sum with the lowest float is that float again: keys
@@ -123,7 +139,10 @@ static void normalize(const heads_query *q) {
     const bool zero = p->empty_is_zero && max == -INFINITY;
     for (int64_t j = q->first; j < q->last; j++) sum += q->scores[j] = zero ? 0 : exp(q->scores[j] - max);
     if (sink != -INFINITY) sum += exp(sink - max);
-    for (int64_t j = q->first; j < q->last && !zero; j++) q->scores[j] /= sum;
+    for (int64_t j = q->first; j < q->last && !zero; j++) {
+        q->scores[j] /= sum;
+        if (p->nan_to_zero && isnan(q->scores[j])) q->scores[j] = 0;
+    }
 }
 
 /* Turns scores of products into weights. */
@@ -133,7 +152,7 @@ static void weigh(const heads_query *q) {
     for (int64_t j = q->first; j < q->last && p->softcap > 0; j++)
         q->scores[j] = p->softcap * tanh(q->scores[j] / p->softcap);
     show_scores(q, TORT_HEADS_CAPPED);
-    if (p->score_bias >= 0) add_bias(q);
+    add_biases(q);
     hide(q);
     show_scores(q, TORT_HEADS_BIASED);
     normalize(q);
@@ -152,10 +171,13 @@ static void attend(heads_query *q) {
     for (int64_t i = 0; i < p->value_size; i++) q->sums[i] = 0;
     for (int64_t j = q->first; j < q->last; j++) {
         const double weight = q->scores[j], *value = row_at(q, VALUE, j);
-        for (int64_t i = 0; i < p->value_size && weight != 0; i++) q->sums[i] += weight * value[i];
+        if (weight == 0 && p->empty_is_zero) continue; /* a hidden key does not count, whatever its value is */
+        for (int64_t i = 0; i < p->value_size; i++) q->sums[i] += weight * value[i];
     }
-    tort_store_doubles(y->type, y->data, tort_heads_row_at(&p->output.strides, q->batch, q->head, q->query),
-                       p->value_size, q->sums);
+    const int64_t to = tort_heads_row_at(&p->output.strides, q->batch, q->head, q->query);
+    const int64_t step = p->output.strides.element, together = step == 1 ? p->value_size : 1;
+    for (int64_t i = 0; i < p->value_size; i += together)
+        tort_store_doubles(y->type, y->data, to + i * step, together, q->sums + i);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */

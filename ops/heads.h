@@ -1,4 +1,4 @@
-/* heads.h - params and steps of attention with heads: Attention of ONNX, and com.microsoft's Attention,
+/* heads.h - params and steps of attention with heads: Attention of ONNX, FusedAttention, and com.microsoft's Attention,
  * MultiHeadAttention, DecoderMaskedMultiHeadAttention and GroupQueryAttention. They differ in the layout of their
  * operands and in what hides keys; one struct of params describes all of them, and the families' resolve functions fill
  * it.
@@ -36,7 +36,6 @@ typedef struct tort_heads_params {
     int64_t batch, query_heads, key_heads; /* query head h reads key head h / (query_heads / key_heads) */
     int64_t queries, new_keys, key_size, value_size;
     tort_heads_rows query, key, value, past_key, past_value, output;
-    tort_type types[3];                                       /* of the inputs with Q, K and V, or with all of them */
     int64_t present_key, present_value, present_value_offset; /* outputs; offset of the values in the output */
     int64_t past_length;                                      /* positions that the past has room for */
     /* Projection: Q, K and V side by side = input (batch * queries, input_size) * weights (input_size, projected_size)
@@ -62,21 +61,29 @@ typedef struct tort_heads_params {
                         out */
     double hidden;
     bool empty_is_zero; /* the result of a query that sees no key is 0, else NaN */
+    bool nan_to_zero;   /* a weight that is NaN counts as 0 */
     tort_heads_mask mask_kind;
     int64_t mask, mask_strides[3], mask_offset; /* input; strides of (batch, query, key) */
     double mask_filter;
-    int64_t score_bias, score_bias_strides[4]; /* input, of bool if it hides; strides of (batch, head, query, key) */
-    int64_t beams, beam_choices, beam_stride;  /* inputs: number of beams; beam of each past key */
-    int64_t beam_width;                        /* number of beams without input `beams` */
-    int64_t sink;                              /* input: for each head the score of a key without value */
-    bool smooth;                               /* smooth_softmax: a sink of score 0 */
-    double scale, softcap;                     /* 0: none */
-    int64_t scores;                            /* output, or none */
-    int64_t scores_stage;                      /* stage that it shows */
+    int64_t keep, score_bias; /* inputs: of bool, where it is not keep_where `fill` replaces the score; added to it */
+    tort_head_strides keep_strides, score_bias_strides; /* position: that of the query; element: the key */
+    bool keep_where;
+    double fill;
+    int64_t beams, beam_choices, beam_stride; /* inputs: number of beams; beam of each past key */
+    int64_t beam_width;                       /* number of beams without input `beams` */
+    int64_t sink;                             /* input: for each head the score of a key without value */
+    bool smooth;                              /* smooth_softmax: a sink of score 0 */
+    double scale, softcap;                    /* 0: none */
+    int64_t scores;                           /* output, or none */
+    int64_t scores_stage;                     /* stage that it shows */
 } tort_heads_params;
 
 /* Marks every operand of zeroed params as absent. */
 void tort_heads_clear(tort_heads_params *params);
+/* Query heads per key head. */
+static inline int64_t tort_heads_group(const tort_heads_params *params) {
+    return params->key_heads > 0 ? params->query_heads / params->key_heads : 1;
+}
 /* Maximum number of keys of a batch entry. */
 static inline int64_t tort_heads_capacity(const tort_heads_params *params) {
     return params->past_length + params->new_keys;
@@ -119,7 +126,7 @@ typedef struct tort_heads_run {
 } tort_heads_run;
 
 /* Bytes of rows of a type and of spans, a multiple of 64; false: overflow. */
-bool tort_heads_rows_bytes(const tort_heads_params *params, tort_type type, size_t *bytes);
+bool tort_heads_rows_bytes(const tort_node_view *node, const tort_heads_params *params, tort_type type, size_t *bytes);
 /* Floats that a thread needs to lay out rows; false: overflow. */
 static inline int64_t tort_heads_room(const tort_heads_params *params) {
     return params->key_size + params->value_size + params->rotated;

@@ -137,6 +137,12 @@ static const tort_heads_rows *operand_of(const tort_heads_params *p, int32_t whi
     return which == QUERY ? &p->query : which == KEY ? &p->key : &p->value;
 }
 
+/* Input that has the rows, or is projected to them. */
+static int64_t input_of(const tort_heads_params *p, int32_t which) {
+    const int64_t operand = operand_of(p, which)->operand;
+    return operand == TORT_HEADS_PROJECTED ? 0 : operand;
+}
+
 static int64_t size_of(const tort_heads_params *p, int32_t which) {
     return which == VALUE ? p->value_size : p->key_size;
 }
@@ -148,15 +154,18 @@ static bool changes(const tort_heads_params *p, int32_t which) {
 }
 
 /* Where rows of a type are: in the input, if they need no change; in the present output, which needs them anyway; else
- * in scratch. */
+ * in scratch. Elements of a row are adjacent but for floats in the input. */
 typedef enum heads_home { IN_PLACE, PRESENT, SCRATCH } heads_home;
 
-static heads_home home_of(const tort_heads_params *p, tort_type type, int32_t which) {
+/* source: type of the input that has the rows, or is projected to them. */
+static heads_home home_of(const tort_heads_params *p, tort_type source, tort_type type, int32_t which) {
     const tort_heads_rows *rows = operand_of(p, which);
     const int64_t present = which == QUERY ? TORT_HEADS_NONE : which == KEY ? p->present_key : p->present_value;
-    const tort_type source = rows->operand == TORT_HEADS_PROJECTED ? TORT_FLOAT : p->types[which];
-    if (present >= 0) return p->types[which] == type && p->beam_choices < 0 ? PRESENT : SCRATCH;
-    return source == type && !changes(p, which) && (which == QUERY || p->past_key.operand < 0) ? IN_PLACE : SCRATCH;
+    const bool past = which != QUERY && p->past_key.operand >= 0,
+               apart = type == TORT_DOUBLE && rows->strides.element != 1;
+    if (present >= 0) return source == type && p->beam_choices < 0 ? PRESENT : SCRATCH;
+    if (rows->operand == TORT_HEADS_PROJECTED) source = TORT_FLOAT;
+    return source == type && !changes(p, which) && !past && !apart ? IN_PLACE : SCRATCH;
 }
 
 /* Rows of a head that scratch has room for. */
@@ -178,11 +187,11 @@ static bool span_bytes(const tort_heads_params *p, size_t *bytes) {
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
 }
 
-bool tort_heads_rows_bytes(const tort_heads_params *p, tort_type type, size_t *bytes) {
+bool tort_heads_rows_bytes(const tort_node_view *node, const tort_heads_params *p, tort_type type, size_t *bytes) {
     bool fits = span_bytes(p, bytes);
     for (int32_t which = QUERY; fits && which <= VALUE; which++) {
         size_t plane;
-        if (home_of(p, type, which) == SCRATCH)
+        if (home_of(p, node->inputs[input_of(p, which)].type, type, which) == SCRATCH)
             fits = plane_bytes(p, type, which, &plane) && tort_add_size(*bytes, plane, bytes);
     }
     return fits;
@@ -216,13 +225,13 @@ static void *element(const tort_heads_run *run, void *rows, int64_t at) {
 
 static tort_heads_plane plane_of(tort_heads_run *run, int32_t which, char **scratch) {
     const tort_heads_params *p = run->p;
-    const heads_home home = home_of(p, run->type, which);
+    const heads_home home = home_of(p, run->call->inputs[input_of(p, which)].type, run->type, which);
     const int64_t size = size_of(p, which), heads = which == QUERY ? p->query_heads : p->key_heads;
     if (home == IN_PLACE)
         return (tort_heads_plane){element(run, source(run, which)->data, operand_of(p, which)->offset),
                                   operand_of(p, which)->strides};
     const int64_t length = home == PRESENT ? present_length(present(run, which)) : length_of(p, which);
-    tort_heads_plane plane = {.strides = {heads * length * size, length * size, size}};
+    tort_heads_plane plane = {.strides = {heads * length * size, length * size, size, 1}};
     size_t bytes = 0;
     run->laid_out[which] = home == SCRATCH;
     if (home == PRESENT)
@@ -240,7 +249,7 @@ static tort_status check_room(const tort_heads_run *run) {
             return tort_fail(run->call->error, TORT_E_RUN, "%lld keys do not fit the present, which has room for %lld",
                              (long long)run->longest, (long long)present_length(present(run, which)));
     const tort_tensor *bias = p->score_bias >= 0 ? &run->call->inputs[p->score_bias] : NULL;
-    if (bias && p->score_bias_strides[3] &&
+    if (bias && p->score_bias_strides.element &&
         bias->dims[bias->rank - 1] < (run->longest < p->end ? run->longest : p->end))
         return tort_fail(run->call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
                          (long long)bias->dims[bias->rank - 1], (long long)run->longest);
@@ -328,11 +337,15 @@ static void make_rows(const tort_heads_run *run, int32_t which, int64_t batch, i
     const tort_tensor *tensor = source(run, which);
     const int64_t size = size_of(p, which), count = which == QUERY ? p->queries : p->new_keys;
     const int64_t norm = which == QUERY ? p->query_norm : which == KEY ? p->key_norm : TORT_HEADS_NONE;
-    const bool changed = changes(p, which), together = !changed && operand->strides.position == size;
+    const bool changed = changes(p, which), adjacent = operand->strides.element == 1;
+    const bool together = !changed && adjacent && operand->strides.position == size;
     for (int64_t s = 0; s < (together ? 1 : count); s++) {
         const int64_t from = operand->offset + tort_heads_row_at(&operand->strides, batch, head, s);
         void *row = element(run, rows, s * size);
         float *floats = run->type == TORT_FLOAT ? row : room + p->rotated;
+        for (int64_t i = 0; i < size && !adjacent; i++)
+            load(run, tensor, from + i * operand->strides.element, 1, element(run, row, i));
+        if (!adjacent) continue;
         if (!changed) {
             load(run, tensor, from, together ? count * size : size, row);
             continue;

@@ -33,9 +33,9 @@ static tort_status resolve_heads(tort_resolve *resolve, tort_rotary_params *para
     params->size = packed ? x->dims[2] / params->heads : x->dims[3];
     const int64_t all = params->heads * params->length * params->size;
     if (packed)
-        params->strides = (tort_head_strides){all, params->size, x->dims[2]};
+        params->strides = (tort_head_strides){all, params->size, x->dims[2], 1};
     else
-        params->strides = (tort_head_strides){all, params->length * params->size, params->size};
+        params->strides = (tort_head_strides){all, params->length * params->size, params->size, 1};
     return TORT_OK;
 }
 

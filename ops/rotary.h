@@ -5,9 +5,9 @@
 #include "runtime/include/op.h"
 
 /* Strides of element (batch, head, position, i), in elements: inputs of rank 4 are [batch, head, position, i], of rank
- * 3 [batch, position, head * size + i]. The stride of i is always 1. */
+ * 3 [batch, position, head * size + i]. */
 typedef struct tort_head_strides {
-    int64_t batch, head, position;
+    int64_t batch, head, position, element;
 } tort_head_strides;
 
 /* RotaryEmbedding views X as [batch, heads, length, size]; the first `rotated` elements of each head are rotated, in

@@ -94,7 +94,6 @@ extern const tort_kernel tort_cpu_pool[];
 extern const tort_kernel tort_cpu_map[];
 extern const tort_kernel tort_cpu_rows[];
 extern const tort_kernel tort_cpu_qlinear_matmul[];
-extern const tort_kernel tort_cpu_attention[];
 extern const tort_kernel tort_cpu_einsum[];
 extern const tort_kernel tort_cpu_channels[];
 extern const tort_kernel tort_cpu_resize[];

@@ -39,7 +39,6 @@ const tort_kernel *const tort_cpu_kernels[] = {
     tort_cpu_map,
     tort_cpu_rows,
     tort_cpu_qlinear_matmul,
-    tort_cpu_attention,
     tort_cpu_einsum,
     tort_cpu_channels,
     tort_cpu_resize,

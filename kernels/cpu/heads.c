@@ -8,13 +8,14 @@
  * Example: 32 query heads with 8 key heads, one query, 1000 keys: blocks of 4 rows, and 8 instead of 32 passes over
  * keys.
  * Read next: ops/heads.h (the meaning), attend.h. */
-#include "ops/heads.h"
+#include "ops/fused_attention.h"
 #include "kernels/cpu/attend.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/product.h"
 #include "kernels/cpu/sizes.h"
 #include "ops/extent.h"
+#include "ops/heads.h"
 #include "runtime/core/base/memory.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static tort_status size_heads(const tort_target *target, const tort_node_view *n
                               tort_error *error) {
     heads_memory memory;
     if (lay_out_memory(tort_simd_choose(target->instructions), node->params, &memory) &&
-        tort_heads_rows_bytes(node->params, TORT_FLOAT, scratch) &&
+        tort_heads_rows_bytes(node, node->params, TORT_FLOAT, scratch) &&
         tort_mul_size(memory.bytes, (size_t)target->threads, &memory.bytes) &&
         tort_add_size(*scratch, memory.bytes, scratch))
         return TORT_OK;
@@ -88,19 +89,23 @@ static void hide(const heads_block *b, int64_t query, float *scores) {
     for (int64_t j = last; j < b->last; j++) scores[j - b->first] += (float)run->p->hidden;
 }
 
+/* Replaces scores of keys first .. last-1. */
+static void replace(const heads_block *b, int64_t head, int64_t query, int64_t first, int64_t last, float *scores) {
+    const tort_heads_params *p = b->job->run->p;
+    const int64_t from = tort_heads_row_at(&p->keep_strides, b->batch, head, query), step = p->keep_strides.element;
+    const uint8_t *kept = (const uint8_t *)b->job->run->call->inputs[p->keep].data + from + first * step;
+    for (int64_t j = 0; j < last - first; j++)
+        if ((kept[j * step] != 0) != p->keep_where) scores[j] = (float)p->fill;
+}
+
 /* Adds the bias to the scores of keys first .. last-1. */
 static void add_bias(const heads_block *b, int64_t head, int64_t query, int64_t first, int64_t last, float *scores) {
     const tort_heads_params *p = b->job->run->p;
     const tort_tensor *bias = &b->job->run->call->inputs[p->score_bias];
-    const int64_t *strides = p->score_bias_strides, step = strides[3];
-    const int64_t from = b->batch * strides[0] + head * strides[1] + query * strides[2] + first * step;
+    const int64_t step = p->score_bias_strides.element;
+    const int64_t from = tort_heads_row_at(&p->score_bias_strides, b->batch, head, query) + first * step;
     const tort_epilogue sum = {.activation = TORT_ACTIVATION_NONE};
     const float *row = (const float *)bias->data + from;
-    if (bias->type == TORT_BOOL) {
-        for (int64_t j = 0; j < last - first; j++)
-            if (!((const bool *)bias->data)[from + j * step]) scores[j] = -INFINITY;
-        return;
-    }
     if (bias->type != TORT_FLOAT) tort_load_floats(bias->type, bias->data, from, last - first, b->row);
     if (bias->type != TORT_FLOAT) row = b->row;
     if (step == 1)
@@ -138,12 +143,14 @@ static bool is_empty(const float *scores, int64_t count) {
 static void normalize(const heads_block *b, int64_t head, float *scores, int64_t count) {
     const tort_heads_params *p = b->job->run->p;
     const bool sinks = p->smooth || p->sink >= 0;
-    if (p->empty_is_zero && p->score_bias >= 0 && is_empty(scores, count)) {
+    if (p->empty_is_zero && (p->score_bias >= 0 || p->keep >= 0) && is_empty(scores, count)) {
         for (int64_t j = 0; j < count; j++) scores[j] = 0;
         return;
     }
     if (sinks) scores[count] = p->sink >= 0 ? (float)tort_element_at(&b->job->run->call->inputs[p->sink], head) : 0;
     b->job->simd->softmax_row(scores, scores, count + sinks);
+    for (int64_t j = 0; j < count && p->nan_to_zero; j++)
+        if (isnan(scores[j])) scores[j] = 0;
 }
 
 /* Turns a row of products into weights; those of keys without a score are 0. */
@@ -155,6 +162,7 @@ static void weigh(const heads_block *b, int64_t head, int64_t query, float *row)
     if (p->scores >= 0) show_scores(b, TORT_HEADS_PRODUCTS, head, query, first, last, scores);
     if (p->softcap > 0) cap(b, scores, last - first);
     if (p->scores >= 0) show_scores(b, TORT_HEADS_CAPPED, head, query, first, last, scores);
+    if (p->keep >= 0) replace(b, head, query, first, last, scores);
     if (p->score_bias >= 0) add_bias(b, head, query, first, last, scores);
     if (p->scores_all) hide(b, query, row);
     if (p->scores >= 0) show_scores(b, TORT_HEADS_BIASED, head, query, first, last, scores);
@@ -176,8 +184,9 @@ static void attend_block(heads_block *b) {
     const tort_heads_params *p = run->p;
     const tort_head_strides *from = &run->planes[QUERY].strides, *to = &p->output.strides;
     const tort_tensor *y = &run->call->outputs[0];
-    const tort_attend_matrix queries = {
-        .data = rows_at(b, QUERY, b->head, b->query), .row = b->across ? from->head : from->position, .column = 1};
+    const tort_attend_matrix queries = {.data = rows_at(b, QUERY, b->head, b->query),
+                                        .row = b->across ? from->head : from->position,
+                                        .column = from->element};
     const int64_t at = tort_heads_row_at(to, b->batch, b->head, b->query), step = b->across ? to->head : to->position;
     const bool direct = y->type == TORT_FLOAT;
     int64_t unused;
@@ -194,24 +203,29 @@ static void attend_block(heads_block *b) {
         tort_store_floats(y->type, y->data, at + i * step, p->value_size, b->outputs + i * p->value_size);
 }
 
-/* Starts the keys and values of a head. */
+static tort_attend_matrix matrix_of(const heads_block *b, int32_t which, int64_t head) {
+    const tort_head_strides *strides = &b->job->run->planes[which].strides;
+    return (tort_attend_matrix){
+        .data = rows_at(b, which, head, 0), .row = strides->position, .column = strides->element};
+}
+
+/* Starts the keys and values of a head. Queries whose elements are apart need packing. */
 static void begin_keys(heads_block *b, int64_t key_head) {
     const tort_heads_run *run = b->job->run;
-    b->attend = (tort_attend){
-        .call = run->call,
-        .simd = b->job->simd,
-        .count = run->spans[b->batch].total,
-        .key_size = run->p->key_size,
-        .value_size = run->p->value_size,
-        .keys = {.data = rows_at(b, KEY, key_head, 0), .row = run->planes[KEY].strides.position, .column = 1},
-        .values = {.data = rows_at(b, VALUE, key_head, 0), .row = run->planes[VALUE].strides.position, .column = 1}};
-    tort_attend_begin(&b->attend, b->job->length, b->buffer);
+    b->attend = (tort_attend){.call = run->call,
+                              .simd = b->job->simd,
+                              .count = run->spans[b->batch].total,
+                              .key_size = run->p->key_size,
+                              .value_size = run->p->value_size,
+                              .keys = matrix_of(b, KEY, key_head),
+                              .values = matrix_of(b, VALUE, key_head)};
+    tort_attend_begin(&b->attend, run->planes[QUERY].strides.element == 1 ? b->job->length : INT64_MAX, b->buffer);
 }
 
 static void attend_parts(void *arg, int64_t begin, int64_t end) {
     const heads_job *job = arg;
     const tort_heads_params *p = job->run->p;
-    const int64_t per_head = job->lines * job->blocks, group = p->query_heads / p->key_heads;
+    const int64_t per_head = job->lines * job->blocks, group = tort_heads_group(p);
     for (int64_t part = begin; part < end; part++) {
         char *memory = job->parts + (size_t)part * job->memory.bytes;
         heads_block b = {.job = job,
@@ -257,7 +271,8 @@ static tort_status attend(const tort_call *call, const float *projected, char *s
     const tort_cpu_device *device = call->device;
     tort_heads_run run = {.call = call, .p = p, .type = TORT_FLOAT};
     heads_job job = {.run = &run, .simd = device->simd};
-    const double sizes = (double)(p->key_size + p->value_size), group = (double)p->query_heads / (double)p->key_heads;
+    const double sizes = (double)(p->key_size + p->value_size);
+    const int64_t group = tort_heads_group(p);
     tort_status status = tort_heads_begin(&run, projected, &scratch);
     if (status) return status;
     if (!lay_out_memory(job.simd, p, &job.memory)) return tort_out_of_memory(call->error, SIZE_MAX);
@@ -266,11 +281,11 @@ static tort_status attend(const tort_call *call, const float *projected, char *s
     job.count = parts_of(device, floats);
     if (tort_heads_laid_out(&run) > 0) tort_cpu_parts(call, job.count, lay_out_parts, &job);
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    job.length = p->queries == 1 ? (int64_t)group : p->queries;
-    job.lines = p->queries == 1 ? 1 : (int64_t)group;
+    job.length = p->queries == 1 ? group : p->queries;
+    job.lines = p->queries == 1 ? 1 : group;
     job.rows = tort_attend_block_rows(job.simd, tort_heads_capacity(p));
     job.blocks = (job.length + job.rows - 1) / job.rows;
-    job.count = parts_of(device, floats * group * (double)p->queries);
+    job.count = parts_of(device, floats * (double)group * (double)p->queries);
     tort_cpu_parts(call, job.count, attend_parts, &job);
     return TORT_OK;
 }
@@ -288,10 +303,17 @@ static tort_verdict claim_attention(const tort_target *target, const tort_node_v
         return tort_no(TORT_NO_ATTR, "", "computes in float, softmax_precision is double");
     if (node->inputs[VALUE].type != TORT_FLOAT)
         return tort_no(TORT_NO_TYPE, "", "is for float, V is %s", tort_type_name(node->inputs[VALUE].type));
-    if (p->score_bias >= 0 && node->inputs[p->score_bias].type != TORT_FLOAT &&
-        node->inputs[p->score_bias].type != TORT_BOOL)
+    if (p->score_bias >= 0 && node->inputs[p->score_bias].type != TORT_FLOAT)
         return tort_no(TORT_NO_TYPE, "", "takes a mask of float or bool, attn_mask is %s",
                        tort_type_name(node->inputs[p->score_bias].type));
+    return tort_cpu_claim_float(target, node);
+}
+
+static tort_verdict claim_fused(const tort_target *target, const tort_node_view *node) {
+    int32_t count = 0;
+    const int64_t *perm = tort_attr_ints(node, "y_perm", &count);
+    if (count && perm[count - 1] != count - 1)
+        return tort_no(TORT_NO_ATTR, "", "writes rows whose elements lie together, y_perm moves the last axis");
     return tort_cpu_claim_float(target, node);
 }
 
@@ -364,6 +386,8 @@ static tort_status run_projected(const tort_call *call) {
 
 const tort_kernel tort_cpu_heads[] = {
     {"", "Attention", "attention_blocks", .claim = claim_attention, .size = size_heads, .run = run_heads},
+    {"tinyort", "FusedAttention", "attention_blocks", .claim = claim_fused, .size = size_heads, .run = run_heads,
+     .strides.inputs = 1u << QUERY | 1u << KEY | 1u << VALUE, .strides.restride = tort_attention_restride},
     {"com.microsoft", "Attention", "heads_projected", .claim = tort_cpu_claim_float, .size = size_projected,
      .pack.size = pack_size_projected, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_projected,
      .run = run_projected, .caches = {4, 1, 1}},

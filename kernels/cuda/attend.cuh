@@ -55,9 +55,9 @@ static __device__ __forceinline__ attend_place place_of(const gpu_attend &a, con
             min(a.keys, from + t.part)};
 }
 
-static __device__ __forceinline__ int64_t key_offset(const gpu_attend &a, const tort_matrix_strides &s,
+static __device__ __forceinline__ int64_t key_offset(const gpu_attend &a, const tort_head_strides &s,
                                                      const attend_place &p) {
-    return p.batch * s.outer + p.head / a.group * s.inner;
+    return p.batch * s.batch + p.head / a.group * s.head;
 }
 
 /* Returns the query of a row. Packed rows are few: they are in one tile, so 32 bits suffice. */
@@ -66,10 +66,10 @@ static __device__ __forceinline__ int64_t query_of(const gpu_attend_tiling &t, i
 }
 
 /* Returns the offset of a row of the tile in q, y, mask or keep. */
-static __device__ __forceinline__ int64_t row_offset(const gpu_attend_tiling &t, const tort_matrix_strides &s,
+static __device__ __forceinline__ int64_t row_offset(const gpu_attend_tiling &t, const tort_head_strides &s,
                                                      const attend_place &p, int64_t row) {
     const int64_t query = query_of(t, row), head = p.head + (row - query * t.pack);
-    return p.batch * s.outer + head * s.inner + query * s.row;
+    return p.batch * s.batch + head * s.head + query * s.position;
 }
 
 /* ---- which keys ---- */
@@ -157,7 +157,7 @@ static __device__ __forceinline__ float mask_at(const gpu_attend &a, int64_t i) 
 }
 
 static __device__ __forceinline__ bool is_marked(const gpu_attend &a, const attend_row &row, int64_t key) {
-    if (a.mark_kind == TORT_HEADS_ELEMENTS) return a.marks[row.marks + key * a.mark_strides.column] <= 0;
+    if (a.mark_kind == TORT_HEADS_ELEMENTS) return a.marks[row.marks + key * a.mark_strides.element] <= 0;
     return key >= a.marks[row.marks] || (a.mark_kind == TORT_HEADS_INTERVAL && key < a.marks[a.batch + row.marks]);
 }
 
@@ -168,8 +168,8 @@ static __device__ __forceinline__ float score_of(const gpu_attend &a, const atte
     float score = product * a.scale;
     if (a.softcap > 0) /* tanh(x) = 1 - 2 / (e^2x + 1) */
         score = a.softcap * (1.0f - 2.0f / (exp2f(score / a.softcap * 2.0f * LOG2_E) + 1.0f));
-    if (a.keep && (a.keep[row.keep + key * a.keep_strides.column] != 0) != a.keep_where) score = a.fill;
-    if (a.mask) score += mask_at(a, row.mask + key * a.mask_strides.column);
+    if (a.keep && (a.keep[row.keep + key * a.keep_strides.element] != 0) != a.keep_where) score = a.fill;
+    if (a.mask) score += mask_at(a, row.mask + key * a.mask_strides.element);
     if (hidden)
         score += -FLT_MAX;
     else if (a.marks && is_marked(a, row, key))
@@ -248,17 +248,17 @@ static __device__ __forceinline__ void join_keys(const gpu_attend &a, const gpu_
             sum += weight * at[column];
         }
         T *y = (T *)a.y + row_offset(t, a.y_strides, p, p.first + row);
-        y[column * a.y_strides.column] = (T)scaled(sum, factor_of(a, total));
+        y[column * a.y_strides.element] = (T)scaled(sum, factor_of(a, total));
     }
 }
 
 /* ---- launchers ---- */
 
 /* True if every row consists of aligned pieces of 16 bytes. */
-template <class T> static inline bool rows_of_pieces(const void *data, const tort_matrix_strides &s, int64_t size) {
+template <class T> static inline bool rows_of_pieces(const void *data, const tort_head_strides &s, int64_t size) {
     const int64_t piece = 16 / (int64_t)sizeof(T);
-    return (uintptr_t)data % 16 == 0 && s.column == 1 && s.outer % piece == 0 && s.inner % piece == 0 &&
-           s.row % piece == 0 && size % piece == 0;
+    return (uintptr_t)data % 16 == 0 && s.element == 1 && s.batch % piece == 0 && s.head % piece == 0 &&
+           s.position % piece == 0 && size % piece == 0;
 }
 
 /* True if a score is just a product times a positive number, wherever the query sees the key. */

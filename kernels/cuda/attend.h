@@ -13,8 +13,7 @@
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/tiling.h"
-#include "ops/rotary.h"
-#include "ops/fused_attention.h"
+#include "ops/heads.h"
 
 enum { GPU_ATTEND_SIZE = 256 }; /* upper limit for the elements of a key or value */
 
@@ -27,13 +26,13 @@ typedef enum gpu_attend_empty {
     GPU_ATTEND_NAN_IS_ZERO /* likewise, also for NaN */
 } gpu_attend_empty;
 
-/* Operands of a launch; those that the operator does not have are NULL. Strides: outer is the batch, inner the head
- * (key head for k and v), row the position, column the element, or the key of a mask. A score is capped, then
+/* Operands of a launch; those that the operator does not have are NULL. Strides: the head is
+ * the key head for k and v, the element of a mask is the key. A score is capped, then
  * replaced (keep), masked, marked, and hidden, in this order. */
 typedef struct gpu_attend {
     int64_t batch, heads, group; /* query head h reads key head h / group */
     int64_t queries, keys, key_size, value_size;
-    tort_matrix_strides q_strides, k_strides, v_strides, y_strides, mask_strides, keep_strides;
+    tort_head_strides q_strides, k_strides, v_strides, y_strides, mask_strides, keep_strides;
     const void *q, *k, *v;
     void *y;
     float scale, softcap; /* softcap 0: none */
@@ -46,7 +45,7 @@ typedef struct gpu_attend {
      * batch's interval (mark_kind is a tort_heads_mask). */
     const int32_t *marks;
     int32_t mark_kind;
-    tort_matrix_strides mark_strides;
+    tort_head_strides mark_strides;
     int64_t mark_offset;
     float marked;
     /* Query i has position i + before among the keys and sees keys up to `end`. With `valid`, one per batch, or
@@ -86,15 +85,9 @@ static inline gpu_attend_type gpu_attend_type_of(tort_type type) {
     return type == TORT_FLOAT16 ? GPU_ATTEND_HALF : type == TORT_BFLOAT16 ? GPU_ATTEND_BFLOAT16 : GPU_ATTEND_FLOAT;
 }
 
-/* Returns strides as the kernels name them; the elements of a head are adjacent. */
-static inline tort_matrix_strides gpu_strides_of(tort_head_strides s) {
-    const tort_matrix_strides strides = {s.batch, s.head, s.position, 1};
-    return strides;
-}
-
 /* Returns the strides of [batch, heads, length, size] without gaps. */
-static inline tort_matrix_strides gpu_strides_laid_out(int64_t heads, int64_t length, int64_t size) {
-    const tort_matrix_strides strides = {heads * length * size, length * size, size, 1};
+static inline tort_head_strides gpu_strides_laid_out(int64_t heads, int64_t length, int64_t size) {
+    const tort_head_strides strides = {heads * length * size, length * size, size, 1};
     return strides;
 }
 

@@ -23,24 +23,24 @@ template <int SIZE_> struct float_attend {
 
 /* Copies lines first..first + STEP of keys or values; lines from `last` on, and elements from `size` on, become 0. */
 template <class A>
-static __device__ __forceinline__ void copy_lines(float *to, const float *data, const tort_matrix_strides &s,
+static __device__ __forceinline__ void copy_lines(float *to, const float *data, const tort_head_strides &s,
                                                   int64_t first, int64_t last, int64_t size, bool packs) {
     if (packs) {
         for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE / FOUR; i += ATTEND_THREADS) {
             const int line = i / (A::SIZE / FOUR), at = i % (A::SIZE / FOUR) * FOUR;
             const bool inside = first + line < last && at < size;
             store_pack<FOUR>(to + line * A::LINE + at,
-                             inside ? load_pack<FOUR>(data + (first + line) * s.row + at) : same_pack<FOUR>(0.0f));
+                             inside ? load_pack<FOUR>(data + (first + line) * s.position + at) : same_pack<FOUR>(0.0f));
         }
         return;
     }
     const bool along =
-        s.column == 1; /* neighbouring threads read neighbours in memory: of a line, or of neighbouring lines */
+        s.element == 1; /* neighbouring threads read neighbours in memory: of a line, or of neighbouring lines */
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE; i += ATTEND_THREADS) {
         const int line = along ? i / A::SIZE : i % A::STEP, at = along ? i % A::SIZE : i / A::STEP;
         const bool inside = first + line < last && at < size;
-        to[line * A::LINE + at] = inside ? data[(first + line) * s.row + at * s.column] : 0.0f;
+        to[line * A::LINE + at] = inside ? data[(first + line) * s.position + at * s.element] : 0.0f;
     }
 }
 
@@ -52,7 +52,7 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
         const int line = i / A::SIZE, at = i % A::SIZE;
         const bool inside = p.first + line < p.last && at < a.key_size;
         queries[line * A::LINE + at] =
-            inside ? ((const float *)a.q)[row_offset(t, a.q_strides, p, p.first + line) + at * a.q_strides.column]
+            inside ? ((const float *)a.q)[row_offset(t, a.q_strides, p, p.first + line) + at * a.q_strides.element]
                    : 0.0f;
     }
 }
@@ -183,7 +183,7 @@ static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu
             if (packs && at < a.value_size) store_pack<FOUR>(y + at, four);
 #pragma unroll
             for (int f = 0; f < FOUR; f++)
-                if (!packs && at + f < a.value_size) y[(at + f) * a.y_strides.column] = four.at[f];
+                if (!packs && at + f < a.value_size) y[(at + f) * a.y_strides.element] = four.at[f];
         }
     }
 }

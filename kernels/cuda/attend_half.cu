@@ -58,9 +58,9 @@ template <class A> struct line_source {
     int size, last_step, last_lines;
     unsigned place;
 
-    __device__ __forceinline__ line_source(const void *data_, const tort_matrix_strides &s, int64_t offset,
-                                           int64_t last, int64_t size_)
-        : data((const T *)data_ + offset), line_stride(s.row), element_stride(s.column), size((int)size_) {
+    __device__ __forceinline__ line_source(const void *data_, const tort_head_strides &s, int64_t offset, int64_t last,
+                                           int64_t size_)
+        : data((const T *)data_ + offset), line_stride(s.position), element_stride(s.element), size((int)size_) {
         const unsigned line = threadIdx.x / A_LINE, piece = threadIdx.x % A_LINE;
         last_step = (int)((last - 1) / A::STEP);
         last_lines = last > 0 ? (int)(last - (int64_t)last_step * A::STEP) : 0;
@@ -104,13 +104,13 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
         const int left = p.first + line < p.last ? (int)a.key_size - piece * PIECE : 0;
         const T *from =
             (const T *)a.q +
-            (left > 0 ? row_offset(t, a.q_strides, p, p.first + line) + piece * PIECE * a.q_strides.column : 0);
+            (left > 0 ? row_offset(t, a.q_strides, p, p.first + line) + piece * PIECE * a.q_strides.element : 0);
         T *to = queries + place_of_piece<A::SIZE>(line, piece);
         if (A::PIECES)
             cp_async16_or_zero(to, from, left > 0);
         else
 #pragma unroll 1
-            for (int j = 0; j < PIECE; j++) to[j] = j < left ? from[j * a.q_strides.column] : (T)0.0f;
+            for (int j = 0; j < PIECE; j++) to[j] = j < left ? from[j * a.q_strides.element] : (T)0.0f;
     }
 }
 
@@ -276,12 +276,12 @@ static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu
         const int row = first + i / (A::SIZE / PIECE), piece = i % (A::SIZE / PIECE);
         if (p.first + row >= p.last || piece * PIECE >= a.value_size) continue;
         const T *from = queries + place_of_piece<A::SIZE>((unsigned)row, (unsigned)piece);
-        T *to = (T *)a.y + row_offset(t, a.y_strides, p, p.first + row) + piece * PIECE * a.y_strides.column;
+        T *to = (T *)a.y + row_offset(t, a.y_strides, p, p.first + row) + piece * PIECE * a.y_strides.element;
         if (y_pieces)
             store_pack<PIECE>(to, load_pack<PIECE>(from));
         else
 #pragma unroll 1
-            for (int j = 0; j < PIECE && piece * PIECE + j < a.value_size; j++) to[j * a.y_strides.column] = from[j];
+            for (int j = 0; j < PIECE && piece * PIECE + j < a.value_size; j++) to[j * a.y_strides.element] = from[j];
     }
 }
 

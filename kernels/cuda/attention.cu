@@ -77,8 +77,8 @@ static __device__ __forceinline__ float bias_of(const gpu_attention &a, const qu
         (p.right_window >= 0 && j > q.at + p.right_window))
         return -INFINITY;
     if (!a.mask) return 0.0f;
-    const int64_t i = q.batch * p.score_bias_strides[0] + q.head * p.score_bias_strides[1] +
-                      q.position * p.score_bias_strides[2] + j * p.score_bias_strides[3];
+    const int64_t i = q.batch * p.score_bias_strides.batch + q.head * p.score_bias_strides.head +
+                      q.position * p.score_bias_strides.position + j * p.score_bias_strides.element;
     switch (a.mask_type) {
     case GPU_NUMBER_FLOAT: return ((const float *)a.mask)[i];
     case GPU_NUMBER_HALF: return (float)((const half *)a.mask)[i];

@@ -8,8 +8,6 @@
 
 #include "kernels/cuda/matmul.h"
 
-#include <math.h>
-
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 #define CURE "pin the node to cpu if it may be there"
@@ -48,23 +46,23 @@ static bool is_steady(const void *params) {
 }
 
 static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
-    const int64_t *bias = p->score_bias_strides, *marks = p->mask_strides;
+    const int64_t *marks = p->mask_strides;
     return (gpu_attend){.batch = p->batch,
                         .heads = p->query_heads,
-                        .group = p->query_heads / p->key_heads,
+                        .group = tort_heads_group(p),
                         .queries = p->queries,
                         .keys = keys,
                         .end = p->end < keys ? p->end : keys,
                         .key_size = p->key_size,
                         .value_size = p->value_size,
-                        .q_strides = gpu_strides_of(p->query.strides),
-                        .k_strides = gpu_strides_of(p->key.strides),
-                        .v_strides = gpu_strides_of(p->value.strides),
-                        .y_strides = gpu_strides_of(p->output.strides),
-                        .mask_strides = {bias[0], bias[1], bias[2], bias[3]},
-                        .keep_strides = {bias[0], bias[1], bias[2], bias[3]},
-                        .keep_where = true,
-                        .fill = -INFINITY,
+                        .q_strides = p->query.strides,
+                        .k_strides = p->key.strides,
+                        .v_strides = p->value.strides,
+                        .y_strides = p->output.strides,
+                        .mask_strides = p->score_bias_strides,
+                        .keep_strides = p->keep_strides,
+                        .keep_where = p->keep_where,
+                        .fill = (float)p->fill,
                         .mark_strides = {marks[0], 0, marks[1], marks[2]},
                         .mark_kind = (int32_t)p->mask_kind,
                         .mark_offset = p->mask_offset,
@@ -76,7 +74,9 @@ static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
                         .causal_adds = p->scores_all,
                         .left = p->left_window,
                         .right = p->right_window,
-                        .empty = p->empty_is_zero ? GPU_ATTEND_EMPTY_IS_ZERO : GPU_ATTEND_EMPTY_IS_NAN};
+                        .empty = p->nan_to_zero     ? GPU_ATTEND_NAN_IS_ZERO
+                                 : p->empty_is_zero ? GPU_ATTEND_EMPTY_IS_ZERO
+                                                    : GPU_ATTEND_EMPTY_IS_NAN};
 }
 
 static bool has_bias(const tort_heads_params *p, int which) {
@@ -171,7 +171,7 @@ static tort_status check_longest(const tort_call *call, int64_t past_count, int6
         (p->lengths >= 0 && longest != capacity(p) && longest > p->past_length))
         return tort_fail(call->error, TORT_E_RUN, "there are %lld keys; past and new keys have room for %lld",
                          (long long)longest, (long long)capacity(p));
-    if (bias && p->score_bias_strides[3] && bias->dims[bias->rank - 1] < (longest < p->end ? longest : p->end))
+    if (bias && p->score_bias_strides.element && bias->dims[bias->rank - 1] < (longest < p->end ? longest : p->end))
         return tort_fail(call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
                          (long long)bias->dims[bias->rank - 1], (long long)longest);
     if (mask && mask->dims[mask->rank - 1] < longest)
@@ -231,12 +231,9 @@ static gpu_attend attend_laid_out(const tort_call *call, const gpu_heads *h, tor
     if (h->value_room)
         a.v = h->value_room, a.v_strides = gpu_strides_laid_out(p->key_heads, h->room_length, p->value_size);
     a.y = call->outputs[0].data;
-    const tort_type bias = p->score_bias >= 0 ? call->inputs[p->score_bias].type : type;
-    if (bias == TORT_BOOL)
-        a.keep = data_of(call, p->score_bias);
-    else
-        a.mask = data_of(call, p->score_bias);
-    a.mask_type = gpu_attend_type_of(bias);
+    a.keep = data_of(call, p->keep);
+    a.mask = data_of(call, p->score_bias);
+    a.mask_type = gpu_attend_type_of(a.mask ? call->inputs[p->score_bias].type : type);
     a.marks = data_of(call, p->mask);
     a.before = h->past_count;
     a.lengths = h->lengths;

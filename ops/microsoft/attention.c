@@ -83,12 +83,12 @@ static tort_status read_projection(const tort_resolve *resolve, tort_heads_param
     p->queries = p->new_keys = dims[1];
     p->input_size = dims[2];
     p->projected_size = all;
-    p->query.strides = p->key.strides = p->value.strides = (tort_head_strides){p->queries * all, p->key_size, all};
+    p->query.strides = p->key.strides = p->value.strides = (tort_head_strides){p->queries * all, p->key_size, all, 1};
     p->value.strides.head = p->value_size;
     p->key.offset = width;
     p->value.offset = 2 * width;
     p->output.operand = OUTPUT;
-    p->output.strides = (tort_head_strides){p->queries * value_width, p->value_size, value_width};
+    p->output.strides = (tort_head_strides){p->queries * value_width, p->value_size, value_width, 1};
     tort_status status = tort_heads_expect(resolve, WEIGHTS, "weights", 2, weights);
     return status ? status : tort_heads_expect(resolve, BIAS, "bias", 1, bias);
 }
@@ -108,7 +108,7 @@ static tort_status read_past(const tort_resolve *resolve, tort_heads_params *p) 
         const int64_t head = length * p->key_size;
         p->past_length = length;
         p->past_key.operand = p->past_value.operand = PAST;
-        p->past_key.strides = p->past_value.strides = (tort_head_strides){p->query_heads * head, head, p->key_size};
+        p->past_key.strides = p->past_value.strides = (tort_head_strides){p->query_heads * head, head, p->key_size, 1};
         p->past_value.offset = p->batch * p->query_heads * head;
     }
     if (shares && (!tort_has_input(node, PAST) || !tort_has_input(node, PAST_COUNT)))

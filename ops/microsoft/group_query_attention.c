@@ -103,13 +103,13 @@ static tort_status read_rows(const tort_resolve *resolve, tort_heads_params *p) 
     p->queries = p->new_keys = length;
     p->key_size = p->value_size = size;
     p->query.operand = QUERY;
-    p->query.strides = (tort_head_strides){length * dims[2], size, dims[2]};
+    p->query.strides = (tort_head_strides){length * dims[2], size, dims[2], 1};
     p->key.strides = p->value.strides = p->query.strides;
     p->key.operand = p->value.operand = QUERY;
     p->key.offset = p->query_heads * size;
     p->value.offset = p->key.offset + p->key_heads * size;
     p->output.operand = OUTPUT;
-    p->output.strides = (tort_head_strides){length * p->query_heads * size, size, p->query_heads * size};
+    p->output.strides = (tort_head_strides){length * p->query_heads * size, size, p->query_heads * size, 1};
     if (packed) return TORT_OK;
     const int64_t *keys = node->inputs[KEY].dims, hidden = p->key_heads * size;
     if (node->inputs[KEY].rank == 3 && keys[1] == 0) p->new_keys = 0; /* all keys are in the past */
@@ -117,7 +117,7 @@ static tort_status read_rows(const tort_resolve *resolve, tort_heads_params *p) 
     p->key.operand = KEY;
     p->value.operand = VALUE;
     p->key.offset = p->value.offset = 0;
-    p->key.strides = p->value.strides = (tort_head_strides){p->new_keys * hidden, size, hidden};
+    p->key.strides = p->value.strides = (tort_head_strides){p->new_keys * hidden, size, hidden, 1};
     tort_status status = tort_heads_expect(resolve, KEY, "key", 3, wanted);
     return status ? status : tort_heads_expect(resolve, VALUE, "value", 3, wanted);
 }
@@ -135,7 +135,7 @@ static tort_status read_past(const tort_resolve *resolve, tort_heads_params *p) 
     p->past_key.operand = PAST_KEY;
     p->past_value.operand = PAST_VALUE;
     const int64_t head = length * p->key_size;
-    p->past_key.strides = p->past_value.strides = (tort_head_strides){p->key_heads * head, head, p->key_size};
+    p->past_key.strides = p->past_value.strides = (tort_head_strides){p->key_heads * head, head, p->key_size, 1};
     tort_status status = tort_heads_expect(resolve, PAST_KEY, "past_key", 4, wanted);
     return status ? status : tort_heads_expect(resolve, PAST_VALUE, "past_value", 4, wanted);
 }

@@ -33,10 +33,10 @@ tort_status tort_heads_read_score_bias(const tort_resolve *resolve, tort_heads_p
     if (status) return status;
     const int64_t matrix = bias->dims[2] * bias->dims[3];
     p->score_bias = input;
-    p->score_bias_strides[0] = batch == 1 ? 0 : bias->dims[1] * matrix;
-    p->score_bias_strides[1] = heads == 1 ? 0 : matrix;
-    p->score_bias_strides[2] = bias->dims[3];
-    p->score_bias_strides[3] = 1;
+    p->score_bias_strides.batch = batch == 1 ? 0 : bias->dims[1] * matrix;
+    p->score_bias_strides.head = heads == 1 ? 0 : matrix;
+    p->score_bias_strides.position = bias->dims[3];
+    p->score_bias_strides.element = 1;
     return TORT_OK;
 }
 

@@ -145,13 +145,13 @@ static void set_packed(tort_heads_rows *rows, int32_t operand, int64_t length, i
                        int64_t which, int64_t size) {
     rows->operand = operand;
     rows->offset = which * size;
-    rows->strides = (tort_head_strides){length * heads * parts * size, parts * size, heads * parts * size};
+    rows->strides = (tort_head_strides){length * heads * parts * size, parts * size, heads * parts * size, 1};
 }
 
 /* Sets rows of (batch, head, position, element). */
 static void set_heads(tort_heads_rows *rows, int32_t operand, int64_t length, int64_t heads, int64_t size) {
     rows->operand = operand;
-    rows->strides = (tort_head_strides){heads * length * size, length * size, size};
+    rows->strides = (tort_head_strides){heads * length * size, length * size, size, 1};
 }
 
 static void set_rows(const tort_node_view *node, tort_heads_params *p) {
@@ -177,7 +177,7 @@ static void set_rows(const tort_node_view *node, tort_heads_params *p) {
         p->key.offset = hidden;
         p->value.offset = 2 * hidden;
         p->query.strides = p->key.strides = p->value.strides =
-            (tort_head_strides){p->queries * 3 * hidden, size, 3 * hidden};
+            (tort_head_strides){p->queries * 3 * hidden, size, 3 * hidden, 1};
     }
 }
 
