@@ -2,8 +2,7 @@
  *
  * Keys and values are packed once for all queries that see them; a block of queries then keeps its scores in the
  * cache from the first product to the second. Between them the operators do what is theirs (mask, softmax). This
- * file knows neither operators nor masks nor threads. Read next: attend.c, then attention.c, heads.c and
- * onnx_attention.c, which use it. */
+ * file knows neither operators nor masks nor threads. Read next: attend.c, then heads.c, which uses it. */
 #ifndef TORT_KERNELS_CPU_ATTEND_H
 #define TORT_KERNELS_CPU_ATTEND_H
 
@@ -15,8 +14,8 @@
 #define TORT_ATTEND_MANY_KEYS 4096
 #define TORT_ATTEND_STEP 32 /* ranges of keys begin at multiples of it; score strides are multiples of it */
 
-/* Asked before what is done to a row of scores between the products. Few keys ask nothing: a block of their rows takes
- * some microseconds. */
+/* True while the run goes on. Call it before each row of masking and softmax; it does not look if there are few keys,
+ * since such a block takes microseconds. */
 static inline bool tort_attend_row_goes_on(const tort_call *call, int64_t keys) {
     return keys < TORT_ATTEND_MANY_KEYS || tort_call_goes_on(call, 0);
 }

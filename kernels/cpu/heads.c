@@ -1,5 +1,9 @@
-/* heads.c - Attention of ONNX and the attention operators of com.microsoft: blocks of queries, as in attention.c, that
- * skip the keys which none of them may see. float16 and bfloat16 are computed in float.
+/* heads.c - all attention operators, blocked over queries: the scores of a block stay in the L2 cache from the first
+ * product to the second. float16 and bfloat16 are computed in float.
+ *
+ * Only queries are blocked: a block has the scores of all keys, so softmax is the plain one over whole rows.
+ * (FlashAttention, Dao et al. 2022, blocks keys too and so needs the online softmax; kernels/cuda/attend.h does that.)
+ * The block size does not depend on the number of threads, so neither do the results.
  *
  * A block computes scores only for keys first..last, bounded by causality, windows and lengths: causal attention makes
  * about half of the products. With one query per head (decoding), a block's rows are the heads of a group that share

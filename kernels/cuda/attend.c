@@ -18,8 +18,8 @@ typedef struct attend_shape {
 } attend_shape;
 static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32}, {256, 64, 16, 32, 16}};
 
-/* The sums of a part have as many bytes as some keys and values: so a part needs several times as many keys as it
- * has queries. */
+/* A part writes its sums to memory, which costs as much as reading some keys. It pays only with KEYS_A_QUERY times as
+ * many keys as queries. */
 enum { BLOCKS_A_PROCESSOR = 2, MIN_KEYS = 128, KEYS_A_QUERY = 4 };
 
 static const attend_shape *shape_of(int64_t key_size, int64_t value_size) {
