@@ -16,19 +16,8 @@
 #include "runtime/cli/print.h"
 
 /* The subcommands: each returns the exit status. */
-int cli_run(cli_options *options);
-int cli_plan(cli_options *options);
-int cli_providers(cli_options *options);
-int cli_inspect(cli_options *options);
-int cli_ops(cli_options *options);
-int cli_test(cli_options *options);
-int cli_compare(cli_options *options);
-int cli_extract(cli_options *options);
-int cli_reduce(cli_options *options);
-int cli_bench(cli_options *options);
-int cli_compile(cli_options *options);
-int cli_version(cli_options *options);
-int cli_schema(cli_options *options);
+#define COMMAND(number, name, ...) int cli_##name(cli_options *options);
+#include "runtime/cli/command_list.h"
 
 extern const cli_command cli_commands[]; /* commands.c; ends with a name of NULL */
 void cli_print_summary(void);            /* lists them on stdout */

@@ -7,19 +7,12 @@
 
 /* A bit per subcommand: each row of the option table has the set of subcommands that take the option. */
 enum {
-    CLI_CMD_RUN = 1u << 0,
-    CLI_CMD_PLAN = 1u << 1,
-    CLI_CMD_PROVIDERS = 1u << 2,
-    CLI_CMD_INSPECT = 1u << 3,
-    CLI_CMD_OPS = 1u << 4,
-    CLI_CMD_TEST = 1u << 5,
-    CLI_CMD_COMPARE = 1u << 6,
-    CLI_CMD_BENCH = 1u << 7,
-    CLI_CMD_VERSION = 1u << 8,
-    CLI_CMD_SCHEMA = 1u << 9,
-    CLI_CMD_COMPILE = 1u << 10,
-    CLI_CMD_EXTRACT = 1u << 11,
-    CLI_CMD_REDUCE = 1u << 12
+#define COMMAND(number, ...) CLI_NUMBER_##number,
+#include "runtime/cli/command_list.h"
+};
+enum {
+#define COMMAND(number, ...) CLI_CMD_##number = 1u << CLI_NUMBER_##number,
+#include "runtime/cli/command_list.h"
 };
 
 /* Words of --format, --io and --layout, as cli_read_word numbers them; 0: not given. */

@@ -10,9 +10,6 @@ from onnx import TensorProto, helper
 
 from suite import DIGITS, SEVEN, floats, save_model, tensor, weight
 
-COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "compile", "version", "schema")
-
-
 def test_usage(suite, folder):
     suite.expect(0, "tinyort run MODEL")
     suite.expect(2, "did you mean 'run'?", "rnu")
@@ -49,7 +46,9 @@ def test_old_names(suite, folder):
 
 
 def test_help_fits_a_screen(suite, folder):
-    pages = {command: suite.expect(0, f"usage: tinyort {command}", command, "--help").out for command in COMMANDS}
+    commands = re.findall(r"^  tinyort (\w+) .*  ?[A-Z]", suite.run("--help").out, re.M)
+    suite.check(len(commands) > 12, f"commands: {commands}")
+    pages = {command: suite.expect(0, f"usage: tinyort {command}", command, "--help").out for command in commands}
     for command, text in pages.items():
         suite.check(suite.run("help", command).out == text, f"help {command}")
     for command, text in {**pages, "": suite.run("--help").out}.items():
