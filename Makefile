@@ -106,13 +106,15 @@ EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch Tokenizer) $(if $(PICTURE
 
 CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard kernels/cpu/*.c))
 CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
+# Any other folder of kernels is a provider in plain C (kernels/README.md).
+OTHER_SOURCES := $(if $(PLAIN),,$(wildcard $(patsubst %,%*.c,$(filter-out $(addprefix kernels/,cpu/ cuda/ cudasim/ firmware/),$(wildcard kernels/*/)))))
 # Code for firmware is in the command line alone, so that the library stays small: its provider, and what prints files.
 FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/firmware/*/*.c)
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
-LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/build.c runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/build.c runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES) $(OTHER_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
