@@ -337,7 +337,6 @@ tort_status cli_bench_measure(cli_bench_job *j, cli_options *options, tort_error
     if (!status) status = cli_check_names(options, j->model, error);
     if (!status && options->trace) status = cli_check_new_file(options->trace, j->model, error);
     if (!status && options->html) status = cli_check_new_file(options->html, j->model, error);
-    if (!status && options->plot) status = cli_check_new_file(options->plot, j->model, error);
     if (!status) status = cli_inputs_read(options, j->model, &j->inputs, error);
     if (status) return status;
     double read = cli_seconds();

@@ -51,7 +51,6 @@ OPTION(CONTEXTS, "contexts", "N", CLI_CMD_BENCH, INT32(contexts, 1),
        "contexts of the session side by side, each on its own thread (default 1)")
 OPTION(SWEEP, "sweep", "NAME=1,2,4", CLI_CMD_BENCH, TEXT(sweep),
        "for several sizes of a dimension, threads or contexts; --ep may repeat")
-OPTION(PLOT, "plot", "FILE", CLI_CMD_BENCH, TEXT(plot), "draw what --sweep has measured as SVG")
 OPTION(PROFILE, "profile", "[=all]", CLI_CMD_BENCH, WORD(profile_all),
        "time, FLOP/s and bytes/s of the 20 slowest units (or all), and by operator")
 OPTION(TRACE, "trace", "FILE", CLI_CMD_BENCH, TEXT(trace),

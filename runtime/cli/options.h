@@ -100,10 +100,10 @@ typedef struct cli_options {
     const char *labels;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
-    int32_t contexts;                 /* 0: not given, which means 1 */
-    int32_t profile_all;              /* 1: --profile=all */
-    const char *trace, *sweep, *plot; /* NULL: not given */
-    double rtol, atol;                /* negative: not given */
+    int32_t contexts;          /* 0: not given, which means 1 */
+    int32_t profile_all;       /* 1: --profile=all */
+    const char *trace, *sweep; /* NULL: not given */
+    double rtol, atol;         /* negative: not given */
     bool shapes_only, outputs_only;
     bool full;
     bool ops;

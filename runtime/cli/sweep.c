@@ -1,17 +1,29 @@
 /* sweep.c - `tinyort bench --sweep NAME=1,2,4`: the model is measured anew for each size of a dimension, or for each
- * number of threads or contexts, on each --ep; the figures are a table, JSON, and with --plot a drawing (plot.h). */
+ * number of threads or contexts, on each --ep; the figures are a table or JSON. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cli/bench.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/cli/plot.h"
 #include "runtime/cli/table.h"
 
 enum { MAX_VALUES = 64 };
 
 typedef enum sweep_kind { SWEEP_SIZES, SWEEP_THREADS, SWEEP_CONTEXTS } sweep_kind;
+
+typedef struct sweep_point {
+    int32_t value;                 /* of what is swept */
+    double low, median, high, p99; /* milliseconds: the 10th, 50th, 90th and 99th percentile */
+    double rate;                   /* runs a second: of one context that of the median */
+    double done; /* in a second: runs or, where the size of a dimension is swept, that many times the runs */
+} sweep_point;
+
+typedef struct sweep_series {
+    const char *name; /* borrowed */
+    sweep_point *points;
+    int32_t count;
+} sweep_series;
 
 typedef struct sweep {
     cli_options *options;
@@ -20,7 +32,7 @@ typedef struct sweep {
     int32_t values[MAX_VALUES], count;
     int32_t chain_count;
     const char *const *chains; /* as typed; an entry may be NULL */
-    cli_plot_series *series;   /* by chain */
+    sweep_series *series;      /* by chain */
     cli_bench_job *last;       /* by chain: the job of the newest point, whose session the end reports */
     cJSON *points;             /* NULL without --json */
 } sweep;
@@ -119,14 +131,14 @@ static tort_status set_point(sweep *s, int32_t c, int32_t value, char **chain, t
 static void keep_point(sweep *s, int32_t c, const cli_bench_job *job, int32_t value) {
     const cli_measurement *m = &job->measured;
     const double rate = job->context_count > 1 ? (double)m->runs / m->seconds : 1e3 / cli_percentile(m, 0.5);
-    cli_plot_series *series = &s->series[c];
-    series->points[series->count++] = (cli_plot_point){.value = value,
-                                                       .low = cli_percentile(m, 0.1),
-                                                       .median = cli_percentile(m, 0.5),
-                                                       .high = cli_percentile(m, 0.9),
-                                                       .p99 = cli_percentile(m, 0.99),
-                                                       .rate = rate,
-                                                       .done = s->kind == SWEEP_SIZES ? value * rate : rate};
+    sweep_series *series = &s->series[c];
+    series->points[series->count++] = (sweep_point){.value = value,
+                                                    .low = cli_percentile(m, 0.1),
+                                                    .median = cli_percentile(m, 0.5),
+                                                    .high = cli_percentile(m, 0.9),
+                                                    .p99 = cli_percentile(m, 0.99),
+                                                    .rate = rate,
+                                                    .done = s->kind == SWEEP_SIZES ? value * rate : rate};
     if (!s->points) return;
     tort_report *report = cli_report(job->session);
     cJSON *point = cJSON_CreateObject();
@@ -167,12 +179,12 @@ static tort_status measure_all(sweep *s, tort_error *error) {
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 /* Prints the points, also those before an error. */
-static void print_series(const sweep *s, const cli_plot_series *series) {
+static void print_series(const sweep *s, const sweep_series *series) {
     if (!series->count) return;
     char *titles = cli_format("%s>|p10>|median>|p90>|p99 ms>|runs/s>|%s>|", s->name, s->kind ? "speedup" : "a second");
     cli_table *table = cli_table_new(titles, 2);
     for (int32_t i = 0; i < series->count; i++) {
-        const cli_plot_point *p = &series->points[i];
+        const sweep_point *p = &series->points[i];
         const double times[] = {p->low, p->median, p->high, p->p99};
         cli_cell(table, CLI_BOLD, "%d", p->value);
         for (int k = 0; k < 4; k++) cli_cell(table, CLI_PLAIN, "%.3f", times[k]);
@@ -188,22 +200,6 @@ static void print_series(const sweep *s, const cli_plot_series *series) {
     free(titles);
 }
 
-static tort_status draw(const sweep *s, tort_error *error) {
-    char *title = cli_format("%s, by %s", cli_model_path(s->options), s->name);
-    char *done = cli_format("%s a second", s->kind == SWEEP_SIZES ? s->name : "runs");
-    const cli_plot plot = {.title = title, .name = s->name, .done = done, .series = s->series, .count = s->chain_count};
-    const tort_status status = cli_plot_write(s->options->plot, &plot, error);
-    free(title);
-    free(done);
-    return status;
-}
-
-static tort_status work(sweep *s, tort_error *error) {
-    tort_status status = read_sweep(s, error);
-    if (!status) status = measure_all(s, error);
-    return status || !s->options->plot ? status : draw(s, error);
-}
-
 static int end(const sweep *s, const tort_error *error, cJSON *json) {
     tort_session **sessions = cli_alloc((size_t)s->chain_count, sizeof *sessions);
     for (int32_t c = 0; c < s->chain_count; c++) sessions[c] = s->last[c].session;
@@ -212,7 +208,6 @@ static int end(const sweep *s, const tort_error *error, cJSON *json) {
         cli_json_text(told, "name", s->name);
         cJSON_AddItemToObject(told, "points", s->points);
         cJSON_AddBoolToObject(json, "interrupted", cli_bench_interrupted());
-        if (s->options->plot && !error->code) cli_json_text(json, "drawn", s->options->plot);
     } else {
         cJSON_Delete(s->points);
     }
@@ -241,9 +236,8 @@ int cli_sweep(cli_options *options) {
         s.series[c].name = chains[c] ? chains[c] : options->plan ? options->plan : "cpu";
         s.series[c].points = cli_alloc(MAX_VALUES, sizeof *s.series[c].points);
     }
-    const tort_status status = work(&s, &error);
+    if (!read_sweep(&s, &error)) measure_all(&s, &error);
     for (int32_t c = 0; !json && c < count; c++) print_series(&s, &s.series[c]);
-    if (!status && !json && options->plot) cli_print(stdout, "drawn as %s\n", options->plot);
     const int result = end(&s, &error, json);
     for (int32_t c = 0; c < count; c++) {
         cli_bench_free(&s.last[c]);

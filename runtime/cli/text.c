@@ -101,8 +101,6 @@ char *cli_escape(const char *text, size_t length) {
 
 /* ---- other formats ----------------------------------------------------------------------------------------------- */
 
-const cli_escape_row cli_in_xml[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {0, NULL}};
-
 char *cli_replace(const char *text, const cli_escape_row *rows) {
     size_t longest = 0;
     for (const cli_escape_row *row = rows; row->c; row++)

@@ -27,7 +27,6 @@ typedef struct cli_escape_row {
     const char *text;
 } cli_escape_row;
 
-extern const cli_escape_row cli_in_xml[];
 /* The text with the rows' characters replaced. The caller frees. */
 char *cli_replace(const char *text, const cli_escape_row *rows);
 

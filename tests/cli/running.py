@@ -28,7 +28,7 @@ def test_too_little_memory(suite, folder):
     """Whatever the process may take, the program works or is refused with exit status 4: never a bug, never a signal."""
     commands = (["run", DIGITS, "--input", SEVEN], ["plan", DIGITS, "--json"], ["inspect", DIGITS], ["ops"], ["bench", DIGITS, "--repeat", "1"],
                 ["plan", DIGITS, "--optimized", folder / "o.onnx", "--html", folder / "p.html", "--lock", folder / "l"],
-                ["bench", DIGITS, "--repeat", "1", "--sweep", "N=1,2", "--plot", folder / "p.svg"], ["extract", DIGITS, "--to", "scores", "-o", folder / "p.onnx"],
+                ["bench", DIGITS, "--repeat", "1", "--sweep", "N=1,2"], ["extract", DIGITS, "--to", "scores", "-o", folder / "p.onnx"],
                 ["compare", DIGITS, "--ep", "cpu", "--ep", "cpu:isa=plain"], ["compile", DIGITS, "--shape", "N=1", "-o", folder])
 
     def ending(kilobytes, command):

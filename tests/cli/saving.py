@@ -66,7 +66,6 @@ def test_a_full_disk(suite, folder):
         "m.plan": ("plan", folder / "w.onnx", "-o", folder / "full/m.plan"),
         "m.lock": ("plan", folder / "many.onnx", "--lock", folder / "full/m.lock"),
         "o.onnx": ("plan", folder / "many.onnx", "--optimized", folder / "full/o.onnx"),
-        "p.svg": ("bench", DIGITS, "--repeat", "1", "--sweep", "N=" + ",".join(["1"] * 40), "--plot", folder / "full/p.svg"),
         "t.json": ("bench", DIGITS, "--repeat", "50", "--profile", "--trace", folder / "full/t.json"),
         "digits_weights.c": ("compile", DIGITS, "--shape", "N=1", "--force", "-o", folder / "full"),
     }.items():
