@@ -101,24 +101,16 @@ tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_n
 /* Accepts keys and values of sizes that fit; -1 (not known yet) is refused. */
 tort_verdict tort_cuda_claim_attend(int64_t key_size, int64_t value_size);
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Kernels of a type and a size of gpu_attend_tiling. */
-cudaError_t gpu_load_attend_half(gpu_attend_type type, int32_t size);
-cudaError_t gpu_load_attend_float(int32_t size);
-cudaError_t gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *attend,
-                                const gpu_attend_tiling *tiling, const gpu_parts *parts);
-cudaError_t gpu_run_attend_float(gpu_stream stream, const gpu_attend *attend, const gpu_attend_tiling *tiling,
-                                 const gpu_parts *parts);
-#ifdef __cplusplus
-}
-#else
+GPU_LAUNCHER gpu_load_attend_half(gpu_attend_type type, int32_t size);
+GPU_LAUNCHER gpu_load_attend_float(int32_t size);
+GPU_LAUNCHER gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *attend,
+                                 const gpu_attend_tiling *tiling, const gpu_parts *parts);
+GPU_LAUNCHER gpu_run_attend_float(gpu_stream stream, const gpu_attend *attend, const gpu_attend_tiling *tiling,
+                                  const gpu_parts *parts);
+
 /* For rows of operators; scratch has gpu_attend_tiling.scratch bytes. */
 tort_status cuda_prepare_attend(tort_prepare *prepare, int64_t key_size, int64_t value_size);
 tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch);
-#endif
-#endif
 
 #endif

@@ -43,17 +43,9 @@ typedef struct gpu_rotary {
     void *status;
 } gpu_rotary;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *attention);
-cudaError_t gpu_load_attention(gpu_type type);
-cudaError_t gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *rotary);
-cudaError_t gpu_load_rotary(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *attention);
+GPU_LAUNCHER gpu_load_attention(gpu_type type);
+GPU_LAUNCHER gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *rotary);
+GPU_LAUNCHER gpu_load_rotary(gpu_type type);
 
 #endif

@@ -17,15 +17,7 @@ typedef struct gpu_bias {
     uint8_t *mask; /* elements that a dropout keeps, which is all of them; NULL: no such output */
 } gpu_bias;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *bias);
-cudaError_t gpu_load_bias(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *bias);
+GPU_LAUNCHER gpu_load_bias(gpu_type type);
 
 #endif

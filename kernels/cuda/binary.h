@@ -37,24 +37,16 @@ static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
     return type <= GPU_NUMBER_UINT64 || (function == GPU_EQUAL && type == GPU_NUMBER_BOOL);
 }
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* y = f(a, b), operands 0 and 1 of the loop; y may be a if it has the same layout. */
-cudaError_t gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop, const void *a,
-                           const void *b, void *y);
-cudaError_t gpu_load_binary(gpu_binary function, gpu_number type);
+GPU_LAUNCHER gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop,
+                            const void *a, const void *b, void *y);
+GPU_LAUNCHER gpu_load_binary(gpu_binary function, gpu_number type);
 /* y = a to the power of b, whose types may differ. */
-cudaError_t gpu_run_power(gpu_stream stream, gpu_number base, gpu_number exponent, const gpu_loop *loop, const void *a,
-                          const void *b, void *y);
-cudaError_t gpu_load_power(gpu_number base);
+GPU_LAUNCHER gpu_run_power(gpu_stream stream, gpu_number base, gpu_number exponent, const gpu_loop *loop, const void *a,
+                           const void *b, void *y);
+GPU_LAUNCHER gpu_load_power(gpu_number base);
 /* y[i] = !x[i] */
-cudaError_t gpu_run_not(gpu_stream stream, const void *x, void *y, size_t count);
-cudaError_t gpu_load_not(void);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_not(gpu_stream stream, const void *x, void *y, size_t count);
+GPU_LAUNCHER gpu_load_not(void);
 
 #endif

@@ -5,22 +5,14 @@
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/number.h"
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* y[i] = x[i] in another type, between all types of gpu_number. */
-cudaError_t gpu_run_cast(gpu_stream stream, gpu_number from, gpu_number to, const void *x, void *y, size_t count);
-cudaError_t gpu_load_cast(gpu_number from, gpu_number to);
+GPU_LAUNCHER gpu_run_cast(gpu_stream stream, gpu_number from, gpu_number to, const void *x, void *y, size_t count);
+GPU_LAUNCHER gpu_load_cast(gpu_number from, gpu_number to);
 
 /* Clips y[i] = x[i]. low_data and high_data point to one element on the device, or are NULL: low and high are then
  * the bounds of floats, and integers have none. All types but bool. */
-cudaError_t gpu_run_clip(gpu_stream stream, gpu_number type, const void *x, void *y, size_t count, const void *low_data,
-                         const void *high_data, double low, double high);
-cudaError_t gpu_load_clip(gpu_number type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_clip(gpu_stream stream, gpu_number type, const void *x, void *y, size_t count,
+                          const void *low_data, const void *high_data, double low, double high);
+GPU_LAUNCHER gpu_load_clip(gpu_number type);
 
 #endif

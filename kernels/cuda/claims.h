@@ -85,6 +85,8 @@ static inline tort_status cuda_copied(const tort_call *call, void *to, const voi
 static inline tort_status cuda_loaded(const tort_prepare *prepare, cudaError_t code) {
     return cuda_status(prepare->error, code, "loading a kernel");
 }
+#else
+#include "kernels/cuda/stream.h"
 #endif
 
 #endif

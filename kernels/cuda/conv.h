@@ -48,22 +48,16 @@ tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view 
 tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node);
 tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                       tort_error *error);
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
-                         const gpu_tiling *tiling, const gpu_parts *parts);
-cudaError_t gpu_load_conv(gpu_type type);
+GPU_LAUNCHER gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
+                          const gpu_tiling *tiling, const gpu_parts *parts);
+GPU_LAUNCHER gpu_load_conv(gpu_type type);
 /* The same for half, with the channels of Y last (nhwc.h): rows of the product are pixels, columns are filters. */
-cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
-                                 const gpu_tiling *tiling, const gpu_parts *parts);
-cudaError_t gpu_load_conv_to_nhwc(void);
-cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
-cudaError_t gpu_load_conv_depthwise(gpu_type type);
-#ifdef __cplusplus
-}
-#else
+GPU_LAUNCHER gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
+                                  const gpu_tiling *tiling, const gpu_parts *parts);
+GPU_LAUNCHER gpu_load_conv_to_nhwc(void);
+GPU_LAUNCHER gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
+GPU_LAUNCHER gpu_load_conv_depthwise(gpu_type type);
+
 cudaError_t tort_cuda_conv_load(const tort_node_view *node);
 tort_status tort_cuda_conv_fit(tort_fit *fit);
 tort_status tort_cuda_conv_run(const tort_call *call);
@@ -78,7 +72,5 @@ tort_status tort_cuda_conv_prepare_empty(tort_prepare *p);
 /* Decodes the call for one of the launchers above, or that of ConvTranspose. */
 typedef cudaError_t gpu_conv_launcher(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher);
-#endif
-#endif
 
 #endif

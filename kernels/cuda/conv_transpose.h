@@ -4,17 +4,9 @@
 
 #include "kernels/cuda/conv.h"
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Runs a transposed convolution. In the window, in_* and out_* are those of X and Y; weights are (channels, filters
  * of a group, kernel). No epilogue. */
-cudaError_t gpu_run_conv_transpose(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
-cudaError_t gpu_load_conv_transpose(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_conv_transpose(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
+GPU_LAUNCHER gpu_load_conv_transpose(gpu_type type);
 
 #endif

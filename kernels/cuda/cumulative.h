@@ -11,17 +11,9 @@ typedef struct gpu_cumulative {
     bool product, exclusive, reverse;
 } gpu_cumulative;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* All types but bool. */
-cudaError_t gpu_run_cumulative(gpu_stream stream, gpu_number type, const gpu_cumulative *cumulative, const void *x,
-                               void *y);
-cudaError_t gpu_load_cumulative(gpu_number type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_cumulative(gpu_stream stream, gpu_number type, const gpu_cumulative *cumulative, const void *x,
+                                void *y);
+GPU_LAUNCHER gpu_load_cumulative(gpu_number type);
 
 #endif

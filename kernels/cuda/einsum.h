@@ -28,15 +28,7 @@ typedef struct gpu_einsum {
     void *y;
 } gpu_einsum;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_einsum(gpu_stream stream, gpu_type type, const gpu_einsum *einsum);
-cudaError_t gpu_load_einsum(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_einsum(gpu_stream stream, gpu_type type, const gpu_einsum *einsum);
+GPU_LAUNCHER gpu_load_einsum(gpu_type type);
 
 #endif

@@ -25,15 +25,16 @@ static inline bool gpu_has_epilogue(const tort_epilogue *epilogue) {
 /* For a library's row that would need that launch: refuses if each sum has few products, `length` (< 0: unknown). */
 tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library);
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_epilogue(gpu_stream stream, gpu_type type, const gpu_epilogue *e);
-cudaError_t gpu_load_epilogue(gpu_type type);
-#ifdef __cplusplus
-}
+GPU_LAUNCHER gpu_run_epilogue(gpu_stream stream, gpu_type type, const gpu_epilogue *e);
+GPU_LAUNCHER gpu_load_epilogue(gpu_type type);
 
+/* The launch for a row: prepare loads its code; run applies it to output 0, of `rank` dims, with a bias (NULL: none)
+ * of these strides, and input Z. */
+tort_status tort_cuda_prepare_epilogue(tort_prepare *p);
+tort_status tort_cuda_run_epilogue(const tort_call *call, const tort_epilogue *epilogue, const void *bias, float scale,
+                                   int32_t rank, const int64_t *dims, const int64_t *bias_strides);
+
+#ifdef __cplusplus
 #include "kernels/cuda/activation.h"
 
 /* Applies all activations but the cheapest. Not inlined: a kernel that ends with eight of them would consist mostly
@@ -81,13 +82,6 @@ static __device__ __forceinline__ T finish(const tort_epilogue &e, const T *resi
     if (residual) result += (C)residual[at];
     return (T)activate(e, result);
 }
-#else
-/* The launch for a row: prepare loads its code; run applies it to output 0, of `rank` dims, with a bias (NULL: none)
- * of these strides, and input Z. */
-tort_status tort_cuda_prepare_epilogue(tort_prepare *p);
-tort_status tort_cuda_run_epilogue(const tort_call *call, const tort_epilogue *epilogue, const void *bias, float scale,
-                                   int32_t rank, const int64_t *dims, const int64_t *bias_strides);
-#endif
 #endif
 
 #endif

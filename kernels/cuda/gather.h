@@ -21,21 +21,13 @@ typedef struct gpu_elements {
     int64_t size, step; /* of the axis: its length, and its stride */
 } gpu_elements;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_gather(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *params);
-cudaError_t gpu_run_gather_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *elements);
-cudaError_t gpu_run_gather_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *params);
-cudaError_t gpu_load_gather(gpu_gather_kind kind, int32_t element_bytes, int32_t index_bytes);
-#ifdef __cplusplus
-}
-#else
+GPU_LAUNCHER gpu_run_gather(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *params);
+GPU_LAUNCHER gpu_run_gather_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *elements);
+GPU_LAUNCHER gpu_run_gather_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *params);
+GPU_LAUNCHER gpu_load_gather(gpu_gather_kind kind, int32_t element_bytes, int32_t index_bytes);
+
 /* Indexing by input 1 of the node into input 0. */
 gpu_indexing gpu_indexing_of(const tort_call *call);
 gpu_elements gpu_elements_of(const tort_tensor *data, const tort_tensor *indices, int32_t axis);
-#endif
-#endif
 
 #endif

@@ -21,16 +21,8 @@ typedef struct gpu_gather_block {
     void *y;
 } gpu_gather_block;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* type: of scales and output. */
-cudaError_t gpu_run_gather_block(gpu_stream stream, gpu_type type, int index_bytes, const gpu_gather_block *g);
-cudaError_t gpu_load_gather_block(gpu_type type, int index_bytes);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_gather_block(gpu_stream stream, gpu_type type, int index_bytes, const gpu_gather_block *g);
+GPU_LAUNCHER gpu_load_gather_block(gpu_type type, int index_bytes);
 
 #endif

@@ -24,23 +24,15 @@ typedef struct gpu_triangle {
     bool upper;
 } gpu_triangle;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* All types but bool. */
-cudaError_t gpu_run_range(gpu_stream stream, gpu_number type, const gpu_range *range, void *output, size_t count);
-cudaError_t gpu_load_range(gpu_number type);
+GPU_LAUNCHER gpu_run_range(gpu_stream stream, gpu_number type, const gpu_range *range, void *output, size_t count);
+GPU_LAUNCHER gpu_load_range(gpu_number type);
 /* Indices of any type but bool; values: off, then on; elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_one_hot(gpu_stream stream, gpu_number type, int element_bytes, const gpu_one_hot *one_hot,
-                            const void *indices, const void *values, void *output);
-cudaError_t gpu_load_one_hot(int element_bytes);
-cudaError_t gpu_run_triangle(gpu_stream stream, int element_bytes, const gpu_triangle *triangle, const void *x,
-                             void *y);
-cudaError_t gpu_load_triangle(int element_bytes);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_one_hot(gpu_stream stream, gpu_number type, int element_bytes, const gpu_one_hot *one_hot,
+                             const void *indices, const void *values, void *output);
+GPU_LAUNCHER gpu_load_one_hot(int element_bytes);
+GPU_LAUNCHER gpu_run_triangle(gpu_stream stream, int element_bytes, const gpu_triangle *triangle, const void *x,
+                              void *y);
+GPU_LAUNCHER gpu_load_triangle(int element_bytes);
 
 #endif

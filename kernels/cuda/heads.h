@@ -25,18 +25,10 @@ typedef struct gpu_heads {
 tort_status tort_cuda_size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                  tort_error *error);
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_lay_out_heads(gpu_stream stream, gpu_attend_type type, const gpu_heads *heads);
-cudaError_t gpu_load_heads(gpu_attend_type type);
-#ifdef __cplusplus
-}
-#else
+GPU_LAUNCHER gpu_lay_out_heads(gpu_stream stream, gpu_attend_type type, const gpu_heads *heads);
+GPU_LAUNCHER gpu_load_heads(gpu_attend_type type);
+
 tort_status cuda_prepare_heads(tort_prepare *prepare);
 tort_status cuda_run_heads(const tort_call *call);
-#endif
-#endif
 
 #endif

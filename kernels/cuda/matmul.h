@@ -40,16 +40,8 @@ static inline int32_t gpu_few_rows_columns(const gpu_matmul *p, int64_t bytes) {
     return !packs ? 0 : p->b_row == 1 ? GPU_FEW_COLUMNS_ALONG_K : (int32_t)(32 * pack);
 }
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const gpu_matmul_operands *o,
-                           const gpu_tiling *tiling, const gpu_parts *parts);
-cudaError_t gpu_load_matmul(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const gpu_matmul_operands *o,
+                            const gpu_tiling *tiling, const gpu_parts *parts);
+GPU_LAUNCHER gpu_load_matmul(gpu_type type);
 
 #endif

@@ -17,18 +17,10 @@ typedef struct gpu_nbits {
     void *y;
 } gpu_nbits;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Multiplies up to GPU_NBITS_FEW rows. */
-cudaError_t gpu_run_nbits_few(gpu_stream stream, gpu_type type, const gpu_nbits *p, int32_t multiprocessors);
+GPU_LAUNCHER gpu_run_nbits_few(gpu_stream stream, gpu_type type, const gpu_nbits *p, int32_t multiprocessors);
 /* Writes B as n rows of k elements of the type. */
-cudaError_t gpu_run_nbits_dequantize(gpu_stream stream, gpu_type type, const gpu_nbits *p, void *weights);
-cudaError_t gpu_load_nbits(gpu_type type, int32_t bits);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_nbits_dequantize(gpu_stream stream, gpu_type type, const gpu_nbits *p, void *weights);
+GPU_LAUNCHER gpu_load_nbits(gpu_type type, int32_t bits);
 
 #endif

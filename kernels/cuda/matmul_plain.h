@@ -6,16 +6,9 @@
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/number.h"
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Runs one product or a batch, but not joined ones. Integers have neither alpha nor beta nor an epilogue. */
-cudaError_t gpu_run_matmul_plain(gpu_stream stream, gpu_number type, const gpu_matmul *p, const gpu_matmul_operands *o);
-cudaError_t gpu_load_matmul_plain(gpu_number type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_matmul_plain(gpu_stream stream, gpu_number type, const gpu_matmul *p,
+                                  const gpu_matmul_operands *o);
+GPU_LAUNCHER gpu_load_matmul_plain(gpu_number type);
 
 #endif

@@ -3,6 +3,7 @@
 #define TORT_KERNELS_CUDA_MOVE_H
 
 #include "kernels/cuda/claims.h"
+#include "ops/strided.h"
 
 #define GPU_BOX_RANK 16
 
@@ -12,23 +13,13 @@ typedef struct gpu_box {
     int64_t dims[GPU_BOX_RANK], dst_strides[GPU_BOX_RANK], src_strides[GPU_BOX_RANK];
 } gpu_box;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* element_bytes is 1, 2, 4 or 8; dst and src point to the first element of the box, which must not be empty. */
-cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
-cudaError_t gpu_load_copy_box(int element_bytes);
-cudaError_t gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t count, const void *value);
-cudaError_t gpu_load_fill(int element_bytes);
-#ifdef __cplusplus
-}
-#else
-#include "ops/strided.h"
+GPU_LAUNCHER gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
+GPU_LAUNCHER gpu_load_copy_box(int element_bytes);
+GPU_LAUNCHER gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t count, const void *value);
+GPU_LAUNCHER gpu_load_fill(int element_bytes);
 
 /* Moves a box in device memory, for the decoders of ops/. */
 tort_status tort_cuda_move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);
-#endif
-#endif
 
 #endif

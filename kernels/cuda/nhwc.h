@@ -47,32 +47,26 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
 tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                           uint32_t *consumed, tort_error *error);
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Transposes X (batch, rows, columns) to Y (batch, columns, rows), elements of 2 bytes; no dimension is 0. */
-cudaError_t gpu_run_exchange(gpu_stream stream, int64_t batch, int64_t rows, int64_t columns, const void *x, void *y);
-cudaError_t gpu_load_exchange(void);
+GPU_LAUNCHER gpu_run_exchange(gpu_stream stream, int64_t batch, int64_t rows, int64_t columns, const void *x, void *y);
+GPU_LAUNCHER gpu_load_exchange(void);
 
 /* Weights are (filters, positions, channels of a group). Y is not empty. */
-cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
-                              const gpu_tiling *tiling, const gpu_parts *parts);
-cudaError_t gpu_load_nhwc_conv(void);
+GPU_LAUNCHER gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
+                               const gpu_tiling *tiling, const gpu_parts *parts);
+GPU_LAUNCHER gpu_load_nhwc_conv(void);
 /* Depthwise convolution: one channel and one filter per group; weights are (positions, channels). */
-cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o);
-cudaError_t gpu_load_nhwc_depthwise(void);
+GPU_LAUNCHER gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o);
+GPU_LAUNCHER gpu_load_nhwc_depthwise(void);
 
 /* Windowed pools with the arguments of pool.h, whose planes are counted over batch and channels. */
-cudaError_t gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y);
-cudaError_t gpu_load_nhwc_pool(void);
+GPU_LAUNCHER gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y);
+GPU_LAUNCHER gpu_load_nhwc_pool(void);
 /* Y is in the plain layout, which is the same for a single pixel: the average or maximum of a channel. */
-cudaError_t gpu_run_nhwc_global_pool(gpu_stream stream, bool maximum, int64_t batch, int64_t channels, int64_t pixels,
-                                     const void *x, void *y);
-cudaError_t gpu_load_nhwc_global_pool(void);
-#ifdef __cplusplus
-}
-#else
+GPU_LAUNCHER gpu_run_nhwc_global_pool(gpu_stream stream, bool maximum, int64_t batch, int64_t channels, int64_t pixels,
+                                      const void *x, void *y);
+GPU_LAUNCHER gpu_load_nhwc_global_pool(void);
+
 /* Returns the status of prepare for the result of a kernel's loader; also loads the conversions that surround the
  * kernel. */
 tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code);
@@ -81,7 +75,5 @@ tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit);
 tort_status tort_cuda_conv_nhwc_run(const tort_call *call);
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call);
-#endif
-#endif
 
 #endif

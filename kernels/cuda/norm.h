@@ -38,24 +38,16 @@ typedef struct gpu_batch_norm {
     void *y;
 } gpu_batch_norm;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm);
-cudaError_t gpu_load_norm(gpu_type type);
+GPU_LAUNCHER gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm);
+GPU_LAUNCHER gpu_load_norm(gpu_type type);
 /* The same for sums of terms; not of doubles. */
-cudaError_t gpu_run_norm_of_sums(gpu_stream stream, gpu_type type, const gpu_norm *norm);
-cudaError_t gpu_load_norm_of_sums(gpu_type type);
+GPU_LAUNCHER gpu_run_norm_of_sums(gpu_stream stream, gpu_type type, const gpu_norm *norm);
+GPU_LAUNCHER gpu_load_norm_of_sums(gpu_type type);
 /* Counts the ones in each of `rows` rows of the mask; 0 without one. */
-cudaError_t gpu_run_count_ones(gpu_stream stream, const int32_t *mask, int32_t *counts, size_t rows, size_t length);
-cudaError_t gpu_load_count_ones(void);
+GPU_LAUNCHER gpu_run_count_ones(gpu_stream stream, const int32_t *mask, int32_t *counts, size_t rows, size_t length);
+GPU_LAUNCHER gpu_load_count_ones(void);
 /* Statistics, scale and bias may be float where x is a half type. */
-cudaError_t gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm);
-cudaError_t gpu_load_batch_norm(gpu_type type, gpu_type statistics);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm);
+GPU_LAUNCHER gpu_load_batch_norm(gpu_type type, gpu_type statistics);
 
 #endif

@@ -19,21 +19,13 @@ typedef struct gpu_lines {
     void *y;
 } gpu_lines;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_lines(gpu_stream stream, gpu_type type, const gpu_lines *lines);
-cudaError_t gpu_load_lines(gpu_type type);
-cudaError_t gpu_run_lrn(gpu_stream stream, gpu_type type, const tort_lrn_params *lrn, const void *x, void *y);
-cudaError_t gpu_load_lrn(gpu_type type);
+GPU_LAUNCHER gpu_run_lines(gpu_stream stream, gpu_type type, const gpu_lines *lines);
+GPU_LAUNCHER gpu_load_lines(gpu_type type);
+GPU_LAUNCHER gpu_run_lrn(gpu_stream stream, gpu_type type, const tort_lrn_params *lrn, const void *x, void *y);
+GPU_LAUNCHER gpu_load_lrn(gpu_type type);
 /* (x - mean) / (standard deviation + 1e-9) over the reduced dimensions of the view. */
-cudaError_t gpu_run_mean_variance(gpu_stream stream, gpu_type type, const tort_reduce_params *view, const void *x,
-                                  void *y);
-cudaError_t gpu_load_mean_variance(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_mean_variance(gpu_stream stream, gpu_type type, const tort_reduce_params *view, const void *x,
+                                   void *y);
+GPU_LAUNCHER gpu_load_mean_variance(gpu_type type);
 
 #endif

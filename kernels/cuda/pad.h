@@ -13,18 +13,10 @@ typedef struct gpu_pad {
     const void *device_value; /* ... this is not NULL */
 } gpu_pad;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *pad, const void *x, void *y);
-cudaError_t gpu_load_pad(int element_bytes);
-#ifdef __cplusplus
-}
-#else
+GPU_LAUNCHER gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *pad, const void *x, void *y);
+GPU_LAUNCHER gpu_load_pad(int element_bytes);
+
 tort_status tort_cuda_run_pad(const tort_call *call);
-#endif
-#endif
 
 #endif

@@ -33,25 +33,17 @@ typedef struct gpu_eye {
     uint64_t zero, one;
 } gpu_eye;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Elements of 1, 2, 4 or 8 bytes. A cache that is the past (present == past) is extended. */
-cudaError_t gpu_run_reversal(gpu_stream stream, int element_bytes, const gpu_reversal *reversal, const void *x,
-                             void *y);
-cudaError_t gpu_load_reversal(int element_bytes);
-cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache *cache, const void *past,
-                          const void *update, void *present);
-cudaError_t gpu_load_cache(int element_bytes);
-cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *eye, void *y);
-cudaError_t gpu_load_eye(int element_bytes);
+GPU_LAUNCHER gpu_run_reversal(gpu_stream stream, int element_bytes, const gpu_reversal *reversal, const void *x,
+                              void *y);
+GPU_LAUNCHER gpu_load_reversal(int element_bytes);
+GPU_LAUNCHER gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache *cache, const void *past,
+                           const void *update, void *present);
+GPU_LAUNCHER gpu_load_cache(int element_bytes);
+GPU_LAUNCHER gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *eye, void *y);
+GPU_LAUNCHER gpu_load_eye(int element_bytes);
 /* y = ~x; y may be x. */
-cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y);
-cudaError_t gpu_load_complement(int element_bytes);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y);
+GPU_LAUNCHER gpu_load_complement(int element_bytes);
 
 #endif

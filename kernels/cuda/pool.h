@@ -15,20 +15,12 @@ typedef struct gpu_pool {
     gpu_plane_tiles tiles;
 } gpu_pool;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Floating-point types, int8 and uint8. */
-cudaError_t gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, const void *x, void *y);
-cudaError_t gpu_load_pool(gpu_number type);
+GPU_LAUNCHER gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, const void *x, void *y);
+GPU_LAUNCHER gpu_load_pool(gpu_number type);
 /* The average or maximum of all `pixels` of a plane, one block per plane. */
-cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
-                                const void *x, void *y);
-cudaError_t gpu_load_global_pool(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
+                                 const void *x, void *y);
+GPU_LAUNCHER gpu_load_global_pool(gpu_type type);
 
 #endif

@@ -17,15 +17,7 @@ typedef struct gpu_any_pool {
     int64_t *indices; /* may be NULL */
 } gpu_any_pool;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_any_pool(gpu_stream stream, int type, const gpu_any_pool *pool);
-cudaError_t gpu_load_any_pool(int type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_any_pool(gpu_stream stream, int type, const gpu_any_pool *pool);
+GPU_LAUNCHER gpu_load_any_pool(int type);
 
 #endif

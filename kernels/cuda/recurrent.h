@@ -21,15 +21,7 @@ typedef struct gpu_recurrent {
     gpu_status *status;
 } gpu_recurrent;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_recurrent(gpu_stream stream, gpu_type type, const gpu_recurrent *recurrent);
-cudaError_t gpu_load_recurrent(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_recurrent(gpu_stream stream, gpu_type type, const gpu_recurrent *recurrent);
+GPU_LAUNCHER gpu_load_recurrent(gpu_type type);
 
 #endif

@@ -25,17 +25,9 @@ typedef struct gpu_reduce {
     bool columns; /* neighbouring outputs read neighbouring inputs */
 } gpu_reduce;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
-cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
-                           const void *x, void *y);
+GPU_LAUNCHER gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
+                            const void *x, void *y);
 /* Loads the forms for rows and for columns: shapes are not known yet. */
-cudaError_t gpu_load_reduce(gpu_reduction kind, gpu_number type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_load_reduce(gpu_reduction kind, gpu_number type);
 
 #endif

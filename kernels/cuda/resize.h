@@ -32,26 +32,19 @@ typedef struct gpu_resize_planes {
     const gpu_pair *pairs; /* of out_w columns, then of out_h rows */
 } gpu_resize_planes;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Nearest or linear with channels last (nhwc.h): planes are images; tiles are not used. */
-cudaError_t gpu_run_resize_images(gpu_stream stream, bool linear, const gpu_resize_planes *p, int64_t channels,
-                                  const void *x, void *y);
-cudaError_t gpu_load_resize_images(bool linear);
-cudaError_t gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *resize, const void *x, void *y);
-cudaError_t gpu_load_resize(gpu_number type);
+GPU_LAUNCHER gpu_run_resize_images(gpu_stream stream, bool linear, const gpu_resize_planes *p, int64_t channels,
+                                   const void *x, void *y);
+GPU_LAUNCHER gpu_load_resize_images(bool linear);
+GPU_LAUNCHER gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *resize, const void *x, void *y);
+GPU_LAUNCHER gpu_load_resize(gpu_number type);
 /* Elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_resize_nearest(gpu_stream stream, int element_bytes, const gpu_resize_planes *p, const void *x,
-                                   void *y);
-cudaError_t gpu_load_resize_nearest(int element_bytes);
+GPU_LAUNCHER gpu_run_resize_nearest(gpu_stream stream, int element_bytes, const gpu_resize_planes *p, const void *x,
+                                    void *y);
+GPU_LAUNCHER gpu_load_resize_nearest(int element_bytes);
 /* float, half or bfloat16. */
-cudaError_t gpu_run_resize_linear(gpu_stream stream, gpu_type type, const gpu_resize_planes *p, const void *x, void *y);
-cudaError_t gpu_load_resize_linear(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_resize_linear(gpu_stream stream, gpu_type type, const gpu_resize_planes *p, const void *x,
+                                   void *y);
+GPU_LAUNCHER gpu_load_resize_linear(gpu_type type);
 
 #endif

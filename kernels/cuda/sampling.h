@@ -40,23 +40,15 @@ typedef struct gpu_roi {
     gpu_status *status;
 } gpu_roi;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Interpolates elements of a real type. */
-cudaError_t gpu_run_grid(gpu_stream stream, gpu_type type, const gpu_grid *grid);
-cudaError_t gpu_load_grid(gpu_type type);
+GPU_LAUNCHER gpu_run_grid(gpu_stream stream, gpu_type type, const gpu_grid *grid);
+GPU_LAUNCHER gpu_load_grid(gpu_type type);
 /* Mode nearest copies elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_grid_nearest(gpu_stream stream, int element_bytes, const gpu_grid *grid);
-cudaError_t gpu_load_grid_nearest(int element_bytes);
-cudaError_t gpu_run_affine(gpu_stream stream, gpu_type type, const gpu_affine *affine);
-cudaError_t gpu_load_affine(gpu_type type);
-cudaError_t gpu_run_roi(gpu_stream stream, gpu_roi_kind kind, gpu_type type, const gpu_roi *roi);
-cudaError_t gpu_load_roi(gpu_roi_kind kind, gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_grid_nearest(gpu_stream stream, int element_bytes, const gpu_grid *grid);
+GPU_LAUNCHER gpu_load_grid_nearest(int element_bytes);
+GPU_LAUNCHER gpu_run_affine(gpu_stream stream, gpu_type type, const gpu_affine *affine);
+GPU_LAUNCHER gpu_load_affine(gpu_type type);
+GPU_LAUNCHER gpu_run_roi(gpu_stream stream, gpu_roi_kind kind, gpu_type type, const gpu_roi *roi);
+GPU_LAUNCHER gpu_load_roi(gpu_roi_kind kind, gpu_type type);
 
 #endif

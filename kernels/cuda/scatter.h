@@ -25,16 +25,8 @@ static inline bool gpu_has_scatter(tort_scatter_reduction reduction, gpu_number 
     return reduction == TORT_SCATTER_REPLACE || type <= GPU_NUMBER_UINT64;
 }
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* The output must already hold a copy of data. */
-cudaError_t gpu_run_scatter(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *scatter);
-cudaError_t gpu_load_scatter(const gpu_indexing *call, const gpu_scatter *scatter);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_scatter(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *scatter);
+GPU_LAUNCHER gpu_load_scatter(const gpu_indexing *call, const gpu_scatter *scatter);
 
 #endif

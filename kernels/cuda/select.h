@@ -17,16 +17,8 @@ typedef struct gpu_selection {
     uint64_t *counts; /* one per part */
 } gpu_selection;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_selection(gpu_stream stream, int element_bytes, const gpu_selection *selection);
-cudaError_t gpu_load_selection(int element_bytes);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_selection(gpu_stream stream, int element_bytes, const gpu_selection *selection);
+GPU_LAUNCHER gpu_load_selection(int element_bytes);
 
 #endif

@@ -16,16 +16,8 @@ typedef struct gpu_topk {
     int64_t *indices; /* may be NULL */
 } gpu_topk;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* All types but bool. */
-cudaError_t gpu_run_topk(gpu_stream stream, gpu_number type, const gpu_topk *topk);
-cudaError_t gpu_load_topk(gpu_number type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_topk(gpu_stream stream, gpu_number type, const gpu_topk *topk);
+GPU_LAUNCHER gpu_load_topk(gpu_number type);
 
 #endif

@@ -51,21 +51,13 @@ typedef enum gpu_unary {
 /* Predicates of a floating-point number. */
 typedef enum gpu_predicate { GPU_IS_NAN, GPU_IS_INF, GPU_IS_MINUS_INF, GPU_IS_PLUS_INF, GPU_IS_NEVER } gpu_predicate;
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* y[i] = f(x[i]) for count elements; y may be x. */
-cudaError_t gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
-                          float alpha, float beta);
-cudaError_t gpu_load_unary(gpu_unary function, gpu_number type);
+GPU_LAUNCHER gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
+                           float alpha, float beta);
+GPU_LAUNCHER gpu_load_unary(gpu_unary function, gpu_number type);
 /* Each result is a byte, 0 or 1. */
-cudaError_t gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
-                              size_t count);
-cudaError_t gpu_load_predicate(gpu_type type);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
+                               size_t count);
+GPU_LAUNCHER gpu_load_predicate(gpu_type type);
 
 #endif

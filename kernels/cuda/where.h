@@ -4,17 +4,9 @@
 
 #include "kernels/cuda/broadcast.h"
 
-#ifdef CUDA_DEVICE
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* out = condition ? x : y, operands 0, 1 and 2 of the loop; elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_where(gpu_stream stream, int element_bytes, const gpu_loop *loop, const void *condition,
-                          const void *x, const void *y, void *out);
-cudaError_t gpu_load_where(int element_bytes);
-#ifdef __cplusplus
-}
-#endif
-#endif
+GPU_LAUNCHER gpu_run_where(gpu_stream stream, int element_bytes, const gpu_loop *loop, const void *condition,
+                           const void *x, const void *y, void *out);
+GPU_LAUNCHER gpu_load_where(int element_bytes);
 
 #endif

@@ -7,15 +7,9 @@
 
 enum { LADDER_ATTENTION_STEPS = 3, LADDER_HEAD = 64, LADDER_MAX_KEYS = 4096 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Rows of LADDER_HEAD halves: `queries` of q and y, `keys` of k and v, both multiples of 64; keys up to
  * LADDER_MAX_KEYS. scores: room for queries * keys floats, which step 1 needs. */
-cudaError_t ladder_attention(gpu_stream stream, int step, const void *q, const void *k, const void *v, void *y,
-                             float *scores, int queries, int keys);
-#ifdef __cplusplus
-}
-#endif
+GPU_LAUNCHER ladder_attention(gpu_stream stream, int step, const void *q, const void *k, const void *v, void *y,
+                              float *scores, int queries, int keys);
 
 #endif

@@ -7,14 +7,8 @@
 
 enum { LADDER_STEPS = 5 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* Y (m, n) = A (m, k) B (k, n), row-major halves with float sums, by step 1 to LADDER_STEPS. m and n must be
  * multiples of 64, k of 32: the ladder shows speed, and product_half.cuh handles the edges. */
-cudaError_t ladder_product(gpu_stream stream, int step, const void *a, const void *b, void *y, int m, int n, int k);
-#ifdef __cplusplus
-}
-#endif
+GPU_LAUNCHER ladder_product(gpu_stream stream, int step, const void *a, const void *b, void *y, int m, int n, int k);
 
 #endif

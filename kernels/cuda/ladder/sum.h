@@ -8,15 +8,9 @@
 
 enum { LADDER_SUM_STEPS = 5, LADDER_SUM_BLOCKS = 64 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 /* *y = sum of `count` floats, a multiple of 256, by step 1 to LADDER_SUM_STEPS. Before a call *y is 0; step 5 uses room
  * for LADDER_SUM_BLOCKS floats, and a counter that is 0 before and after. */
-cudaError_t ladder_sum(gpu_stream stream, int step, const float *x, int count, float *y, float *room,
-                       uint32_t *counter);
-#ifdef __cplusplus
-}
-#endif
+GPU_LAUNCHER ladder_sum(gpu_stream stream, int step, const float *x, int count, float *y, float *room,
+                        uint32_t *counter);
 
 #endif
