@@ -45,8 +45,7 @@ MESSAGES ?= 1
 OPS_FILE := $(if $(filter onnx ml microsoft,$(OPS)),,$(if $(word 2,$(OPS)),,$(wildcard $(OPS))))
 $(if $(OPS_FILE),,$(if $(filter-out onnx ml microsoft,$(OPS)),$(error OPS=$(OPS): expected lists (onnx, ml, microsoft) or a file with one operator a line)))
 $(if $(filter-out fast plain,$(CPU)),$(error CPU=$(CPU): expected fast or plain))
-OPS_DEFINES := $(if $(OPS_FILE)$(filter ml,$(OPS)),-DTORT_OPS_ML) $(if $(OPS_FILE)$(filter microsoft,$(OPS)),-DTORT_OPS_MICROSOFT) \
-    $(if $(OPS_FILE),-DTORT_OPS_FILE='"$(OPS_FILE)"')
+OPS_DEFINES := $(if $(OPS_FILE),-DTORT_OPS_FILE='"$(OPS_FILE)"')
 PLAIN := $(filter plain,$(CPU))
 
 # ---- flags ------------------------------------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/core/,graph lowered passes plan saved session)
 SMALLEST_FILES := $(addprefix ops/,activation attention center_crop_pad contents control_flow deform_conv dropout einsum fourier \
     fused_attention generate grid_sample linear_attention loss max_unpool metadata nms number_text optional random refused resize rnn roi \
-    sequence shapes strings tfidf training unary window) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/trees_pack \
+    sequence shapes strings tfidf training unary window) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/ml/trees_pack \
     $(addprefix runtime/core/run/,bind observe profile report) $(patsubst %.c,%,$(filter-out %/parallel.c,$(wildcard runtime/core/providers/*.c)))
 SMALLEST_LEVEL = $(if $(shell $(CC) -Oz -fsyntax-only -x c /dev/null 2>&1),-Os,-Oz)
 # Hardening: a function with an array on its stack notices that it was overrun, the C library that a buffer of a known size was, a
@@ -104,7 +103,7 @@ EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch Tokenizer) $(if $(PICTURE
 
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
-CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard kernels/cpu/*.c))
+CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard $(addprefix kernels/cpu/,*.c microsoft/*.c ml/*.c)))
 CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
 # Any other folder of kernels is a provider in plain C (kernels/README.md).
 OTHER_SOURCES := $(if $(PLAIN),,$(wildcard $(patsubst %,%*.c,$(filter-out $(addprefix kernels/,cpu/ cuda/ cudasim/ firmware/),$(wildcard kernels/*/)))))
@@ -121,7 +120,17 @@ EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c o
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
 SIMD_DOT_SOURCES := kernels/cpu/simd/bytes.c kernels/cpu/simd/blocked_bytes.c
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)
-UNIT_SOURCES := $(wildcard tests/unit/*.c)
+UNIT_SOURCES := $(wildcard tests/unit/*.c tests/cases/*.c)
+
+# Sources with tables of rows, in the order in which their rows are asked: by name, but for those whose rows come before others of
+# the same operators. The lists of OPS are folders.
+CPU_FIRST := $(patsubst %,kernels/cpu/%.c,blocked_window blocked_winograd blocked_byte_conv blocked_byte_window byte_depthwise map point_transpose)
+CUDA_FIRST := kernels/cuda/move_nhwc.c
+OPS_FOLDERS := $(if $(OPS_FILE),ml microsoft,$(filter-out onnx,$(OPS)))
+in_ops = $(filter-out $(foreach list,$(filter-out $(OPS_FOLDERS),ml microsoft),$(1)/$(list)/%),$(2))
+OPS_TABLES := $(call in_ops,ops,$(sort $(filter ops/%,$(LIBRARY_SOURCES))))
+CPU_TABLES := $(if $(PLAIN),,$(CPU_FIRST) $(call in_ops,kernels/cpu,$(filter-out $(CPU_FIRST),$(sort $(CPU_SOURCES)))))
+CUDA_TABLES := $(CUDA_FIRST) $(filter-out $(CUDA_FIRST),$(sort $(CUDA_C_SOURCES)))
 
 # A source of kernels/cpu/simd is compiled once for each instruction set; TORT_SIMD is the suffix of its symbols. Its loops
 # begin at a cache line: those of v2 lose up to 20 % elsewhere, as it happens with whatever is linked before them.
@@ -474,6 +483,18 @@ $(OBJ)/runtime/cli/%.inc: runtime/cli/%
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.json.inc
 $(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.html.inc
 
+# TABLE(NAME) for each table of rows: its name begins a line of its source.
+$(OBJ)/ops/tables.inc: TABLES = $(OPS_TABLES)
+$(OBJ)/kernels/cpu/tables.inc: TABLES = $(CPU_TABLES)
+$(OBJ)/kernels/cuda/tables.inc: TABLES = $(CUDA_TABLES)
+$(OBJ)/%/tables.inc: FORCE
+	@mkdir -p $(@D)
+	$(Q)sed -n 's/^const tort_\(op\|kernel\) \(tort_[a-z0-9_]*\)\[\] = {.*/TABLE(\2)/p' /dev/null $(TABLES) > $@.new
+	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(OBJ)/ops/ops.o: $(OBJ)/ops/tables.inc
+$(OBJ)/kernels/cpu/cpu_kernels.o: $(OBJ)/kernels/cpu/tables.inc
+$(OBJ)/kernels/cuda/cuda_provider.o $(OBJ)/with_cuda/kernels/cuda/cuda_provider.o: $(OBJ)/kernels/cuda/tables.inc
+
 # The sources of the firmware's kernels as C strings, without guards and includes: a conditional that is to be printed
 # ends with "#endif /*".
 FIRMWARE_TEXT := '/^\#endif$$/d; /^\#ifndef TORT_/d; /^\#define TORT_/d; /^\#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/'
@@ -540,10 +561,10 @@ endif
 ifneq ($(OPS_FILE),)
 CHOSEN := $(OBJ)/chosen
 CHOOSABLE_SOURCES := $(filter ops/%,$(LIBRARY_SOURCES)) $(CPU_SOURCES)
-$(CHOSEN): $(OPS_FILE) $(CHOOSABLE_SOURCES) .ci/choose_ops.awk $(OBJ)/flags
+$(CHOSEN): $(OPS_FILE) $(CHOOSABLE_SOURCES) $(OBJ)/ops/tables.inc $(OBJ)/kernels/cpu/tables.inc .ci/choose_ops.awk $(OBJ)/flags
 	@mkdir -p $(@D)
 	@echo "  OPS   $(OPS_FILE)"
-	$(Q)for source in $(CHOOSABLE_SOURCES); do $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) -DTORT_OPS_ML -DTORT_OPS_MICROSOFT -std=c11 -E $$source || exit 1; done > $@.i
+	$(Q)for source in $(CHOOSABLE_SOURCES); do $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) -std=c11 -E $$source || exit 1; done > $@.i
 	$(Q)awk -v MODE=list -v FILE=$(OPS_FILE) -f .ci/choose_ops.awk $(OPS_FILE) $@.i > $@
 $(CHOOSABLE_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/%.o: %.c $(CHOSEN)
 	@mkdir -p $(@D)
@@ -564,8 +585,8 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
-$(OBJ)/ops/ops.o $(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
-$(addprefix $(OBJ)/kernels/cpu/,cpu.o cpu_kernels.o cpu_provider.o) $(addprefix $(OBJ)/runtime/,build.o core/base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES)
+$(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
+$(addprefix $(OBJ)/,kernels/cpu/cpu.o kernels/cpu/cpu_provider.o runtime/build.o runtime/core/base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES)
 # With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
 SEEN ?=
 SEEN_BITS_v2 := TORT_CPU_V2

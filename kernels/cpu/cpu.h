@@ -74,43 +74,6 @@ void *tort_cpu_take(char **scratch, size_t bytes);
 /* Implements tort_provider.peak. */
 void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak);
 
-extern const tort_kernel tort_cpu_blocked_conv[];
-extern const tort_kernel *const tort_cpu_kernels[]; /* the tables of the provider, which are declared here */
-extern const tort_kernel tort_cpu_blocked_window[];
-extern const tort_kernel tort_cpu_blocked_channels[];
-extern const tort_kernel tort_cpu_blocked_winograd[];
-extern const tort_kernel tort_cpu_blocked_transpose[];
-extern const tort_kernel tort_cpu_conv[];
-extern const tort_kernel tort_cpu_conv_transpose[], tort_cpu_point_transpose[];
-extern const tort_kernel tort_cpu_byte_conv[];
-extern const tort_kernel tort_cpu_blocked_byte_conv[];
-extern const tort_kernel tort_cpu_blocked_byte_window[];
-extern const tort_kernel tort_cpu_byte_depthwise[];
-extern const tort_kernel tort_cpu_byte_pool[];
-extern const tort_kernel tort_cpu_quantize[];
-extern const tort_kernel tort_cpu_gemm[];
-extern const tort_kernel tort_cpu_matmul[];
-extern const tort_kernel tort_cpu_pool[];
-extern const tort_kernel tort_cpu_map[];
-extern const tort_kernel tort_cpu_rows[];
-extern const tort_kernel tort_cpu_qlinear_matmul[];
-extern const tort_kernel tort_cpu_einsum[];
-extern const tort_kernel tort_cpu_channels[];
-extern const tort_kernel tort_cpu_resize[];
-extern const tort_kernel tort_cpu_rotary[];
-extern const tort_kernel tort_cpu_heads[];
-extern const tort_kernel tort_cpu_matmul_nbits[];
-extern const tort_kernel tort_cpu_trees[];
-extern const tort_kernel tort_cpu_qgemm[];
-extern const tort_kernel tort_cpu_qlinear_binary[];
-extern const tort_kernel tort_cpu_byte_table[];
-extern const tort_kernel tort_cpu_rnn[];
-extern const tort_kernel tort_cpu_quantized_lstm[];
-extern const tort_kernel tort_cpu_grid_sample[];
-extern const tort_kernel tort_cpu_roi_align[];
-extern const tort_kernel tort_cpu_topk[];
-extern const tort_kernel tort_cpu_elements[];
-extern const tort_kernel tort_cpu_reduce[], tort_cpu_move[];
-extern const tort_kernel tort_cpu_deform_conv[];
+extern const tort_kernel *const tort_cpu_kernels[]; /* the tables of the provider */
 
 #endif

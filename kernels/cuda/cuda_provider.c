@@ -149,76 +149,13 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 
 /* ---- families ---------------------------------------------------------------------------------------------------- */
 
-extern const tort_kernel tort_cuda_attention_kernels[];
-extern const tort_kernel tort_cuda_fused_attention_kernels[];
-extern const tort_kernel tort_cuda_bias_kernels[];
-extern const tort_kernel tort_cuda_heads_kernels[];
-extern const tort_kernel tort_cuda_binary_kernels[];
-extern const tort_kernel tort_cuda_cast_kernels[];
-extern const tort_kernel tort_cuda_conv_kernels[];
-extern const tort_kernel tort_cuda_conv_transpose_kernels[];
-extern const tort_kernel tort_cuda_cumulative_kernels[];
-extern const tort_kernel tort_cuda_einsum_kernels[];
-extern const tort_kernel tort_cuda_gather_kernels[];
-extern const tort_kernel tort_cuda_gather_block_kernels[];
-extern const tort_kernel tort_cuda_generate_kernels[];
-extern const tort_kernel tort_cuda_matmul_kernels[];
-extern const tort_kernel tort_cuda_matmul_nbits_kernels[];
-extern const tort_kernel tort_cuda_move_nhwc_kernels[]; /* rows that precede those of move.c and pad.c */
-extern const tort_kernel tort_cuda_move_kernels[];
-extern const tort_kernel tort_cuda_norm_kernels[];
-extern const tort_kernel tort_cuda_norm_axis_kernels[];
-extern const tort_kernel tort_cuda_pad_kernels[];
-extern const tort_kernel tort_cuda_place_kernels[];
-extern const tort_kernel tort_cuda_pool_kernels[];
-extern const tort_kernel tort_cuda_pool_any_kernels[];
-extern const tort_kernel tort_cuda_recurrent_kernels[];
-extern const tort_kernel tort_cuda_reduce_kernels[];
-extern const tort_kernel tort_cuda_resize_kernels[];
-extern const tort_kernel tort_cuda_sampling_kernels[];
-extern const tort_kernel tort_cuda_scatter_kernels[];
-extern const tort_kernel tort_cuda_select_kernels[];
-extern const tort_kernel tort_cuda_skip_norm_kernels[];
-extern const tort_kernel tort_cuda_softmax_kernels[];
-extern const tort_kernel tort_cuda_topk_kernels[];
-extern const tort_kernel tort_cuda_unary_kernels[];
-extern const tort_kernel tort_cuda_where_kernels[];
+#define TABLE(name) extern const tort_kernel name[];
+#include "kernels/cuda/tables.inc"
+#undef TABLE
 
+#define TABLE(name) name,
 static const tort_kernel *const families[] = {
-    tort_cuda_attention_kernels,       //
-    tort_cuda_fused_attention_kernels, //
-    tort_cuda_bias_kernels,            //
-    tort_cuda_heads_kernels,           //
-    tort_cuda_binary_kernels,          //
-    tort_cuda_cast_kernels,            //
-    tort_cuda_conv_kernels,            //
-    tort_cuda_conv_transpose_kernels,  //
-    tort_cuda_cumulative_kernels,      //
-    tort_cuda_einsum_kernels,          //
-    tort_cuda_gather_kernels,          //
-    tort_cuda_gather_block_kernels,    //
-    tort_cuda_generate_kernels,        //
-    tort_cuda_matmul_kernels,          //
-    tort_cuda_matmul_nbits_kernels,    //
-    tort_cuda_move_nhwc_kernels,       //
-    tort_cuda_move_kernels,            //
-    tort_cuda_norm_kernels,            //
-    tort_cuda_norm_axis_kernels,       //
-    tort_cuda_pad_kernels,             //
-    tort_cuda_place_kernels,           //
-    tort_cuda_pool_kernels,            //
-    tort_cuda_pool_any_kernels,        //
-    tort_cuda_recurrent_kernels,       //
-    tort_cuda_reduce_kernels,          //
-    tort_cuda_resize_kernels,          //
-    tort_cuda_sampling_kernels,        //
-    tort_cuda_scatter_kernels,         //
-    tort_cuda_select_kernels,          //
-    tort_cuda_skip_norm_kernels,       //
-    tort_cuda_softmax_kernels,         //
-    tort_cuda_topk_kernels,            //
-    tort_cuda_unary_kernels,           //
-    tort_cuda_where_kernels,           //
+#include "kernels/cuda/tables.inc"
     NULL,
 };
 

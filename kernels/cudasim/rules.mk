@@ -53,6 +53,7 @@ $$(OBJ)/cudasim/$(1)/%.cu.o: %.cu $$(OBJ)/cudasim/$(1)/flags
 	    -MD -MP -x c++ -c -o $$@ $$<
 	$(if $(5),$$(Q)objcopy $(5) $$@)
 
+$$(OBJ)/cudasim/$(1)/kernels/cuda/cuda_provider.o: $$(OBJ)/kernels/cuda/tables.inc
 $$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< (cudasim $(1))"

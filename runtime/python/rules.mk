@@ -21,7 +21,7 @@ $(OBJ)/runtime/python/%.o: private TORT_CPPFLAGS += -isystem $(word 1,$(PYTHON_C
 PYTHON_BUILD := $(OBJ)/python_build.o
 PYTHON_LIBRARY := $(filter-out $(OBJ)/runtime/build.o,$(LIBRARY_OBJECTS)) $(PYTHON_BUILD)
 PYTHON_RPATH := -Wl,-rpath,'$$ORIGIN/../tinyort_cuda'
-$(PYTHON_BUILD): private TORT_CPPFLAGS += $(CPU_DEFINES) $(OPS_DEFINES) -DTORT_CUDA_PLUGIN
+$(PYTHON_BUILD): private TORT_CPPFLAGS += $(CPU_DEFINES) -DTORT_CUDA_PLUGIN
 $(PYTHON_BUILD): runtime/build.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)
 	@echo "  CC    $< (for Python)"

@@ -3,7 +3,7 @@
  * Without vectors: gathering 16 records and 16 features by a vector instruction takes longer than 16 loads. Records:
  * ../trees_pack.h. */
 #include "kernels/cpu/simd/vector.h"
-#include "kernels/cpu/trees_pack.h"
+#include "kernels/cpu/ml/trees_pack.h"
 
 enum { LANES = TORT_TREE_LANES, LEVELS = 4 };
 

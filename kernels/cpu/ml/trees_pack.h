@@ -6,8 +6,8 @@
  * membership in a set a small search tree. A leaf asks column 0 (-infinity) or 1 (NaN) and links to itself; its
  * value is the tree's vote, or the number of its ballot (list of votes). Read next: trees_pack.c, which packs, and
  * trees.c, which runs. */
-#ifndef TORT_KERNELS_CPU_TREES_PACK_H
-#define TORT_KERNELS_CPU_TREES_PACK_H
+#ifndef TORT_KERNELS_CPU_ML_TREES_PACK_H
+#define TORT_KERNELS_CPU_ML_TREES_PACK_H
 
 #include "ops/ml/trees.h"
 

@@ -1,6 +1,6 @@
 /* trees_pack.c - packs checked trees into the records of trees_pack.h: first the size of each tree, then its
  * records, in breadth-first order, so that the records that all walks need are close together. */
-#include "kernels/cpu/trees_pack.h"
+#include "kernels/cpu/ml/trees_pack.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * Each row's votes are summed in the order of the trees, as in the plain loop, so results depend neither on the
  * number of threads nor on the rows around it. Read next: trees_pack.h, simd/trees.c. */
-#include "kernels/cpu/trees_pack.h"
+#include "kernels/cpu/ml/trees_pack.h"
 
 #include "kernels/cpu/pieces.h"
 #include "ops/numeric.h"
