@@ -551,13 +551,6 @@ const char *const kernel_cases[] = {
     "Resize 19; coordinate_transformation_mode=align_corners; T[c,a+1,b+1] - f32[3]=1,1.7,4.3",
     "Resize 19; exclude_outside=1; T[a+1,b+1] - f32[2]=2,3",
     /* ---- topk.c ---- */
-    "TopK 11; ; T[a,B+5] i64[1]=5; 2",
-    "TopK 11; axis=1 largest=0; T[a,b+5,c] i64[1]=4; 2",
-    "TopK 11; axis=0; i64[b+9]~-3,3 i64[1]=9; 2",
-    "TopK 11; largest=0; i32[a,b+3]~-3,3 i64[1]=3; 2",
-    "TopK 11; ; T[2,6]=nan,1,-0,0,inf,nan,-inf,nan,3,3,3,-1 i64[1]=6; 2",
-    "TopK 11; largest=0; T[2,6]=nan,1,-0,0,inf,nan,-inf,nan,3,3,3,-1 i64[1]=6; 2",
-    "TopK 9; k=3 axis=-1; T[a,b+3]; 2",
     "ArgMax 13; axis=-1; T[a,B]",
     "ArgMax 13; axis=1 keepdims=0; T[a,b+1,c]",
     "ArgMax 13; axis=0; i64[a+1,b]~-3,3",

@@ -6,9 +6,9 @@
  * --own leaves out the rows that call NVIDIA's libraries; --part runs every Nth case, from the Ith on. On a GPU the
  * device is opened once (kept_open.h), here with --keep-open; a row whose library is not installed is skipped, and said
  * so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
- * lines of case_table.c and case_table_types.c (language: kernel_case.h); a row that no case has run fails. On the
- * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and its
- * code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
+ * lines of tests/cases and of case_table.c and its like (language: kernel_case.h); a row that no case has run fails. On
+ * the simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and
+ * its code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
  * element off the device's alignment. */
 #include <dlfcn.h>
 #include <math.h>
@@ -28,6 +28,9 @@
 
 extern const char *const kernel_cases[], *const type_cases[], *const attention_cases[], *const further_kernel_cases[],
                                                                                             *const library_cases[];
+#define TABLE(name) extern const char *const name[];
+#include "tests/cases/lines.inc"
+#undef TABLE
 
 enum { TRIALS = 4, MAX_RUNS = 4, MAX_COVERED = 512 };
 
@@ -354,7 +357,7 @@ static void check_coverage(tester *t) {
                 t->skipped++;
                 continue;
             }
-            printf("FAILED: no case runs %s of %s; add one to case_table.c\n", row->name, row->op);
+            printf("FAILED: no case runs %s of %s; add one to tests/cases\n", row->name, row->op);
             t->failed++;
         }
 }
@@ -408,8 +411,11 @@ static bool is_selected(const selection *selected, const char *line, int *count)
 }
 
 static void run_lines(tester *t, const selection *selected) {
-    const char *const *const tables[] = {kernel_cases, type_cases, attention_cases, further_kernel_cases,
-                                         library_cases};
+#define TABLE(name) name,
+    static const char *const *const tables[] = {
+#include "tests/cases/lines.inc"
+        kernel_cases, type_cases, attention_cases, further_kernel_cases, library_cases,
+    };
     int count = 0;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (const char *const *line = tables[k]; *line; line++)

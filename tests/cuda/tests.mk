@@ -6,7 +6,7 @@ CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cud
 CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/network_calls cuda/decoding cuda/speaker cuda/kernel_case cuda/simulator onnx_bytes)
 CUDA_TRAFFIC_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/traffic cuda/kernel_case cuda/simulator onnx_bytes)
 CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/traffic.o $(OBJ)/tests/cuda/network_calls.o $(OBJ)/tests/cuda/decoding.o $(OBJ)/tests/cuda/speaker.o $(OBJ)/tests/cuda/library_files.o \
-    $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
+    $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c tests/cases/*.c))) \
     $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 

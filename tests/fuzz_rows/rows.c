@@ -29,7 +29,7 @@ typedef struct shared {
 
 static int64_t case_total(void) {
     int64_t count = 0;
-    while (kernel_cases[count].op) count++;
+    while (kernel_case_at((size_t)count)) count++;
     return count;
 }
 
@@ -59,7 +59,7 @@ static void run_case(shared *all, int64_t seed) {
     if (chain)
         make_chain(&made, &random, &counting.env);
     else
-        make_node(&made, &kernel_cases[all->at / 2 % case_total()], &random, &counting.env);
+        make_node(&made, kernel_case_at((size_t)(all->at / 2 % case_total())), &random, &counting.env);
     all->chains += chain;
     all->invalid += !chain && !made.model;
     if (chain && !made.model)

@@ -7,7 +7,7 @@ TESTS += test-fast-rows
 
 FUZZ_ROWS := $(BUILD)/fuzz-rows
 FAST_ROW_CASES := 500
-FUZZ_ROWS_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz_rows/*.c tests/unit/cpu_*case*.c) \
+FUZZ_ROWS_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz_rows/*.c tests/unit/cpu_*case*.c tests/cases/*.c) \
     tests/unit/cpu_kernel_models.c tests/counting_env.c tests/onnx_bytes.c tests/report_of.c)
 
 .PHONY: fuzz-rows test-fast-rows

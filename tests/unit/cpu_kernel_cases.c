@@ -346,7 +346,7 @@ void add_epilogue(random_node *n, random_source *r, const kernel_case *kernel, c
     n->opset = 1;
 }
 
-const kernel_case kernel_cases[] = {
+static const kernel_case kernel_cases[] = {
     {"", "Conv", "conv_blocked", make_blocked_conv, NULL},
     {"", "Conv", "conv_blocked_first", make_first_conv, NULL},
     {"", "Conv", "conv_blocked_depthwise", make_blocked_depthwise, NULL},
@@ -444,7 +444,6 @@ const kernel_case kernel_cases[] = {
     {"", "GridSample", "grid_sample_points", make_grid_sample, NULL},
     {"com.microsoft", "GridSample", "grid_sample_points", make_grid_sample_of_microsoft, NULL},
     {"", "RoiAlign", "roi_align_bins", make_roi_align, NULL},
-    {"", "TopK", "topk_lanes", make_topk, NULL},
     {"", "DeformConv", "deform_conv_packed_gemm", make_deform_conv, NULL},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
@@ -524,3 +523,21 @@ const kernel_case kernel_cases[] = {
     {"", "SpaceToDepth", "move_tiles", make_space_to_depth, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+
+#define TABLE(name) extern const kernel_case name[];
+#include "tests/cases/rows.inc"
+#undef TABLE
+
+#define TABLE(name) name,
+static const kernel_case *const tables[] = {
+    kernel_cases,
+#include "tests/cases/rows.inc"
+    NULL,
+};
+
+const kernel_case *kernel_case_at(size_t i) {
+    for (const kernel_case *const *table = tables; *table; table++)
+        for (const kernel_case *at = *table; at->op; at++)
+            if (i-- == 0) return at;
+    return NULL;
+}

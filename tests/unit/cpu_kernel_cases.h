@@ -32,7 +32,8 @@ typedef struct kernel_case {
     const char *plain; /* what `make` makes, if that is another operator, which `op` is with an epilogue */
 } kernel_case;
 
-extern const kernel_case kernel_cases[]; /* ends with an op of NULL */
+/* Case i of all: those of cpu_kernel_cases.c, then those of tests/cases. NULL: there are no more. */
+const kernel_case *kernel_case_at(size_t i);
 
 /* Makes a node of a plain operator, whose output is like y, one of the fused operator. */
 void add_epilogue(random_node *node, random_source *random, const kernel_case *kernel, const tort_info *y);
@@ -55,6 +56,7 @@ void add_string(random_node *n, const char *name, const char *value);
 int64_t *add_list(random_node *n, const char *name, int32_t count);
 tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims); /* not yet filled */
 void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims);
+void spoil_input(random_node *n, random_source *r, int32_t input); /* one element becomes a NaN or the like */
 void add_numbers(random_node *n, int32_t rank, const int64_t *dims, const int64_t *values); /* of int32 */
 void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims);
 tort_type byte_type(random_source *r); /* int8 or uint8 */
@@ -148,7 +150,6 @@ void make_rotary_of_microsoft(random_node *n, random_source *r);
 void make_grid_sample(random_node *n, random_source *r);
 void make_grid_sample_of_microsoft(random_node *n, random_source *r);
 void make_roi_align(random_node *n, random_source *r);
-void make_topk(random_node *n, random_source *r);
 void make_deform_conv(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_attention.c */

@@ -8,7 +8,7 @@
 #include "ops/numeric.h"
 
 /* Some element becomes a number that must go its way alone. */
-static void spoil(random_node *n, random_source *r, int32_t input) {
+void spoil_input(random_node *n, random_source *r, int32_t input) {
     const float numbers[] = {NAN, INFINITY, -INFINITY, 0};
     const tort_tensor *tensor = &n->inputs[input];
     if (tort_count(tensor) > 0) ((float *)tensor->data)[draw(r, 0, tort_count(tensor) - 1)] = numbers[draw(r, 0, 3)];
@@ -49,7 +49,7 @@ void make_batch_norm(random_node *n, random_source *r) {
     const int64_t dims[4] = {draw(r, 0, 3), draw(r, 1, 40), draw(r, 1, 9), draw(r, 1, 20)};
     add_tensor(n, r, (int32_t)draw(r, 2, 4), dims);
     add_statistics(n, r, dims[1]);
-    if (chance(r, 40)) spoil(n, r, 0);
+    if (chance(r, 40)) spoil_input(n, r, 0);
     n->opset = 15;
     n->tolerance = 1e-5f;
 }
@@ -61,7 +61,7 @@ void make_group_norm(random_node *n, random_source *r) {
     add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
     for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 1, n->opset < 21 ? &groups : dims + 1);
     add_int(n, "num_groups", groups);
-    if (chance(r, 30)) spoil(n, r, 0);
+    if (chance(r, 30)) spoil_input(n, r, 0);
     n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
 }
 
@@ -71,7 +71,7 @@ void make_lp_norm(random_node *n, random_source *r) {
     float *x = n->inputs[0].data;
     const float size = chance(r, 20) ? 1e-25f : chance(r, 20) ? 1e25f : chance(r, 10) ? 0 : 1;
     for (int64_t i = 0; i < dims[0] * dims[1]; i++) x[i] *= size;
-    if (chance(r, 30)) spoil(n, r, 0);
+    if (chance(r, 30)) spoil_input(n, r, 0);
     n->opset = 22;
     n->tolerance = 1e-5f;
 }
@@ -162,7 +162,7 @@ void make_grid_sample(random_node *n, random_source *r) {
     const tort_tensor *points = &n->inputs[1];
     for (int64_t i = 0; i < tort_count(points); i++) ((float *)points->data)[i] *= chance(r, 5) ? 1e20f : 1.3f;
     for (int32_t i = 0; i < 2; i++)
-        if (chance(r, 30)) spoil(n, r, i);
+        if (chance(r, 30)) spoil_input(n, r, i);
     add_string(n, "mode", chance(r, 30) ? "nearest" : "bilinear");
     add_string(n, "padding_mode", paddings[draw(r, 0, 1)]);
     add_int(n, "align_corners", draw(r, 0, 1));
@@ -188,25 +188,9 @@ void make_roi_align(random_node *n, random_source *r) {
     add_int(n, "sampling_ratio", draw(r, 0, 3));
     add_float(n, "spatial_scale", 0.5f);
     add_string(n, "coordinate_transformation_mode", chance(r, 50) ? "half_pixel" : "output_half_pixel");
-    if (chance(r, 20)) spoil(n, r, 0);
+    if (chance(r, 20)) spoil_input(n, r, 0);
     n->opset = 16;
     n->tolerance = 1e-5f;
-}
-
-/* Elements are few different numbers, so that many are equal. */
-void make_topk(random_node *n, random_source *r) {
-    const int64_t dims[3] = {draw(r, 0, 3), chance(r, 30) ? 300 : draw(r, 1, 90), draw(r, 1, 3)}, one = 1;
-    add_tensor(n, r, 3, dims);
-    for (int32_t i = 0; i < 4; i++) spoil(n, r, 0);
-    const int32_t axis = (int32_t)draw(r, 1, 2);
-    const tort_tensor *k = add_buffer(n, TORT_INT64, 1, &one);
-    ((int64_t *)k->data)[0] =
-        chance(r, 20) ? dims[axis] : draw(r, 0, chance(r, 50) ? (dims[axis] + 4) / 5 : dims[axis]);
-    n->constant[1] = true;
-    add_int(n, "axis", axis);
-    add_int(n, "largest", draw(r, 0, 1));
-    n->second_output = true;
-    n->opset = 11;
 }
 
 /* Offsets are up to some elements; some samples lie beside the picture. */
@@ -225,7 +209,7 @@ void make_deform_conv(random_node *n, random_source *r) {
     else
         n->input_count++;
     if (chance(r, 50)) add_tensor(n, r, 4, (const int64_t[]){batch, moves * positions, out[0], out[1]});
-    if (chance(r, 20)) spoil(n, r, chance(r, 50) ? 0 : 2);
+    if (chance(r, 20)) spoil_input(n, r, chance(r, 50) ? 0 : 2);
     add_int(n, "group", group);
     add_int(n, "offset_group", moves);
     n->opset = 19;

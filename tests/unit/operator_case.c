@@ -23,7 +23,13 @@ extern const char *const tree_cases[];
 extern const char *const microsoft_cases[];
 extern const char *const microsoft_attention_cases[];
 extern const char *const microsoft_quantized_cases[];
+#define TABLE(name) extern const char *const name[];
+#include "tests/cases/cases.inc"
+#undef TABLE
+
+#define TABLE(name) name,
 const char *const *const operator_tables[] = {
+#include "tests/cases/cases.inc"
     operator_cases,
     reduction_cases,
     elementwise_cases,

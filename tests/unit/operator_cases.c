@@ -14,7 +14,18 @@
 
 extern const char *const operator_refusals[], *const ml_refusals[], *const microsoft_attention_refusals[];
 
-static const char *const *const refusal_tables[] = {operator_refusals, ml_refusals, microsoft_attention_refusals, NULL};
+#define TABLE(name) extern const char *const name[];
+#include "tests/cases/refusals.inc"
+#undef TABLE
+
+#define TABLE(name) name,
+static const char *const *const refusal_tables[] = {
+#include "tests/cases/refusals.inc"
+    operator_refusals,
+    ml_refusals,
+    microsoft_attention_refusals,
+    NULL,
+};
 
 static void check_outcome(const char *text, const operator_case *c, input_form form, tort_status status,
                           const char *message) {

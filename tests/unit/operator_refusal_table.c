@@ -128,7 +128,6 @@ const char *const operator_refusals[] = {
     "STFT 17; ; f32[1,4,1] 1 2 3 4; i64[] 1; -; i64[2] 2 2 -> error MODEL frame_length has 2 elements",
     "Tile 6; ; f32[1] 1; i64[1,1] 2 -> error MODEL repeats has rank 2",
     "Tile 6; ; f32[1] 1; i64[2] 2 2 -> error MODEL repeats has 2 entries, expected 1",
-    "TopK 10; ; f32[2] 1 2; i64[2] 1 1 -> error MODEL K has 2 elements",
     "ReduceSum 13; ; f32[2] 1 2; i64[1,1] 0 -> error MODEL axes has rank 2",
     "ReduceMean 18; ; f32[2] 1 2; i64[1,1] 0 -> error MODEL axes has rank 2",
     "ReduceMax 18; ; f32[2] 1 2; i64[1] 5 -> error RUN axis 5 is not in [-1, 1)",
