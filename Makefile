@@ -1,7 +1,7 @@
 # The build of tinyort: `make` builds, `make demo` shows the main job, `make test` tests, `make help` lists the rest.
 #
 # How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/core/, loader/,
-# ops/ with its folders, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/, with
+# ops/ and kernels/cpu/ with their folders, kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/, with
 # runtime/firmware/ and kernels/firmware/. Objects lie in $(BUILD)/obj and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a
 # file tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way
 # of its own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by .ci/setup.sh alone: `make` says
@@ -34,7 +34,7 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 
 # ---- what is in the build ---------------------------------------------------------------------------------------------
 
-# What is in the build. OPS: lists of operators (ops/ops.c), of which onnx always is; or a file with one operator a line, as `tinyort
+# What is in the build. OPS: lists of operators (folders of ops/ and kernels/cpu/), of which onnx always is; or a file with one operator a line, as `tinyort
 # inspect MODEL --ops` prints them, for these operators alone and what their fusions make. CPU=plain: the provider cpu with nothing but the
 # plain loops of ops/, no other provider, and all of it as small as it gets. SIMD=v3: of the instruction sets only this one.
 # MESSAGES=0: errors and refusals have their codes, but no words.
