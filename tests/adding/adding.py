@@ -1,8 +1,8 @@
 """Follows the pages that say how something is added: takes a copy of the tree, writes the files that a section shows, in its order, runs
 its commands, counts the files, builds, and tries what was added.
 
-A section is a list: "1. `FILE`: ..." with a block of code that is the file, or more of it; a block "sh" has commands for make. One more
-page is one more Recipe, with a function that tries what it added.
+A section is a list: "1. `FILE`: ..." with a block of code that is the file, or more of it, or "diff", a patch of it; a block "sh" has commands
+for make. One more page is one more Recipe, with a function that tries what it added.
 
 Usage: adding.py TINYORT_TREE FOLDER MAKE [OPTION]...: the copy is made in FOLDER, and removed at the end. The options go to make.
 """
@@ -37,10 +37,10 @@ class Tree:
         if not holds:
             print(f"adding: FAILED: {text}")
 
-    def run(self, *command, **environment):
+    def run(self, *command, given=None, **environment):
         """What it prints; "" and a failure where it does not end well."""
         around = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-        done = subprocess.run(command, cwd=self.root, env=around | environment, capture_output=True, text=True)
+        done = subprocess.run(command, input=given, cwd=self.root, env=around | environment, capture_output=True, text=True)
         self.check(done.returncode == 0, f"{' '.join(map(str, command))}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
         return done.stdout if done.returncode == 0 else ""
 
@@ -67,6 +67,9 @@ def follow(tree, page, title):
     for name, language, block in re.findall(r"^\d+\. `([^`]+)`|^```(\w+)\n(.*?)^```$", section(tree.source / page, title), re.M | re.S):
         if name:
             file = tree.root / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+        elif language == "diff":
+            tree.run("patch", "-s", "-p1", "--no-backup-if-mismatch", given=block)
         elif language == "sh":
             for command in block.splitlines():
                 tree.make(*command.split()[1:])
@@ -105,8 +108,23 @@ def try_operator(tree):
         tree.check(kernels == [kernel], f"{provider} runs Twice by {kernel}, not {kernels}")
 
 
+def try_with_tests(file):
+    """The tests of the command line that the page shows, the sizes of the rooms, and the layers."""
+
+    def try_it(tree):
+        sources = [path for path in tree.touched() if path.suffix in (".c", ".h")]
+        tree.run("clang-format", "--dry-run", "-Werror", *sources)
+        tree.make("build/tinyort", "check-layers")
+        tree.run(sys.executable, ".ci/check_sizes.py", ".")
+        tree.run(sys.executable, "tests/cli/run.py", "build/tinyort", file, "test_help_fits_a_screen")
+
+    return try_it
+
+
 # What is added: sections in their order, the most files, and what tries it.
 RECIPES = {
+    "provider": ([("kernels/README.md", "Adding a provider")], 4, try_with_tests("abacus")),
+    "command": ([("runtime/cli/README.md", "Adding a command")], 6, try_with_tests("counting")),
     "operator": ([("ops/README.md", "Adding an operator"), ("kernels/README.md", "Adding a kernel on cpu and cuda")], 8, try_operator),
 }
 
@@ -119,7 +137,7 @@ def main():
         for page, title in sections:
             follow(tree, page, title)
         files = tree.touched()
-        tree.check(0 < len(files) <= most, f"adding an {name} touches {len(files)} files, at most {most}: {', '.join(map(str, files))}")
+        tree.check(0 < len(files) <= most, f"adding: {name} touches {len(files)} files, at most {most}: {', '.join(map(str, files))}")
         try_it(tree)
         shutil.rmtree(tree.root)
         passed, failed = passed + tree.passed, failed + tree.failed
