@@ -19,6 +19,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+# Objects that the tree has built already: make builds what the additions change, and no more.
+OBJECTS = ("runtime", "loader", "ops", "kernels", "cudasim")
 LEFT_OUT = shutil.ignore_patterns("build", ".git", "__pycache__")
 
 
@@ -30,6 +32,12 @@ class Tree:
         self.passed = self.failed = 0
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(source, folder, symlinks=True, ignore=LEFT_OUT)
+        for part in (Path("build/obj", name) for name in OBJECTS):
+            if (source / part).exists():
+                shutil.copytree(source / part, folder / part)
+        flags = [path.relative_to(source) for path in (source / "build/obj").glob("*flags")]
+        for file in flags:
+            shutil.copy2(source / file, folder / file)
 
     def check(self, holds, text):
         self.passed += bool(holds)
