@@ -138,7 +138,9 @@ static tort_status run(const tort_call *call) {
 
 #define AXIS "axis:int=0 keepdims:int=1"
 #define AXIS_AND_LAST "axis:int=0 keepdims:int=1 select_last_index:int=0"
-#define BY(sign) .variant = sign, sizeof(tort_arg_reduce_params), infer_arg, resolve_arg, run
+#define BY(sign)                                                                                                       \
+    .variant = sign, .params_size = sizeof(tort_arg_reduce_params), .infer = infer_arg, .resolve = resolve_arg,        \
+    .reference = run
 
 const tort_op tort_ops_arg_reduce[] = {
     {"", "ArgMax", 1, 10, "data:T", "reduced:int64", "T=numeric", AXIS, BY(ARG_MAX)},

@@ -99,8 +99,12 @@ static tort_status run_pair(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define BY_PAIR(variant_) .variant = variant_, sizeof(tort_binary), infer_pair, tort_resolve_binary, run_pair
-#define BY_OLD(variant_) .variant = variant_, sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_pair
+#define BY_PAIR(variant_)                                                                                              \
+    .variant = variant_, .params_size = sizeof(tort_binary), .infer = infer_pair, .resolve = tort_resolve_binary,      \
+    .reference = run_pair
+#define BY_OLD(variant_)                                                                                               \
+    .variant = variant_, .params_size = sizeof(tort_binary), .infer = tort_infer_compare_old,                          \
+    .resolve = tort_resolve_binary, .reference = run_pair
 
 const tort_op tort_ops_compare[] = {
     {"", "Equal", 1, 6, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "axis:int broadcast:int=0",

@@ -163,7 +163,9 @@ static tort_status run(const tort_call *call) {
     return TORT_OK;
 }
 
-#define BY(kind) .variant = CUMULATIVE_##kind, sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run
+#define BY(kind)                                                                                                       \
+    .variant = CUMULATIVE_##kind, .params_size = sizeof(tort_cumulative_params), .infer = infer_cumulative,            \
+    .resolve = resolve_cumulative, .reference = run
 
 const tort_op tort_ops_cumulative[] = {
     {"", "CumProd", 26, TORT_NEWEST_OPSET, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64",

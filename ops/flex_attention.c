@@ -163,9 +163,10 @@ static tort_status run(const tort_call *call) {
 
 const tort_op tort_ops_flex_attention[] = {
     {"tinyort", "AttentionScores", 1, 1, "Q:T K:T", "scores:P", "T=floats13 P=floats13",
-     "scale:float softmax_precision:int(floats13)", .variant = FLEX_SCORES, sizeof(flex_params), scores_infer,
-     flex_resolve, run},
+     "scale:float softmax_precision:int(floats13)", .variant = FLEX_SCORES, .params_size = sizeof(flex_params),
+     .infer = scores_infer, .resolve = flex_resolve, .reference = run},
     {"tinyort", "AttentionOutput", 1, 1, "probabilities:P V:T", "Y:T", "T=floats13 P=floats13", "",
-     .variant = FLEX_OUTPUT, sizeof(flex_params), output_infer, flex_resolve, run},
+     .variant = FLEX_OUTPUT, .params_size = sizeof(flex_params), .infer = output_infer, .resolve = flex_resolve,
+     .reference = run},
     {0},
 };

@@ -353,12 +353,13 @@ static tort_status run(const tort_call *call) {
 
 const tort_op tort_ops_fourier[] = {
     {"", "DFT", 17, 19, "input:T1 dft_length?:T2", "output:T1", TYPES, "axis:int=1 inverse:int=0 onesided:int=0",
-     .shape_inputs = 1u << 1, .variant = WHOLE_SIGNAL, sizeof(fourier_params), infer_dft, resolve_dft, run},
+     .shape_inputs = 1u << 1, .variant = WHOLE_SIGNAL, .params_size = sizeof(fourier_params), .infer = infer_dft,
+     .resolve = resolve_dft, .reference = run},
     {"", "DFT", 20, TORT_NEWEST_OPSET, "input:T1 dft_length?:T2 axis?:int64", "output:T1", TYPES,
-     "inverse:int=0 onesided:int=0", .shape_inputs = 1u << 1 | 1u << 2, .variant = WHOLE_SIGNAL, sizeof(fourier_params),
-     infer_dft, resolve_dft, run},
+     "inverse:int=0 onesided:int=0", .shape_inputs = 1u << 1 | 1u << 2, .variant = WHOLE_SIGNAL,
+     .params_size = sizeof(fourier_params), .infer = infer_dft, .resolve = resolve_dft, .reference = run},
     {"", "STFT", 17, TORT_NEWEST_OPSET, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2", "output:T1", TYPES,
-     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .variant = SHORT_TIME, sizeof(fourier_params), infer_stft,
-     resolve_stft, run},
+     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .variant = SHORT_TIME, .params_size = sizeof(fourier_params),
+     .infer = infer_stft, .resolve = resolve_stft, .reference = run},
     {0},
 };

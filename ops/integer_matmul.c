@@ -270,7 +270,9 @@ tort_status tort_run_matmul_to_float(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define BY(kind, infer) .variant = TORT_MATMUL_##kind, sizeof(tort_matmul_params), infer, resolve_product, run
+#define BY(kind, infer_)                                                                                               \
+    .variant = TORT_MATMUL_##kind, .params_size = sizeof(tort_matmul_params), .infer = infer_,                         \
+    .resolve = resolve_product, .reference = run
 
 const tort_op tort_ops_integer_matmul[] = {
     {"", "MatMulInteger", 10, TORT_NEWEST_OPSET, "A:T1 B:T2 a_zero_point?:T1 b_zero_point?:T2", "Y:T3",

@@ -117,7 +117,8 @@ static tort_status run(const tort_call *call) {
 }
 
 #define BY(kind)                                                                                                       \
-    "ignore_index:int reduction:string=mean", .variant = kind, sizeof(loss_params), infer_loss, resolve_loss, run
+    "ignore_index:int reduction:string=mean", .variant = kind, .params_size = sizeof(loss_params),                     \
+                                              .infer = infer_loss, .resolve = resolve_loss, .reference = run
 #define NLL "input:T target:Tind weight?:T", "loss:T"
 #define SCE "scores:T labels:Tind weights?:T", "output:T log_prob?:T"
 

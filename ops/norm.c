@@ -256,10 +256,10 @@ const tort_op tort_ops_norm[] = {
     {"", "GroupNormalization", 21, TORT_NEWEST_OPSET, "X:T scale:T bias:T", "Y:T", "T=floats13",
      "epsilon:float=1e-05 num_groups:int! stash_type:int(floats13)=1", GROUP},
     {"", "RMSNormalization", 23, TORT_NEWEST_OPSET, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
-     "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", .variant = NORM_RMS, sizeof(tort_norm_params),
-     infer_rms, resolve_trailing, run},
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", .variant = NORM_RMS,
+     .params_size = sizeof(tort_norm_params), .infer = infer_rms, .resolve = resolve_trailing, .reference = run},
     {"", "SimplifiedLayerNormalization", 1, TORT_NEWEST_OPSET, "X:T scale:V", "Y:V inv_std_var?:U",
      "T=floats13 V=floats13 U=float|double", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", .variant = NORM_RMS,
-     sizeof(tort_norm_params), infer_simplified, resolve_trailing, run},
+     .params_size = sizeof(tort_norm_params), .infer = infer_simplified, .resolve = resolve_trailing, .reference = run},
     {0},
 };

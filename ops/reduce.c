@@ -410,7 +410,9 @@ tort_status tort_reduce_mean(const tort_call *call) {
 #define AXES_ATTRIBUTE(types) "data:T", "reduced:T", "T=" types, "axes:ints keepdims:int=1", 0
 #define AXES_INPUT(types)                                                                                              \
     "data:T axes?:int64", "reduced:T", "T=" types, "keepdims:int=1 noop_with_empty_axes:int=0", 1u << 1
-#define BY(infer, kind) .variant = REDUCE_##kind, sizeof(tort_reduce_params), infer, tort_resolve_reduce, run
+#define BY(infer_, kind)                                                                                               \
+    .variant = REDUCE_##kind, .params_size = sizeof(tort_reduce_params), .infer = infer_,                              \
+    .resolve = tort_resolve_reduce, .reference = run
 
 const tort_op tort_ops_reduce[] = {
     {"", "ReduceSum", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_folding, SUM)},

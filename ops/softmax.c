@@ -26,7 +26,8 @@ static tort_status resolve_along(tort_resolve *resolve, bool coerced) {
         if (status != TORT_OK) return status;
     }
     int32_t end = coerced || input->rank == 0 ? input->rank : axis + 1;
-    params->inner = end == input->rank;
+    /* Claims ask whether the lane is contiguous (inner 1) before shapes are known; 0: it is not, or not yet known. */
+    params->inner = end == input->rank ? 1 : 0;
     if (!tort_shape_known(input)) return TORT_OK;
     params->outer = tort_extent(input->dims, 0, axis);
     params->length = tort_extent(input->dims, axis, end);
@@ -150,7 +151,9 @@ static tort_status run(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define BY(kind, resolve) .variant = kind, sizeof(tort_softmax_params), tort_infer_elementwise, resolve, run
+#define BY(kind, resolve_)                                                                                             \
+    .variant = kind, .params_size = sizeof(tort_softmax_params), .infer = tort_infer_elementwise, .resolve = resolve_, \
+    .reference = run
 
 const tort_op tort_ops_softmax[] = {
     {"", "Softmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", BY(SOFTMAX, tort_resolve_softmax_coerced)},

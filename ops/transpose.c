@@ -197,8 +197,8 @@ static tort_status depth_space_reference(const tort_call *call) {
 #define DEPTH_SPACE(NAME, KIND, SINCE, UNTIL, ALL, ATTRIBUTES)                                                         \
     {                                                                                                                  \
         "", NAME, SINCE, UNTIL, "input:T", "output:T", "T=" ALL, "blocksize:int!" ATTRIBUTES,                          \
-            .variant = KIND, sizeof(tort_depth_space_params), depth_space_infer, depth_space_resolve,                  \
-            depth_space_reference                                                                                      \
+            .variant = KIND, .params_size = sizeof(tort_depth_space_params), .infer = depth_space_infer,               \
+            .resolve = depth_space_resolve, depth_space_reference                                                      \
     }
 
 const tort_op tort_ops_transpose[] = {

@@ -6,7 +6,8 @@
 #include "kernels/cpu/byte_product.h"
 #include "kernels/cpu/conv.h"
 
-/* Numbers of the inputs besides X, which is 0. A negative w_scale: no scales, the sums are the result (ConvInteger). */
+/* Numbers of the inputs besides X, which is 0. w_scale is negative for ConvInteger, which has no scales: its result is
+ * the sums. */
 typedef struct tort_byte_conv_inputs {
     int32_t x_zero, w, w_zero, w_scale;
 } tort_byte_conv_inputs;

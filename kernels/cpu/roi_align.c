@@ -1,4 +1,5 @@
-/* roi_align.c - RoiAlign of float by means: the samples of a bin are computed once for all channels.
+/* roi_align.c - RoiAlign in fp32 with mode=avg. The places and weights of a bin's samples are computed once and used
+ * for all channels.
  *
  * Read next: ops/roi.h. */
 #include "ops/roi.h"

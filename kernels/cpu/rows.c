@@ -66,8 +66,8 @@ static bool is_row(const tort_norm_params *p, const int64_t *strides) {
     return true;
 }
 
-/* Answers is_row before shapes are known: a tensor that broadcasts to X is such a row if it has as many axes as are
- * normalized, and none of them can be repeated. */
+/* True if is_row will be true once shapes are known: a tensor that broadcasts to X is such a row if it has as many axes
+ * as are normalized, and none of them can be repeated. */
 static bool is_row_of(const tort_node_view *node, int32_t input) {
     const tort_norm_params *p = node->params;
     const tort_info *x = &node->inputs[0], *row = &node->inputs[input];

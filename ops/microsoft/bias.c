@@ -230,7 +230,7 @@ static tort_status run_softmax(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define MICROSOFT(name_) "com.microsoft", name_, 1, 1
-#define BY(kind_) .variant = kind_, sizeof(tort_bias_params)
+#define BY(kind_) .variant = kind_, .params_size = sizeof(tort_bias_params)
 
 const tort_op tort_ops_microsoft_bias[] = {
     {MICROSOFT("BiasAdd"), "X:T bias:T skip:T", "Y:T", "T=float16|float", "", BY(ADD), infer_add, resolve_rows,

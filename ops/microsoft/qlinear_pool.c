@@ -160,9 +160,10 @@ const tort_op tort_ops_qlinear_pool[] = {
      "Y:T", "T=uint8|int8",
      "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints! pads:ints "
      "strides:ints",
-     .variant = POOL_WINDOW, sizeof(qlinear_pool), infer, resolve_pool, run},
+     .variant = POOL_WINDOW, .params_size = sizeof(qlinear_pool), .infer = infer, .resolve = resolve_pool,
+     .reference = run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
-     "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, sizeof(qlinear_pool), infer, resolve_pool,
-     tort_run_linear_mean},
+     "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, .params_size = sizeof(qlinear_pool),
+     .infer = infer, .resolve = resolve_pool, .reference = tort_run_linear_mean},
     {0},
 };

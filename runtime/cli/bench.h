@@ -35,8 +35,9 @@ tort_status cli_bench_measure(cli_bench_job *job, cli_options *options, tort_err
 void cli_bench_free(cli_bench_job *job);
 bool cli_bench_interrupted(void); /* by Ctrl-C: the runs so far were measured */
 
-double cli_percentile(const cli_measurement *m, double fraction); /* milliseconds that this part did not exceed */
-int32_t cli_bench_threads(const tort_report *report);             /* 0: none of this process */
+double cli_percentile(const cli_measurement *m,
+                      double fraction);               /* milliseconds; `fraction` of the runs took at most that */
+int32_t cli_bench_threads(const tort_report *report); /* of the process; 0: it uses none */
 /* Fills in "threads", "contexts", "runs", "runs_per_second", "latency_ms" and "load_ms". */
 void cli_bench_json(const cli_bench_job *job, const tort_report *report, cJSON *to);
 

@@ -20,7 +20,7 @@ typedef struct cli_seen {
 
 /* The first value with some property, and the inputs of its node at that time. */
 typedef struct cli_first {
-    cli_seen value; /* name NULL: none had it */
+    cli_seen value; /* its name is NULL if no value has the property */
     cli_seen *inputs;
     int32_t input_count;
 } cli_first;

@@ -38,8 +38,8 @@ static void free_names(char **names, int32_t count) {
 
 static bool read_names(const cli_field *node, name_list *inputs, name_list *outputs, int depth);
 
-/* What the nodes of a body read counts as read by the node that has it: also names that the body itself makes, which
- * nothing outside makes, so that they are not found there. */
+/* Adds what the nodes of a body read to what its own node reads. Names that the body makes are among them; they do no
+ * harm, as nothing outside makes a value of such a name. */
 static bool read_body(const cli_field *attribute, name_list *inputs, int depth) {
     name_list made = {0};
     bool good = depth < MAX_DEPTH;

@@ -28,8 +28,7 @@ typedef struct tort_profile_step {
 typedef void (*tort_profiler)(void *ud, const tort_profile_step *step);
 TORT_API void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud);
 
-/* Recordability of a plan's runs by a device's provider, which can then launch all their work as one. See tort_report.
- */
+/* Whether the provider of a device can record a plan's runs, and then launch all their work as one (tort_report). */
 typedef enum tort_recording {
     TORT_RECORDING_NONE,        /* no provider of the chain records */
     TORT_RECORDING_UNKNOWN,     /* shapes are not known yet */

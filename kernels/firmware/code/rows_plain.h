@@ -49,7 +49,8 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
             tinyort_add_four(from[k + 3], other[k + 3], w[k + 3], w[depth + k + 3]);
         }
         for (; k < depth; k++) tinyort_add_four(from[k], other[k], w[k], w[depth + k]);
-        z[m] = tinyort_requantize(&own, z0, factors[m]); /* where z is y, the value of y stays */
+        z[m] = tinyort_requantize(&own, z0,
+                                  factors[m]); /* before y: the caller passes y for z if there is no second filter */
         y[m] = tinyort_requantize(&own, y0, factors[m]);
         if (m + 1 == own.filters) break;
         z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);
