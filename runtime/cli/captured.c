@@ -20,11 +20,8 @@
 static void keep(cli_captured *c, const char *name, const tort_tensor *tensor) {
     size_t bytes = 0;
     if (!*name || tensor->type == TORT_STRING || !tort_tensor_bytes(tensor, &bytes)) return;
-    if (c->count == c->capacity) {
-        c->capacity = 2 * c->capacity + 64;
-        c->keys = cli_realloc(c->keys, (size_t)c->capacity, sizeof *c->keys);
-        c->tensors = cli_realloc(c->tensors, (size_t)c->capacity, sizeof *c->tensors);
-    }
+    c->keys = cli_room(c->keys, (size_t)c->count, sizeof *c->keys);
+    c->tensors = cli_room(c->tensors, (size_t)c->count, sizeof *c->tensors);
     tort_tensor copy = *tensor;
     copy.data = cli_alloc(bytes + 1, 1);
     if (bytes) memcpy(copy.data, tensor->data, bytes);

@@ -11,7 +11,7 @@ typedef struct cli_captured {
     tort_names names;
     char **keys;
     tort_tensor *tensors; /* owned */
-    int32_t count, capacity;
+    int32_t count;
     cli_inputs inputs;
     tort_session *session; /* of the run, for its placement */
 } cli_captured;

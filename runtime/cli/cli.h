@@ -41,6 +41,8 @@ void cli_memory_json(const char *command);  /* from now on also with a JSON docu
 void *cli_check_memory(void *ptr);          /* returns ptr; NULL ends the program */
 void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_realloc(void *ptr, size_t count, size_t size);
+/* A list with room for one more than `count`. Its capacity is a power of two, so all of its growth is by this. */
+void *cli_room(void *list, size_t count, size_t size);
 char *cli_copy_text(const char *text, size_t length);
 /* Formats without escaping, for paths and for building messages; print.h escapes what is printed. */
 char *cli_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

@@ -30,25 +30,24 @@ const char *cli_shape_text(int32_t rank, const int64_t *dims, const char *const 
     return buffer;
 }
 
+/* The unit of a number: it is divided by 1000 until it is below `most`, that of the first unit being `first`. */
+static size_t scale(double *number, double first, double most) {
+    size_t unit = 0;
+    for (; *number >= (unit ? most : first) && unit < 4; unit++) *number /= 1000;
+    return unit;
+}
+
 const char *cli_bytes_text(double bytes, char *buffer, size_t size) {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    size_t unit = 0;
     if (bytes < 0) return "?";
-    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
-        bytes /= 1000;
-        unit++;
-    }
+    const size_t unit = scale(&bytes, 999.5, 999.5);
     tort_snprintf(buffer, size, unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
     return buffer;
 }
 
 const char *cli_count_text(double count, char *buffer, size_t size) {
     static const char *const units[] = {"", " k", " M", " G", " T"};
-    size_t unit = 0;
-    while (count >= (unit ? 999.95 : 9999.5) && unit + 1 < sizeof units / sizeof *units) {
-        count /= 1000;
-        unit++;
-    }
+    const size_t unit = scale(&count, 9999.5, 999.95);
     tort_snprintf(buffer, size, unit ? "%.1f%s" : "%.0f%s", count, units[unit]);
     return buffer;
 }

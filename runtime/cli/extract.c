@@ -21,11 +21,11 @@ typedef struct extraction {
 /* TORT_E_USAGE for a value that no node makes. */
 static tort_status unknown_value(const extraction *x, const char *option, const char *name, tort_error *error) {
     const char **names = NULL;
-    size_t count = 0, capacity = 0;
+    size_t count = 0;
     char hint[300];
     for (int32_t i = 0; i < x->whole.count; i++)
         for (int32_t k = 0; k < x->whole.nodes[i].output_count; k++) {
-            if (count == capacity) names = cli_realloc(names, capacity = 2 * capacity + 64, sizeof *names);
+            names = cli_room(names, count, sizeof *names);
             names[count++] = x->whole.nodes[i].outputs[k];
         }
     tort_did_you_mean(name, names, count, hint, sizeof hint);
@@ -42,7 +42,7 @@ static bool is_from(const extraction *x, const char *name) {
 static void add_input(extraction *x, const char *name) {
     for (int32_t i = 0; i < x->input_count; i++)
         if (!strcmp(x->inputs[i].name, name)) return;
-    x->inputs = cli_realloc(x->inputs, (size_t)x->input_count + 1, sizeof *x->inputs);
+    x->inputs = cli_room(x->inputs, (size_t)x->input_count, sizeof *x->inputs);
     x->inputs[x->input_count++] = (cli_piece_port){name, NULL};
 }
 

@@ -47,6 +47,11 @@ void *cli_realloc(void *ptr, size_t count, size_t size) {
     return check(realloc(ptr, bytes ? bytes : 1), bytes);
 }
 
+void *cli_room(void *list, size_t count, size_t size) {
+    const bool full = (count & (count - 1)) == 0;
+    return full ? cli_realloc(list, 2 * count + 1, size) : list;
+}
+
 char *cli_copy_text(const char *text, size_t length) {
     char *copy = cli_alloc(length + 1, 1);
     memcpy(copy, text, length);

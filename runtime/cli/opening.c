@@ -31,31 +31,17 @@ tort_port cli_output(const tort_model *model, int32_t index) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* Growing list of borrowed names. */
-typedef struct name_list {
-    const char **names;
-    size_t count, capacity;
-} name_list;
-
-static void add_name(name_list *list, const char *name) {
-    if (list->count == list->capacity) {
-        list->capacity = 2 * list->capacity + 16;
-        list->names = cli_realloc(list->names, list->capacity, sizeof *list->names);
-    }
-    list->names[list->count++] = name;
-}
-
-static bool has_name(const name_list *list, const char *name) {
-    for (size_t i = 0; i < list->count; i++)
-        if (!strcmp(list->names[i], name)) return true;
+static bool has_name(const cli_texts *list, const char *name) {
+    for (int32_t i = 0; i < list->count; i++)
+        if (!strcmp(list->items[i], name)) return true;
     return false;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* Names of the symbolic dimensions of the model's inputs, each once. */
-static name_list symbols_of(const tort_model *model) {
-    name_list symbols = {0};
+static cli_texts symbols_of(const tort_model *model) {
+    cli_texts symbols = {0};
     tort_env env = tort_env_complete(NULL);
     tort_names known;
     int32_t number;
@@ -67,7 +53,7 @@ static name_list symbols_of(const tort_model *model) {
             if (port.dims[d] >= 0 || !*port.dim_names[d] || tort_names_find(&known, port.dim_names[d], &number))
                 continue;
             cli_check_memory(tort_names_add(&known, port.dim_names[d], 0) ? &known : NULL);
-            add_name(&symbols, port.dim_names[d]);
+            cli_texts_add(&symbols, port.dim_names[d]);
         }
     }
     tort_names_free(&known);
@@ -75,20 +61,20 @@ static name_list symbols_of(const tort_model *model) {
 }
 
 /* Error for an unknown name, with the nearest one or a list of the dimensions. */
-static tort_status unknown_shape(const tort_model *model, const char *option, const name_list *symbols,
+static tort_status unknown_shape(const tort_model *model, const char *option, const cli_texts *symbols,
                                  const char *name, tort_error *error) {
-    name_list all = {0};
+    cli_texts all = {0};
     char hint[300];
-    for (int32_t i = 0; i < tort_model_input_count(model); i++) add_name(&all, cli_input(model, i).name);
-    for (size_t i = 0; i < symbols->count; i++) add_name(&all, symbols->names[i]);
-    tort_did_you_mean(name, all.names, all.count, hint, sizeof hint);
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) cli_texts_add(&all, cli_input(model, i).name);
+    for (int32_t i = 0; i < symbols->count; i++) cli_texts_add(&all, symbols->items[i]);
+    tort_did_you_mean(name, all.items, (size_t)all.count, hint, sizeof hint);
     size_t used = strlen(hint);
-    for (size_t i = 0; !*hint || (i && used < sizeof hint); i++) {
+    for (int32_t i = 0; !*hint || (i && used < sizeof hint); i++) {
         if (i == symbols->count) break;
         used += (size_t)snprintf(hint + used, sizeof hint - used, "%s'%s'",
-                                 i ? ", " : "; dimensions are: ", symbols->names[i]);
+                                 i ? ", " : "; dimensions are: ", symbols->items[i]);
     }
-    free(all.names);
+    free(all.items);
     return tort_fail(error, TORT_E_USAGE, "--%s: the model has no input and no dimension '%s'%s", option, name, hint);
 }
 
@@ -112,7 +98,7 @@ static tort_status given_twice(const cli_shapes *all, const char *name, tort_err
 }
 
 /* Sorts one --shape or --max: the shape of an input or, if no input has the name, the size of a symbolic dimension. */
-static tort_status sort_shape(cli_shapes *all, const tort_model *model, const name_list *symbols,
+static tort_status sort_shape(cli_shapes *all, const tort_model *model, const cli_texts *symbols,
                               const tort_input_shape *shape, tort_error *error) {
     const int32_t input = tort_model_input_index(model, shape->name);
     tort_status status = given_twice(all, shape->name, error);
@@ -131,7 +117,7 @@ static tort_status sort_shape(cli_shapes *all, const tort_model *model, const na
 
 static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_error *error) {
     if (!all->shape_count) return TORT_OK;
-    name_list symbols = symbols_of(model);
+    cli_texts symbols = symbols_of(model);
     const int32_t count = all->shape_count;
     tort_status status = TORT_OK;
     all->shape_count = 0; /* refilled in place: the write index never passes the read index */
@@ -141,32 +127,32 @@ static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_e
         if (!status) status = sort_shape(all, model, &symbols, &shape, error);
         if (all->shape_count + all->symbol_count == kept) free((char *)(uintptr_t)shape.name);
     }
-    free(symbols.names);
+    free(symbols.items);
     return status;
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
 /* Operator names of this build, and those of the model that it lacks. The lists are short enough for linear search. */
-static name_list operators_of(const tort_model *model) {
-    name_list list = {0};
+static cli_texts operators_of(const tort_model *model) {
+    cli_texts list = {0};
     for (const tort_op *const *family = tort_build.families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
-            if (!list.count || strcmp(list.names[list.count - 1], row->name)) add_name(&list, row->name);
+            if (!list.count || strcmp(list.items[list.count - 1], row->name)) cli_texts_add(&list, row->name);
     for (int32_t g = 0; model && g < model->graph_count; g++)
         for (int32_t n = 0; n < model->graphs[g].node_count; n++)
-            if (!model->graphs[g].nodes[n].op) add_name(&list, model->graphs[g].nodes[n].op_type);
+            if (!model->graphs[g].nodes[n].op) cli_texts_add(&list, model->graphs[g].nodes[n].op_type);
     return list;
 }
 
-static tort_status check_operator(const char *option, const name_list *operators, const char *name, tort_error *error) {
+static tort_status check_operator(const char *option, const cli_texts *operators, const char *name, tort_error *error) {
     char hint[200];
     if (has_name(operators, name)) return TORT_OK;
     return tort_fail(error, TORT_E_USAGE, "--%s: there is no operator '%s' in this build or in the model%s", option,
-                     name, tort_did_you_mean(name, operators->names, operators->count, hint, sizeof hint));
+                     name, tort_did_you_mean(name, operators->items, (size_t)operators->count, hint, sizeof hint));
 }
 
-static tort_status check_allow(const cli_options *options, const name_list *operators, tort_error *error) {
+static tort_status check_allow(const cli_options *options, const cli_texts *operators, tort_error *error) {
     tort_status status = TORT_OK;
     for (const char *p = options->allow ? options->allow : ""; !status && *p;) {
         const size_t length = strcspn(p, ",");
@@ -187,7 +173,7 @@ static bool is_part_of_a_name(const tort_model *model, const char *word) {
     return false;
 }
 
-static tort_status check_only(const cli_options *options, const name_list *operators, const tort_model *model,
+static tort_status check_only(const cli_options *options, const cli_texts *operators, const tort_model *model,
                               tort_error *error) {
     static const char *const groups[] = {"fallback", "unplaced", "copies"};
     tort_status status = TORT_OK;
@@ -204,29 +190,29 @@ tort_status cli_check_names(cli_options *options, const tort_model *model, tort_
     tort_status status = model ? check_shapes(&options->fixed, model, error) : TORT_OK;
     if (!status && model) status = check_shapes(&options->max, model, error);
     if (status || (!options->allow && !options->only.count)) return status;
-    name_list operators = operators_of(model);
+    cli_texts operators = operators_of(model);
     status = check_allow(options, &operators, error);
     if (!status) status = check_only(options, &operators, model, error);
-    free(operators.names);
+    free(operators.items);
     return status;
 }
 
 tort_status cli_check_environment(tort_error *error) {
     const char *disabled = getenv("TINYORT_DISABLE");
-    name_list providers = {0};
+    cli_texts providers = {0};
     tort_status status = TORT_OK;
     char hint[200];
-    for (const tort_provider *const *row = tort_build.providers; *row; row++) add_name(&providers, (*row)->name);
+    for (const tort_provider *const *row = tort_build.providers; *row; row++) cli_texts_add(&providers, (*row)->name);
     for (const char *p = disabled ? disabled : ""; !status && *p;) {
         const size_t length = strcspn(p, ",");
         char *name = cli_copy_text(p, length);
         if (length && !has_name(&providers, name))
             status = tort_fail(error, TORT_E_USAGE, "TINYORT_DISABLE: this build has no provider '%s'%s", name,
-                               tort_did_you_mean(name, providers.names, providers.count, hint, sizeof hint));
+                               tort_did_you_mean(name, providers.items, (size_t)providers.count, hint, sizeof hint));
         free(name);
         p += length + (p[length] == ',');
     }
-    free(providers.names);
+    free(providers.items);
     return status;
 }
 

@@ -249,8 +249,7 @@ static TortOnnx__ValueInfoProto *make_port(writer *w, const char *name, const to
 
 /* Notes what was acquired. */
 static void hold(int32_t **list, int32_t *count, int32_t number) {
-    const bool full = (*count & (*count - 1)) == 0; /* its capacity is a power of two */
-    if (full) *list = cli_realloc(*list, 2 * (size_t)*count + 1, sizeof **list);
+    *list = cli_room(*list, (size_t)*count, sizeof **list);
     (*list)[(*count)++] = number;
 }
 

@@ -13,8 +13,8 @@
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-static void add_text(cli_texts *texts, const char *text) {
-    texts->items = cli_realloc(texts->items, (size_t)texts->count + 1, sizeof *texts->items);
+void cli_texts_add(cli_texts *texts, const char *text) {
+    texts->items = cli_room(texts->items, (size_t)texts->count, sizeof *texts->items);
     texts->items[texts->count++] = text;
 }
 
@@ -26,7 +26,7 @@ static tort_status apply(cli_options *o, const cli_option_row *row, const char *
     switch (row->kind) {
     case CLI_FLAG: *(bool *)member = true; return TORT_OK;
     case CLI_TEXT: *(const char **)member = value ? value : "*"; return TORT_OK; /* left out: all names */
-    case CLI_TEXTS: add_text(member, value); return TORT_OK;
+    case CLI_TEXTS: cli_texts_add(member, value); return TORT_OK;
     default: return row->read(row, value, member, error);
     }
 }

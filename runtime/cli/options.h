@@ -49,11 +49,13 @@ typedef struct cli_random_range {
     double low, high;
 } cli_random_range;
 
-/* Every text of an option that may be repeated. */
+/* A list of borrowed texts, such as those of an option that may be repeated. */
 typedef struct cli_texts {
     const char **items;
     int32_t count;
 } cli_texts;
+
+void cli_texts_add(cli_texts *texts, const char *text);
 
 /* All --shape or all --max options. They are parsed into `shapes`; cli_check_names moves those of dimensions to
  * `symbols`. */

@@ -14,14 +14,11 @@ enum { MAX_DEPTH = 100 }; /* of bodies, as in loader/wire.c */
 /* A growing list of names. */
 typedef struct name_list {
     char **names;
-    int32_t count, capacity;
+    int32_t count;
 } name_list;
 
 static void add_name(name_list *list, char *name) {
-    if (list->count == list->capacity) {
-        list->capacity = 2 * list->capacity + 8;
-        list->names = cli_realloc(list->names, (size_t)list->capacity, sizeof *list->names);
-    }
+    list->names = cli_room(list->names, (size_t)list->count, sizeof *list->names);
     list->names[list->count++] = name;
 }
 
@@ -74,7 +71,7 @@ static bool read_names(const cli_field *node, name_list *inputs, name_list *outp
 static bool add_node(cli_whole *whole, const cli_field *f) {
     name_list inputs = {0}, outputs = {0};
     const bool good = read_names(f, &inputs, &outputs, 0);
-    whole->nodes = cli_realloc(whole->nodes, (size_t)whole->count + 1, sizeof *whole->nodes);
+    whole->nodes = cli_room(whole->nodes, (size_t)whole->count, sizeof *whole->nodes);
     whole->nodes[whole->count++] = (cli_whole_node){*f, inputs.names, outputs.names, inputs.count, outputs.count};
     return good;
 }
@@ -85,8 +82,8 @@ static void add_initializer(cli_whole *whole, const cli_field *f, name_list *nam
     for (cli_field in; f->number == CLI_GRAPH_SPARSE && at < end && cli_take_field(&at, end, &in);)
         if (in.number == CLI_SPARSE_VALUES) values = in;
     at = values.contents, end = at + values.size;
-    whole->initializers = cli_realloc(whole->initializers, (size_t)names->count + 1, sizeof *whole->initializers);
-    whole->external = cli_realloc(whole->external, (size_t)names->count + 1, sizeof *whole->external);
+    whole->initializers = cli_room(whole->initializers, (size_t)names->count, sizeof *whole->initializers);
+    whole->external = cli_room(whole->external, (size_t)names->count, sizeof *whole->external);
     whole->initializers[names->count] = *f;
     whole->external[names->count] = false;
     for (cli_field in; at < end && cli_take_field(&at, end, &in);)

@@ -15,10 +15,7 @@ static size_t place_of(const cli_profile *profile, tort_profiled what, int32_t n
 }
 
 static cli_profile_unit *add_unit(cli_profile *profile, tort_profiled what, int32_t node) {
-    if (profile->unit_count == profile->unit_capacity) {
-        profile->unit_capacity = profile->unit_capacity ? 2 * profile->unit_capacity : 64;
-        profile->units = cli_realloc(profile->units, (size_t)profile->unit_capacity, sizeof *profile->units);
-    }
+    profile->units = cli_room(profile->units, (size_t)profile->unit_count, sizeof *profile->units);
     cli_profile_unit *unit = &profile->units[profile->unit_count];
     *unit = (cli_profile_unit){.what = what, .node = node};
     profile->unit_of[place_of(profile, what, node)] = profile->unit_count++;
@@ -133,7 +130,7 @@ static void add_work(cli_profile *profile, const tort_profile_step *step) {
 }
 
 static void keep_event(cli_profile *profile, const tort_profile_step *step) {
-    if (profile->latest_count == profile->latest_capacity) {
+    if (profile->latest_count == profile->latest_capacity) { /* kept from run to run */
         profile->latest_capacity = profile->latest_capacity ? 2 * profile->latest_capacity : 1024;
         profile->latest = cli_realloc(profile->latest, profile->latest_capacity, sizeof *profile->latest);
     }
@@ -170,10 +167,7 @@ void cli_profile_begin(cli_profile *profile, tort_context *context, bool work) {
 void cli_profile_end(cli_profile *profile, tort_context *context, double seconds) {
     tort_context_profile(context, false, NULL, NULL);
     if (profile->finding_work) return;
-    if (profile->run_count == profile->run_capacity) {
-        profile->run_capacity = profile->run_capacity ? 2 * profile->run_capacity : 64;
-        profile->runs = cli_realloc(profile->runs, (size_t)profile->run_capacity, sizeof *profile->runs);
-    }
+    profile->runs = cli_room(profile->runs, (size_t)profile->run_count, sizeof *profile->runs);
     profile->runs[profile->run_count++] = (cli_profile_run){seconds, profile->event_count, profile->latest_count};
     keep_run(profile);
 }

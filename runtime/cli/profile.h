@@ -51,13 +51,13 @@ typedef struct cli_profile_run {
 typedef struct cli_profile {
     tort_report *report; /* owned; units borrow its texts */
     cli_profile_unit *units;
-    int32_t unit_count, unit_capacity;
+    int32_t unit_count;
     int32_t *unit_of; /* unit by kind and node, -1: none (place_of in profile.c) */
     int32_t places;
     tort_peak *peaks; /* of the report's providers */
     bool finding_work;
     cli_profile_run *runs;
-    int32_t run_count, run_capacity;
+    int32_t run_count;
     cli_profile_event *events; /* of all runs, one run after the other */
     size_t event_count, event_capacity;
     cli_profile_event *latest; /* of the run in progress: a list that stays in the cache slows it least */

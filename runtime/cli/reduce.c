@@ -20,7 +20,7 @@ typedef struct reduction {
     bool *keep;          /* the nodes of the smallest piece so far */
     bool *wanted, *read; /* of the piece that is tried: its nodes; by node: a node outside reads it */
     cli_piece_port *inputs, *outputs;
-    int32_t input_count, output_count, input_capacity, output_capacity;
+    int32_t input_count, output_count;
     int32_t tried, nodes;
     char *difference; /* of the smallest piece so far */
     char *output;     /* the output that differs */
@@ -28,14 +28,10 @@ typedef struct reduction {
 
 /* ---- a piece ----------------------------------------------------------------------------------------------------- */
 
-static void add_port(cli_piece_port **ports, int32_t *count, int32_t *capacity, const char *name,
-                     const tort_tensor *tensor) {
+static void add_port(cli_piece_port **ports, int32_t *count, const char *name, const tort_tensor *tensor) {
     for (int32_t i = 0; i < *count; i++)
         if (!strcmp((*ports)[i].name, name)) return;
-    if (*count == *capacity) {
-        *capacity = 2 * *capacity + 16;
-        *ports = cli_realloc(*ports, (size_t)*capacity, sizeof **ports);
-    }
+    *ports = cli_room(*ports, (size_t)*count, sizeof **ports);
     (*ports)[(*count)++] = (cli_piece_port){name, tensor};
 }
 
@@ -49,7 +45,7 @@ static void find_inputs(reduction *r) {
             const tort_tensor *value = cli_captured_at(&r->captured, node->inputs[k]);
             if ((maker >= 0 && r->wanted[maker]) || cli_whole_holds(&r->whole, node->inputs[k])) continue;
             if (value)
-                add_port(&r->inputs, &r->input_count, &r->input_capacity, node->inputs[k], value);
+                add_port(&r->inputs, &r->input_count, node->inputs[k], value);
             else if (maker >= 0)
                 r->wanted[maker] = true;
         }
@@ -67,13 +63,12 @@ static void find_outputs(reduction *r) {
             if (maker < 0 || !r->wanted[maker]) continue;
             r->read[maker] = r->read[maker] || r->wanted[i];
             const tort_tensor *value = cli_captured_at(&r->captured, whole->nodes[i].inputs[k]);
-            if (!r->wanted[i] && value)
-                add_port(&r->outputs, &r->output_count, &r->output_capacity, whole->nodes[i].inputs[k], value);
+            if (!r->wanted[i] && value) add_port(&r->outputs, &r->output_count, whole->nodes[i].inputs[k], value);
         }
     for (int32_t i = 0; i < whole->count; i++)
         for (int32_t k = 0; r->wanted[i] && !r->read[i] && k < whole->nodes[i].output_count; k++) {
             const tort_tensor *value = cli_captured_at(&r->captured, whole->nodes[i].outputs[k]);
-            if (value) add_port(&r->outputs, &r->output_count, &r->output_capacity, whole->nodes[i].outputs[k], value);
+            if (value) add_port(&r->outputs, &r->output_count, whole->nodes[i].outputs[k], value);
         }
 }
 

@@ -23,14 +23,11 @@ struct cli_table {
     int columns, indent, lines; /* lines: limit for a cell of the last column; 0: none */
     bool right[MAX_COLUMNS], shrinks[MAX_COLUMNS];
     cell *cells; /* row by row, the titles first */
-    size_t count, capacity;
+    size_t count;
 };
 
 static void add_cell(cli_table *table, char *text, cli_colour colour) {
-    if (table->count == table->capacity) {
-        table->capacity = table->capacity ? table->capacity * 2 : 64;
-        table->cells = cli_realloc(table->cells, table->capacity, sizeof *table->cells);
-    }
+    table->cells = cli_room(table->cells, table->count, sizeof *table->cells);
     table->cells[table->count++] = (cell){text, cli_columns(text), colour, false};
 }
 
