@@ -1,5 +1,5 @@
-/* preview_case_table.c - cases of operator_cases.c for ai.onnx.preview, ai.onnx.preview.training, and what a
- * FlexAttention with graphs is made of. The language is that of operator_case.h. */
+/* preview_case_table.c - cases of operator_cases.c for ai.onnx.preview, and what a FlexAttention with
+ * graphs is made of. The language is that of operator_case.h. */
 #include <stddef.h>
 
 extern const char *const preview_cases[];
@@ -13,18 +13,5 @@ const char *const preview_cases[] = {
     "tinyort.AttentionScores 1; scale=2 softmax_precision=11; f16[1,1,1,1] 3; f16[1,1,2,1] 1 -1 -> f64[1,1,1,2] 6 -6",
     "tinyort.AttentionOutput 1; ; f32[1,2,1,2] 0.5 0.5 0.25 0.75; f32[1,1,2,1] 2 4 -> f32[1,2,1,1] 3 3.5",
     "tinyort.AttentionOutput 1; ; f64[1,1,1,1] 0.5; f16[1,1,1,2] 1 -3 -> f16[1,1,1,2] 0.5 -1.5",
-    /* R, T, X, G and states: r = 0.5 / (1 + 1 * 1). */
-    "ai.onnx.preview.training.Adagrad 1; decay_factor=1 epsilon=0; f32[] 0.5; i64[] 1; f32[2] 1 2; f32[2] 3 -4; f32[2] 16 9 -> "
-    "f32[2] 0.85 2.2; f32[2] 25 25",
-    "ai.onnx.preview.training.Adagrad 1; norm_coefficient=1 epsilon=0; f64[] 1; i64[] 0; f32[1] 1; f64[1] 2; f32[1] 2; f64[1] -2; "
-    "f32[1] 16; f64[1] 9 -> f32[1] 0.4; f64[1] 2; f32[1] 25; f64[1] 9",
-    "ai.onnx.preview.training.Adam 1; alpha=0.5 beta=0.5 epsilon=0; f32[] 1; i64[] 0; f32[1] 3; f32[1] 4; f32[1] 2; f32[1] 2 -> "
-    "f32[1] 2; f32[1] 3; f32[1] 9",
-    "ai.onnx.preview.training.Adam 1; alpha=0.5 beta=0.75 epsilon=0 norm_coefficient_post=0.5; f32[] 1; i64[] 1; f32[1] 3; f32[1] 4; "
-    "f32[1] 2; f32[1] 0 -> f32[1] 0.75; f32[1] 3; f32[1] 4",
-    "ai.onnx.preview.training.Momentum 1; alpha=0.5 beta=0.25 mode=standard norm_coefficient=1; f32[] 0.5; i64[] 1; f32[1] 2; f32[1] 2; "
-    "f32[1] 4 -> f32[1] 0.5; f32[1] 3",
-    "ai.onnx.preview.training.Momentum 1; alpha=0.5 beta=0.25 mode=nesterov norm_coefficient=0; f32[] 0.5; i64[] 0; f32[1] 2; f32[1] 2; "
-    "f32[1] 4 -> f32[1] 0; f32[1] 4",
     NULL,
 };
