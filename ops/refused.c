@@ -116,6 +116,8 @@ const tort_refusal tort_refusals[] = {
      "quantize the weights for MatMulNBits (onnxruntime.quantization.matmul_nbits_quantizer)"},
     {"com.microsoft", "MatMulNBitsMlp", "is for GPUs alone", "save the model without optimization"},
     {"com.microsoft", "MatMulNBitsQkv", "is for GPUs alone", "save the model without optimization"},
+    {"com.microsoft", "MaxpoolWithMask", "is of a single family of models, and not in tinyort",
+     "export the model with Where and MaxPool"},
     {"com.microsoft", "NGramHashMapping", "is of a single family of models, and not in tinyort yet",
      "map the tokens before the model"},
     {"com.microsoft", "NGramRepeatBlock", "is a step of a search that an application runs around the model",

@@ -256,12 +256,6 @@ const char *const operator_refusals[] = {
     "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[2,4] 0 0 1 1 0 0 1 1; i32[2] 0 -1; i32[2] 1 1 -> error "
     "VALUE region 1 is of batch -1",
     "RoiAlign 16; ; f32[1,1,1,1] 1; f32[1,4] 0 0 1 1; i64[1] 2 -> error VALUE region 0 is of batch 2, which is not in [0, 1)",
-    "com.microsoft.MaxpoolWithMask 1; ; f32[1,1,2] 1 2; i32[1,1,2] 1 1 -> error MODEL attribute kernel_shape is missing",
-    "com.microsoft.MaxpoolWithMask 1; kernel_shape=1; f32[1,1,2] 1 2; i32[2] 1 1 -> error MODEL M has rank 1 and X rank 3",
-    "com.microsoft.MaxpoolWithMask 1; kernel_shape=1; f32[1,1,2] 1 2; i32[1,1,1] 1 -> error MODEL dimension 2 of M is 1, "
-    "expected 2",
-    "com.microsoft.MaxpoolWithMask 1; kernel_shape=1; f32[1,1,2] 1 2; i32[1,2,2] 1 1 1 1 -> error MODEL dimension 1 of M is "
-    "2, expected 1 as X has, or 1",
     "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[3] 0 0 0 -> error MODEL Pads has 3 "
     "entries, expected 2",
     "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[1,2] 0 0 -> error MODEL Pads has rank 2",

@@ -151,17 +151,6 @@ def crop_and_resize(m):
                  m.list([m.number(1, 5), m.number(1, 5)], "T2")], attributes)
 
 
-@ops("MaxpoolWithMask", domain=DOMAIN)
-def maxpool_with_mask(m):
-    """The mask is mostly one for all images: onnxruntime finds no others."""
-    spatial = m.pick(1, 2, 2, 3)
-    lead, dims = image(m, spatial)
-    attributes = window(m, spatial, dims, dilates=False) | m.flags("storage_order")
-    one_each = [n if m.chance(0.1) else 1 for n in lead]
-    mask = m.rng.random([*one_each, *dims]) < m.pick(0.6, 0.95)
-    return Node([m.tensor("T", lead + dims), Tensor(TensorProto.INT32, mask.astype(np.int32))], attributes)
-
-
 @ops("ConvTransposeWithDynamicPads", domain=DOMAIN, sums=True)
 def conv_transpose_with_dynamic_pads(m):
     usually_float(m)
