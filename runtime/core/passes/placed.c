@@ -47,11 +47,11 @@ tort_status tort_add_cures(tort_candidate *c, tort_error *error) {
 
 /* ---- lists of nodes ---------------------------------------------------------------------------------------------- */
 
-/* A list of nodes for an error message; ends with "and N more" when it is full. */
+/* The units of all graphs for which `wanted` is true. */
 typedef struct node_list {
     const tort_session *session;
-    char text[300];
-    int32_t count, left_out, first; /* first: number of the first node; -1 */
+    bool (*wanted)(const tort_lowered *lowered, int32_t index);
+    int32_t count, first; /* first: number of the first node; -1 */
 } node_list;
 
 /* Cuts a truncated text at its last whole word, and appends "...". */
@@ -72,49 +72,59 @@ static bool is_told(const tort_unit *unit, int32_t i) {
     return i == 0 || unit->reasons[i - 1].provider != reason->provider;
 }
 
-/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...": the node with the first verdict of each
- * provider that it is not on. */
-static void list_node(node_list *list, const tort_lowered *lowered, int32_t index) {
+/* Appends "Resize_31 (Resize-13) cuda: NO_ATTR ...": the node with the first verdict of each provider that it is not
+ * on. False: `text` is full. */
+static bool append_node(char *text, size_t size, const tort_lowered *lowered, int32_t index) {
     const tort_node *node = tort_unit_node(lowered, index);
     const tort_unit *unit = &lowered->units[index];
     const char *path = lowered->graph.path;
     char line[256];
-    int used = snprintf(line, sizeof line, "%s\"%s%s%s\" (%s%s%s-%d)", list->count ? "; " : "", path, *path ? "/" : "",
-                        node->name, node->domain, *node->domain ? "::" : "", node->op_type,
-                        node->op ? node->op->since : node->opset);
+    int used =
+        snprintf(line, sizeof line, "%s\"%s%s%s\" (%s%s%s-%d)", *text ? "; " : "", path, *path ? "/" : "", node->name,
+                 node->domain, *node->domain ? "::" : "", node->op_type, node->op ? node->op->since : node->opset);
     const char *before = "";
     for (int32_t i = 0; i < unit->reason_count && used > 0 && (size_t)used < sizeof line; i++) {
         const tort_reason *reason = &unit->reasons[i];
         if (!is_told(unit, i)) continue;
         used += snprintf(line + used, sizeof line - (size_t)used, "%s %s: %s %s", before,
-                         list->session->chain[reason->provider].provider->name, tort_verdict_name(reason->code),
+                         lowered->session->chain[reason->provider].provider->name, tort_verdict_name(reason->code),
                          reason->message);
         before = ",";
     }
     if (used > 0 && (size_t)used >= sizeof line) end_cut_text(line);
-    if (!list->count++) list->first = lowered->graph.first + index;
-    if (strlen(list->text) + strlen(line) + 1 < sizeof list->text)
-        strcat(list->text, line);
-    else
-        list->left_out++;
+    const bool fits = strlen(text) + strlen(line) + 1 < size;
+    if (fits) strcat(text, line);
+    return fits;
 }
 
-/* Lists the units of all graphs for which `wanted` is true. */
-static node_list list_nodes(const tort_session *session, bool (*wanted)(const tort_lowered *, int32_t)) {
-    node_list list = {.session = session, .first = -1};
-    for (int32_t g = 0; g < session->graph_count; g++) {
-        const tort_lowered *lowered = &session->graphs[g];
-        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++)
-            if (wanted(lowered, i)) list_node(&list, lowered, i);
+/* Appends the nodes to `text`, or only counts them (NULL). Returns how many found no room. */
+static int32_t go_through(node_list *list, char *text, size_t size) {
+    int32_t left_out = 0;
+    for (int32_t g = 0; g < list->session->graph_count; g++) {
+        const tort_lowered *lowered = &list->session->graphs[g];
+        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++) {
+            if (!list->wanted(lowered, i)) continue;
+            if (text)
+                left_out += !append_node(text, size, lowered, i);
+            else if (!list->count++)
+                list->first = lowered->graph.first + i;
+        }
     }
+    return left_out;
+}
+
+static node_list list_nodes(const tort_session *session, bool (*wanted)(const tort_lowered *, int32_t)) {
+    node_list list = {.session = session, .wanted = wanted, .first = -1};
+    go_through(&list, NULL, 0);
     return list;
 }
 
-/* Makes the error. A provider that is down is named once, as it is the same reason for all nodes. */
-static tort_status list_error(const node_list *list, const char *what, tort_error *error) {
-    char more[32] = "", down[400] = "";
+/* Makes the words of the error. A provider that is down is named once, as it is the same reason for all nodes. */
+static tort_status word_error(node_list *list, const char *what, tort_error *error) {
+    char text[300] = "", more[32] = "", down[400] = "";
     size_t used = 0;
-    if (list->left_out) snprintf(more, sizeof more, "; and %d more", list->left_out);
+    const int32_t left_out = go_through(list, text, sizeof text);
+    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
     for (int32_t i = 0; i < list->session->chain_count && used < sizeof down; i++) {
         const tort_link *link = &list->session->chain[i];
         if (!link->condition.ready)
@@ -122,9 +132,13 @@ static tort_status list_error(const node_list *list, const char *what, tort_erro
                                      link->provider->name, link->condition.code, link->condition.message);
     }
     if (used >= sizeof down - 1) end_cut_text(down);
-    tort_fail(error, TORT_E_PLACEMENT, "%s%s%s: %s%s", what, down, *down ? ")" : "", list->text, more);
+    return tort_fail(error, TORT_E_PLACEMENT, "%s%s%s: %s%s", what, down, *down ? ")" : "", text, more);
+}
+
+static tort_status list_error(node_list *list, const char *what, tort_error *error) {
+    const tort_status status = TORT_WORDED(error, TORT_E_PLACEMENT, word_error(list, what, error));
     if (error) error->node = list->first;
-    return TORT_E_PLACEMENT;
+    return status;
 }
 
 static bool is_unplaced(const tort_lowered *lowered, int32_t index) {
@@ -132,7 +146,7 @@ static bool is_unplaced(const tort_lowered *lowered, int32_t index) {
 }
 
 tort_status tort_check_placed(const tort_session *session, tort_error *error) {
-    const node_list list = list_nodes(session, is_unplaced);
+    node_list list = list_nodes(session, is_unplaced);
     char what[64];
     if (!list.count) return TORT_OK;
     snprintf(what, sizeof what, "%d node%s with no provider", list.count, list.count == 1 ? "" : "s");
@@ -162,7 +176,7 @@ static bool is_not_allowed(const tort_lowered *lowered, int32_t index) {
 
 tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     if (!session->options.strict) return TORT_OK;
-    const node_list list = list_nodes(session, is_not_allowed);
+    node_list list = list_nodes(session, is_not_allowed);
     char what[160];
     if (!list.count) return TORT_OK;
     snprintf(what, sizeof what, "strict: %d node%s not on %s", list.count, list.count == 1 ? " is" : "s are",
@@ -179,7 +193,7 @@ static bool is_in_float32(const tort_lowered *lowered, int32_t index) {
 
 tort_status tort_place_integers(const tort_session *session, tort_error *error) {
     if (!session->options.strict_integers) return TORT_OK;
-    const node_list list = list_nodes(session, is_in_float32);
+    node_list list = list_nodes(session, is_in_float32);
     if (!list.count) return TORT_OK;
     char what[80];
     snprintf(what, sizeof what, "strict integers: %d product%s of 8-bit numbers in float32", list.count,
