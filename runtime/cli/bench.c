@@ -16,7 +16,7 @@
 
 #include "runtime/cli/bench.h"
 #include "runtime/cli/files/whole_file.h"
-#include "runtime/cli/made_up.h"
+#include "runtime/cli/random.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/page.h"

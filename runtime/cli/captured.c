@@ -9,7 +9,7 @@
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/value_file.h"
 #include "runtime/cli/files/whole_file.h"
-#include "runtime/cli/made_up.h"
+#include "runtime/cli/random.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
 #include "runtime/core/graph/graph.h"

@@ -17,10 +17,6 @@ cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_t
     return t;
 }
 
-static bool is_byte(tort_type type) {
-    return type == TORT_INT8 || type == TORT_UINT8;
-}
-
 bool cli_is_all_nan(const tort_tensor *tensor) {
     const int64_t count = tort_count(tensor);
     double x[TORT_BLOCK];
@@ -193,7 +189,8 @@ char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_
                           cli_shape_text(expected->rank, expected->dims, NULL, b, sizeof b));
     tally t = {0};
     if (!tort_type_is_float(found->type) && found->type != TORT_COMPLEX64 && found->type != TORT_COMPLEX128)
-        tolerance = (cli_tolerance){.atol = is_byte(found->type) ? tolerance.steps : 0};
+        tolerance =
+            (cli_tolerance){.atol = (found->type == TORT_INT8 || found->type == TORT_UINT8) ? tolerance.steps : 0};
     if (found->type == TORT_INT64 || found->type == TORT_UINT64 || found->type == TORT_STRING)
         compare_exactly(found, expected, &t);
     else

@@ -7,7 +7,7 @@
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/input_ranges.h"
+#include "runtime/cli/random.h"
 #include "runtime/core/graph/graph.h"
 
 /* Use of an input's values by a node. */

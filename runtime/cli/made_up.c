@@ -1,8 +1,8 @@
-/* made_up.c - see made_up.h. */
+/* made_up.c - see random.h. */
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/cli/made_up.h"
+#include "runtime/cli/random.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
 

@@ -152,15 +152,21 @@ static tort_status check_operator(const char *option, const cli_texts *operators
                      name, tort_did_you_mean(name, operators->items, (size_t)operators->count, hint, sizeof hint));
 }
 
+/* The next name of a list "a,b", which the caller frees; NULL: there is none. */
+static char *take_name(const char **list) {
+    if (!*list) return NULL;
+    *list += strspn(*list, ",");
+    const size_t length = strcspn(*list, ",");
+    char *name = length ? cli_copy_text(*list, length) : NULL;
+    *list += length;
+    return name;
+}
+
 static tort_status check_allow(const cli_options *options, const cli_texts *operators, tort_error *error) {
+    const char *rest = options->allow;
     tort_status status = TORT_OK;
-    for (const char *p = options->allow ? options->allow : ""; !status && *p;) {
-        const size_t length = strcspn(p, ",");
-        char *name = cli_copy_text(p, length);
-        if (length) status = check_operator("allow", operators, name, error);
-        free(name);
-        p += length + (p[length] == ',');
-    }
+    for (char *name; !status && (name = take_name(&rest)); free(name))
+        status = check_operator("allow", operators, name, error);
     return status;
 }
 
@@ -198,20 +204,15 @@ tort_status cli_check_names(cli_options *options, const tort_model *model, tort_
 }
 
 tort_status cli_check_environment(tort_error *error) {
-    const char *disabled = getenv("TINYORT_DISABLE");
+    const char *rest = getenv("TINYORT_DISABLE");
     cli_texts providers = {0};
     tort_status status = TORT_OK;
     char hint[200];
     for (const tort_provider *const *row = tort_build.providers; *row; row++) cli_texts_add(&providers, (*row)->name);
-    for (const char *p = disabled ? disabled : ""; !status && *p;) {
-        const size_t length = strcspn(p, ",");
-        char *name = cli_copy_text(p, length);
-        if (length && !has_name(&providers, name))
+    for (char *name; !status && (name = take_name(&rest)); free(name))
+        if (!has_name(&providers, name))
             status = tort_fail(error, TORT_E_USAGE, "TINYORT_DISABLE: this build has no provider '%s'%s", name,
                                tort_did_you_mean(name, providers.items, (size_t)providers.count, hint, sizeof hint));
-        free(name);
-        p += length + (p[length] == ',');
-    }
     free(providers.items);
     return status;
 }

@@ -1,4 +1,4 @@
-/* optimized.c - writes what a session has made of a model as a model again (optimized.h).
+/* optimized.c - writes what a session has made of a model as a model again (piece.h).
  *
  * The session folds as always, but fuses only into operators of ONNX itself (tort_session_options.onnx_fusions). From
  * the outputs back, what is needed is marked (dead code elimination): values that are constants become initializers,
@@ -7,7 +7,7 @@
  *
  * Example: Transpose(W) -> MatMul(x, W') + Shape(x) -> Gather -> Reshape becomes an initializer W', and all other
  * nodes. Read next: runtime/core/passes/fold.c, which decides what a constant is. */
-#include "runtime/cli/optimized.h"
+#include "runtime/cli/piece.h"
 
 #include <errno.h>
 #include <stdlib.h>

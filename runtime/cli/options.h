@@ -82,7 +82,7 @@ typedef struct cli_options {
     bool strict, strict_integers, step_by_step, fusions, missing;
     cli_shapes fixed, max; /* --shape, --max */
     bool random;
-    int32_t attempt; /* number of the attempt to choose open sizes (made_up.h) */
+    int32_t attempt; /* number of the attempt to choose open sizes (made_up.c) */
     uint64_t seed;
     cli_random_range *ranges;
     int32_t range_count;

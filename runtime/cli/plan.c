@@ -8,7 +8,7 @@
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
 #include "runtime/cli/opening.h"
-#include "runtime/cli/optimized.h"
+#include "runtime/cli/piece.h"
 #include "runtime/cli/page.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"

@@ -4,9 +4,8 @@
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/input_ranges.h"
-#include "runtime/cli/opening.h"
 #include "runtime/cli/random.h"
+#include "runtime/cli/opening.h"
 #include "runtime/core/base/ascii.h"
 
 bool cli_is_counted(tort_type type) {

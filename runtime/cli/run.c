@@ -5,7 +5,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/inputs.h"
-#include "runtime/cli/made_up.h"
+#include "runtime/cli/random.h"
 #include "runtime/cli/observed.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"

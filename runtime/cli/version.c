@@ -12,6 +12,7 @@
 #include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/ops.h"
 #include "runtime/cli/table.h"
 
 #ifndef TORT_COMMIT
@@ -88,10 +89,6 @@ static int32_t find_domains(domain *domains) {
     return count;
 }
 
-static const char *domain_name(const domain *d) {
-    return *d->name ? d->name : "ai.onnx";
-}
-
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 static void fill_json(cJSON *root) {
@@ -114,7 +111,7 @@ static void fill_json(cJSON *root) {
     cli_json_number(ir, "newest", TORT_NEWEST_IR);
     cJSON *opsets = cJSON_AddObjectToObject(root, "opsets");
     for (int32_t i = 0; i < count; i++) {
-        cJSON *range = cJSON_AddObjectToObject(opsets, domain_name(&domains[i]));
+        cJSON *range = cJSON_AddObjectToObject(opsets, cli_domain_name(domains[i].name));
         cli_json_number(range, "oldest", domains[i].oldest);
         cli_json_number(range, "newest", domains[i].newest);
     }
@@ -129,7 +126,7 @@ static void print_text(int width) {
     const int32_t count = find_domains(domains);
     find_libraries(libraries, jpeg, sizeof jpeg);
     for (int32_t i = 0; i < count; i++)
-        cli_append(&opsets, "%s%s %d to %d", i ? ", " : "", domain_name(&domains[i]), domains[i].oldest,
+        cli_append(&opsets, "%s%s %d to %d", i ? ", " : "", cli_domain_name(domains[i].name), domains[i].oldest,
                    domains[i].newest);
     for (size_t i = 0; i < LIBRARIES; i++)
         cli_append(&linked, "%s%s %s", i ? ", " : "", libraries[i].name, libraries[i].version);

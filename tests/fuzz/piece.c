@@ -1,6 +1,5 @@
 /* piece.c - libFuzzer's entry: any bytes are a model's file, which is taken apart and made into a model of every other
  * node; and, if it loads, copied with where its nodes run, and optimized. What loads is still loaded then. */
-#include "runtime/cli/optimized.h"
 #include "runtime/cli/piece.h"
 #include "tests/fuzz/fuzz.h"
 

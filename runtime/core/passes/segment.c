@@ -24,7 +24,7 @@ typedef struct segmenter {
     bool *members;    /* by node: it can be in a segment */
     int32_t *set;     /* by node: its set; -1 */
     int32_t set_count;
-    int32_t *readers; /* by value: how many operands of running nodes and outputs of the graph it is */
+    int32_t *readers; /* by value: how often running nodes and outputs of the graph read it */
     int32_t *number;  /* by value: its number in the segment being made; -1 */
     bool made;        /* some segment was made */
     tort_error *error;

@@ -175,7 +175,7 @@ static void release(tort_planned *planned, int32_t index) {
     planned->fitted[index] = NULL;
 }
 
-/* Of a plan that was filled again only the steps that may have changed are fitted again. */
+/* Fits all steps; of a plan that was fitted before and filled again, only those that may have changed. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
     const tort_plan *plan = &planned->plan;
     tort_status status = TORT_OK;

@@ -18,7 +18,8 @@ struct tort_outline {
     tort_arena arena;
 };
 
-/* What a step did in the fill before: its fit by serial. */
+/* A step as it was in the previous fill, with the serial number of its fit, so that plan_changes.c can tell what
+ * changed. */
 typedef struct tort_step_before {
     tort_step step;
     uint64_t fit;

@@ -67,7 +67,7 @@ static void put_type(tort_saved_out *out, const tort_value_type *type) {
     tort_put_u32(out, type->nest);
 }
 
-/* Of the kinds that a row can name (check.c). */
+/* Writes the contents of the attribute kinds that operator rows can declare (check.c). */
 static void put_contents(tort_saved_out *out, const tort_attribute *attribute, const int32_t *entries) {
     const size_t count = (size_t)attribute->count;
     switch (attribute->kind) {

@@ -163,7 +163,8 @@ static const int32_t *read_tensors(reader *r, int32_t count) {
     return weights;
 }
 
-/* Of a kind that a row can name (check.c): nodes of others are refused when they are bound to theirs. */
+/* Reads the attribute kinds that operator rows can declare. A node with another kind is refused later, when it is
+ * bound to its row. */
 static void read_attribute(reader *r, tort_attribute *attribute) {
     attribute->name = tort_get_text(r->in);
     attribute->kind = (tort_attribute_kind)tort_get_within(r->in, TORT_ATTR_FLOAT, TORT_ATTR_TYPE_PROTO);

@@ -34,7 +34,7 @@ static bool is_list(const void *list, int32_t count, size_t size) {
     return true;
 }
 
-/* Of outputs, tort_choose_outputs checks the list. */
+/* Checks every list but `outputs`, which tort_choose_outputs checks. */
 static tort_status check_lists(const tort_session_options *given, tort_error *error) {
     tort_session_options o = {0};
     memcpy(&o, given, given->struct_size < sizeof o ? given->struct_size : sizeof o);
