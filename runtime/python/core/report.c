@@ -162,6 +162,14 @@ PyObject *core_report(tort_session *session, const core_state *state, bool whole
 
 /* ---- providers --------------------------------------------------------------------------------------------------- */
 
+const char *core_provider_named(const char *name) {
+    for (int32_t i = 0; i < tort_provider_count(); i++) {
+        tort_provider_info info = {.struct_size = sizeof info};
+        if (!tort_provider_at(i, &info, NULL) && !strcmp(info.name, name)) return info.name;
+    }
+    return NULL;
+}
+
 static PyObject *keys_of(const tort_option_help *options) {
     const char *keys[32];
     int32_t count = 0;

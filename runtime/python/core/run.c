@@ -324,14 +324,6 @@ static void end_loan(PyObject *capsule) {
     free(it);
 }
 
-const char *core_provider_named(const char *name) {
-    for (int32_t i = 0; i < tort_provider_count(); i++) {
-        tort_provider_info info = {.struct_size = sizeof info};
-        if (!tort_provider_at(i, &info, NULL) && !strcmp(info.name, name)) return info.name;
-    }
-    return NULL;
-}
-
 /* memory(shape, type, provider) */
 PyObject *core_session_memory(PyObject *object, PyObject *arguments) {
     core_session *self = (core_session *)object;

@@ -23,8 +23,8 @@ from .options import (
     RunOptions,
     SessionOptions,
 )
-from .placement import Placement, plan, providers
-from .session import InferenceSession, load_plan
+from .placement import Placement, providers
+from .session import InferenceSession, load_plan, plan
 from .values import OrtValue
 
 _core.connect(errors.make, values.tensor, values.array)

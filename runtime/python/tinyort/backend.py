@@ -44,7 +44,7 @@ class TinyortBackend(Backend):
     @classmethod
     def is_compatible(cls, model, device="CPU", **options):
         """True if every node has a place."""
-        from .placement import plan
+        from .session import plan
 
         return all(node["provider"] for node in plan(model, _chain(device), **options).nodes)
 

@@ -116,15 +116,6 @@ def _fallback(node):
             "cure": refusal["cure"]}
 
 
-def plan(model, chain="cpu", target=None, **options):
-    """The Placement of a model on a chain, such as "cuda,cpu", without preparing weights. With a target, such as
-    "cuda:sm_87", the device need not be there. Nodes that nothing takes are in it, too."""
-    from . import session
-
-    core = session.open_core(model, chain=chain, target=target, plan_only=True, **options)
-    return Placement(core.report())
-
-
 def providers():
     """What there is and what opens here: a dict for each provider, with cause and cure where it does not."""
     from . import _core

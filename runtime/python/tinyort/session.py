@@ -313,3 +313,10 @@ def load_plan(path, map=False, time_limit=0):  # noqa: A002 - the option's name
     session._chain = Chain.written(",".join(report["chain"]))
     session._down = [p for p in report["providers"] if p["status"] == "down"]
     return session
+
+
+def plan(model, chain="cpu", target=None, **options):
+    """The Placement of a model on a chain, such as "cuda,cpu", without preparing weights. With a target, such as
+    "cuda:sm_87", the device need not be there. Nodes that nothing takes are in it, too."""
+    core = open_core(model, chain=chain, target=target, plan_only=True, **options)
+    return Placement(core.report())
