@@ -36,8 +36,8 @@ static tort_status plan_again(tort_lowered *lowered, const tort_tensor *inputs, 
         for (int32_t d = 0; d < info->rank; d++) others[i].dims[d] += info->dims[d] < 0;
     }
     cr_assert_eq(tort_planned_open(lowered, &lowered->session->env, again, error), TORT_OK);
-    tort_planned_fill(*again, others, NULL);
-    return tort_planned_fill(*again, inputs, error);
+    tort_planned_fill(*again, others, false, NULL);
+    return tort_planned_fill(*again, inputs, false, error);
 }
 
 /* Makes the plan of a graph for these inputs in all ways, which must agree. */
@@ -46,8 +46,8 @@ static tort_status plan_all_ways(tort_lowered *lowered, const tort_tensor *input
     tort_error other = {.node = -1, .msg = ""}, third = {.node = -1, .msg = ""};
     char text[100];
     *error = (tort_error){.node = -1, .msg = ""};
-    const tort_status status = tort_plan_make(lowered, inputs, &plan, error);
-    cr_expect_eq(tort_plan_make_afresh(lowered, inputs, &afresh, &other), status, "%s|%s", error->msg, other.msg);
+    const tort_status status = tort_plan_make(lowered, inputs, false, &plan, error);
+    cr_expect_eq(tort_plan_make(lowered, inputs, true, &afresh, &other), status, "%s|%s", error->msg, other.msg);
     cr_expect_str_eq(error->msg, other.msg);
     if (plan && afresh) cr_expect_null(plan_difference(plan, afresh, text, sizeof text), "%s", text);
     cr_expect_eq(plan_again(lowered, inputs, &again, &third), status, "%s|%s", error->msg, third.msg);

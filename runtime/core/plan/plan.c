@@ -43,7 +43,7 @@ static void rewind_plan(tort_planned *planned) {
     memcpy(planned->infos, lowered->infos, (size_t)lowered->graph.value_count * sizeof *planned->infos);
 }
 
-static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool afresh, tort_error *error) {
+tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, bool afresh, tort_error *error) {
     bool complete, placed = false;
     const bool usual = planned->follows_session;
     rewind_plan(planned);
@@ -65,29 +65,16 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     return status;
 }
 
-tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
-    return fill(planned, inputs, false, error);
-}
-
-static tort_status make(tort_lowered *lowered, const tort_tensor *inputs, bool afresh, tort_planned **out,
-                        tort_error *error) {
+tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, bool afresh, tort_planned **out,
+                           tort_error *error) {
     tort_planned *planned = NULL;
     tort_status status = tort_planned_open(lowered, &lowered->session->env, &planned, error);
-    if (!status) status = fill(planned, inputs, afresh, error);
+    if (!status) status = tort_planned_fill(planned, inputs, afresh, error);
     if (status)
         tort_planned_free(planned);
     else
         *out = planned;
     return status;
-}
-
-tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
-    return make(lowered, inputs, false, out, error);
-}
-
-tort_status tort_plan_make_afresh(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out,
-                                  tort_error *error) {
-    return make(lowered, inputs, true, out, error);
 }
 
 /* A later fill with a size of 0 calls shape rules that the largest shapes do not need: all are called once, so that
@@ -96,7 +83,7 @@ tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *input
     bool complete;
     rewind_plan(planned);
     tort_status status = tort_plan_shapes(planned, inputs, true, &complete, error);
-    return status ? status : fill(planned, inputs, false, error);
+    return status ? status : tort_planned_fill(planned, inputs, false, error);
 }
 
 size_t tort_planned_bytes(const tort_planned *planned) {

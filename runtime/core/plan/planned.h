@@ -68,17 +68,16 @@ struct tort_planned {
 
 /* plan_shapes.c: decides for every graph which shape rules plans must call. */
 tort_status tort_mark_rules(tort_session *session, tort_error *error);
-/* Makes a plan for these input shapes (NULL: those that the session knows). Thread-safe; holds locks only briefly. */
-tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
-/* The same, but calls every shape rule and shares no outline: slower; tests compare the two. */
-tort_status tort_plan_make_afresh(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
-                                  tort_error *error);
+/* Makes a plan for these input shapes (NULL: those that the session knows). Thread-safe; holds locks only briefly.
+ * afresh: calls every shape rule and shares no outline, which is slower. */
+tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, bool afresh, tort_planned **planned,
+                           tort_error *error);
 void tort_planned_free(tort_planned *planned); /* NULL is allowed */
 /* Allocates an empty plan, not ready, in memory of `env`. */
 tort_status tort_planned_open(tort_lowered *lowered, const tort_env *env, tort_planned **planned, tort_error *error);
 /* Fills the plan for these input shapes, whatever it was for; does not fit it. After a
  * failure it can be filled again. */
-tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
+tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, bool afresh, tort_error *error);
 /* The same for the largest shapes: later fills for smaller shapes allocate nothing. */
 tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
 size_t tort_planned_bytes(const tort_planned *planned); /* bytes it holds of its env */

@@ -107,8 +107,8 @@ static tort_status make_plan(tort_lowered *lowered, const tort_tensor *inputs, t
     pthread_mutex_lock(&lowered->session->lock);
     *made = take_oldest(lowered);
     pthread_mutex_unlock(&lowered->session->lock);
-    if (!*made) return tort_plan_make(lowered, inputs, made, error);
-    tort_status status = tort_planned_fill(*made, inputs, error);
+    if (!*made) return tort_plan_make(lowered, inputs, false, made, error);
+    tort_status status = tort_planned_fill(*made, inputs, false, error);
     if (!status) return TORT_OK;
     tort_planned_free(*made);
     *made = NULL;
@@ -131,7 +131,7 @@ static tort_status find_plan(tort_lowered *lowered, const tort_tensor *inputs, t
 /* Fills and fits a plan that a context owns. */
 static tort_status renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
     tort_session *session = planned->lowered->session;
-    tort_status status = tort_planned_fill(planned, inputs, error);
+    tort_status status = tort_planned_fill(planned, inputs, false, error);
     if (!status && planned->outline->fits) {
         pthread_mutex_lock(&session->fitting);
         status = tort_fit_plan(planned, error);
@@ -215,7 +215,7 @@ tort_status tort_session_plan(tort_session *session, const tort_input_shape *sha
     tort_planned *planned = NULL;
     tort_status status = tort_check_inputs(session, inputs, count, error);
     if (!status && lowered->bound) {
-        status = tort_plan_make(lowered, inputs, &planned, error);
+        status = tort_plan_make(lowered, inputs, false, &planned, error);
         tort_planned_free(planned); /* each context has its own plan */
     } else if (!status) {
         status = find_plan(lowered, inputs, &planned, error);

@@ -186,10 +186,6 @@ static tort_status run_dynamic_kernel(tort_frame *frame, const tort_step *step, 
     return status;
 }
 
-static tort_status run_bodies(tort_frame *frame, const tort_step *step, tort_error *error) {
-    return tort_build.calls->run(frame, step, error);
-}
-
 static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error *error) {
     if (step->dynamic && step->kind == TORT_STEP_KERNEL) return run_dynamic_kernel(frame, step, error);
     tort_status status = step->dynamic ? tort_dynamic_prepare(frame, step, error) : TORT_OK;
@@ -200,7 +196,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
     case TORT_STEP_VIEW: return TORT_OK;
-    case TORT_STEP_CALL: return run_bodies(frame, step, error);
+    case TORT_STEP_CALL: return tort_build.calls->run(frame, step, error);
     case TORT_STEP_CONVERT: return run_conversion(frame, step, error);
     }
     return TORT_OK;

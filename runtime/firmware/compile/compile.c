@@ -141,7 +141,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
     tort_lowered *lowered = tort_main_graph(session);
     *out = (tort_compiled){0};
     tort_planned *planned = NULL; /* of its own, as ports change it */
-    tort_status status = tort_plan_make_afresh(lowered, NULL, &planned, error);
+    tort_status status = tort_plan_make(lowered, NULL, true, &planned, error);
     if (!status && !planned->plan.complete) status = open_shape(lowered, error);
     if (status) {
         tort_planned_free(planned);
