@@ -128,7 +128,8 @@ const tort_trips *tort_unit_trips(const tort_lowered *lowered, int32_t index) {
     return runs && op && op->flags & TORT_OP_CONTROL ? lowered->units[index].params : NULL;
 }
 
-tort_lowered *tort_trips_body(const tort_lowered *lowered, const tort_trips *trips, int32_t which) {
+/* One of the bodies of the trips; NULL: there is none, or it never runs. */
+static tort_lowered *body_of(const tort_lowered *lowered, const tort_trips *trips, int32_t which) {
     const int32_t body = trips->body[which];
     tort_lowered *found = body >= 0 ? &lowered->session->graphs[body] : NULL;
     return found && found->lowered ? found : NULL;
@@ -164,7 +165,7 @@ int32_t tort_operand_memory(const tort_lowered *lowered, int32_t index, int32_t 
     if (port < 0) return 0;
     const bool captured = input >= node->input_count - node->captured;
     for (int32_t b = 0; b < TORT_BODIES; b++) {
-        const tort_lowered *body = tort_trips_body(lowered, trips, b);
+        const tort_lowered *body = body_of(lowered, trips, b);
         if (!body) continue;
         const bool settled = tort_is_constant(body, body->graph.inputs[port]);
         if (!captured || (port_is_read(body, port) && !settled)) return body->input_memory[port];
@@ -175,7 +176,7 @@ int32_t tort_operand_memory(const tort_lowered *lowered, int32_t index, int32_t 
 int32_t tort_result_memory(const tort_lowered *lowered, int32_t index, int32_t output) {
     const tort_trips *trips = tort_unit_trips(lowered, index);
     for (int32_t b = 0; trips && b < TORT_BODIES; b++) {
-        const tort_lowered *body = tort_trips_body(lowered, trips, b);
+        const tort_lowered *body = body_of(lowered, trips, b);
         if (body) return body->output_memory[output + (trips->asks ? 1 : 0)];
     }
     return 0;
@@ -261,7 +262,7 @@ static void agree(const tort_lowered *first, tort_lowered *second) {
 }
 
 tort_status tort_bind_trips(const tort_lowered *lowered, const tort_trips *trips, tort_error *error) {
-    tort_lowered *first = tort_trips_body(lowered, trips, 0), *second = tort_trips_body(lowered, trips, 1);
+    tort_lowered *first = body_of(lowered, trips, 0), *second = body_of(lowered, trips, 1);
     tort_status status = first ? bind_body(first, trips, error) : TORT_OK;
     if (!status && second) status = bind_body(second, trips, error);
     if (!status && first && second) agree(first, second);

@@ -6,12 +6,10 @@
 #include "runtime/core/lowered/lowered.h"
 
 /* tort_unit_trips: how a control-flow unit calls its bodies; NULL: the unit is not control flow, or does not run.
- * tort_trips_body: one of these bodies; NULL: there is none, or it never runs. tort_operand_memory: the memory in which
- * a unit reads an input; -1: it reads the input in none. tort_result_memory: where the bodies leave an output of their
- * node. tort_bind_trips: chooses the memories of the inputs and outputs of one node's bodies, and of all bodies inside
- * them. tort_bind_bodies: chooses the memories of the inputs and outputs of all bodies. */
+ * tort_operand_memory: the memory in which a unit reads an input; -1: it reads the input in none. tort_result_memory:
+ * where the bodies leave an output of their node. tort_bind_trips: chooses the memories of the inputs and outputs of
+ * one node's bodies, and of all bodies inside them. tort_bind_bodies: those of all bodies. */
 const tort_trips *tort_unit_trips(const tort_lowered *lowered, int32_t unit);
-tort_lowered *tort_trips_body(const tort_lowered *lowered, const tort_trips *trips, int32_t which);
 int32_t tort_operand_memory(const tort_lowered *lowered, int32_t unit, int32_t input);
 int32_t tort_result_memory(const tort_lowered *lowered, int32_t unit, int32_t output);
 tort_status tort_bind_trips(const tort_lowered *lowered, const tort_trips *trips, tort_error *error);

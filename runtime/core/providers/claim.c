@@ -10,7 +10,9 @@
 
 #include <string.h>
 
-int32_t tort_candidate_unknown_source(const tort_candidate *c) {
+/* The index of the node that makes an input of unknown type, which was not understood; the node's own index if no node
+ * makes that input; -1: all types are known. */
+static int32_t unknown_source(const tort_candidate *c) {
     for (int32_t i = 0; i < c->node->input_count; i++) {
         int32_t value = c->node->inputs[i];
         if (value < 0 || c->lowered->infos[value].type != TORT_UNDEFINED) continue;
@@ -22,7 +24,7 @@ int32_t tort_candidate_unknown_source(const tort_candidate *c) {
 
 /* The first node that was not understood, in a chain of nodes of which each made the next one's input unknown. */
 static int32_t root_of(const tort_candidate *c) {
-    int32_t source = tort_candidate_unknown_source(c);
+    int32_t source = unknown_source(c);
     const tort_unit *before = source >= 0 ? &c->lowered->units[source] : NULL;
     for (int32_t i = 0; before && i < before->reason_count; i++)
         if (before->reasons[i].root >= 0) return before->reasons[i].root;
@@ -82,7 +84,7 @@ static tort_verdict missing_row(const tort_candidate *c) {
                    family[count - 1]->until, node->opset);
 }
 
-bool tort_only_tensors(const tort_node_view *view) {
+static bool only_tensors(const tort_node_view *view) {
     for (int32_t i = 0; i < view->input_count; i++)
         if (tort_has_input(view, i) && view->inputs[i].kind != TORT_TENSOR) return false;
     for (int32_t i = 0; i < view->output_count; i++)
@@ -258,12 +260,12 @@ static tort_verdict precheck(const tort_candidate *c, const tort_link *link) {
     if (c->unit->pinned && link != &c->session->chain[c->unit->pin])
         return tort_no(TORT_PINNED, "remove the pin", "pinned to %s", c->session->chain[c->unit->pin].provider->name);
     if (!c->node->op) return missing_row(c);
-    if (tort_candidate_unknown_source(c) >= 0) {
+    if (unknown_source(c) >= 0) {
         const tort_node *root = &c->lowered->graph.nodes[root_of(c)];
         return tort_no(TORT_UPSTREAM, "", "an input has no type, because node \"%s\" (%s) was not understood",
                        root->name, root->op_type);
     }
-    if (!link->provider->host_memory && !tort_only_tensors(c->view))
+    if (!link->provider->host_memory && !only_tensors(c->view))
         return tort_no(TORT_NO_KIND, "", "only tensors can be on %s", link->provider->name);
     const uint64_t bytes = node_bytes(c->view, !link->target.values_only), limit = link->target.memory;
     if (limit && bytes > limit)
@@ -316,17 +318,17 @@ tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char
 /* ---- the executor ------------------------------------------------------------------------------------------------ */
 
 const char *tort_candidate_host_label(const tort_candidate *c) {
-    if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return NULL;
+    if (!c->node->op || unknown_source(c) >= 0) return NULL;
     const uint32_t flags = c->node->op->flags;
     if (flags & TORT_OP_CONTROL) return "bodies";
-    if (!(flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) || !tort_only_tensors(c->view)) return NULL;
+    if (!(flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) || !only_tensors(c->view)) return NULL;
     return flags & TORT_OP_ALIAS ? "alias" : "metadata";
 }
 
 /* ---- after a row took the node ----------------------------------------------------------------------------------- */
 
 tort_status tort_candidate_resolve(tort_candidate *c, tort_node_view *view, tort_error *error) {
-    if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return TORT_OK;
+    if (!c->node->op || unknown_source(c) >= 0) return TORT_OK;
     size_t size = 0;
     tort_status status = tort_params_measure(view, c->node, &size, error);
     if (status) return status;

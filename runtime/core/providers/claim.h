@@ -23,10 +23,6 @@ typedef struct tort_candidate {
     int32_t reason_count;
 } tort_candidate;
 
-/* The index of the node that makes an input of unknown type, which was not understood; the node's own index if no node
- * makes that input; -1: all types are known. */
-int32_t tort_candidate_unknown_source(const tort_candidate *candidate);
-bool tort_only_tensors(const tort_node_view *view);
 /* Resolves the params with what is known at placement, into unit->params and the view. */
 tort_status tort_candidate_resolve(tort_candidate *candidate, tort_node_view *view, tort_error *error);
 /* The verdict of one row, including the library that it needs. */
