@@ -58,12 +58,12 @@ static __device__ __forceinline__ query_place place_of(const gpu_attention &a, s
     q.position = (int64_t)(row % (size_t)p.queries);
     q.head = (int64_t)(row / (size_t)p.queries) % p.query_heads;
     q.batch = (int64_t)(row / (size_t)(p.queries * p.query_heads));
-    q.valid = keys_of(p);
+    q.valid = a.keys;
     q.at = q.position + p.past_length;
     if (!a.valid_keys) return q;
     q.valid = a.valid_keys[q.batch];
-    if (q.valid < 0 || q.valid > keys_of(p)) {
-        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, (size_t)q.batch, keys_of(p));
+    if (q.valid < 0 || q.valid > a.keys) {
+        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, (size_t)q.batch, a.keys);
         q.valid = 0;
     }
     q.at = q.position + q.valid - p.queries;
@@ -88,8 +88,7 @@ static __device__ __forceinline__ float bias_of(const gpu_attention &a, const qu
 
 template <class T>
 static __device__ __forceinline__ void show(const gpu_attention &a, int stage, size_t row, int64_t j, float score) {
-    if (a.shown && a.params.scores_stage == stage)
-        ((T *)a.shown)[row * (size_t)keys_of(a.params) + (size_t)j] = (T)score;
+    if (a.shown && a.params.scores_stage == stage) ((T *)a.shown)[row * (size_t)a.keys + (size_t)j] = (T)score;
 }
 
 template <class T>
@@ -117,11 +116,11 @@ template <class T> static __global__ void attention(const gpu_attention a) {
     __shared__ float shared[BLOCK_MAX_WARPS];
     const tort_heads_params &p = a.params;
     const size_t rows = (size_t)p.batch * (size_t)p.query_heads * (size_t)p.queries;
-    float *scores = a.scores + (size_t)blockIdx.x * (size_t)keys_of(p);
+    float *scores = a.scores + (size_t)blockIdx.x * (size_t)a.keys;
     for (size_t row = blockIdx.x; row < rows; row += gridDim.x) {
         const query_place q = place_of(a, row);
         float largest = -INFINITY, visible = 0.0f, sum = 0.0f;
-        for (int64_t j = threadIdx.x; j < keys_of(p); j += blockDim.x) {
+        for (int64_t j = threadIdx.x; j < a.keys; j += blockDim.x) {
             const float bias = bias_of(a, q, j);
             scores[j] = score_of<T>(a, q, row, j, bias);
             largest = fmaxf(largest, scores[j]);
@@ -129,12 +128,12 @@ template <class T> static __global__ void attention(const gpu_attention a) {
         }
         largest = block_join<join_max>(largest, shared);
         visible = block_join<join_max>(visible, shared);
-        for (int64_t j = threadIdx.x; j < keys_of(p); j += blockDim.x) {
+        for (int64_t j = threadIdx.x; j < a.keys; j += blockDim.x) {
             scores[j] = visible == 0.0f || scores[j] == -INFINITY ? 0.0f : expf(scores[j] - largest);
             sum += scores[j];
         }
         sum = block_join<join_sum>(sum, shared);
-        for (int64_t j = threadIdx.x; j < keys_of(p); j += blockDim.x) {
+        for (int64_t j = threadIdx.x; j < a.keys; j += blockDim.x) {
             if (sum != 0.0f) scores[j] /= sum;
             show<T>(a, 3, row, j, scores[j]);
         }
@@ -143,7 +142,7 @@ template <class T> static __global__ void attention(const gpu_attention a) {
                     q.position * p.output.strides.position;
         for (int64_t i = threadIdx.x; i < p.value_size; i += blockDim.x) {
             float total = 0.0f;
-            for (int64_t j = 0; j < keys_of(p); j++) {
+            for (int64_t j = 0; j < a.keys; j++) {
                 const T *value = row_of<T>(a.past_value, a.value, p.value.strides, p.past_length, q.batch,
                                            q.head / (p.query_heads / p.key_heads), p.key_heads, p.value_size, j);
                 if (scores[j] != 0.0f) total += scores[j] * (float)value[i];
@@ -180,8 +179,10 @@ template <class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(attention_join_past<T>) : code;
 }
 
-cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *a) {
-    return type == GPU_HALF ? run<half>(stream, a) : run<float>(stream, a);
+cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *given) {
+    gpu_attention a = *given;
+    a.keys = keys_of(a.params); /* kernels have no registers to spare for the sum */
+    return type == GPU_HALF ? run<half>(stream, &a) : run<float>(stream, &a);
 }
 
 cudaError_t gpu_load_attention(gpu_type type) {

@@ -16,6 +16,7 @@ typedef struct gpu_attention {
     const int64_t *valid_keys; /* one per batch: later keys are hidden */
     void *output, *present_key, *present_value, *shown;
     float *scores; /* scratch */
+    int64_t keys;  /* of the past and new ones; set by gpu_run_attention */
     int32_t node;  /* node that reports an invalid number of valid keys */
     void *status;
 } gpu_attention;
