@@ -112,14 +112,18 @@ static bool reserve_projected(int32_t multiprocessors, tort_type type, const tor
     return tort_cuda_reserve_heads(&r->bytes, &r->projected_at, p->batch, 1, p->queries, p->projected_size, type);
 }
 
-/* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. */
+/* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. Where no input tells
+ * how many there are, it is as many, and scratch is what their tiling takes. */
 static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
+    const gpu_attend_type attend_type = gpu_attend_type_of(type);
+    const bool told = p->past_count >= 0 || p->lengths >= 0 || p->total >= 0;
     const bool past = p->past_key.operand >= 0;
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
-    r->bytes = tort_cuda_attend_max_scratch(multiprocessors, gpu_attend_type_of(type), &attend);
+    r->bytes = told ? tort_cuda_attend_max_scratch(multiprocessors, attend_type, &attend)
+                    : tort_cuda_attend_tiling_of(multiprocessors, attend_type, &attend).scratch;
     return (!is_projected(p) || reserve_projected(multiprocessors, type, p, r)) &&
            (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
                                                  p->key_size, type)) &&
