@@ -82,10 +82,10 @@ static tort_status open_splitter(splitter *split, const tort_string *texts, int3
 typedef struct tokens {
     const splitter *split;
     struct tort_watch *watch;
-    int64_t done;     /* see tort_work_goes_on */
-    bool over;        /* the run is: tokens are missing */
-    tort_string *out; /* NULL: tokens are only counted */
-    int64_t count;
+    int64_t done;        /* see tort_work_goes_on */
+    bool over;           /* the run is: tokens are missing */
+    tort_string *out;    /* NULL: tokens are only counted */
+    int64_t count, room; /* room: in `out`, as many as were counted; the text may have changed since */
 } tokens;
 
 static bool goes_on(tokens *t, int64_t work) {
@@ -106,10 +106,10 @@ static size_t character_length(const char *data, size_t length) {
     return at;
 }
 
-/* Adds a token; false if it has too few characters, or the run is over. */
+/* Adds a token; false if it has too few characters, there is no room, or the run is over. */
 static bool put_token(tokens *t, const char *data, size_t length) {
     int64_t characters = 0;
-    if (t->over) return false;
+    if (t->over || (t->out && t->count == t->room)) return false;
     for (size_t at = 0; at < length; characters++) at += character_length(data + at, length - at);
     if (characters < t->split->min) return false;
     if (t->out) t->out[t->count] = (tort_string){data, length};
@@ -145,8 +145,9 @@ static void split_between(tokens *t, tort_string text, int32_t separator) {
     split_between(t, (tort_string){text.data + from, text.length - from}, separator + 1);
 }
 
-static int64_t split_text(tokens *t, tort_string text, tort_string *out) {
+static int64_t split_text(tokens *t, tort_string text, tort_string *out, int64_t room) {
     t->out = out;
+    t->room = room;
     t->count = 0;
     if (!goes_on(t, 16) || text.length == 0) return 0;
     if (t->split->characters)
@@ -165,7 +166,7 @@ static tort_status find_widest(const tort_infer *infer, const splitter *split, c
     tokens t = {.split = split, .watch = infer->watch};
     *max = 0;
     for (int64_t i = 0; i < count && !t.over; i++) {
-        const int64_t made = split_text(&t, texts[i], NULL);
+        const int64_t made = split_text(&t, texts[i], NULL, 0);
         if (made > *max) *max = made;
     }
     return t.over ? tort_run_is_over(infer->error) : TORT_OK;
@@ -238,7 +239,8 @@ static void write_tokens(const tort_call *call, const splitter *split, tort_stri
     tokens t = {.split = split, .watch = call->watch};
     for (int64_t i = 0; i < count && width && !t.over; i++) {
         tort_string *row = (tort_string *)y->data + i * width;
-        int64_t made = split_text(&t, ((const tort_string *)x->data)[i], row + params->mark) + params->mark;
+        const tort_string text = ((const tort_string *)x->data)[i];
+        int64_t made = split_text(&t, text, row + params->mark, width - 2 * params->mark) + params->mark;
         if (params->mark) {
             row[0] = (tort_string){"\x02", 1};
             row[made++] = (tort_string){"\x03", 1};
