@@ -8,7 +8,7 @@ if [ -z "$1" ]; then
     exit 0
 fi
 for arch in 75 90; do
-    if ! "$1" -std=c++17 -gencode "arch=compute_$arch,code=sm_$arch" -Werror all-warnings -Xcompiler -Wall,-Wextra -I. \
+    if ! "$1" -std=c++17 -DTORT_CUDA=1 -gencode "arch=compute_$arch,code=sm_$arch" -Werror all-warnings -Xcompiler -Wall,-Wextra -I. \
         -c -o "$2" tests/cudasim/sample_kernels.cu; then
         echo "FAILED: nvcc for sm_$arch"
         echo "cudasim-nvcc: 0 passed, 1 failed"
