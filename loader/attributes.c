@@ -2,50 +2,49 @@
  * parameters of functions, loads tensors as weights and graphs as bodies. */
 #include "loader/loader.h"
 
-static const char *const kind_names[] = {
-    [0] = "undefined",
-    [TORT_ATTR_FLOAT] = "float",
-    [TORT_ATTR_INT] = "int",
-    [TORT_ATTR_STRING] = "string",
-    [TORT_ATTR_TENSOR] = "tensor",
-    [TORT_ATTR_GRAPH] = "graph",
-    [TORT_ATTR_FLOATS] = "floats",
-    [TORT_ATTR_INTS] = "ints",
-    [TORT_ATTR_STRINGS] = "strings",
-    [TORT_ATTR_TENSORS] = "tensors",
-    [TORT_ATTR_GRAPHS] = "graphs",
-    [TORT_ATTR_SPARSE_TENSOR] = "sparse_tensor",
-    [TORT_ATTR_SPARSE_TENSORS] = "sparse_tensors",
-    [TORT_ATTR_TYPE_PROTO] = "type_proto",
-    [TORT_ATTR_TYPE_PROTOS] = "type_protos",
+/* The kinds, which are ONNX's types of attributes: number of the field of AttributeProto, and size of an element in the
+ * model's list (0: the model does not store it as a list). */
+static const struct {
+    const char *name;
+    uint32_t field;
+    size_t size;
+} kinds[] = {
+    [0] = {"undefined", 0, 0},
+    [TORT_ATTR_FLOAT] = {"float", 2, 0},
+    [TORT_ATTR_INT] = {"int", 3, 0},
+    [TORT_ATTR_STRING] = {"string", 4, 0},
+    [TORT_ATTR_TENSOR] = {"tensor", 5, sizeof(int32_t)},
+    [TORT_ATTR_GRAPH] = {"graph", 6, sizeof(int32_t)},
+    [TORT_ATTR_FLOATS] = {"floats", 7, sizeof(float)},
+    [TORT_ATTR_INTS] = {"ints", 8, sizeof(int64_t)},
+    [TORT_ATTR_STRINGS] = {"strings", 9, sizeof(tort_string)},
+    [TORT_ATTR_TENSORS] = {"tensors", 10, sizeof(int32_t)},
+    [TORT_ATTR_GRAPHS] = {"graphs", 11, sizeof(int32_t)},
+    [TORT_ATTR_SPARSE_TENSOR] = {"sparse_tensor", 22, sizeof(int32_t)},
+    [TORT_ATTR_SPARSE_TENSORS] = {"sparse_tensors", 23, sizeof(int32_t)},
+    [TORT_ATTR_TYPE_PROTO] = {"type_proto", 14, sizeof(tort_value_type)},
+    [TORT_ATTR_TYPE_PROTOS] = {"type_protos", 15, sizeof(tort_value_type)},
 };
 
 enum { LAST_KIND = TORT_ATTR_TYPE_PROTOS };
 
+static const ProtobufCFieldDescriptor *field_of(int32_t kind) {
+    return protobuf_c_message_descriptor_get_field(&tort_onnx__attribute_proto__descriptor, kinds[kind].field);
+}
+
 /* Number of values of a kind in the message; 0 or 1 if the kind is not a list. */
 static size_t count_of(const TortOnnx__AttributeProto *proto, int32_t kind) {
-    switch (kind) {
-    case TORT_ATTR_FLOAT: return proto->has_f != 0;
-    case TORT_ATTR_INT: return proto->has_i != 0;
-    case TORT_ATTR_STRING: return proto->has_s != 0;
-    case TORT_ATTR_TENSOR: return proto->t != NULL;
-    case TORT_ATTR_GRAPH: return proto->g != NULL;
-    case TORT_ATTR_FLOATS: return proto->n_floats;
-    case TORT_ATTR_INTS: return proto->n_ints;
-    case TORT_ATTR_STRINGS: return proto->n_strings;
-    case TORT_ATTR_TENSORS: return proto->n_tensors;
-    case TORT_ATTR_GRAPHS: return proto->n_graphs;
-    case TORT_ATTR_SPARSE_TENSOR: return proto->sparse_tensor != NULL;
-    case TORT_ATTR_SPARSE_TENSORS: return proto->n_sparse_tensors;
-    case TORT_ATTR_TYPE_PROTO: return proto->tp != NULL;
-    default: return proto->n_type_protos;
-    }
+    const ProtobufCFieldDescriptor *field = field_of(kind);
+    const char *at = (const char *)proto;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED)
+        return *(const size_t *)(const void *)(at + field->quantifier_offset);
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) return *(void *const *)(const void *)(at + field->offset) != NULL;
+    return *(const protobuf_c_boolean *)(const void *)(at + field->quantifier_offset) != 0;
 }
 
 /* True if a value of the kind is a message, which cannot be absent; an absent number or text is 0 or "". */
 static bool must_be_there(int32_t kind) {
-    return kind == TORT_ATTR_TENSOR || kind == TORT_ATTR_GRAPH || kind == TORT_ATTR_SPARSE_TENSOR ||
-           kind == TORT_ATTR_TYPE_PROTO;
+    return field_of(kind)->type == PROTOBUF_C_TYPE_MESSAGE && field_of(kind)->label != PROTOBUF_C_LABEL_REPEATED;
 }
 
 /* Finds the kind: the stated type or, in the oldest files, that of the field that is there. */
@@ -57,12 +56,12 @@ static tort_status kind_of(tort_loader *loader, const TortOnnx__AttributeProto *
         if (count_of(proto, k) == 0) continue;
         if (*kind == 0) *kind = k;
         if (*kind != k)
-            return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds %s", kind_names[*kind],
-                             kind_names[k]);
+            return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds %s", kinds[*kind].name,
+                             kinds[k].name);
     }
     if (*kind == 0) return tort_fail(loader->error, TORT_E_MODEL, "it has neither type nor value");
     if (must_be_there(*kind) && count_of(proto, *kind) == 0)
-        return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds none", kind_names[*kind]);
+        return tort_fail(loader->error, TORT_E_MODEL, "its type is %s, but it holds none", kinds[*kind].name);
     return TORT_OK;
 }
 
@@ -74,25 +73,7 @@ static tort_status load_string(tort_loader *loader, const ProtobufCBinaryData *b
     return string->data ? TORT_OK : tort_no_memory(loader);
 }
 
-/* Size of an element in the model's list for this kind; 0 if the model does not store it as a list. */
-static size_t element_size(int32_t kind) {
-    switch (kind) {
-    case TORT_ATTR_FLOATS: return sizeof(float);
-    case TORT_ATTR_INTS: return sizeof(int64_t);
-    case TORT_ATTR_STRINGS: return sizeof(tort_string);
-    case TORT_ATTR_TENSOR:
-    case TORT_ATTR_TENSORS:
-    case TORT_ATTR_SPARSE_TENSOR:
-    case TORT_ATTR_SPARSE_TENSORS:
-    case TORT_ATTR_GRAPH:
-    case TORT_ATTR_GRAPHS: return sizeof(int32_t);
-    case TORT_ATTR_TYPE_PROTO:
-    case TORT_ATTR_TYPE_PROTOS: return sizeof(tort_value_type);
-    default: return 0;
-    }
-}
-
-/* Loads element i of an attribute of a kind that has an element_size into `list`. */
+/* Loads element i of an attribute of a kind that is a list in the model into `list`. */
 static tort_status load_element(tort_loader *loader, tort_scope *scope, const TortOnnx__AttributeProto *proto,
                                 int32_t kind, int32_t i, tort_bodies *bodies, void *list) {
     int32_t *number = (int32_t *)list + i;
@@ -121,9 +102,9 @@ static tort_status load_value(tort_loader *loader, tort_scope *scope, const Tort
     if (kind == TORT_ATTR_FLOAT) attribute->u.f = proto->f;
     if (kind == TORT_ATTR_INT) attribute->u.i = proto->i;
     if (kind == TORT_ATTR_STRING) return load_string(loader, &proto->s, &attribute->u.s);
-    if (element_size(kind) == 0) return TORT_OK;
+    if (kinds[kind].size == 0) return TORT_OK;
     attribute->count = (int32_t)count_of(proto, kind);
-    void *list = tort_arena_array(&loader->model->arena, (size_t)attribute->count, element_size(kind));
+    void *list = tort_arena_array(&loader->model->arena, (size_t)attribute->count, kinds[kind].size);
     if (!list) return tort_no_memory(loader);
     attribute->u.ints = list;
     for (int32_t i = 0; i < attribute->count; i++) {

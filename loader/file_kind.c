@@ -1,7 +1,7 @@
-/* file_kind.c - see file_kind.h. */
-#include "loader/file_kind.h"
-
+/* file_kind.c - recognizes files that are not ONNX models, and says what to do about them. */
 #include <string.h>
+
+#include "loader/loader.h"
 
 static const struct {
     const char *start;

@@ -85,22 +85,18 @@ static tort_status add_initializer(tort_loader *loader, tort_scope *scope, const
     return status;
 }
 
-static tort_status load_initializers(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
-    for (size_t i = 0; i < proto->n_initializer; i++) {
+/* Loads the dense or the sparse initializers. The name of a sparse tensor is that of its values. */
+static tort_status load_initializers(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto,
+                                     bool sparse) {
+    const size_t count = sparse ? proto->n_sparse_initializer : proto->n_initializer;
+    for (size_t i = 0; i < count; i++) {
         int32_t weight;
-        const char *name = tort_text_of(proto->initializer[i]->name);
-        tort_status status = tort_load_tensor(loader, proto->initializer[i], &weight);
+        TortOnnx__TensorProto *tensor = sparse ? proto->sparse_initializer[i]->values : proto->initializer[i];
+        const char *name = tort_text_of(tensor ? tensor->name : NULL);
+        tort_status status = sparse ? tort_load_sparse(loader, proto->sparse_initializer[i], &weight)
+                                    : tort_load_tensor(loader, tensor, &weight);
         if (!status) status = add_initializer(loader, scope, name, weight);
-        if (status) tort_error_prefix(loader->error, "initializer %zu \"%.150s\"", i, name);
-        if (status) return status;
-    }
-    for (size_t i = 0; i < proto->n_sparse_initializer; i++) {
-        int32_t weight;
-        const TortOnnx__TensorProto *values = proto->sparse_initializer[i]->values;
-        const char *name = tort_text_of(values ? values->name : NULL);
-        tort_status status = tort_load_sparse(loader, proto->sparse_initializer[i], &weight);
-        if (!status) status = add_initializer(loader, scope, name, weight);
-        if (status) tort_error_prefix(loader->error, "sparse_initializer %zu \"%.150s\"", i, name);
+        if (status) tort_error_prefix(loader->error, "%sinitializer %zu \"%.150s\"", sparse ? "sparse_" : "", i, name);
         if (status) return status;
     }
     return TORT_OK;
@@ -134,19 +130,6 @@ static tort_status load_input(tort_loader *loader, tort_scope *scope, const Tort
     return status;
 }
 
-static tort_status load_inputs(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
-    int32_t *inputs = tort_arena_array(&loader->model->arena, proto->n_input, sizeof *inputs);
-    if (!inputs) return tort_no_memory(loader);
-    for (size_t i = 0; i < proto->n_input; i++) {
-        tort_status status = load_input(loader, scope, proto->input[i], &inputs[i]);
-        if (status) tort_error_prefix(loader->error, "input %zu \"%.150s\"", i, tort_text_of(proto->input[i]->name));
-        if (status) return status;
-    }
-    loader->model->graphs[scope->graph].inputs = inputs;
-    loader->model->graphs[scope->graph].input_count = (int32_t)proto->n_input;
-    return TORT_OK;
-}
-
 static tort_status load_output(tort_loader *loader, tort_scope *scope, const TortOnnx__ValueInfoProto *declared,
                                int32_t *value) {
     tort_status status = tort_resolve_name(loader, scope, tort_text_of(declared->name), value);
@@ -157,16 +140,22 @@ static tort_status load_output(tort_loader *loader, tort_scope *scope, const Tor
     return status;
 }
 
-static tort_status load_outputs(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto) {
-    int32_t *outputs = tort_arena_array(&loader->model->arena, proto->n_output, sizeof *outputs);
-    if (!outputs) return tort_no_memory(loader);
-    for (size_t i = 0; i < proto->n_output; i++) {
-        tort_status status = load_output(loader, scope, proto->output[i], &outputs[i]);
-        if (status) tort_error_prefix(loader->error, "output %zu \"%.150s\"", i, tort_text_of(proto->output[i]->name));
+/* Loads the declared inputs or outputs of the graph. */
+static tort_status load_ports(tort_loader *loader, tort_scope *scope, const TortOnnx__GraphProto *proto, bool output) {
+    TortOnnx__ValueInfoProto *const *declared = output ? proto->output : proto->input;
+    const size_t count = output ? proto->n_output : proto->n_input;
+    int32_t *values = tort_arena_array(&loader->model->arena, count, sizeof *values);
+    if (!values) return tort_no_memory(loader);
+    for (size_t i = 0; i < count; i++) {
+        tort_status status = (output ? load_output : load_input)(loader, scope, declared[i], &values[i]);
+        if (status)
+            tort_error_prefix(loader->error, "%s %zu \"%.150s\"", output ? "output" : "input", i,
+                              tort_text_of(declared[i]->name));
         if (status) return status;
     }
-    loader->model->graphs[scope->graph].outputs = outputs;
-    loader->model->graphs[scope->graph].output_count = (int32_t)proto->n_output;
+    tort_graph *graph = &loader->model->graphs[scope->graph];
+    *(output ? &graph->outputs : &graph->inputs) = values;
+    *(output ? &graph->output_count : &graph->input_count) = (int32_t)count;
     return TORT_OK;
 }
 
@@ -308,11 +297,12 @@ tort_status tort_load_graph(tort_loader *loader, const TortOnnx__GraphProto *pro
     const char *name = tort_keep_text(loader, proto->name);
     *graph = scope->graph = name ? tort_model_add_graph(loader->model, name, "") : -1;
     if (*graph < 0 || !reserve(loader, *graph, proto)) return tort_no_memory(loader);
-    status = load_initializers(loader, scope, proto);
-    if (!status) status = load_inputs(loader, scope, proto);
+    status = load_initializers(loader, scope, proto, false);
+    if (!status) status = load_initializers(loader, scope, proto, true);
+    if (!status) status = load_ports(loader, scope, proto, false);
     if (!status) status = tort_declare_outputs(loader, scope, proto->node, proto->n_node);
     if (!status) status = tort_load_nodes(loader, scope, proto->node, proto->n_node, -1);
-    if (!status) status = load_outputs(loader, scope, proto);
+    if (!status) status = load_ports(loader, scope, proto, true);
     if (!status) status = load_value_info(loader, scope, proto);
     tort_leave(loader);
     return status;

@@ -81,11 +81,10 @@ void tort_leave(tort_loader *loader);
 
 /* ---- opsets.c */
 
-/* Collects imports: domain -> version. */
+/* Collects imports: domain -> version. Those of the model are also listed in it, every domain once, in the order of the
+ * file. */
 tort_status tort_load_opsets(tort_loader *loader, TortOnnx__OperatorSetIdProto *const *imports, size_t count,
                              tort_names *opsets);
-/* Lists the model's imports after they are collected: every domain once, in the order of the file. */
-tort_status tort_list_opsets(tort_loader *loader);
 
 /* ---- graph.c */
 
@@ -118,6 +117,11 @@ tort_status tort_load_body(tort_loader *loader, tort_scope *scope, const TortOnn
 /* Sets the node's inputs: its own, then the captures of its bodies; every body's inputs end with the same values. */
 tort_status tort_connect_bodies(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
                                 const tort_bodies *bodies, tort_node *node);
+
+/* ---- file_kind.c */
+
+/* Replaces the error of a file that could not be read as a model, if its first bytes show what it is instead. */
+void tort_explain_file(tort_source *source, tort_error *error);
 
 /* ---- functions.c */
 

@@ -5,7 +5,6 @@
  * failure everything is freed, and the error says where it was. Read next: parse.h, graph.c. */
 #include <string.h>
 
-#include "loader/file_kind.h"
 #include "loader/loader.h"
 #include "runtime/core/graph/check.h"
 
@@ -75,7 +74,6 @@ static tort_status load_parts(tort_loader *loader, const char *path) {
     tort_status status = load_header(loader, path);
     if (!status) status = load_metadata(loader);
     if (!status) status = tort_load_opsets(loader, proto->opset_import, proto->n_opset_import, &loader->opsets);
-    if (!status) status = tort_list_opsets(loader);
     if (!status) status = tort_load_functions(loader);
     if (!status) status = load_main_graph(loader);
     return status;

@@ -97,30 +97,17 @@ tort_status tort_load_value_type(tort_loader *loader, const TortOnnx__TypeProto 
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static tort_status load_tensor_info(tort_loader *loader, const TortOnnx__TypeProto__Tensor *tensor, bool symbolic,
-                                    tort_info *info) {
-    if (tensor->elem_type == TORT_UNDEFINED) return TORT_OK;
-    tort_status status = element_type(loader, tensor->elem_type, &info->type);
-    return status ? status : load_shape(loader, tensor->shape, symbolic, info);
-}
-
 tort_status tort_load_type(tort_loader *loader, const TortOnnx__TypeProto *proto, bool symbolic, tort_info *info) {
     if (!proto || proto->value_case == TORT_ONNX__TYPE_PROTO__VALUE__NOT_SET) return TORT_OK;
-    if (proto->value_case == TORT_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
-        info->kind = TORT_TENSOR;
-        return load_tensor_info(loader, proto->tensor_type, symbolic, info);
-    }
-    if (proto->value_case == TORT_ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE) {
-        if (proto->sparse_tensor_type->elem_type == TORT_UNDEFINED) return TORT_OK;
-        info->kind = TORT_SPARSE;
-        info->nest = TORT_SPARSE;
-        return load_tensor_info(loader, proto->sparse_tensor_type, symbolic, info);
-    }
+    const TortOnnx__TypeProto__Tensor *tensor = NULL;
+    if (proto->value_case == TORT_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) tensor = proto->tensor_type;
+    if (proto->value_case == TORT_ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE) tensor = proto->sparse_tensor_type;
+    if (tensor && tensor->elem_type == TORT_UNDEFINED) return TORT_OK;
     tort_value_type whole;
     tort_status status = tort_load_value_type(loader, proto, &whole);
     if (status) return status;
     info->kind = tort_type_kind(whole);
     info->type = whole.type;
-    info->nest = (int32_t)whole.nest;
-    return TORT_OK;
+    if (info->kind != TORT_TENSOR) info->nest = (int32_t)whole.nest;
+    return tensor ? load_shape(loader, tensor->shape, symbolic, info) : TORT_OK;
 }
