@@ -252,25 +252,19 @@ static const char *call_prefix(tort_loader *loader, const tort_scope *caller, co
     return key ? strchr(key, ':') + 1 : NULL;
 }
 
-static tort_status expand(tort_loader *loader, tort_scope *caller, const TortOnnx__NodeProto *node, tort_scope *scope,
-                          int32_t file_index) {
-    const TortOnnx__FunctionProto *function = scope->call->function->proto;
-    tort_status status = bind_inputs(loader, caller, node, scope);
-    if (!status) status = bind_outputs(loader, caller, node, scope, file_index);
-    if (!status) status = tort_declare_outputs(loader, scope, function->node, function->n_node);
-    if (!status) status = tort_load_nodes(loader, scope, function->node, function->n_node, file_index);
-    return status;
-}
-
 static tort_status expand_call(tort_loader *loader, tort_scope *caller, tort_function_call *call,
                                const TortOnnx__NodeProto *node, int32_t file_index) {
     tort_scope scope = {.call = call, .graph = caller->graph};
     tort_names_init(&scope.names, loader->env);
     const tort_function *function = call->function;
+    const TortOnnx__FunctionProto *proto = function->proto;
     tort_status status =
         charge(loader, function->cost + (function->name_count + 1) * (strlen(call->prefix) + NAME_COST));
     if (!status) status = bind_attributes(loader, caller, node, call);
-    if (!status) status = expand(loader, caller, node, &scope, file_index);
+    if (!status) status = bind_inputs(loader, caller, node, &scope);
+    if (!status) status = bind_outputs(loader, caller, node, &scope, file_index);
+    if (!status) status = tort_declare_outputs(loader, &scope, proto->node, proto->n_node);
+    if (!status) status = tort_load_nodes(loader, &scope, proto->node, proto->n_node, file_index);
     tort_scope_free(loader, &scope);
     return status;
 }

@@ -137,22 +137,7 @@ static tort_status complete_options(const tort_load_options *options, tort_load_
     return check_operators(complete, error);
 }
 
-/* Origin of a model: a path, a reader or, if both are NULL, bytes in memory. */
-typedef struct origin {
-    const char *path;
-    const tort_reader *reader;
-    const void *bytes;
-    size_t size;
-} origin;
-
-static tort_status open_origin(const tort_env *env, const origin *from, const tort_load_options *options,
-                               tort_source **source, tort_error *error) {
-    if (from->path) return tort_source_open_file(env, from->path, options, source, error);
-    if (from->reader) return tort_source_open_reader(env, from->reader, options, source, error);
-    return tort_source_open_buffer(env, from->bytes, from->size, options, source, error);
-}
-
-static tort_status load_model(const tort_env *env, const origin *from, const tort_load_options *options,
+static tort_status load_model(const tort_env *env, const tort_origin *from, const tort_load_options *options,
                               tort_model **out, tort_error *error) {
     if (error) *error = (tort_error){.node = -1};
     tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
@@ -164,7 +149,7 @@ static tort_status load_model(const tort_env *env, const origin *from, const tor
     tort_source *source = NULL;
     model->operators = complete.operators;
     model->open_inputs = complete.open_inputs;
-    status = open_origin(&model->env, from, &complete, &source, error);
+    status = tort_source_open(&model->env, from, &complete, &source, error);
     if (!status) {
         set_source(model, source);
         status = load_limited(model, source, from->path ? from->path : "", error);
@@ -183,7 +168,7 @@ tort_status tort_model_load(const tort_env *env, const char *path, const tort_lo
     if (model) *model = NULL;
     if (!path || !model)
         return tort_fail(error, TORT_E_USAGE, "tort_model_load needs a path and a place for the model");
-    return load_model(env, &(origin){.path = path}, options, model, error);
+    return load_model(env, &(tort_origin){.path = path}, options, model, error);
 }
 
 tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
@@ -191,7 +176,7 @@ tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_
     if (model) *model = NULL;
     if (!model || (!bytes && size))
         return tort_fail(error, TORT_E_USAGE, "tort_model_load_buffer needs bytes and a place for the model");
-    return load_model(env, &(origin){.bytes = bytes, .size = size}, options, model, error);
+    return load_model(env, &(tort_origin){.bytes = bytes, .size = size}, options, model, error);
 }
 
 tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
@@ -204,5 +189,5 @@ tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reade
     if (status) return status;
     memcpy(&complete, reader, reader->struct_size < sizeof complete ? reader->struct_size : sizeof complete);
     if (!complete.read) return tort_fail(error, TORT_E_USAGE, "tort_reader has no function `read`");
-    return load_model(env, &(origin){.reader = &complete}, options, model, error);
+    return load_model(env, &(tort_origin){.reader = &complete}, options, model, error);
 }

@@ -37,16 +37,6 @@ struct tort_source {
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-static tort_source *new_source(const tort_env *env, const tort_load_options *options) {
-    tort_source *source = tort_alloc_zero(env, 1, sizeof *source);
-    if (!source) return NULL;
-    source->env = env;
-    if (options) source->options = *options;
-    source->fd = source->folder = -1;
-    tort_names_init(&source->numbers, env);
-    return source;
-}
-
 /* Opens the folder that contains `path`; -1 on failure. */
 static int open_folder(const tort_env *env, const char *path) {
     const char *slash = strrchr(path, '/');
@@ -79,36 +69,29 @@ static tort_status open_model(tort_source *source, const char *path, tort_error 
     return TORT_OK; /* a missing folder only makes external data fail */
 }
 
-tort_status tort_source_open_file(const tort_env *env, const char *path, const tort_load_options *options,
-                                  tort_source **out, tort_error *error) {
-    tort_source *source = new_source(env, options);
+tort_status tort_source_open(const tort_env *env, const tort_origin *from, const tort_load_options *options,
+                             tort_source **out, tort_error *error) {
+    tort_source *source = tort_alloc_zero(env, 1, sizeof *source);
     if (!source) return tort_out_of_memory(error, sizeof *source);
-    tort_status status = open_model(source, path, error);
+    source->env = env;
+    if (options) source->options = *options;
+    source->fd = source->folder = -1;
+    tort_names_init(&source->numbers, env);
+    tort_status status = TORT_OK;
+    if (from->path) {
+        status = open_model(source, from->path, error);
+    } else if (from->reader) {
+        source->reader = *from->reader;
+        source->size = from->reader->size;
+    } else {
+        source->buffer = from->bytes ? from->bytes : "";
+        source->size = from->bytes ? from->size : 0;
+    }
     if (status)
         tort_source_close(source);
     else
         *out = source;
     return status;
-}
-
-tort_status tort_source_open_buffer(const tort_env *env, const void *bytes, size_t size,
-                                    const tort_load_options *options, tort_source **out, tort_error *error) {
-    tort_source *source = new_source(env, options);
-    if (!source) return tort_out_of_memory(error, sizeof *source);
-    source->buffer = bytes ? bytes : "";
-    source->size = bytes ? size : 0;
-    *out = source;
-    return TORT_OK;
-}
-
-tort_status tort_source_open_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
-                                    tort_source **out, tort_error *error) {
-    tort_source *source = new_source(env, options);
-    if (!source) return tort_out_of_memory(error, sizeof *source);
-    source->reader = *reader;
-    source->size = reader->size;
-    *out = source;
-    return TORT_OK;
 }
 
 /* True if the model is a file, and external files lie beside it; otherwise the application reads them. */

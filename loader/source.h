@@ -15,15 +15,17 @@
 
 typedef struct tort_source tort_source;
 
-/* Opens a file. `env` is borrowed until tort_source_close; `options`, which may be NULL, is copied. */
-tort_status tort_source_open_file(const tort_env *env, const char *path, const tort_load_options *options,
-                                  tort_source **source, tort_error *error);
-/* Opens bytes in memory, which are borrowed until tort_source_close. */
-tort_status tort_source_open_buffer(const tort_env *env, const void *bytes, size_t size,
-                                    const tort_load_options *options, tort_source **source, tort_error *error);
-/* Opens a model that a reader provides; the reader is copied, and must be complete. */
-tort_status tort_source_open_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
-                                    tort_source **source, tort_error *error);
+/* Origin of a model: a path, a reader or, if both are NULL, bytes in memory. */
+typedef struct tort_origin {
+    const char *path;
+    const tort_reader *reader; /* copied; must be complete */
+    const void *bytes;         /* borrowed until tort_source_close */
+    size_t size;
+} tort_origin;
+
+/* `env` is borrowed until tort_source_close; `options`, which may be NULL, is copied. */
+tort_status tort_source_open(const tort_env *env, const tort_origin *from, const tort_load_options *options,
+                             tort_source **source, tort_error *error);
 void tort_source_close(void *source); /* NULL is allowed */
 
 const tort_load_options *tort_source_options(const tort_source *source); /* the copy, with all fields */

@@ -129,6 +129,21 @@ static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, Pro
     return TORT_OK;
 }
 
+/* Passes the next `length` bytes of the file on to the sink. */
+static tort_status sink_bytes(wire_pass *pass, uint64_t length, tort_data_sink sink, void *ud) {
+    while (length > 0) {
+        size_t part;
+        tort_status status = look(pass, &part);
+        if (status) return status;
+        if (part > length) part = (size_t)length;
+        status = sink(ud, current(pass), part, pass->error);
+        if (status) return status;
+        pass->position += part;
+        length -= part;
+    }
+    return TORT_OK;
+}
+
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 static tort_status reserve(wire_pass *pass, size_t more) {
@@ -167,21 +182,15 @@ static tort_status write_tag(wire_pass *pass, uint32_t number, ProtobufCWireType
     return write_varint(pass, (uint64_t)number << 3 | type);
 }
 
+static tort_status write_part(void *ud, const uint8_t *bytes, size_t size, tort_error *error) {
+    (void)error;
+    return write_bytes(ud, bytes, size);
+}
+
 /* Copies the next `length` bytes of the file. */
 static tort_status copy(wire_pass *pass, uint64_t length) {
-    if (length > MAX_SLIM) return reserve(pass, MAX_SLIM + 1);
-    tort_status status = reserve(pass, (size_t)length);
-    while (!status && length > 0) {
-        size_t part;
-        status = look(pass, &part);
-        if (status) break;
-        if (part > length) part = (size_t)length;
-        memcpy(pass->slim->bytes + pass->slim->size, current(pass), part);
-        pass->slim->size += part;
-        pass->position += part;
-        length -= part;
-    }
-    return status;
+    tort_status status = reserve(pass, length > MAX_SLIM ? MAX_SLIM + 1 : (size_t)length);
+    return status ? status : sink_bytes(pass, length, write_part, pass);
 }
 
 /* ---- data of tensors --------------------------------------------------------------------------------------------- */
@@ -445,10 +454,6 @@ static tort_status begin_pass(wire_pass *pass) {
     return pass->storage ? TORT_OK : tort_out_of_memory(pass->error, WINDOW_SIZE);
 }
 
-static void end_pass(wire_pass *pass) {
-    tort_free(pass->env, pass->storage, WINDOW_SIZE);
-}
-
 tort_status tort_wire_slim(const tort_env *env, const tort_source *source, const ProtobufCMessageDescriptor *root,
                            tort_slim *slim, tort_error *error) {
     *slim = (tort_slim){0};
@@ -456,7 +461,7 @@ tort_status tort_wire_slim(const tort_env *env, const tort_source *source, const
     tort_status status = begin_pass(&pass);
     if (!status) status = slim_message(&pass, root, tort_source_size(source), 1);
     if (!status && pass.missing) status = refuse_missing(&pass);
-    end_pass(&pass);
+    tort_free(env, pass.storage, WINDOW_SIZE);
     return status;
 }
 
@@ -466,20 +471,6 @@ void tort_slim_free(const tort_env *env, tort_slim *slim) {
 }
 
 /* ---- reading data ------------------------------------------------------------------------------------------------ */
-
-static tort_status sink_bytes(wire_pass *pass, uint64_t length, tort_data_sink sink, void *ud) {
-    while (length > 0) {
-        size_t part;
-        tort_status status = look(pass, &part);
-        if (status) return status;
-        if (part > length) part = (size_t)length;
-        status = sink(ud, current(pass), part, pass->error);
-        if (status) return status;
-        pass->position += part;
-        length -= part;
-    }
-    return TORT_OK;
-}
 
 /* Reads data in several pieces by walking the fields as slim_message did; `left` guards against a file that has
  * changed. */
@@ -511,6 +502,6 @@ tort_status tort_wire_data(const tort_env *env, const tort_source *source, uint3
     tort_status status = begin_pass(&pass);
     if (!status)
         status = note->span ? sink_scattered(&pass, number, note, sink, ud) : sink_bytes(&pass, note->length, sink, ud);
-    end_pass(&pass);
+    tort_free(env, pass.storage, WINDOW_SIZE);
     return status;
 }

@@ -358,7 +358,8 @@ Test(loader_sources, reads_outside_are_refused) {
     char dst[8];
     tort_source *source = NULL;
     tort_error error = {0};
-    cr_assert_eq(tort_source_open_buffer(&env, bytes, sizeof bytes, NULL, &source, &error), TORT_OK);
+    const tort_origin from = {.bytes = bytes, .size = sizeof bytes};
+    cr_assert_eq(tort_source_open(&env, &from, NULL, &source, &error), TORT_OK);
     cr_assert_eq(tort_source_read(source, 0, sizeof bytes, 0, dst, &error), TORT_OK);
     cr_assert_eq(tort_source_read(source, 0, sizeof bytes + 1, 0, dst, &error), TORT_E_MODEL);
     cr_assert_eq(tort_source_read(source, 0, sizeof bytes - 7, 8, dst, &error), TORT_E_MODEL);

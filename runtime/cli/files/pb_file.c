@@ -12,7 +12,7 @@ bool tort_path_ends(const char *path, const char *ending) {
 }
 
 tort_status tort_file_open(const tort_env *env, const char *path, tort_source **source, tort_error *error) {
-    tort_status status = tort_source_open_file(env, path, NULL, source, error);
+    tort_status status = tort_source_open(env, &(tort_origin){.path = path}, NULL, source, error);
     const uint64_t size = status ? 0 : tort_source_size(*source);
     if (size <= TORT_MAX_FILE_BYTES) return status;
     tort_source_close(*source);
