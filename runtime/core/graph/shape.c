@@ -46,15 +46,11 @@ void tort_dims_rewind(tort_dims *dims) {
     if (dims->buckets) memset(dims->buckets, 0, (size_t)dims->bucket_count * sizeof *dims->buckets);
 }
 
-static const tort_dim_expr *expression(const tort_dims *dims, tort_dim id) {
+const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim id) {
     static const tort_dim_expr lost = {.op = TORT_DIM_SYMBOL, .dynamic = true, .negative = true, .leaves = 1};
     if (id < -(int64_t)dims->count) return &lost;
     while (-1 - id < dims->first) dims = dims->base;
     return &dims->exprs[-1 - id - dims->first];
-}
-
-const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d) {
-    return expression(dims, d);
 }
 
 static uint64_t hash_expression(const tort_dims *dims, const tort_dim_expr *e) {
@@ -157,7 +153,7 @@ tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b
 }
 
 bool tort_dim_dynamic(const tort_dims *dims, tort_dim d) {
-    return d < 0 && expression(dims, d)->dynamic;
+    return d < 0 && tort_dim_expression(dims, d)->dynamic;
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
@@ -168,18 +164,19 @@ static tort_dim operand(tort_dims *dims, tort_scalar s) {
     return intern(dims, &(tort_dim_expr){.op = TORT_DIM_CONST, .value = s.value, .negative = true, .leaves = 1});
 }
 
-static tort_scalar scalar_of_operand(const tort_dims *dims, tort_dim d) {
+tort_scalar tort_scalar_of_operand(const tort_dims *dims, tort_dim d) {
     if (d >= 0) return tort_scalar_known(d);
-    const tort_dim_expr *e = expression(dims, d);
+    const tort_dim_expr *e = tort_dim_expression(dims, d);
     return e->op == TORT_DIM_CONST ? tort_scalar_known(e->value) : (tort_scalar){true, d};
 }
 
 static bool may_be_negative(const tort_dims *dims, tort_dim d) {
-    return d < 0 && expression(dims, d)->negative;
+    return d < 0 && tort_dim_expression(dims, d)->negative;
 }
 
 static tort_scalar make(tort_dims *dims, tort_dim_op op, tort_dim a, tort_dim b) {
-    int32_t leaves = (a < 0 ? expression(dims, a)->leaves : 1) + (b < 0 ? expression(dims, b)->leaves : 1);
+    int32_t leaves =
+        (a < 0 ? tort_dim_expression(dims, a)->leaves : 1) + (b < 0 ? tort_dim_expression(dims, b)->leaves : 1);
     bool negative = may_be_negative(dims, a) || may_be_negative(dims, b);
     if (op == TORT_DIM_MAX) negative = may_be_negative(dims, a) && may_be_negative(dims, b);
     bool dynamic = tort_dim_dynamic(dims, a) || tort_dim_dynamic(dims, b);
@@ -223,16 +220,16 @@ static bool add_term(sum *out, tort_dim id, int64_t factor) {
 /* Adds factor * s to the sum. False: overflow, or too many terms. */
 static bool gather(const tort_dims *dims, tort_scalar s, int64_t factor, sum *out) {
     if (!s.symbolic) return add_product(&out->constant, s.value, factor);
-    const tort_dim_expr *e = expression(dims, s.value);
+    const tort_dim_expr *e = tort_dim_expression(dims, s.value);
     if (e->op == TORT_DIM_ADD)
-        return gather(dims, scalar_of_operand(dims, e->a), factor, out) &&
-               gather(dims, scalar_of_operand(dims, e->b), factor, out);
+        return gather(dims, tort_scalar_of_operand(dims, e->a), factor, out) &&
+               gather(dims, tort_scalar_of_operand(dims, e->b), factor, out);
     if (e->op == TORT_DIM_MUL) {
-        tort_scalar last = scalar_of_operand(dims, e->b);
+        tort_scalar last = tort_scalar_of_operand(dims, e->b);
         int64_t both;
         if (!last.symbolic)
             return !__builtin_mul_overflow(factor, last.value, &both) &&
-                   gather(dims, scalar_of_operand(dims, e->a), both, out);
+                   gather(dims, tort_scalar_of_operand(dims, e->a), both, out);
     }
     return add_term(out, s.value, factor);
 }
@@ -278,7 +275,7 @@ typedef struct product {
 } product;
 
 static bool gather_factors(const tort_dims *dims, tort_dim id, product *out) {
-    const tort_dim_expr *e = expression(dims, id);
+    const tort_dim_expr *e = tort_dim_expression(dims, id);
     if (e->op == TORT_DIM_MUL && e->a < 0 && e->b < 0)
         return gather_factors(dims, e->a, out) && gather_factors(dims, e->b, out);
     if (out->count == LARGEST_SUM) return false;
@@ -337,7 +334,7 @@ static tort_scalar divide_rest(tort_dims *dims, sum *rest, int64_t divisor) {
     divisor /= common;
     tort_scalar numerator = build_sum(dims, rest);
     if (divisor == 1 || !numerator.symbolic) return numerator;
-    const tort_dim_expr *e = expression(dims, numerator.value);
+    const tort_dim_expr *e = tort_dim_expression(dims, numerator.value);
     int64_t both;
     if (e->op == TORT_DIM_FLOORDIV && !__builtin_mul_overflow(e->b, divisor, &both))
         return make(dims, TORT_DIM_FLOORDIV, e->a, both);
@@ -494,7 +491,7 @@ bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding
             *out = bindings[i].size;
             return true;
         }
-    const tort_dim_expr *e = expression(dims, d);
+    const tort_dim_expr *e = tort_dim_expression(dims, d);
     if (e->op == TORT_DIM_CONST) *out = e->value;
     if (e->op == TORT_DIM_CONST || e->op == TORT_DIM_SYMBOL) return e->op == TORT_DIM_CONST;
     int64_t a, b;
@@ -509,7 +506,7 @@ static int64_t evaluated(const int64_t *values, tort_dim d) {
 /* Operands have lower numbers than results, so they are evaluated first. */
 bool tort_dims_evaluate(const tort_dims *dims, int64_t *values) {
     for (int32_t i = 0; i < dims->count; i++) {
-        const tort_dim_expr *e = expression(dims, -1 - (int64_t)i);
+        const tort_dim_expr *e = tort_dim_expression(dims, -1 - (int64_t)i);
         int64_t value = e->value;
         if (e->op == TORT_DIM_SYMBOL) continue;
         if (e->op != TORT_DIM_CONST) {
@@ -524,7 +521,7 @@ bool tort_dims_evaluate(const tort_dims *dims, int64_t *values) {
 
 /* Recursion is bounded by LARGEST_EXPRESSION. */
 bool tort_dim_grows(const tort_dims *dims, tort_dim d) {
-    const tort_dim_expr *e = d < 0 ? expression(dims, d) : NULL;
+    const tort_dim_expr *e = d < 0 ? tort_dim_expression(dims, d) : NULL;
     if (!e || e->op == TORT_DIM_SYMBOL || e->op == TORT_DIM_CONST) return true;
     if (e->op == TORT_DIM_MUL && (may_be_negative(dims, e->a) || may_be_negative(dims, e->b))) return false;
     return tort_dim_grows(dims, e->a) && tort_dim_grows(dims, e->b);

@@ -85,6 +85,7 @@ static inline tort_scalar tort_scalar_known(int64_t v) {
 static inline tort_scalar tort_scalar_of_dim(tort_dim d) {
     return (tort_scalar){d < 0, d};
 }
+tort_scalar tort_scalar_of_operand(const tort_dims *dims, tort_dim d); /* of an expression: also a negative number */
 TORT_API tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
 TORT_API tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b); /* dynamic if a or b is */
 TORT_API tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);

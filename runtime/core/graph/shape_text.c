@@ -7,13 +7,6 @@
 #include "runtime/core/graph/shape.h"
 #include "runtime/core/base/locale.h"
 
-/* An operand of an expression: a number, or an expression. */
-static tort_scalar number_of(const tort_dims *dims, tort_dim d) {
-    if (d >= 0) return tort_scalar_known(d);
-    const tort_dim_expr *e = tort_dim_expression(dims, d);
-    return e->op == TORT_DIM_CONST ? tort_scalar_known(e->value) : (tort_scalar){true, d};
-}
-
 typedef struct writer {
     const tort_dims *dims;
     char *buffer;
@@ -36,16 +29,16 @@ static void write_dim(writer *w, tort_dim d, int around);
 
 /* Writes a term of a sum; with a sign unless it is the first and positive: "-2*h", "+1". */
 static void write_term(writer *w, tort_dim d, bool first) {
-    tort_scalar s = number_of(w->dims, d), factor = tort_scalar_known(1);
+    tort_scalar s = tort_scalar_of_operand(w->dims, d), factor = tort_scalar_known(1);
     const tort_dim_expr *e = s.symbolic ? tort_dim_expression(w->dims, d) : NULL;
-    if (e && e->op == TORT_DIM_MUL) factor = number_of(w->dims, e->b);
+    if (e && e->op == TORT_DIM_MUL) factor = tort_scalar_of_operand(w->dims, e->b);
     bool negative = s.symbolic ? !factor.symbolic && factor.value < 0 : s.value < 0;
     if (!first && !negative) put(w, "+");
     write_dim(w, d, first ? WEAK : SUM);
 }
 
 static void write_product(writer *w, const tort_dim_expr *e) {
-    tort_scalar factor = number_of(w->dims, e->b);
+    tort_scalar factor = tort_scalar_of_operand(w->dims, e->b);
     if (!factor.symbolic && factor.value == -1)
         put(w, "-");
     else if (!factor.symbolic)
@@ -75,7 +68,7 @@ static void write_expression(writer *w, const tort_dim_expr *e) {
 }
 
 static void write_dim(writer *w, tort_dim d, int around) {
-    tort_scalar s = number_of(w->dims, d);
+    tort_scalar s = tort_scalar_of_operand(w->dims, d);
     if (!s.symbolic) {
         put(w, "%lld", (long long)s.value);
         return;
