@@ -251,7 +251,7 @@ static double peak_resident_bytes(void) {
 
 static tort_status measure(cli_bench_job *j, lane *lanes, tort_error *error) {
     const cli_options *options = lanes->options;
-    const bool profiles = cli_is_given(options, OPTION_PROFILE);
+    const bool profiles = j->profiled;
     cli_measurement *m = &j->measured;
     const size_t max = (size_t)max_runs(options);
     m->milliseconds = cli_alloc(max * (size_t)j->context_count, sizeof *m->milliseconds);
@@ -311,24 +311,29 @@ static tort_status open_contexts(cli_bench_job *j, const cli_options *options, t
     return status;
 }
 
-/* Looks for sizes, if some are open, with which the model runs: where inputs are kept on a device, in a session that
- * takes them from the host. */
-static tort_status settle_sizes(cli_bench_job *j, cli_options *options, tort_session_options session_options,
-                                tort_error *error) {
-    tort_session *session = NULL;
-    tort_context *context = NULL;
-    if (!options->bindings.count || !*j->inputs.shapes)
-        return cli_settle_sizes(options, j->model, j->contexts[0], &j->inputs, error);
-    session_options.binding_count = 0;
-    tort_status status = cli_open_session(j->model, &session_options, &session, error);
-    if (!status) status = tort_context_create(session, &context, error);
-    if (!status) status = cli_settle_sizes(options, j->model, context, &j->inputs, error);
-    tort_context_free(context);
-    tort_session_free(session);
+/* Adds the runs of an earlier measurement, and frees it. */
+static void add_runs(cli_measurement *m, const cli_measurement *earlier) {
+    const size_t count = (size_t)(m->runs + earlier->runs);
+    m->milliseconds = cli_realloc(m->milliseconds, count + 1, sizeof *m->milliseconds);
+    memcpy(m->milliseconds + m->runs, earlier->milliseconds, (size_t)earlier->runs * sizeof *m->milliseconds);
+    m->runs += earlier->runs;
+    m->seconds += earlier->seconds;
+    qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    free(earlier->milliseconds);
+}
+
+tort_status cli_bench_turn(cli_bench_job *j, const cli_options *options, double *median, tort_error *error) {
+    const cli_measurement earlier = j->measured;
+    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
+    j->measured = (cli_measurement){.load_ms = earlier.load_ms};
+    const tort_status status = measure_bound(j, options, error);
+    if (!status && median) *median = cli_percentile(&j->measured, 0.5);
+    if (earlier.runs) add_runs(&j->measured, &earlier);
+    if (status && !interrupted) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
 }
 
-tort_status cli_bench_measure(cli_bench_job *j, cli_options *options, tort_error *error) {
+tort_status cli_bench_open(cli_bench_job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     double start = cli_seconds();
     if (!status) status = cli_open_either(options, &j->loaded, &j->session, &j->model, error);
@@ -344,16 +349,19 @@ tort_status cli_bench_measure(cli_bench_job *j, cli_options *options, tort_error
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
     if (!status) status = open_contexts(j, options, error);
     j->measured.load_ms = 1e3 * (loaded - start + cli_seconds() - read);
-    if (!status) status = settle_sizes(j, options, session_options, error);
-    if (status) return status;
-    if (!j->quiet) cli_inputs_tell(&j->inputs);
-    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
-    status = measure_bound(j, options, error);
+    if (!status) status = cli_settle_sizes(options, j->model, &session_options, j->contexts[0], &j->inputs, error);
+    if (!status && !j->quiet) cli_inputs_tell(&j->inputs);
+    return status;
+}
+
+static tort_status work(cli_bench_job *j, cli_options *options, tort_error *error) {
+    tort_status status = cli_bench_open(j, options, error);
+    j->profiled = cli_is_given(options, OPTION_PROFILE);
+    if (!status) status = cli_bench_turn(j, options, NULL, error);
     const cli_profile *profile = j->measured.profile;
     if (!status && options->trace) status = cli_profile_trace(profile, options->trace, error);
     if (!status && options->html)
         status = cli_page_write(options->html, options, j->session, profile->report, profile, error);
-    if (status && !interrupted) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
 }
 
@@ -463,9 +471,10 @@ void cli_bench_free(cli_bench_job *j) {
 
 int cli_bench(cli_options *options) {
     if (options->sweep) return cli_sweep(options);
+    if (options->chains.count > 1) return cli_versus(options);
     cli_bench_job j = {0};
     tort_error error = {0};
-    tort_status status = cli_bench_measure(&j, options, &error);
+    tort_status status = work(&j, options, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = status ? NULL : cli_report(j.session);
     if (report && json)

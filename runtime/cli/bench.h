@@ -1,4 +1,5 @@
-/* bench.h - what bench.c measures of a model on a chain, for bench.c itself and for sweeps over sizes (sweep.c). */
+/* bench.h - what bench.c measures of a model on a chain: for bench.c itself, for sweeps over sizes (sweep.c), and for
+ * chains side by side (versus.c). */
 #ifndef TORT_CLI_BENCH_H
 #define TORT_CLI_BENCH_H
 
@@ -26,12 +27,16 @@ typedef struct cli_bench_job {
     tort_context **contexts;
     int32_t context_count;
     cli_inputs inputs;
-    bool quiet; /* the sizes that are made up were told before */
+    bool quiet;    /* the sizes that are made up were told before */
+    bool profiled; /* each run is followed by an observed one */
     cli_measurement measured;
 } cli_bench_job;
 
-/* Opens the model on options->chains.items[0], and measures it. The caller frees *job, also after a failure. */
-tort_status cli_bench_measure(cli_bench_job *job, cli_options *options, tort_error *error);
+/* Opens the model on options->chains.items[0]. The caller frees *job, also after a failure. */
+tort_status cli_bench_open(cli_bench_job *job, cli_options *options, tort_error *error);
+/* Measures for options->seconds, or options->repeat runs, after a warm-up, and adds the runs to those of earlier turns.
+ * *median, which may be NULL: of this turn, in milliseconds. */
+tort_status cli_bench_turn(cli_bench_job *job, const cli_options *options, double *median, tort_error *error);
 void cli_bench_free(cli_bench_job *job);
 bool cli_bench_interrupted(void); /* by Ctrl-C: the runs so far were measured */
 
@@ -43,5 +48,7 @@ void cli_bench_json(const cli_bench_job *job, const tort_report *report, cJSON *
 
 /* sweep.c: `bench --sweep`. */
 int cli_sweep(cli_options *options);
+/* versus.c: `bench --ep A --ep B`. */
+int cli_versus(cli_options *options);
 
 #endif

@@ -36,9 +36,10 @@ static void keep_value(void *ud, int32_t node, const char *value, const tort_ten
     if (node < c->model->graphs[0].node_count && !tort_names_find(&c->names, value, &known)) keep(c, value, tensor);
 }
 
-static tort_status run(cli_options *options, cli_captured *c, tort_context *context, tort_error *error) {
+static tort_status run(cli_options *options, cli_captured *c, const tort_session_options *session_options,
+                       tort_context *context, tort_error *error) {
     const int32_t count = tort_model_output_count(c->model);
-    tort_status status = cli_settle_sizes(options, c->model, context, &c->inputs, error);
+    tort_status status = cli_settle_sizes(options, c->model, session_options, context, &c->inputs, error);
     if (status) return status;
     cli_inputs_tell(&c->inputs);
     for (int32_t i = 0; i < c->inputs.count; i++)
@@ -67,7 +68,7 @@ tort_status cli_capture(cli_options *options, const tort_model *model, const cha
     if (!status) status = cli_open_session(model, &session_options, &c->session, error);
     tort_context *context = NULL;
     if (!status) status = tort_context_create(c->session, &context, error);
-    if (!status) status = run(options, c, context, error);
+    if (!status) status = run(options, c, &session_options, context, error);
     tort_context_free(context);
     return status;
 }

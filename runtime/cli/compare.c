@@ -10,8 +10,8 @@
  * 4 if two different chains led to the same placement (a device is down), which compares a device with itself. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "runtime/cli/against.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
@@ -55,6 +55,7 @@ typedef struct comparison {
     double worst;
     difference first;
     bool same_placement;
+    cli_against against;
     tort_status unread; /* of the first file of --against that could not be read */
     tort_error error;
 } comparison;
@@ -166,18 +167,40 @@ static void compare_value(void *ud, int32_t node, const char *value, const tort_
     free_kept(k);
 }
 
-/* Compares a value with the file of its name, if there is one. */
-static void compare_with_file(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
-    comparison *c = ud;
-    char *name = cli_file_name_of(value), *path = cli_format("%s/%s.npy", c->options->against, name);
+/* Compares a tensor with its file, if there is one. output: its number among the outputs; -1: by name. */
+static void compare_file(comparison *c, int32_t node, const char *value, int32_t output, const tort_tensor *tensor) {
+    char *path = c->unread ? NULL : cli_against_take(&c->against, value, output);
     tort_value *expected = NULL;
-    if (!c->unread && access(path, F_OK) == 0) {
+    if (path) {
         c->unread = tort_value_file_read(NULL, path, tort_tensor_type(tensor->type), &expected, &c->error);
         if (!c->unread) compare_tensors(c, node, value, tensor, tort_value_view(expected));
         tort_value_release(expected);
     }
     free(path);
-    free(name);
+}
+
+static void compare_with_file(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
+    compare_file(ud, node, value, -1, tensor);
+}
+
+/* The same for an output that is no tensor, and for output_0.npy and so on. */
+static void compare_output_file(comparison *c, int32_t output, const tort_value *found) {
+    const tort_port port = cli_output(c->model, output);
+    const int32_t node = producer_of(c->model, output);
+    if (tort_value_view(found)) {
+        compare_file(c, node, port.name, output, tort_value_view(found));
+        return;
+    }
+    char *path = c->unread ? NULL : cli_against_take(&c->against, port.name, c->against.by_name ? -1 : output);
+    tort_value *expected = NULL;
+    double worst;
+    if (path) c->unread = tort_value_file_read(NULL, path, port.value_type, &expected, &c->error);
+    if (expected) {
+        char *text = cli_value_difference(c->options, found, expected, CLI_WHOLE_MODEL, &worst);
+        count_compared(c, node, port.name, text, worst);
+    }
+    tort_value_release(expected);
+    free(path);
 }
 
 /* Frees the values left in the buckets and, if both runs succeeded, counts them: the second run did not compute them.
@@ -252,6 +275,7 @@ static tort_status run_on(comparison *c, tort_context *context, int32_t which, t
     cli_values_free(inputs, c->inputs.count);
     free(ordered);
     for (int32_t i = 0; i < count; i++) {
+        if (outputs[i] && c->options->against) compare_output_file(c, i, outputs[i]);
         if (!outputs[i] || !tort_value_view(outputs[i])) continue;
         if (c->other || c->options->outputs_only)
             observer(c, c->other ? FIRST_OUTPUT - i : producer_of(c->model, i), cli_output(c->model, i).name,
@@ -272,12 +296,14 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     if (which == 1 && c->other) /* its inputs tell; its own dimensions may have other names, or be fixed */
         session_options.shape_count = session_options.symbol_count = 0;
     tort_status status = cli_open_session(model_of(c, which), &session_options, &c->sessions[which], error);
+    session_options.require = NULL;
     free(required);
     if (status) return status;
     c->opened[which] = cli_report(c->sessions[which]);
     tort_context *context = NULL;
     status = tort_context_create(c->sessions[which], &context, error);
-    if (!status && which == 0) status = cli_settle_sizes(c->options, c->model, context, &c->inputs, error);
+    if (!status && which == 0)
+        status = cli_settle_sizes(c->options, c->model, &session_options, context, &c->inputs, error);
     if (!status && which == 0) cli_inputs_tell(&c->inputs);
     if (!status) {
         cli_progress("running on %s", chain);
@@ -319,14 +345,21 @@ static tort_status open_other(comparison *c, cli_options *options, tort_error *e
 
 /* One run, compared with files. */
 static tort_status run_against(comparison *c, tort_error *error) {
-    const tort_status status = run_observed(c, 0, compare_with_file, error);
+    tort_status status = cli_against_open(c->options->against, &c->against, error);
+    if (!status) status = run_observed(c, 0, compare_with_file, error);
     if (!status && c->unread) *error = c->error;
     if (status || c->unread) return status ? status : c->unread;
-    if (c->compared) return TORT_OK;
-    return tort_fail(error, TORT_E_INPUT,
-                     "--against: no file in '%s' has the name of a value, as VALUE.npy (run --dump all=DIR shows such "
-                     "names)",
-                     c->options->against);
+    char *left = cli_against_left(&c->against);
+    if (!c->compared)
+        status =
+            tort_fail(error, TORT_E_INPUT,
+                      "--against: no value of the model has a file in '%s', where there is %s; 'run --dump all=DIR' "
+                      "shows the names, 'run --save' writes output_0.npy",
+                      c->options->against, left);
+    else if (left)
+        cli_print_colour(stderr, CLI_YELLOW, "not compared, as no value has this name: %s\n", left);
+    free(left);
+    return status;
 }
 
 static tort_status work(comparison *c, cli_options *options, tort_error *error) {
@@ -422,7 +455,8 @@ static void print_text(const comparison *c, const tort_report *report) {
                          counts);
         free(counts);
     }
-    cli_print(stdout, "%d values compared, %s against %s; the largest difference is %g\n", c->compared, b, a, c->worst);
+    cli_print(stdout, "%d value%s compared, %s against %s; the largest difference is %g\n", c->compared,
+              c->compared == 1 ? "" : "s", b, a, c->worst);
     print_missing(c);
     const tort_report_node *node = node_at(c, report, c->first.node);
     if (!node) {
@@ -478,6 +512,7 @@ int cli_compare(cli_options *options) {
     for (int i = 0; i < MAX_MISSING; i++) free(c->missing_names[i]);
     free(c->first.value);
     free(c->first.text);
+    cli_against_free(&c->against);
     cli_inputs_free(&c->inputs);
     tort_model_free(c->other);
     tort_model_free(c->model);

@@ -11,9 +11,11 @@
 #include "runtime/core/base/locale.h"
 
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise) {
-    cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2, 0} : otherwise;
+    cli_tolerance t =
+        type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){.rtol = 1e-2, .atol = 1e-2} : otherwise;
     if (options->rtol >= 0) t.rtol = options->rtol;
-    if (options->atol >= 0) t.atol = options->atol;
+    t.exact = options->atol >= 0;
+    if (t.exact) t.atol = options->atol;
     return t;
 }
 
@@ -50,11 +52,32 @@ static double distance(double found, double expected) {
     return isnan(d) ? (double)INFINITY : d;
 }
 
-/* Compares elements as doubles; a complex number is one element of two doubles. */
+/* The type of the parts of an element: a complex number is two of them. */
+static tort_type part_of(tort_type type, int64_t *parts) {
+    *parts = type == TORT_COMPLEX64 || type == TORT_COMPLEX128 ? 2 : 1;
+    return type == TORT_COMPLEX64 ? TORT_FLOAT : type == TORT_COMPLEX128 ? TORT_DOUBLE : type;
+}
+
+/* The scale of cli_tolerance. */
+static double scale_of(const tort_tensor *tensor) {
+    int64_t parts;
+    const tort_type type = part_of(tensor->type, &parts);
+    const int64_t count = tort_count(tensor) * parts;
+    double x[TORT_BLOCK], scale = 1;
+    for (int64_t first = 0; first < count; first += TORT_BLOCK) {
+        const int64_t length = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        tort_load_doubles(type, tensor->data, first, length, x);
+        for (int64_t i = 0; i < length; i++)
+            if (fabs(x[i]) > scale && fabs(x[i]) < 1e4) scale = fabs(x[i]);
+    }
+    return scale;
+}
+
+/* Compares elements as doubles, complex numbers by their parts. */
 static void compare_numbers(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, tally *t) {
-    bool complex = found->type == TORT_COMPLEX64 || found->type == TORT_COMPLEX128;
-    tort_type type = !complex ? found->type : found->type == TORT_COMPLEX64 ? TORT_FLOAT : TORT_DOUBLE;
-    int64_t parts = complex ? 2 : 1, count = tort_count(found) * parts, last = -1;
+    int64_t parts, last = -1;
+    const tort_type type = part_of(found->type, &parts);
+    const int64_t count = tort_count(found) * parts;
     double x[TORT_BLOCK], y[TORT_BLOCK];
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
         int64_t length = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
@@ -191,6 +214,8 @@ char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_
     if (!tort_type_is_float(found->type) && found->type != TORT_COMPLEX64 && found->type != TORT_COMPLEX128)
         tolerance =
             (cli_tolerance){.atol = (found->type == TORT_INT8 || found->type == TORT_UINT8) ? tolerance.steps : 0};
+    else if (!tolerance.exact)
+        tolerance.atol *= scale_of(expected);
     if (found->type == TORT_INT64 || found->type == TORT_UINT64 || found->type == TORT_STRING)
         compare_exactly(found, expected, &t);
     else

@@ -1,8 +1,8 @@
 /* lock.c - writes a placement as a lock, reads one, and finds what has moved (lock.h).
  *
- * The file: a comment, "tinyort-lock 1", "chain" and its providers, then a line a node, sorted by name:
- * NAME OPERATOR PROVIDER FAMILY CODES, separated by tabs, which no escaped name has. Nodes of one name are told apart
- * by their order. Read next: lock_forms.c. */
+ * The file: a comment, "tinyort-lock 1", "chain" and its providers, "target" and its device if it was made with
+ * --target, then a line a node, sorted by name: NAME OPERATOR PROVIDER FAMILY CODES, separated by tabs, which no
+ * escaped name has. Nodes of one name are told apart by their order. Read next: lock_forms.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +57,9 @@ static int by_name(const void *a, const void *b) {
     return order ? order : x->order - y->order;
 }
 
-cli_lock cli_lock_of(const tort_report *report) {
+cli_lock cli_lock_of(const tort_report *report, const char *target) {
     size_t count = 0;
-    cli_lock lock = {.chain = cli_copy_text("", 0)};
+    cli_lock lock = {.chain = cli_copy_text("", 0), .target = target};
     for (int32_t i = 0; i < report->provider_count; i++)
         cli_append(&lock.chain, "%s%s", i ? "," : "", report->providers[i]->name);
     for (int32_t i = 0; i < report->node_count; i++)
@@ -112,6 +112,7 @@ tort_status cli_lock_write(const cli_lock *lock, const char *path, tort_error *e
         "# Where each node runs: name, operator, provider, kernel family, refusals. Held by: tinyort plan --check\n"
         "tinyort-lock 1\nchain\t%s\n",
         lock->chain);
+    if (lock->target) cli_print(file.stream, "target\t%s\n", lock->target);
     for (int32_t i = 0; i < lock->count; i++) {
         const cli_placed *node = &lock->nodes[i];
         cli_print(file.stream, "%s\t%s\t%s\t%s\t%s\n", node->name, node->op, node->provider, node->family, node->codes);
@@ -157,6 +158,8 @@ static tort_status read_head(const char *path, char **at, cli_lock *lock, tort_e
         return tort_fail(error, TORT_E_INPUT, "'%s': \"chain\", a tab and the providers should follow the version",
                          path);
     lock->chain = line + 6;
+    const bool targeted = !strncmp(*at, "target\t", 7) && !memchr(*at + 7, '\t', strcspn(*at + 7, "\n"));
+    if (targeted) lock->target = take_line(at) + 7; /* with more fields it would be a node of this name */
     return TORT_OK;
 }
 
@@ -209,7 +212,8 @@ static char *why_it_moved(const cli_placed *was, const cli_placed *is, const tor
     if (was && !before && !hosted && strcmp(was->provider, "nowhere") != 0)
         return cli_format("%s is not in the chain", was->provider);
     if (is->node->pinned) return cli_format("pinned to %s by an option", is->provider);
-    char *text = cli_reason_text(is->node, CLI_ALL, true);
+    const bool same = was && !strcmp(was->provider, is->provider); /* another kernel: those that refused tell why */
+    char *text = cli_reason_text(is->node, same ? CLI_ALL : CLI_LOSSES, true);
     if (!*text) cli_append(&text, "%s takes it", is->provider);
     return text;
 }

@@ -20,14 +20,15 @@ typedef struct cli_placed {
 } cli_placed;
 
 typedef struct cli_lock {
-    char *chain;       /* "cuda,cpu" */
-    cli_placed *nodes; /* by name */
+    char *chain;        /* "cuda,cpu" */
+    const char *target; /* of --target, whose device the lock was made for; borrowed; NULL: this machine's */
+    cli_placed *nodes;  /* by name */
     int32_t count;
     char *text; /* the file, which the nodes point into; NULL: they point into a report */
 } cli_lock;
 
 /* The lock of a report, which must outlive it. The caller frees. */
-cli_lock cli_lock_of(const tort_report *report);
+cli_lock cli_lock_of(const tort_report *report, const char *target);
 void cli_lock_free(cli_lock *lock);
 /* The node of the report that the model's node with this path, or this node, is or is part of; NULL: none. */
 const tort_report_node *cli_placed_at(const cli_lock *lock, const char *path);
@@ -55,7 +56,7 @@ typedef struct cli_moves {
 cli_moves cli_moves_of(const cli_lock *locked, const cli_lock *now, const tort_report *report);
 void cli_moves_free(cli_moves *moves);
 
-/* Prints the moves on stdout in the form that --format asks for: text, github, junit or sarif. */
+/* Prints the moves on stdout, those of one reason together: as text, or as --github. */
 void cli_moves_print(const cli_options *options, const cli_moves *moves);
 cJSON *cli_moves_json(const cli_options *options, const cli_moves *moves);
 /* TORT_E_PLACEMENT if a move is a failure. */

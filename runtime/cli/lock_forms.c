@@ -25,21 +25,68 @@ static char *path_of(const cli_move *move) {
     return cli_format("%s %s -> %s %s", was->provider, was->family, is->provider, is->family);
 }
 
+static const char *op_of(const cli_move *move) {
+    return move->is ? move->is->op : move->was->op;
+}
+
+/* ---- moves of one kind, way and reason --------------------------------------------------------------------------- */
+
+enum { MAX_TOLD = 20 };
+
+typedef struct group {
+    const cli_move *first;
+    int32_t nodes;
+    bool ops_differ;
+} group;
+
+static bool goes_alike(const cli_placed *a, const cli_placed *b) {
+    return !a == !b && (!a || (!strcmp(a->provider, b->provider) && !strcmp(a->family, b->family)));
+}
+
+static bool are_alike(const cli_move *a, const cli_move *b) {
+    return a->failed == b->failed && goes_alike(a->was, b->was) && goes_alike(a->is, b->is) &&
+           !strcmp(a->why ? a->why : "", b->why ? b->why : "");
+}
+
+/* The first MAX_TOLD groups, failures before others. *left_out: the moves of all other groups. */
+static int32_t groups_of(const cli_moves *moves, group groups[MAX_TOLD], int32_t *left_out) {
+    int32_t count = 0;
+    *left_out = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int32_t i = 0; i < moves->count; i++) {
+            const cli_move *move = &moves->list[i];
+            int32_t g = 0;
+            if (move->failed != (pass == 0)) continue;
+            while (g < count && !are_alike(groups[g].first, move)) g++;
+            *left_out += g == MAX_TOLD;
+            if (g == MAX_TOLD) continue;
+            if (g == count) groups[count++] = (group){.first = move};
+            groups[g].nodes++;
+            groups[g].ops_differ = groups[g].ops_differ || strcmp(op_of(groups[g].first), op_of(move)) != 0;
+        }
+    return count;
+}
+
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void print_table(const cli_options *options, const cli_moves *moves) {
-    cli_table *table = cli_table_new("|node~|op~|where|why", 0);
-    for (int32_t i = 0; i < moves->count; i++) {
-        const cli_move *move = &moves->list[i];
+    group groups[MAX_TOLD];
+    int32_t left_out;
+    const int32_t count = groups_of(moves, groups, &left_out);
+    cli_table *table = cli_table_new("|nodes>|the first~|op~|where|why", 0);
+    for (int32_t i = 0; i < count; i++) {
+        const cli_move *move = groups[i].first;
         char *path = path_of(move);
         cli_cell(table, move->failed ? CLI_RED : CLI_DIM, "%s", kind_of(move));
+        cli_cell(table, CLI_PLAIN, "%d", groups[i].nodes);
         cli_cell(table, CLI_BOLD, "%s", name_of(move));
-        cli_cell(table, CLI_PLAIN, "%s", move->is ? move->is->op : move->was->op);
+        cli_cell(table, CLI_PLAIN, "%s%s", op_of(move), groups[i].ops_differ ? ", ..." : "");
         cli_cell(table, CLI_PLAIN, "%s", path);
         cli_cell(table, CLI_DIM, "%s", move->why ? move->why : "");
         free(path);
     }
     cli_table_print(table, stdout, cli_width(stdout, options->width));
+    if (left_out) cli_print(stdout, "and %d more, for other reasons (--json has all)\n", left_out);
     cli_print(stdout, "\n");
 }
 
@@ -57,18 +104,24 @@ static const cli_escape_row in_property[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n',
                                              {':', "%3A"}, {',', "%2C"},  {0, NULL}};
 
 static void print_github(const cli_options *options, const cli_moves *moves) {
+    group groups[MAX_TOLD];
+    int32_t left_out;
+    const int32_t count = groups_of(moves, groups, &left_out);
     char *file = cli_replace(cli_model_path(options), in_property);
-    for (int32_t i = 0; i < moves->count; i++) {
-        const cli_move *move = &moves->list[i];
-        char *path = path_of(move), *title = cli_format("%s %s: %s", name_of(move), kind_of(move), path);
+    for (int32_t i = 0; i < count; i++) {
+        const cli_move *move = groups[i].first;
+        char *path = path_of(move), *more = cli_format(" and %d more", groups[i].nodes - 1);
+        char *title = cli_format("%s%s %s: %s", name_of(move), groups[i].nodes > 1 ? more : "", kind_of(move), path);
         char *safe = cli_replace(title, in_property), *why = cli_replace(move->why ? move->why : "", in_message);
         cli_print(stdout, "::%s file=%s,title=%s::%s\n", move->failed ? "error" : "notice", file, safe,
                   *why ? why : "it is no more in the model");
         free(path);
+        free(more);
         free(title);
         free(safe);
         free(why);
     }
+    if (left_out) cli_print(stdout, "::notice file=%s::and %d more moves, for other reasons\n", file, left_out);
     free(file);
 }
 
@@ -100,7 +153,7 @@ cJSON *cli_moves_json(const cli_options *options, const cli_moves *moves) {
         const cli_move *move = &moves->list[i];
         cJSON *item = cJSON_CreateObject();
         cli_json_text(item, "node", name_of(move));
-        cli_json_text(item, "op", move->is ? move->is->op : move->was->op);
+        cli_json_text(item, "op", op_of(move));
         cli_json_text(item, "kind", kind_of(move));
         cJSON_AddBoolToObject(item, "failed", move->failed);
         cJSON_AddItemToObject(item, "was", place_json(move->was));

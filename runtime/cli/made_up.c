@@ -90,7 +90,7 @@ static bool next_sizes(cli_options *options, const tort_model *model) {
     return count > 0 && options->attempt++ < SIZES * rounds_of(count);
 }
 
-/* True if all outputs are empty tensors: a picture of 4 pixels has no room for a window of 5. */
+/* True if all outputs are empty tensors. */
 static bool are_empty(tort_value *const *outputs, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         const tort_tensor *tensor = tort_value_view(outputs[i]);
@@ -100,47 +100,84 @@ static bool are_empty(tort_value *const *outputs, int32_t count) {
     return count > 0;
 }
 
+/* What a run with sizes that were made up has shown, from the worst to the best. */
+typedef enum outcome {
+    FAILED,
+    ALL_EMPTY,  /* outputs without elements: a picture of 4 pixels has no room for a window of 5 */
+    SOME_EMPTY, /* a value inside has none: a mean of it is NaN */
+    WORKS
+} outcome;
+
 typedef struct trial {
     cli_options *options;
     const tort_model *model;
     tort_context *context;
     cli_inputs *inputs;
     tort_error *error;
-    bool empty; /* the run succeeded with empty outputs */
+    bool empty; /* a value of the run has no elements */
 } trial;
 
-static tort_status run_trial(trial *t) {
-    const int32_t count = tort_model_output_count(t->model);
-    tort_value **inputs = cli_input_values(t->inputs), **outputs = cli_alloc((size_t)count, sizeof *outputs);
-    tort_status status = cli_run_model(t->context, t->model, inputs, outputs, t->error);
-    t->empty = !status && are_empty(outputs, count);
-    cli_values_free(inputs, t->inputs->count);
-    cli_values_free(outputs, count);
-    return status;
+static void see_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
+    trial *t = ud;
+    int64_t elements;
+    (void)node, (void)value;
+    t->empty = t->empty || (tort_tensor_count(tensor, &elements) && elements == 0);
 }
 
-/* If outputs are still empty at all small sizes, values rather than sizes may be the cause: settles for the first
- * attempt that ran. */
-tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort_context *context, cli_inputs *inputs,
-                             tort_error *error) {
-    trial t = {.options = options, .model = model, .context = context, .inputs = inputs, .error = error};
-    if (!*inputs->shapes) return TORT_OK;
-    tort_status status = run_trial(&t);
-    if (status && status != TORT_E_MODEL && status != TORT_E_INPUT) return TORT_OK;
-    const tort_error first = *error;
-    int32_t ran = status ? -1 : 0;
+static outcome run_trial(trial *t, tort_status *status) {
+    const int32_t count = tort_model_output_count(t->model);
+    tort_value **inputs = cli_input_values(t->inputs), **outputs = cli_alloc((size_t)count, sizeof *outputs);
+    t->empty = false;
+    tort_context_observe(t->context, see_value, t);
+    *status = cli_run_model(t->context, t->model, inputs, outputs, t->error);
+    tort_context_observe(t->context, NULL, NULL);
+    const bool none = !*status && are_empty(outputs, count);
+    cli_values_free(inputs, t->inputs->count);
+    cli_values_free(outputs, count);
+    return *status ? FAILED : none ? ALL_EMPTY : t->empty ? SOME_EMPTY : WORKS;
+}
+
+/* If a value is still empty at all small sizes, the values of inputs rather than their sizes may be the cause: settles
+ * for the first of the best attempts. */
+static tort_status settle(trial *t) {
+    cli_options *options = t->options;
+    tort_status status;
+    outcome now = run_trial(t, &status), best = now;
+    int32_t best_attempt = 0;
+    const bool in_a_run = status == TORT_E_RUN; /* another cause than sizes is then likelier: fewer are tried */
+    if (status && status != TORT_E_MODEL && status != TORT_E_INPUT && !in_a_run) return TORT_OK;
+    const tort_error first = *t->error;
     cli_progress("looking for sizes with which the model runs");
-    while ((status || t.empty) && (ran < 0 || sizes_are_small(options, model)) && next_sizes(options, model)) {
-        status = cli_inputs_refill(options, model, inputs, error);
-        if (!status) status = run_trial(&t);
-        if (!status && ran < 0) ran = options->attempt;
+    while (now != WORKS && ((best == FAILED && !in_a_run) || sizes_are_small(options, t->model)) &&
+           next_sizes(options, t->model)) {
+        now = cli_inputs_refill(options, t->model, t->inputs, t->error) ? FAILED : run_trial(t, &status);
+        if (now > best) best_attempt = options->attempt;
+        if (now > best) best = now;
     }
     cli_progress_end();
-    if (!status && !t.empty) return TORT_OK;
-    if (ran < 0)
-        return tort_fail(error, TORT_E_USAGE,
+    if (now == WORKS) return TORT_OK;
+    if (best == FAILED && !in_a_run)
+        return tort_fail(t->error, TORT_E_USAGE,
                          "--random found no sizes with which the model runs: say them by --shape; where all are 1, %s",
                          first.msg);
-    options->attempt = ran;
-    return cli_inputs_refill(options, model, inputs, error);
+    options->attempt = best_attempt;
+    return cli_inputs_refill(options, t->model, t->inputs, t->error);
+}
+
+tort_status cli_settle_sizes(cli_options *options, const tort_model *model, const tort_session_options *session_options,
+                             tort_context *context, cli_inputs *inputs, tort_error *error) {
+    trial t = {.options = options, .model = model, .context = context, .inputs = inputs, .error = error};
+    if (!*inputs->shapes) return TORT_OK;
+    if (!session_options->unfolded && !session_options->binding_count) return settle(&t);
+    tort_session_options usual = *session_options;
+    tort_session *session = NULL;
+    usual.unfolded = false;
+    usual.binding_count = 0;
+    t.context = NULL;
+    tort_status status = cli_open_session(model, &usual, &session, error);
+    if (!status) status = tort_context_create(session, &t.context, error);
+    if (!status) status = settle(&t);
+    tort_context_free(t.context);
+    tort_session_free(session);
+    return status;
 }

@@ -103,21 +103,32 @@ static cli_seen *note(cli_observed *o, int32_t node, const char *name, const tor
 
 /* ---- the first that is not finite -------------------------------------------------------------------------------- */
 
-static bool see_weight(const tort_model *model, const tort_graph_value *value, cli_seen *out) {
-    const tort_weight *weight = &model->weights[value->weight];
+/* The weight that is the value, or that a Constant holds, which never runs; -1: none. */
+static int32_t weight_of(const tort_graph *graph, const tort_graph_value *value) {
+    const tort_node *maker = value->producer < 0 ? NULL : &graph->nodes[value->producer];
+    if (!maker || !maker->op || !(maker->op->flags & TORT_OP_CONSTANT)) return value->weight;
+    for (int32_t i = 0; i < maker->attribute_count; i++)
+        if (maker->attributes[i].kind == TORT_ATTR_TENSOR || maker->attributes[i].kind == TORT_ATTR_SPARSE_TENSOR)
+            return maker->attributes[i].u.weights[0];
+    return -1;
+}
+
+static bool see_weight(const tort_model *model, int32_t number, const char *name, cli_seen *out) {
+    const tort_weight *weight = &model->weights[number];
     tort_tensor tensor = {.type = weight->type, .rank = weight->rank};
     const void *data;
     memcpy(tensor.dims, weight->dims, sizeof tensor.dims);
-    if (tort_weight_acquire(model, value->weight, &data, NULL)) return false;
+    if (tort_weight_acquire(model, number, &data, NULL)) return false;
     tensor.data = (void *)(uintptr_t)data;
-    *out = seen_of(-1, value->name, &tensor);
-    tort_weight_release(model, value->weight);
+    *out = seen_of(-1, name, &tensor);
+    tort_weight_release(model, number);
     return true;
 }
 
 /* Gives the newest statistics of a value that a node reads. False: there are none, as of a loop's own values. */
-static bool see_input(const cli_observed *o, const tort_graph_value *value, cli_seen *out) {
-    if (value->weight >= 0) return see_weight(o->model, value, out);
+static bool see_input(const cli_observed *o, const tort_graph *graph, const tort_graph_value *value, cli_seen *out) {
+    const int32_t weight = weight_of(graph, value);
+    if (weight >= 0) return see_weight(o->model, weight, value->name, out);
     const int32_t input = tort_model_input_index(o->model, value->name);
     for (int32_t i = o->count - 1; i >= 0; i--) {
         if (strcmp(o->seen[i].name, value->name) != 0) continue;
@@ -138,7 +149,7 @@ static void keep_first(const cli_observed *o, cli_first *first, const cli_seen *
     first->inputs = cli_alloc((size_t)node->input_count, sizeof *first->inputs);
     for (int32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] < 0) continue;
-        first->input_count += see_input(o, &graph->values[node->inputs[i]], &first->inputs[first->input_count]);
+        first->input_count += see_input(o, graph, &graph->values[node->inputs[i]], &first->inputs[first->input_count]);
     }
 }
 
@@ -270,10 +281,12 @@ static void note_weights(cli_observed *o) {
     for (int32_t g = 0; g < o->model->graph_count; g++)
         for (int32_t i = 0; i < o->model->graphs[g].value_count; i++) {
             const tort_graph_value *value = &o->model->graphs[g].values[i];
+            const int32_t weight = weight_of(&o->model->graphs[g], value);
             cli_seen seen;
-            if (value->weight < 0 || !value->consumers || noted[value->weight]) continue;
-            noted[value->weight] = true;
-            if (!tort_type_is_float(o->model->weights[value->weight].type) || !see_weight(o->model, value, &seen))
+            if (weight < 0 || !value->consumers || noted[weight]) continue;
+            noted[weight] = true;
+            if (!tort_type_is_float(o->model->weights[weight].type) ||
+                !see_weight(o->model, weight, value->name, &seen))
                 continue;
             if (o->count == o->capacity) grow(o);
             o->seen[o->count++] = seen;
@@ -282,7 +295,7 @@ static void note_weights(cli_observed *o) {
 }
 
 tort_status cli_observed_end(cli_observed *o, tort_error *error) {
-    if (o->options->expect == CLI_FP16) note_weights(o);
+    if (o->options->expect & CLI_FP16) note_weights(o);
     if (o->status && error) *error = o->error;
     for (int32_t i = 0; !o->status && i < o->options->dumps.count; i++) o->status = end_dump(&o->dumps[i], error);
     return o->status;

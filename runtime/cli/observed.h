@@ -36,7 +36,7 @@ tort_status cli_observed_open(const cli_options *options, const tort_model *mode
 void cli_observed_free(cli_observed *observed); /* NULL is allowed */
 /* Given to tort_context_observe, with the cli_observed. */
 void cli_observe_value(void *observed, int32_t node, const char *value, const tort_tensor *tensor);
-/* After a run that succeeded: prints what was asked for, or adds it to the document. TORT_E_RUN if --check found
+/* After a run that succeeded: prints what was asked for, or adds it to the document. TORT_E_RUN if --expect found
  * something, or a file could not be written. */
 tort_status cli_observed_tell(cli_observed *observed, const tort_report *report, cJSON *json, tort_error *error);
 

@@ -1,4 +1,4 @@
-/* observed_tell.c - prints what a run showed of its inside: --check, --stats, --dump (observed.h). */
+/* observed_tell.c - prints what a run showed of its inside: --expect, --stats, --dump (observed.h). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -64,11 +64,13 @@ static void print_stats(const cli_observed *o, const tort_report *report, int wi
     cli_table_print(table, stdout, width);
 }
 
-/* ---- --check finite ---------------------------------------------------------------------------------------------- */
+/* ---- --expect finite ----------------------------------------------------------------------------------------------
+ */
 
 static int32_t count_bad(const cli_observed *o) {
     int32_t count = 0;
-    for (int32_t i = 0; i < o->count; i++) count += o->seen[i].statistics.nan + o->seen[i].statistics.infinite > 0;
+    for (int32_t i = 0; i < o->count; i++)
+        count += o->seen[i].node >= 0 && o->seen[i].statistics.nan + o->seen[i].statistics.infinite > 0;
     return count;
 }
 
@@ -101,7 +103,9 @@ static void print_first(const cli_first *first, const char *what, const tort_rep
 
 static void print_finite(const cli_observed *o, const tort_report *report, int width) {
     if (!o->first.value.name) {
-        cli_print(stdout, "\nfinite: all elements of the %d values that the nodes make\n", o->count);
+        int32_t made = 0;
+        for (int32_t i = 0; i < o->count; i++) made += o->seen[i].node >= 0;
+        cli_print(stdout, "\nfinite: all elements of the %d value%s that the nodes make\n", made, made == 1 ? "" : "s");
         return;
     }
     print_first(&o->first, "the first that is not finite", report, width);
@@ -111,7 +115,8 @@ static void print_finite(const cli_observed *o, const tort_report *report, int w
     if (later) cli_print(stdout, "and %d more value%s\n", later, later == 1 ? "" : "s");
 }
 
-/* ---- --check fp16 ------------------------------------------------------------------------------------------------ */
+/* ---- --expect fp16 ------------------------------------------------------------------------------------------------
+ */
 
 enum { MAX_LISTED = 20 };
 
@@ -193,7 +198,8 @@ static void fill_json(const cli_observed *o, const tort_report *report, cJSON *j
     const cli_options *options = o->options;
     if (options->expect) {
         cJSON *check = cJSON_AddObjectToObject(json, "check");
-        cli_json_text(check, "what", options->expect == CLI_FINITE ? "finite" : "fp16");
+        static const char *const words[] = {[CLI_FINITE] = "finite", [CLI_FP16] = "fp16", "finite and fp16"};
+        cli_json_text(check, "what", words[options->expect]);
         cli_json_number(check, "values", o->count);
         cli_json_number(check, "not_finite", count_bad(o));
         cli_json_number(check, "overflow", count_of(o, true));
@@ -213,22 +219,22 @@ static void fill_json(const cli_observed *o, const tort_report *report, cJSON *j
 static void print_text(const cli_observed *o, const tort_report *report) {
     const int width = cli_width(stdout, o->options->width);
     if (o->options->stats) print_stats(o, report, width);
-    if (o->options->expect == CLI_FINITE) print_finite(o, report, width);
-    if (o->options->expect == CLI_FP16) print_fp16(o, report, width);
+    if (o->options->expect & CLI_FINITE) print_finite(o, report, width);
+    if (o->options->expect & CLI_FP16) print_fp16(o, report, width);
     if (o->options->dumps.count)
         cli_print(stdout, "\n%d value%s written (index.tsv lists them)\n", o->written, o->written == 1 ? "" : "s");
 }
 
-/* Decides whether what --check found is a failure. */
+/* Decides whether what --expect found is a failure. */
 static tort_status judge(const cli_observed *o, const tort_report *report, tort_error *error) {
     const int32_t check = o->options->expect;
-    if (check == CLI_FINITE && o->first.value.name) {
+    if (check & CLI_FINITE && o->first.value.name) {
         char *text = first_text(&o->first, report);
         tort_fail(error, TORT_E_RUN, "%s", text);
         free(text);
         return TORT_E_RUN;
     }
-    const int64_t overflow = check == CLI_FP16 ? count_of(o, true) : 0;
+    const int64_t overflow = check & CLI_FP16 ? count_of(o, true) : 0;
     if (!overflow) return TORT_OK;
     return tort_fail(error, TORT_E_RUN, "%lld value%s would overflow in float16", (long long)overflow,
                      overflow == 1 ? "" : "s");

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/core/base/ascii.h"
+#include "runtime/core/base/build.h"
+#include "runtime/include/provider.h"
 #include "runtime/cli/option_table.h"
 
 static const struct {
@@ -26,7 +29,6 @@ static const struct {
     {OPTION_SECONDS, OPTION_REPEAT, "both say how long to measure: take one of them"},
     {OPTION_PROFILE, OPTION_CONTEXTS, "observes one context alone: leave --contexts out"},
     {OPTION_SWEEP, OPTION_PROFILE, "is a table of whole runs: profile one size alone"},
-    {OPTION_AGAINST, OPTION_OUTPUTS_ONLY, "compares whatever the folder has a file of"},
     {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so a tolerance has no effect"},
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so a tolerance has no effect"},
     {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
@@ -71,6 +73,18 @@ static tort_status check_pairs(const cli_options *options, tort_error *error) {
     return TORT_OK;
 }
 
+/* Says what onnxruntime's names of providers mean here. */
+static void tell_names(const char *chain) {
+    static const char suffix[] = "ExecutionProvider";
+    for (const char *at = strstr(chain, suffix); at; at = strstr(at + 1, suffix)) {
+        const char *name = at;
+        while (name > chain && !strchr(", :", name[-1])) name--;
+        for (const tort_provider *const *p = tort_build.providers; *p; p++)
+            if (strlen((*p)->name) == (size_t)(at - name) && tort_same_start(name, (*p)->name, (size_t)(at - name)))
+                cli_print(stderr, "%.*s%s is onnxruntime's name of %s\n", (int)(at - name), name, suffix, (*p)->name);
+    }
+}
+
 static tort_status check_chains(const cli_command *command, const cli_options *options, tort_error *error) {
     if (command->bit == CLI_CMD_COMPARE && options->against)
         return options->chains.count < 2 && options->operand_count < 2
@@ -85,7 +99,10 @@ static tort_status check_chains(const cli_command *command, const cli_options *o
         return tort_fail(error, TORT_E_USAGE,
                          "it compares two chains, each by an --ep of its own (--ep cuda --ep cpu); %d given",
                          options->chains.count);
-    const bool several = command->bit == CLI_CMD_COMPARE || command->bit == CLI_CMD_REDUCE || options->sweep;
+    const bool several = command->bit & (CLI_CMD_COMPARE | CLI_CMD_REDUCE | CLI_CMD_BENCH);
+    if (command->bit == CLI_CMD_BENCH && options->chains.count > 1 && cli_is_given(options, OPTION_PROFILE))
+        return tort_fail(error, TORT_E_USAGE, "--profile observes one chain alone, and --ep is given %d times",
+                         options->chains.count);
     if (!several && options->chains.count > 1)
         return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
                          options->chains.count, options->chains.items[0], options->chains.items[1]);
@@ -119,6 +136,18 @@ static tort_status check_operands(const cli_command *command, const cli_options 
     return TORT_OK;
 }
 
+/* Refuses an option that says two things of one name: --pin conv=cpu --pin conv=cuda. */
+static tort_status check_twice(cli_option id, const cli_texts *texts, tort_error *error) {
+    for (int32_t i = 0; i < texts->count; i++)
+        for (int32_t k = 0; k < i; k++) {
+            const char *a = texts->items[k], *b = texts->items[i], *end = strrchr(b, '=');
+            if (end && strcmp(a, b) != 0 && !strncmp(a, b, (size_t)(end + 1 - b)) && !strchr(a + (end + 1 - b), '='))
+                return tort_fail(error, TORT_E_USAGE, "--%s says two things of one name: '%s' and '%s'",
+                                 cli_option_table[id].name, a, b);
+        }
+    return TORT_OK;
+}
+
 /* Refuses a list such as "," that has no name. */
 static tort_status check_lists(const cli_options *options, tort_error *error) {
     for (const cli_option_row *row = cli_option_table; row < cli_option_table + OPTION_COUNT; row++) {
@@ -132,8 +161,11 @@ static tort_status check_lists(const cli_options *options, tort_error *error) {
 
 tort_status cli_options_check(const cli_command *command, const cli_options *options, tort_error *error) {
     if (options->help) return TORT_OK;
+    for (int32_t i = 0; i < options->chains.count; i++) tell_names(options->chains.items[i]);
     tort_status status = check_operands(command, options, error);
     if (!status) status = check_chains(command, options, error);
     if (!status) status = check_lists(options, error);
+    if (!status) status = check_twice(OPTION_PIN, &options->pins, error);
+    if (!status) status = check_twice(OPTION_BIND, &options->bindings, error);
     return status ? status : check_pairs(options, error);
 }

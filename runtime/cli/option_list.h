@@ -8,7 +8,7 @@
 
 HEADING(NODES, "Where nodes run")
 OPTION(EP, "ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS | CLI_CMD_OPS, TEXTS(chains),
-       "providers in order, and options: cuda:device=1,cpu:threads=2 (default cpu)")
+       "providers in order, with options: cuda:device=1,cpu (default cpu)")
 OPTION(TARGET, "target", "DEVICE", CLI_CMD_PLAN, TEXT(target), "plan for a device that this machine lacks: cuda:sm_87")
 OPTION(REQUIRE, "require", "EP,...", PLACING | CLI_CMD_PROVIDERS, TEXT(require), "providers that must open")
 OPTION(STRICT, "strict", NULL, PLACING, FLAG(strict), "every node must be on the first provider")
@@ -25,12 +25,12 @@ OPTION(STEP_BY_STEP, "step-by-step", NULL, RUNNING, FLAG(step_by_step),
        "wait for the device after every step, so that an error names its node")
 HEADING(INPUTS, "Inputs")
 OPTION(INPUT, "input", "[NAME=]FILE", RUNNING, TEXTS(inputs),
-       ".npy .npz .pb .raw .png .jpg, a folder, '-' for .npy on stdin (repeatable)")
+       ".npy .npz .pb .raw .png .jpg, a folder, '-': .npy on stdin (repeatable)")
 OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | CLI_CMD_COMPILE,
        VALUE(cli_read_shapes, cli_shapes, fixed),
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")
 OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE(cli_read_shapes, cli_shapes, max),
-       "upper bound of a dimension or shape: memory is allocated once (repeatable)")
+       "upper bound of a size or shape: memory is allocated once (repeatable)")
 OPTION(RANDOM, "random", "SEED|NAME=A..B", RUNNING, WHOLE(cli_read_random),
        "fill inputs without --input: floats 0..1, indices in range (repeatable)")
 OPTION(RESIZE, "resize", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.resize),
@@ -50,15 +50,15 @@ OPTION(WARMUP, "warmup", "N", CLI_CMD_BENCH, INT32(warmup, 0), "runs before meas
 OPTION(CONTEXTS, "contexts", "N", CLI_CMD_BENCH, INT32(contexts, 1),
        "contexts of the session side by side, each on its own thread (default 1)")
 OPTION(SWEEP, "sweep", "NAME=1,2,4", CLI_CMD_BENCH, TEXT(sweep),
-       "for several sizes of a dimension, threads or contexts; --ep may repeat")
+       "for several sizes of a dimension, threads or contexts")
 OPTION(PROFILE, "profile", "[=all]", CLI_CMD_BENCH, WORD(profile_all),
-       "time, FLOP/s and bytes/s of the 20 slowest units (or all), and by operator")
+       "time, FLOP/s and bytes/s of the 20 slowest units (or all), by operator")
 OPTION(TRACE, "trace", "FILE", CLI_CMD_BENCH, TEXT(trace),
        "write the profiled runs for chrome://tracing or ui.perfetto.dev")
 OPTION(PROFILE_HTML, "html", "FILE", CLI_CMD_BENCH, TEXT(html), "write the page of 'plan --html', with these times")
 HEADING(EQUALITY, "What is equal")
 OPTION(RTOL, "rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE | CLI_CMD_REDUCE, NUMBER(rtol, 0),
-       "equal means |a-b| <= A + R*|b| ...")
+       "equal means |a-b| <= A + R*|b|; without --atol, A grows with max |b| ...")
 OPTION(ATOL, "atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE | CLI_CMD_REDUCE, NUMBER(atol, 0),
        "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)")
 OPTION(AGAINST, "against", "DIR", CLI_CMD_COMPARE, TEXT(against),
@@ -92,8 +92,8 @@ OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(FORCE, "force", NULL, CLI_CMD_COMPILE, FLAG(force), "replace files that tinyort has not written, too")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
-OPTION(EXPECT, "expect", "finite|fp16", CLI_CMD_RUN, WORD(expect),
-       "finite: the first NaN or infinity; fp16: what float16 cannot hold")
+OPTION(EXPECT, "expect", "finite|fp16", CLI_CMD_RUN, VALUE(cli_read_words, int32_t, expect),
+       "the first NaN or infinity; what float16 cannot hold (repeatable)")
 OPTION(STATS, "stats", NULL, CLI_CMD_RUN, FLAG(stats), "range, mean, NaN, infinities and zeros of every value")
 OPTION(DUMP, "dump", "NODE|all=DIR", CLI_CMD_RUN, TEXTS(dumps), "write what a node makes, or every value, as .npy")
 OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "show the K largest elements of the first output")

@@ -1,10 +1,12 @@
 /* option_table.c - the table of options, made from option_list.h, and the help of every subcommand. */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/core/base/build.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
+#include "runtime/cli/table.h"
 #include "runtime/include/provider.h"
 
 #define PIECES (CLI_CMD_EXTRACT | CLI_CMD_REDUCE)
@@ -42,31 +44,44 @@ bool cli_value_is_optional(const cli_option_row *row) {
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
-static void print_provider_options(void) {
-    cli_print(stdout, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4\n");
+/* A line across the table, as a heading is. */
+static void add_line(cli_table *table, const char *text) {
+    cli_cell(table, CLI_PLAIN, "%s", text);
+    cli_row_widen(table);
+}
+
+static void add_provider_options(cli_table *table) {
+    add_line(table, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4");
     for (const tort_provider *const *row = tort_build.providers; *row; row++)
-        for (const tort_option_help *option = (*row)->options; option && option->key; option++)
-            cli_print(stdout, "  %-8s %s=%-*s %s\n", (*row)->name, option->key, 16 - (int)strlen(option->key),
-                      option->example, option->help);
-    cli_print(stdout, "In the environment\n  TINYORT_DISABLE=cuda,...  %s\n", CLI_DISABLE_HELP);
+        for (const tort_option_help *option = (*row)->options; option && option->key; option++) {
+            cli_cell(table, CLI_PLAIN, "  %-8s %s=%s", (*row)->name, option->key, option->example);
+            cli_cell(table, CLI_PLAIN, "%s", option->help);
+        }
+    add_line(table, "In the environment");
+    cli_cell(table, CLI_PLAIN, "  TINYORT_DISABLE=cuda,...");
+    cli_cell(table, CLI_PLAIN, "%s", CLI_DISABLE_HELP);
 }
 
 void cli_print_usage(const cli_command *command) {
-    cli_print(stdout, "usage: tinyort %s%s%s [option]...\n%s\n", command->name, *command->operands ? " " : "",
-              command->operands, command->summary);
+    cli_table *table = cli_table_new("|", 0);
+    char *usage = cli_format("usage: tinyort %s%s%s [option]...", command->name, *command->operands ? " " : "",
+                             command->operands);
+    add_line(table, usage);
+    add_line(table, command->summary);
+    free(usage);
     const char *heading = NULL; /* not printed yet: a group without options of this subcommand has none */
     for (const cli_option_row *row = cli_option_table; row < cli_option_table + OPTION_COUNT; row++) {
         if (!row->commands) heading = row->help;
         if (!(row->commands & command->bit)) continue;
-        if (heading) cli_print(stdout, "%s\n", heading);
+        if (heading) add_line(table, heading);
         heading = NULL;
-        const bool spaced = row->value && !cli_value_is_optional(row);
-        cli_print(stdout, "  --%s%s%-*s %s\n", row->name, spaced ? " " : "", 21 - (int)strlen(row->name) - spaced,
-                  row->value ? row->value : "", row->help);
+        cli_cell(table, CLI_PLAIN, "  --%s%s%s", row->name, row->value && !cli_value_is_optional(row) ? " " : "",
+                 row->value ? row->value : "");
+        cli_cell(table, CLI_PLAIN, "%s", row->help);
     }
     if (command->bit == CLI_CMD_PROVIDERS)
-        print_provider_options();
+        add_provider_options(table);
     else if (cli_option_table[OPTION_EP].commands & command->bit)
-        cli_print(stdout,
-                  "Options of providers, as in cuda:device=1, and TINYORT_DISABLE: 'tinyort providers --help'\n");
+        add_line(table, "Options of providers, as in cuda:device=1, and TINYORT_DISABLE: 'tinyort providers --help'");
+    cli_table_print(table, stdout, cli_width(stdout, 0));
 }

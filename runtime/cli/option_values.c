@@ -35,6 +35,14 @@ tort_status cli_read_word(const cli_option_row *row, const char *text, void *out
                      tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 
+/* Sets the bit of the row's word that the text is: 1 for the first, 2 for the second. */
+tort_status cli_read_words(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    int32_t word = 0;
+    const tort_status status = cli_read_word(row, text, &word, error);
+    if (word) *(int32_t *)out |= 1 << (word - 1);
+    return status;
+}
+
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static tort_status read_integer(const cli_option_row *row, const char *text, int64_t max, int64_t *out,
@@ -116,7 +124,7 @@ static tort_status read_range(const cli_option_row *row, const char *text, cli_r
     return TORT_OK;
 }
 
-/* Reads a seed, or the range of one input. */
+/* Reads the seed, or the range of an input. */
 tort_status cli_read_random(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     cli_options *options = out;
     int64_t seed = 0;
@@ -124,11 +132,20 @@ tort_status cli_read_random(const cli_option_row *row, const char *text, void *o
     if (strchr(text, '=')) {
         const size_t count = (size_t)options->range_count + 1;
         options->ranges = cli_realloc(options->ranges, count, sizeof *options->ranges);
-        tort_status status = read_range(row, text, &options->ranges[options->range_count], error);
+        cli_random_range *range = &options->ranges[options->range_count];
+        tort_status status = read_range(row, text, range, error);
         if (!status) options->range_count++;
+        for (int32_t i = 0; !status && i < options->range_count - 1; i++)
+            if (!strcmp(options->ranges[i].name, range->name))
+                status = tort_fail(error, TORT_E_USAGE, "--random gives '%s' two ranges; the second is '%s'",
+                                   range->name, text);
         return status;
     }
     tort_status status = read_integer(row, text, INT64_MAX, &seed, error);
+    if (!status && options->seeded)
+        return tort_fail(error, TORT_E_USAGE, "--random has two seeds, %llu and '%s': give one",
+                         (unsigned long long)options->seed, text);
+    options->seeded = true;
     if (status) tort_fail(error, status, "--random wants a seed from 0 up, or a range as in NAME=0..9, not '%s'", text);
     options->seed = (uint64_t)seed;
     return status;

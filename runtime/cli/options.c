@@ -18,9 +18,26 @@ void cli_texts_add(cli_texts *texts, const char *text) {
     texts->items[texts->count++] = text;
 }
 
+/* Refuses an option that was given before, unless its values add up; a flag only says the same again. */
+static tort_status check_again(const cli_option_row *row, const char *before, const char *value, tort_error *error) {
+    if (row->kind == CLI_FLAG || row->kind == CLI_TEXTS || row->read == cli_read_shapes ||
+        row->read == cli_read_random || row->read == cli_read_words)
+        return TORT_OK;
+    if (before && value && strstr(row->value, ",..."))
+        return tort_fail(error, TORT_E_USAGE, "--%s is given twice; it takes one list: --%s%s%s,%s", row->name,
+                         row->name, cli_value_is_optional(row) ? "=" : " ", before, value);
+    return tort_fail(error, TORT_E_USAGE, "--%s is given twice, and takes one value; the second is '%s'", row->name,
+                     value ? value : "");
+}
+
 static tort_status apply(cli_options *o, const cli_option_row *row, const char *value, tort_error *error) {
     const size_t image = offsetof(cli_options, image);
     void *member = (char *)o + row->member;
+    if (o->given[row - cli_option_table]) {
+        const char *before = row->kind == CLI_TEXT ? *(const char *const *)member : NULL;
+        const tort_status status = check_again(row, before, value, error);
+        if (status) return status;
+    }
     o->given[row - cli_option_table] = true;
     if (!o->image.first && row->member >= image && row->member < image + sizeof o->image) o->image.first = row->name;
     switch (row->kind) {

@@ -19,7 +19,7 @@ enum {
 enum { CLI_NPY = 1, CLI_PB };
 enum { CLI_INTEGER = 1, CLI_FLOAT };
 enum { CLI_C = 1, CLI_BIN };
-enum { CLI_FINITE = 1, CLI_FP16 };
+enum { CLI_FINITE = 1, CLI_FP16 = 2 }; /* bits, as cli_read_words sets them */
 enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
 typedef struct cli_extent {
@@ -81,15 +81,15 @@ typedef struct cli_options {
     const char *no_fusion; /* names, "*" for all; NULL: not given */
     bool strict, strict_integers, step_by_step, fusions, missing;
     cli_shapes fixed, max; /* --shape, --max */
-    bool random;
-    int32_t attempt; /* number of the attempt to choose open sizes (made_up.c) */
+    bool random, seeded;   /* --random; --random SEED */
+    int32_t attempt;       /* number of the attempt to choose open sizes (made_up.c) */
     uint64_t seed;
     cli_random_range *ranges;
     int32_t range_count;
     cli_image_options image;
     const char *save, *output; /* paths; NULL: not given */
     const char *lock, *check, *optimized, *html, *against;
-    int32_t expect; /* CLI_FINITE, CLI_FP16; 0: not given */
+    int32_t expect; /* bits CLI_FINITE, CLI_FP16 */
     bool stats, github;
     cli_texts dumps, from, to;
     const char *name, *processor, *input_layout; /* of compile; NULL: not given */

@@ -60,7 +60,7 @@ static void add_node_edges(cJSON *edges, const cli_lock *placed, const tort_grap
 
 static cJSON *edges_json(const tort_model *model, const tort_report *report) {
     cJSON *edges = cJSON_CreateArray();
-    cli_lock placed = cli_lock_of(report);
+    cli_lock placed = cli_lock_of(report, NULL);
     for (int32_t g = 0; g < model->graph_count; g++) {
         const tort_graph *graph = &model->graphs[g];
         const tort_report_node *owner = g ? owner_of(&placed, graph) : NULL;

@@ -410,11 +410,12 @@ static tort_status save_plan(tort_session *session, const char *path, tort_error
     return cli_failed_write(status, error);
 }
 
-/* Reads the lock of --check; its providers are the default of --ep. */
+/* Reads the lock of --check; its providers are the default of --ep, and its target that of --target. */
 static tort_status read_lock(cli_options *options, cli_lock *lock, tort_error *error) {
     if (!options->check) return TORT_OK;
     const tort_status status = cli_lock_read(options->check, lock, error);
     if (!status && !options->chains.items[0] && !options->plan) options->chains.items[0] = lock->chain;
+    if (!status && !options->target && !options->plan) options->target = lock->target;
     return status;
 }
 
@@ -431,7 +432,7 @@ static tort_status write_files(const cli_options *options, tort_session *session
                                tort_error *error) {
     tort_status status = TORT_OK;
     if (options->lock) {
-        cli_lock lock = cli_lock_of(report);
+        cli_lock lock = cli_lock_of(report, options->target);
         status = cli_lock_write(&lock, options->lock, error);
         cli_lock_free(&lock);
     }
@@ -463,7 +464,7 @@ static void tell_files(const cli_options *options, cJSON *json) {
 /* Tells what has moved since the lock; json: NULL, or the document. */
 static tort_status check_lock(const cli_options *options, const cli_lock *lock, const tort_report *report, cJSON *json,
                               tort_error *error) {
-    cli_lock now = cli_lock_of(report);
+    cli_lock now = cli_lock_of(report, options->target);
     cli_moves moves = cli_moves_of(lock, &now, report);
     if (json)
         cJSON_AddItemToObject(json, "check", cli_moves_json(options, &moves));

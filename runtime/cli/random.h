@@ -32,9 +32,11 @@ bool cli_input_reaches(const tort_model *model, int32_t index, int32_t node);
  * that (an image of one pixel has no room for a window of 3), usual sizes are tried, for all of these dimensions
  * together, then for each alone. options->attempt is the number of the attempt. */
 int64_t cli_made_up_size(const cli_options *options, const tort_model *model, int32_t input, int32_t axis);
-/* If sizes of inputs were chosen here, runs the model, with other sizes if need be, until outputs are not empty.
- * TORT_E_USAGE if no sizes work. Other errors are not reported here: the run that follows meets them again. */
-tort_status cli_settle_sizes(cli_options *options, const tort_model *model, tort_context *context, cli_inputs *inputs,
-                             tort_error *error);
+/* If sizes of inputs were chosen here, runs the model, with other sizes if need be, until no value is empty. The runs
+ * are those of a usual session, so that every command finds the same sizes: of one that is opened for them where the
+ * session of `context` is unfolded or keeps values on a device. TORT_E_USAGE if the model takes no sizes. Other errors
+ * are not reported here: the run that follows meets them again. */
+tort_status cli_settle_sizes(cli_options *options, const tort_model *model, const tort_session_options *session_options,
+                             tort_context *context, cli_inputs *inputs, tort_error *error);
 
 #endif

@@ -53,9 +53,10 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     return cli_observed_open(options, j->model, &j->inputs, &j->observed, error);
 }
 
-static tort_status run_once(job *j, cli_options *options, tort_error *error) {
+static tort_status run_once(job *j, cli_options *options, const tort_session_options *session_options,
+                            tort_error *error) {
     tort_status status = tort_context_create(j->session, &j->context, error);
-    if (!status) status = cli_settle_sizes(options, j->model, j->context, &j->inputs, error);
+    if (!status) status = cli_settle_sizes(options, j->model, session_options, j->context, &j->inputs, error);
     if (status) return status;
     cli_inputs_tell(&j->inputs);
     j->output_count = tort_model_output_count(j->model);
@@ -76,7 +77,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.unfolded = j->observed != NULL;
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
-    if (!status) status = run_once(j, options, error);
+    if (!status) status = run_once(j, options, &session_options, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
     if (!status && options->top)
         status = cli_top_of(j->outputs[0], options->top, &j->labels, &j->tops, &j->top_count, error);

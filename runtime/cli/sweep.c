@@ -156,7 +156,8 @@ static tort_status measure_point(sweep *s, int32_t c, int32_t value, tort_error 
     tort_status status = set_point(s, c, value, &chain, error);
     if (!status) {
         cli_progress("--ep %s, %s=%d", s->series[c].name, s->name, value);
-        status = cli_bench_measure(&s->last[c], s->options, error);
+        status = cli_bench_open(&s->last[c], s->options, error);
+        if (!status) status = cli_bench_turn(&s->last[c], s->options, NULL, error);
         cli_progress_end();
     }
     s->options->chains.items[0] = s->chains[0];

@@ -10,7 +10,7 @@ import time
 import numpy as np
 from onnx import TensorProto, helper
 
-from suite import DIGITS, NO_CUDA, SECONDS, floats, save_model, tensor, weight
+from suite import DIGITS, NO_CUDA, SECONDS, Skipped, floats, save_model, tensor, weight
 
 
 def test_json(suite, folder):
@@ -178,6 +178,36 @@ def test_sweep_refused(suite, folder):
     suite.expect(2, "has no cpu whose threads are open", "bench", DIGITS, "--sweep", "threads=1", "--ep", "cpu:threads=2")
     suite.expect(2, "the saved plan has settled", "bench", "--plan", folder / "p", "--sweep", "threads=1")
     suite.expect(2, "profile one size alone", "bench", DIGITS, "--sweep", "N=1", "--profile")
-    suite.expect(2, "a chain is one list", "bench", DIGITS, "--ep", "cpu", "--ep", "cpu")
     status, out, err = interrupt(suite, folder, "--sweep", "contexts=1,2")
     suite.check(status == 130 and len(rows_of(out)) == 1, f"what was measured is told: {status}: {out} {err}")
+
+
+def test_two_chains_in_turns(suite, folder):
+    """The faster one is told, with what the factor was in single turns; every chain makes as many runs."""
+    rows = np.random.default_rng(1).random((600, 600)).astype(np.float32)
+    save_model(folder / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [floats("x", [64, 600])], [floats("y", [64, 600])], weights=[weight("w", rows)])
+    bench = ("bench", folder / "m.onnx", "--ep", "cpu:isa=plain:threads=1", "--ep", "cpu:threads=1", "--repeat", "20", "--warmup", "1")
+    result = suite.expect(0, ["2 chains in turns", "of 10 turns"], *bench)
+    suite.check("device" not in result.out and len(result.placements()) == 2, result.out + result.err)
+    told = suite.run(*bench, "--json").json()["versus"]
+    suite.check(told["turns"] == 10 and [chain["runs"] for chain in told["chains"]] == [20, 20], f"{told}")
+    fast, slow = sorted(told["chains"], key=lambda chain: chain["latency_ms"]["median"])
+    suite.check(told["fastest"] == fast["ep"] and fast["factor"] == fast["factor_low"] == fast["factor_high"] == 1 and fast["copy_ms"] is None, f"{told}")
+    suite.check(slow["factor_low"] <= slow["factor"] <= slow["factor_high"] and slow["factor"] <= slow["latency_ms"]["p99"] / fast["latency_ms"]["min"], f"{told}")
+    suite.expect(0, ["3 chains in turns"], *bench, "--ep", "cpu:isa=v2:threads=1")
+    suite.expect(0, "no node ran on a device", "bench", DIGITS, "--ep", "cuda,cpu", "--ep", "cpu", "--repeat", "3", **NO_CUDA)
+    suite.expect(2, "--profile observes one chain alone, and --ep is given 2 times", *bench, "--profile")
+    suite.expect(3, "there is no file", "bench", folder / "none.onnx", "--ep", "cpu", "--ep", "cpu:threads=1")
+    status, out, err = interrupt(suite, folder, "--ep", "cpu", "--ep", "cpu:threads=1")
+    suite.check(status == 130 and ("times as fast" in out or "do not differ" in out or "before each chain had a turn" in err), f"{status}: {out} {err}")
+
+
+def test_is_the_device_worth_it(suite, folder):
+    """A chain with a device beside one without: what its copies take, and one line that answers."""
+    if suite.run("providers", "--ep", "cudasim", "--require", "cudasim").status:
+        raise Skipped("copies of a device: there is no simulated device")
+    bench = ("bench", DIGITS, "--ep", "cudasim,cpu", "--ep", "cpu", "--repeat", "10", "--shape", "N=4")
+    out = suite.expect(0, ["cpu is ", "cudasim is not worth it for this model, these inputs and this machine", "% of a run are copies", "it is simulated"], *bench).out
+    suite.check("copies ms" in out, out)
+    told = suite.run(*bench, "--json").json()["versus"]
+    suite.check(told["chains"][0]["copy_ms"] > 0 and told["chains"][1]["copy_ms"] is None and told["fastest"] == "cpu", f"{told}")

@@ -105,7 +105,7 @@ def test_locks_take_what_they_have(suite, folder):
             suite.check(done.returncode == 2 * (name == "chain"), f"{name} {form}: {done.returncode} {done.stderr[-300:]}")
             if name == "nodes":
                 told = done.stdout.replace('": "', '":"').replace('":\t"', '":"').count(gone)
-                suite.check(told == 1000, f"{form}: {told} are told")
+                suite.check(told == (1000 if form == ("--json",) else 1), f"{form}: {told} are told, those of one reason together")
     lock.write_text(junk["nodes"])
     suite.expect(0, "838855 gone, of which the first are told", "plan", DIGITS, "--check", lock)
     suite.check(suite.run("plan", DIGITS, "--check", lock, "--json").json()["check"]["gone"] == 838855, "all are counted")

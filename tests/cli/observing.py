@@ -69,6 +69,16 @@ def test_what_float16_cannot_hold(suite, folder):
             suite.check((np.isinf(half).sum(), ((half == 0) & (array != 0)).sum()) == (overflows, vanishes), f"{name}: as NumPy rounds")
     suite.expect(5, ["3 values would overflow in float16", "of 5 values 3 would overflow (above 65504), 2 lose elements to 0", "(weight)"], *run)
     suite.expect(0, "0 would overflow", "run", DIGITS, "--input", SEVEN, "--expect", "fp16")
+    constants = [helper.make_node("Constant", [], ["big"], value=weight("big", np.array([9.8e7, 1, 1, 1], np.float32))), *nodes[:1], helper.make_node("Sub", ["a", "a"], ["y"])]
+    save_model(folder / "c.onnx", constants, [floats("x", [4])], [floats("y", [4])])
+    np.save(folder / "x.npy", np.zeros(4, np.float32))
+    suite.expect(5, "1 value would overflow", "run", folder / "c.onnx", "--input", folder / "x.npy", "--expect", "fp16")
+    both = ("run", folder / "c.onnx", "--input", folder / "x.npy", "--expect", "finite", "--expect", "fp16")
+    suite.expect(5, ["finite: all elements of the 2 values", "1 would overflow"], *both)
+    suite.check(suite.run(*both, "--json").json()["check"]["what"] == "finite and fp16", "the document names both")
+    np.save(folder / "x.npy", np.full(4, np.inf, np.float32))
+    for order in (both, (*both[:-3], "fp16", "--expect", "finite")):
+        suite.expect(5, ["makes", "the first that is not finite", "1 would overflow"], *order)
 
 
 def test_statistics(suite, folder):

@@ -96,7 +96,7 @@ def test_json_of_failures(suite, folder):
     unknown_operator(folder / "unknown.onnx")
     for command, arguments in commands(folder).items():
         wrong = [arguments[0], "--json", *arguments[1:]]
-        check_error(suite, suite.run(*wrong, "--ep", "x", "--ep", "y", "--ep", "z"), 2, f"{command}: a wrong chain", "--ep" if command != "compare" else "chains")
+        check_error(suite, suite.run(*wrong, "--ep", "x", "--ep", "y", "--ep", "z"), 2, f"{command}: a wrong chain", {"compare": "chains", "bench": "unknown provider"}.get(command, "--ep"))
         check_error(suite, suite.run(*wrong, "--nonsense"), 2, f"{command}: an unknown option", "there is no option --nonsense")
         check_error(suite, suite.run(*wrong, "--require", "cuda", **NO_CUDA), 4, f"{command}: --require", "DISABLED")
         if command != "test":

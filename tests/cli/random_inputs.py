@@ -136,6 +136,28 @@ def test_sizes_are_found(suite, folder):
     suite.expect(2, ["found no sizes", "--shape", "the window spans 2000"], "run", folder / "large.onnx", "--random", "1")
 
 
+def test_a_size_that_leaves_nothing_is_none(suite, folder):
+    """A picture of one pixel has no window of two: its mean is that of nothing. Inside of a run, the sizes are those of a run."""
+    node = helper.make_node
+    nodes = [node("MaxPool", ["x"], ["a"], kernel_shape=[2, 2], strides=[2, 2]), node("ReduceMean", ["a"], ["y"], axes=[2, 3])]
+    save_model(folder / "m.onnx", nodes, [floats("x", ["N", 3, "H", "W"])], [floats("y", None)], opset=13)
+    suite.check(np.isfinite(saved(suite, folder, folder / "m.onnx", "--random", "1")).all(), "a mean of something")
+    for option in (("--stats",), ("--expect", "finite"), ("--dump", f"all={folder}/d")):
+        suite.expect(0, "taken as 1x3x2x2", "run", folder / "m.onnx", "--random", "1", *option)
+    nodes = [node("NonZero", ["x"], ["i"]), node("ReduceSum", ["x"], ["y"], keepdims=0)]
+    save_model(folder / "e.onnx", nodes, [floats("x", ["N", "C"])], [floats("y", None), tensor("i", INT, None)], opset=13)
+    suite.expect(0, "taken as 1x1", "run", folder / "e.onnx", "--random", "x=0..0")
+    # A size that only folding makes known: the window is as wide as a constant that an If chooses.
+    window = lambda size: helper.make_graph([node("Constant", [], ["p"], value=weight("p", np.array([0, 0, 0, size], np.int64)))], "b", [], [tensor("p", INT, [4])])
+    nodes = [node("Constant", [], ["yes"], value=weight("yes", np.array(True))), node("If", ["yes"], ["pads"], then_branch=window(-3), else_branch=window(0)),
+             node("Pad", ["x", "pads"], ["y"]), node("ReduceMean", ["y"], ["z"])]
+    save_model(folder / "p.onnx", nodes, [floats("x", ["N", "L"])], [floats("z", None)], opset=13)
+    told = suite.run("run", folder / "p.onnx", "--random", "1").err.splitlines()[0]
+    for option in (("--stats",), ("--expect", "finite")):
+        suite.expect(0, told, "run", folder / "p.onnx", "--random", "1", *option)
+    suite.expect(0, told, "compare", folder / "p.onnx", "--ep", "cpu", "--ep", "cpu:threads=1", "--random", "1")
+
+
 def test_sizes_that_differ(suite, folder):
     """A state has the width of the model, which no picture has: one dimension is large, the other is 1."""
     nodes = [helper.make_node("Conv", ["audio", "w"], ["a"], kernel_shape=[100]), helper.make_node("Mul", ["a", "state"], ["y"])]

@@ -78,7 +78,7 @@ def test_manual_is_rendered(suite, folder):
     if has_program(suite, "groff", "rendering the manual"):
         status, shown, warnings = output_of("groff", "-man", "-Tascii", "-P-cbou", "-rLL=200n", "-ww", folder / "tinyort.1")
         suite.check(status == 0 and not warnings, f"groff warns: {warnings}")
-        for said in ("--ep CHAIN", "--profile[=all]", ".npy .npz .pb", "--random SEED|NAME=A..B", "(default 2^31)", "'-' for .npy on stdin"):
+        for said in ("--ep CHAIN", "--profile[=all]", ".npy .npz .pb", "--random SEED|NAME=A..B", "(default 2^31)", "'-': .npy on stdin"):
             suite.check(said in shown, f"the manual shows no {said}")
     if has_program(suite, "mandoc", "checking the manual"):
         status, told, _ = output_of("mandoc", "-T", "lint", "-W", "error", folder / "tinyort.1")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper
 
-from suite import DIGITS, SEVEN, floats, save_model, tensor, weight
+from suite import DIGITS, SEVEN, floats, save_model, tensor, weight, visible
 
 def test_usage(suite, folder):
     suite.expect(0, "tinyort run MODEL")
@@ -43,6 +43,34 @@ def test_old_names(suite, folder):
         suite.expect(2, f"--{was} of '{command}' is now --{now}", command, DIGITS, f"--{was}=x")
         suite.expect(2, f"--{was} of '{command}' is now --{now}", command, DIGITS, f"--{was}", "x")
         suite.check(f"  --{now} " in suite.run(command, "--help").out, f"{command} takes --{now}")
+
+
+def test_options_given_twice(suite, folder):
+    """They add up where they are lists, and are refused otherwise; a flag says the same again."""
+    for command, option, values, said in (("plan", "--html", "ab", "--html is given twice, and takes one value"), ("plan", "--output", "ab", "--output is given twice"),
+                                          ("bench", "--sweep", ("N=1", "N=2"), "--sweep is given twice"), ("run", "--top", "12", "--top is given twice"),
+                                          ("run", "--format", ("npy", "pb"), "--format is given twice"), ("run", "--crop", "12", "--crop is given twice"),
+                                          ("run", "--random", "12", "--random has two seeds, 1 and '2'"), ("run", "--save", "ab", "--save is given twice"),
+                                          ("run", "--require", ("cpu", "cuda"), "--require is given twice; it takes one list: --require cpu,cuda"),
+                                          ("run", "--allow", ("Conv", "Relu"), "--allow Conv,Relu"), ("run", "--time-limit", "12", "--time-limit is given twice"),
+                                          ("bench", "--profile=all", ("--profile=all",), "--profile is given twice"), ("run", "--max", ("N=1", "N=2"), "N"),
+                                          ("run", "--no-fusion=Gelu", ("--no-fusion=Conv",), "--no-fusion=Gelu,Conv"), ("run", "--shape", ("N=1", "N=2"), "N"),
+                                          ("run", "--input", (f"image={SEVEN}", f"image={SEVEN}"), "image"), ("plan", "--pin", ("conv1=cpu", "conv1=cuda"), "--pin says two things of one name"),
+                                          ("plan", "--bind", ("image=cpu", "image=cuda"), "--bind says two things of one name"), ("run", "--random", ("image=0..1", "image=0..2"), "image")):  # fmt: skip
+        typed = [option, *values] if len(values) == 1 else [word for value in values for word in (option, value)]
+        suite.expect(2, said, command, DIGITS, *typed)
+    suite.expect(0, "placement", "run", DIGITS, "--random", "1", "--strict", "--strict", "--expect", "finite", "--expect", "finite")
+
+
+def test_help_at_the_width_of_the_terminal(suite, folder):
+    """Every word of the help, in lines of the terminal's width, broken between words; option names stay whole."""
+    for command in ("run", "bench", "compile", "providers"):
+        piped = suite.run(command, "--help").out
+        for columns in (80, 60):
+            status, seen = suite.terminal(command, "--help", columns=columns)
+            lines = visible(seen).decode().splitlines()
+            suite.check(status == 0 and max(map(len, lines)) <= columns, f"{command} --help at {columns}: {max(lines, key=len)}")
+            suite.check(sorted(" ".join(lines).split()) == sorted(piped.split()), f"{command} --help at {columns}: the same words")
 
 
 def test_help_fits_a_screen(suite, folder):

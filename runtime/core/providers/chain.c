@@ -78,14 +78,19 @@ static bool takes_option(const tort_provider *provider, const char *key) {
     return false;
 }
 
-/* The error for an unknown name; recognizes names of other runtimes ("CUDAExecutionProvider") and "cuda0". */
-static tort_status unknown_provider(const char *name, tort_error *error) {
+/* Length of a name, of onnxruntime's "CUDAExecutionProvider" of its first part. */
+static size_t own_length(const char *name) {
     static const char suffix[] = "ExecutionProvider";
+    const size_t length = strlen(name), tail = strlen(suffix);
+    return length > tail && tort_same_word(name + length - tail, suffix) ? length - tail : length;
+}
+
+/* The error for an unknown name; recognizes names of other runtimes ("TensorrtExecutionProvider") and "cuda0". */
+static tort_status unknown_provider(const char *name, tort_error *error) {
     char known[128], word[64];
     const char *names[16];
-    size_t count = 0, length = strlen(name);
+    size_t count = 0, length = own_length(name);
     if (!length) return tort_fail(error, TORT_E_USAGE, "the chain has an empty name: is there a comma too many?");
-    if (length > strlen(suffix) && tort_same_word(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, name);
     for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
         if (tort_same_word(word, foreign->name))
@@ -106,8 +111,11 @@ static tort_status unknown_provider(const char *name, tort_error *error) {
 }
 
 static const tort_provider *provider_named(const tort_provider *const *list, const char *name) {
-    for (; list && *list; list++)
-        if (!strcmp((*list)->name, name)) return *list;
+    const size_t length = own_length(name);
+    for (; list && *list; list++) {
+        const bool foreign = name[length] && strlen((*list)->name) == length;
+        if (foreign ? tort_same_start(name, (*list)->name, length) : !strcmp((*list)->name, name)) return *list;
+    }
     return NULL;
 }
 
@@ -125,6 +133,7 @@ static tort_status find_provider(const tort_session *session, tort_link *link, t
     link->provider = provider_named(session->options.providers, link->config.provider);
     if (!link->provider) link->provider = provider_named(tort_build.providers, link->config.provider);
     if (!link->provider) return TORT_WORDED(error, TORT_E_USAGE, unknown_provider(link->config.provider, error));
+    link->config.provider = link->provider->name; /* also if it was called as in onnxruntime */
     if (link->provider->abi != TORT_PROVIDER_ABI)
         return tort_fail(error, TORT_E_INTERNAL, "provider %s was built for ABI %u, this is %u", link->provider->name,
                          link->provider->abi, TORT_PROVIDER_ABI);
