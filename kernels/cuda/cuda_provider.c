@@ -143,7 +143,7 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
     }
     snprintf(condition->message, sizeof condition->message, "this tinyort was built without CUDA");
     snprintf(condition->cure, sizeof condition->cure,
-             "build it with make CUDA=1 (fetches nvcc if there is none); for Python: pip install tinyort-cuda");
+             "build it with make CUDA=1 (fetches nvcc if there is none); for Python: make wheel-cuda");
 }
 #endif
 

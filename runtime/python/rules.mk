@@ -61,6 +61,8 @@ define pack_wheel
 	@cp LICENSE $(1) && echo $(VERSION) > $(1)/VERSION
 	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(2)/plain $(1)
 	$(Q)PATH=$(abspath $(WHEEL_VENV)/bin):$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(2) $(2)/plain/*.whl 2> $(2)/audit.log || { cat $(2)/audit.log; exit 1; }
+	@ls $(2)/*.whl | grep -qE 'manylinux_2_(1[0-9]|2[0-8])_' || { $(WHEEL_VENV)/bin/auditwheel show $(2)/*.whl; \
+	    echo "wheel: older systems than glibc 2.28 are to load it; what they lack needs a line in runtime/python/wheel/old_glibc.c"; rm $(2)/*.whl; exit 1; }
 	@ls -l $(2)/*.whl | awk '{ print "wheel:", $$NF, $$5, "bytes" }'
 endef
 
@@ -106,9 +108,8 @@ $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so: $(OBJ)/with_cuda/runtime/python/c
 ## Build the package tinyort_cuda beside tinyort in build/python: the provider cuda, for CUDA_ARCHS.
 python-cuda: python $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so
 	@cp -r $(CUDA_STAGE)/tinyort_cuda $(BUILD)/python
-## Build its wheel in build/wheel_cuda.
+## Build its wheel in build/wheel_cuda. It names no wheel of tinyort that pip would look for on an index.
 wheel-cuda: $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so $(WHEEL_VENV)/.made
 	@cp runtime/python/cuda/pyproject.toml runtime/python/cuda/setup.py runtime/python/cuda/README.md $(CUDA_STAGE)
-	@echo 'tinyort==$(VERSION)' > $(CUDA_STAGE)/DEPENDENCIES
 	$(call pack_wheel,$(CUDA_STAGE),$(BUILD)/wheel_cuda)
 endif

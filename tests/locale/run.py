@@ -129,7 +129,8 @@ COMMANDS = """
 0 run m.onnx --random 1 --json --expect FINITE
 2 run m.onnx --random x=-0,5..1
 2 run m.onnx --random 1 --time-limit 0,5
-2 run m.onnx --random 1 --ep CUDAEXECUTIONPROVIDER
+4 run m.onnx --random 1 --ep CUDAEXECUTIONPROVIDER
+2 run m.onnx --random 1 --ep TENSORRTEXECUTIONPROVIDER
 5 run refused.onnx --random 1
 0 run --plan m.plan --random 1 --top 3
 0 compile mlp.onnx -o compiled --main

@@ -1,4 +1,4 @@
-"""An ONNX model as an application of Ray Serve (pip install "tinyort[serve]"):
+"""An ONNX model as an application of Ray Serve (pip install "ray[serve]"):
 
     from ray import serve
     import tinyort.serve

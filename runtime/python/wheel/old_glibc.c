@@ -83,10 +83,18 @@ OLD(shm_unlink, FIRST);
 /* The stats were inline then, around functions that glibc still has. */
 int __fxstat(int version, int file, struct stat *status);
 int __fxstatat(int version, int folder, const char *path, struct stat *status, int flags);
+int __lxstat(int version, const char *path, struct stat *status);
+int __xstat(int version, const char *path, struct stat *status);
 __attribute__((visibility("hidden"))) int fstat(int file, struct stat *status) {
     return __fxstat(STAT_VERSION, file, status);
 }
 __attribute__((visibility("hidden"))) int fstatat(int folder, const char *restrict path, struct stat *restrict status,
                                                   int flags) {
     return __fxstatat(STAT_VERSION, folder, path, status, flags);
+}
+__attribute__((visibility("hidden"))) int lstat(const char *restrict path, struct stat *restrict status) {
+    return __lxstat(STAT_VERSION, path, status);
+}
+__attribute__((visibility("hidden"))) int stat(const char *restrict path, struct stat *restrict status) {
+    return __xstat(STAT_VERSION, path, status);
 }
