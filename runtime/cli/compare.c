@@ -451,21 +451,20 @@ static void print_text(const comparison *c, const tort_report *report) {
     const char *a = side(c, 0), *b = side(c, 1);
     if (c->same_placement && !c->other) {
         char *counts = cli_counts_text(report);
-        cli_print_colour(stdout, CLI_YELLOW, "both chains placed every node alike (%s): no two devices are compared\n",
-                         counts);
+        cli_print_line(stdout, "both chains placed every node alike (%s): no two devices are compared", counts);
         free(counts);
     }
-    cli_print(stdout, "%d value%s compared, %s against %s; the largest difference is %g\n", c->compared,
-              c->compared == 1 ? "" : "s", b, a, c->worst);
+    cli_print_line(stdout, "%d value%s compared, %s against %s; the largest difference is %g", c->compared,
+                   c->compared == 1 ? "" : "s", b, a, c->worst);
     print_missing(c);
     const tort_report_node *node = node_at(c, report, c->first.node);
     if (!node) {
         if (!c->missing) cli_print(stdout, c->options->outputs_only ? "no output differs\n" : "no node differs\n");
         return;
     }
-    cli_print(stdout, "%d differ; the first is node #%d %s (%s-%d, %s %s):\n  '%s' on %s: %s on %s\n", c->different,
-              node->index, node->path, node->op, node->since, node->provider ? node->provider : "?", node->kernel,
-              c->first.value, b, c->first.text, a);
+    cli_print_line(stdout, "%d differ; the first is node #%d %s (%s-%d, %s %s):", c->different, node->index, node->path,
+                   node->op, node->since, node->provider ? node->provider : "?", node->kernel);
+    cli_print_line(stdout, "  '%s' on %s: %s on %s", c->first.value, b, c->first.text, a);
     int32_t outputs = tort_model_output_count(c->model);
     cli_print(stdout, "of the model's %d output%s, %d differ%s\n", outputs, outputs == 1 ? "" : "s",
               c->outputs_different, c->outputs_different == 1 ? "s" : "");

@@ -117,7 +117,9 @@ static char *placement_text(const tort_report *report) {
         cli_append(&line, " - %s did not open: %s, %s", provider->name, provider->code, provider->message);
         if (*provider->cure) cli_append(&line, "; %s", provider->cure);
     }
-    if (report->fallen_back || report->unplaced || report->widened) cli_append(&line, " (tinyort plan shows all)");
+    const bool firmware = report->provider_count && !strcmp(report->providers[0]->name, "firmware");
+    if (report->fallen_back || report->unplaced || report->widened)
+        cli_append(&line, firmware ? " (tinyort plan --ep firmware shows all)" : " (tinyort plan shows all)");
     free(counts);
     return line;
 }
@@ -126,9 +128,9 @@ static char *placement_text(const tort_report *report) {
 static void print_placement(const tort_report *report, const char *chain) {
     char *line = placement_text(report);
     if (chain)
-        cli_print(stderr, "placement: --ep %s: %s\n", chain, line);
+        cli_print_line(stderr, "placement: --ep %s: %s", chain, line);
     else
-        cli_print(stderr, "placement: %s\n", line);
+        cli_print_line(stderr, "placement: %s", line);
     free(line);
 }
 
@@ -170,7 +172,7 @@ static void print_failure(const cli_options *options, const tort_error *error, c
     if (error->code == TORT_E_PLACEMENT && report && report->unplaced)
         print_unplaced(options, report);
     else
-        cli_print(stderr, "tinyort %s: %s\n", options->command, error->msg);
+        cli_print_line(stderr, "tinyort %s: %s", options->command, error->msg);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */

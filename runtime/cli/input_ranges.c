@@ -263,14 +263,3 @@ bool cli_is_reshape_target(const tort_model *model, int32_t index) {
     trace_free(&t);
     return t.wanted.reshape_target;
 }
-
-bool cli_input_reaches(const tort_model *model, int32_t index, int32_t node) {
-    const tort_graph *graph = &model->graphs[0];
-    if (node < 0 || node >= graph->node_count) return false;
-    trace t = follow(model, index, node);
-    bool reaches = false;
-    for (int32_t k = 0; k < graph->nodes[node].input_count; k++)
-        reaches = reaches || (graph->nodes[node].inputs[k] >= 0 && t.carries[graph->nodes[node].inputs[k]]);
-    trace_free(&t);
-    return reaches;
-}

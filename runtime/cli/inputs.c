@@ -11,6 +11,8 @@
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
 #include "runtime/core/graph/graph.h"
+#include "runtime/core/graph/infer.h"
+#include "runtime/core/plan/inputs.h"
 #include "runtime/include/op.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/whole_file.h"
@@ -120,20 +122,6 @@ static bool fits_port(const tort_port *port, const tort_tensor *tensor) {
     return fits;
 }
 
-/* A hint if the tensor would fit with its last axis (channels) moved to axis 1; otherwise "". */
-static const char *channels_first_hint(const tort_port *port, const tort_tensor *tensor, char *buffer, size_t size) {
-    tort_tensor moved = *tensor;
-    char shape[200];
-    *buffer = 0;
-    if (tensor->rank < 3) return buffer;
-    moved.dims[1] = tensor->dims[tensor->rank - 1];
-    for (int32_t i = 2; i < tensor->rank; i++) moved.dims[i] = tensor->dims[i - 1];
-    if (fits_port(port, &moved))
-        snprintf(buffer, size, ": its channels seem to be last; transpose it to %s",
-                 cli_shape_text(moved.rank, moved.dims, NULL, shape, sizeof shape));
-    return buffer;
-}
-
 /* Retypes an array of unsigned integers that hold the bits of the port's type, as --save writes types that NumPy lacks.
  * Packing in place is safe: element i is written at or before byte i, which has been read by then. */
 static void take_bits(const tort_port *port, tort_tensor *tensor) {
@@ -162,7 +150,8 @@ static tort_status check_tensor(const reader *r, const char *file, const tort_po
     if (fits_port(port, tensor)) return TORT_OK;
     return tort_fail(r->error, TORT_E_INPUT, "%s is %s, and input '%s' wants %s%s", file,
                      cli_shape_text(tensor->rank, tensor->dims, NULL, found, sizeof found), port->name,
-                     port_shape(port, wanted, sizeof wanted), channels_first_hint(port, tensor, hint, sizeof hint));
+                     port_shape(port, wanted, sizeof wanted),
+                     tort_channels_hint(tensor, port->dims, port->rank, hint, sizeof hint));
 }
 
 /* Shapes a tensor like a port without open dimensions, for data that has no shape of its own (.raw, --random). */
@@ -551,24 +540,48 @@ tort_status cli_inputs_refill(const cli_options *options, const tort_model *mode
 
 void cli_inputs_tell(const cli_inputs *inputs) {
     for (int32_t i = 0; i < inputs->count; i++)
-        if (*inputs->notes[i]) cli_print(stderr, "%s\n", inputs->notes[i]);
-    if (*inputs->shapes) cli_print(stderr, "sizes were made up, as if you had typed %s\n", inputs->shapes);
+        if (*inputs->notes[i]) cli_print_line(stderr, "%s", inputs->notes[i]);
+    if (*inputs->shapes) cli_print_line(stderr, "sizes were made up, as if you had typed %s", inputs->shapes);
+}
+
+/* The input at random to which the error at a node is due; -1: none, or nobody can tell. */
+static int32_t guilty_input(const cli_inputs *inputs, const tort_model *model, const tort_error *error) {
+    const tort_graph *graph = &model->graphs[0];
+    const bool known = error->node >= 0 && error->node < graph->node_count;
+    const int32_t deciding = known ? tort_deciding_input(graph, &graph->nodes[error->node]) : -1;
+    int32_t found = -1, others = 0;
+    for (int32_t i = 0; inputs->random && i < inputs->count; i++) {
+        if (i == deciding) return inputs->random[i] ? i : -1;
+        if (!inputs->random[i] || !cli_is_counted(inputs->tensors[i].type)) continue;
+        others += found >= 0;
+        found = i;
+    }
+    return others ? -1 : found;
+}
+
+/* The numbers that a message says are taken: "index 572 is not in [-500, 500)", "5; expected 0 to 1". */
+static void taken_numbers(const char *message, long long *low, long long *high) {
+    const char *list = strstr(message, "not in ["), *range = strstr(message, "expected ");
+    char end = 0;
+    *low = 0;
+    *high = 9;
+    if (list && sscanf(list, "not in [%lld, %lld%c", low, high, &end) == 3)
+        *high -= end == ')';
+    else if (range)
+        sscanf(range, "expected %lld to %lld", low, high);
+    if (*low < 0 && *high >= 0) *low = 0;
 }
 
 void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error) {
     if (error->code != TORT_E_RUN && error->code != TORT_E_INPUT) return;
-    int32_t found = -1;
-    for (int32_t i = 0; i < inputs->count; i++) {
-        if (!inputs->random || !inputs->random[i] || !cli_is_counted(inputs->tensors[i].type)) continue;
-        const bool reaches = cli_input_reaches(model, i, error->node);
-        if (found < 0 || reaches) found = i;
-        if (reaches) break;
-    }
+    const int32_t found = guilty_input(inputs, model, error);
+    long long low, high;
     if (found < 0) return;
     const char *name = cli_input(model, found).name;
-    size_t used = strlen(error->msg);
-    snprintf(error->msg + used, sizeof error->msg - used,
-             "; input '%s' has random values: give it others by --random %s=0..9 or --input %s=FILE", name, name, name);
+    taken_numbers(error->msg, &low, &high);
+    tort_error_append(error,
+                      "; input '%s' has random values: give it others by --random %s=%lld..%lld or --input %s=FILE",
+                      name, name, low, high, name);
 }
 
 void cli_inputs_free(cli_inputs *inputs) {

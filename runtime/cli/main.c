@@ -13,6 +13,33 @@ static const cli_command *find_command(const char *word) {
     return NULL;
 }
 
+/* The command that others call so; NULL: none. */
+static const char *command_elsewhere(const char *word) {
+    static const struct {
+        const char *word, *command;
+    } words[] = {{"benchmark", "bench"},
+                 {"perf", "bench"},
+                 {"profile", "bench MODEL --profile"},
+                 {"diff", "compare"},
+                 {"optimize", "plan MODEL --optimized OUT.onnx"},
+                 {"simplify", "plan MODEL --optimized OUT.onnx"},
+                 {"view", "plan MODEL --html FILE"},
+                 {"show", "inspect"},
+                 {"info", "inspect"},
+                 {"infer", "run"},
+                 {"predict", "run"},
+                 {"export", "compile"},
+                 {"codegen", "compile"},
+                 {"validate", "test"},
+                 {"verify", "test"},
+                 {"placement", "plan"},
+                 {"devices", "providers"},
+                 {"operators", "ops"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i].word)) return words[i].command;
+    return NULL;
+}
+
 static bool looks_like_a_model(const char *text) {
     size_t length = strlen(text);
     return length > 5 && strcmp(text + length - 5, ".onnx") == 0;
@@ -24,7 +51,10 @@ static int unknown_command(const char *word) {
     for (const cli_command *command = cli_commands; command->name && count < 32; command++)
         names[count++] = command->name;
     char hint[100];
-    if (looks_like_a_model(word))
+    const char *elsewhere = command_elsewhere(word);
+    if (elsewhere)
+        cli_print(stderr, "tinyort: there is no command '%s'; did you mean '%s'?\n", word, elsewhere);
+    else if (looks_like_a_model(word))
         cli_print(stderr, "tinyort: say what to do with the model: 'tinyort run %s' or 'tinyort inspect %s'\n", word,
                   word);
     else

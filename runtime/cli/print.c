@@ -160,6 +160,22 @@ void cli_print_colour(FILE *file, cli_colour colour, const char *format, ...) {
     free(made);
 }
 
+void cli_print_line(FILE *file, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *made = cli_print_list(format, arguments);
+    va_end(arguments);
+    const int width = cli_width(file, 0);
+    const char *rest = made;
+    for (int indent = 0; rest == made || *rest; indent = 2) {
+        const char *next = "";
+        const size_t length = width > indent ? cli_line_of(rest, width - indent, &next) : strlen(rest);
+        fprintf(file, "%*s%.*s\n", indent, "", (int)length, rest);
+        rest = next;
+    }
+    free(made);
+}
+
 bool cli_flush(bool *reader_gone) {
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     struct pollfd end = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -18,6 +18,8 @@ void cli_print(FILE *file, const char *format, ...) __attribute__((format(printf
 /* cli_print in colour if the file is a terminal and NO_COLOR is not set. */
 void cli_print_colour(FILE *file, cli_colour colour, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool cli_colours(FILE *file);
+/* cli_print and a newline; on a terminal broken between words, what goes on in the next lines is indented. */
+void cli_print_line(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* cli_print into a new text; the caller frees. */
 char *cli_print_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

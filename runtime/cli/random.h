@@ -25,9 +25,6 @@ bool cli_range_of_input(const tort_model *model, int32_t index, cli_range *range
 /* True if the input is the target shape of a Reshape, for which -1, 1, 1 ... always fits. */
 bool cli_is_reshape_target(const tort_model *model, int32_t index);
 
-/* True if the node reads elements of the input that were moved, but not computed with. */
-bool cli_input_reaches(const tort_model *model, int32_t index, int32_t node);
-
 /* Sizes of open dimensions that no option gives. A batch is 1. All others start as 1; if the model does not run with
  * that (an image of one pixel has no room for a window of 3), usual sizes are tried, for all of these dimensions
  * together, then for each alone. options->attempt is the number of the attempt. */

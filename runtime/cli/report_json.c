@@ -233,14 +233,17 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* Advice for a failure that has no cure of its own. */
-static const char *general_cure(tort_status status) {
+static const char *general_cure(tort_status status, const tort_report *report) {
+    const bool firmware = report && report->provider_count && !strcmp(report->providers[0]->name, "firmware");
     switch (status) {
     case TORT_OK: break;
     case TORT_E_USAGE: return "'tinyort COMMAND --help' lists the options";
     case TORT_E_MODEL: return "check the file with onnx.checker.check_model, or export it again";
     case TORT_E_INPUT: return "'tinyort inspect MODEL' lists the inputs with their types and shapes";
     case TORT_E_IO: return "check that the path is right and may be read";
-    case TORT_E_PLACEMENT: return "'tinyort plan MODEL' shows every refusal with its cure";
+    case TORT_E_PLACEMENT:
+        return firmware ? "'tinyort plan MODEL --ep firmware' shows every refusal with its cure"
+                        : "'tinyort plan MODEL' shows every refusal with its cure";
     case TORT_E_UNSUPPORTED: return "'tinyort ops' lists what this build has";
     case TORT_E_MEMORY:
         return "raise mem_limit= of the provider or --dynamic-limit, or give smaller sizes with --shape";
@@ -256,12 +259,12 @@ static const char *general_cure(tort_status status) {
 static const char *cure_of(const tort_error *error, const tort_report *report) {
     for (int32_t i = 0; report && error->provider && i < report->provider_count; i++)
         if (!strcmp(report->providers[i]->name, error->provider) && !report->providers[i]->ready)
-            return *report->providers[i]->cure ? report->providers[i]->cure : general_cure(error->code);
+            return *report->providers[i]->cure ? report->providers[i]->cure : general_cure(error->code, report);
     const int32_t place = report && error->code == TORT_E_PLACEMENT ? cli_place_of(report, error->node) : -1;
     const tort_report_node *node = place >= 0 ? report->nodes[place] : NULL;
     for (int32_t i = 0; node && i < node->verdict_count; i++)
         if (*node->verdicts[i]->cure) return node->verdicts[i]->cure;
-    return general_cure(error->code);
+    return general_cure(error->code, report);
 }
 
 void cli_json_error(cJSON *object, const tort_error *error, int exit_status, const tort_report *report) {

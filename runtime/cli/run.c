@@ -71,12 +71,24 @@ static tort_status run_once(job *j, cli_options *options, const tort_session_opt
     return status;
 }
 
+/* For a provider that takes some nodes only where they are fused, as firmware does. */
+static tort_status open_fused(job *j, tort_session_options *session_options, tort_error *error) {
+    tort_session_free(j->session);
+    j->session = NULL;
+    session_options->unfolded = false;
+    const tort_status status = cli_open_session(j->model, session_options, &j->session, error);
+    if (!status)
+        cli_print(stderr, "folded and fused nodes are looked at as they are: no provider takes the single ones\n");
+    return status;
+}
+
 static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_status status = prepare(j, options, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains.items[0]);
     session_options.unfolded = j->observed != NULL;
     if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
+    if (status == TORT_E_PLACEMENT && session_options.unfolded) status = open_fused(j, &session_options, error);
     if (!status) status = run_once(j, options, &session_options, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
     if (!status && options->top)

@@ -47,7 +47,7 @@ def test_indices_are_in_range(suite, folder):
     for seed in range(5):
         result = saved(suite, folder, model, "--random", seed, "--shape", "batch=2", "--shape", "sequence=50")
         suite.check(result is not None and (result == 3).all(), "nothing is masked, and every index is in range")
-    suite.expect(5, ["is not in", "--random token_type_ids=0..9"], "run", model, "--random", "1", "--random", "token_type_ids=7..7")
+    suite.expect(5, ["is not in", "--random token_type_ids=0..1"], "run", model, "--random", "1", "--random", "token_type_ids=7..7")
     suite.expect(0, "ms", "bench", model, "--repeat", "2", "--shape", "sequence=20")
     suite.expect(0, "no node differs", "compare", model, "--ep", "cpu", "--ep", "cpu:threads=1", "--shape", "sequence=20")
 
@@ -69,6 +69,22 @@ def test_ranges_by_name(suite, folder):
     suite.expect(2, "takes whole numbers", "run", folder / "m.onnx", "--random", "i=0.5..2")
     suite.expect(2, "a range as in NAME=0..9", "run", folder / "m.onnx", "--random", "i=5..2")
     suite.expect(2, "a range as in NAME=0..9", "run", folder / "m.onnx", "--random", "i=")
+
+
+def test_the_input_to_blame(suite, folder):
+    """The input whose numbers decide, behind other nodes, and all the numbers that would do; not the first that is at random."""
+    node = helper.make_node
+    nodes = [node("Gather", ["table", "chars"], ["embedded"]), node("Transpose", ["embedded"], ["x"], perm=[1, 0, 2]),
+             node("Mul", ["lengths", "three"], ["more"]), node("Cast", ["more"], ["lens"], to=TensorProto.INT32),
+             node("LSTM", ["x", "w", "r", "", "lens"], ["", "y"], hidden_size=2)]  # fmt: skip
+    weights = [weight("table", np.zeros((20, 3), np.float32)), weight("w", np.zeros((1, 8, 3), np.float32)), weight("r", np.zeros((1, 8, 2), np.float32)), weight("three", np.array(3))]
+    save_model(folder / "m.onnx", nodes, [tensor("chars", INT, [1, 4]), tensor("lengths", INT, [1])], [floats("y", None)], weights=weights)
+    suite.expect(5, ['the numbers come from input "lengths"', "--random lengths=0..4 or"], "run", folder / "m.onnx", "--random", "lengths=3..9")
+    suite.expect(0, "placement", "run", folder / "m.onnx", "--random", "lengths=0..1")
+    suite.expect(5, ['the numbers come from input "chars"', "--random chars=0..19 or"], "run", folder / "m.onnx", "--random", "chars=572..572", "--random", "lengths=1..1")
+    np.save(folder / "c.npy", np.full((1, 4), 572))
+    result = suite.run("run", folder / "m.onnx", "--input", f"chars={folder}/c.npy", "--random", "lengths=1..1")
+    suite.check('the numbers come from input "chars"' in result.err and "--random" not in result.err, f"a file is no random input: {result.err}")
 
 
 def one_integer_input(path, node, out, weights=(), shape=(1,), kind=INT):

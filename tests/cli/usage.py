@@ -45,6 +45,29 @@ def test_old_names(suite, folder):
         suite.check(f"  --{now} " in suite.run(command, "--help").out, f"{command} takes --{now}")
 
 
+def test_commands_of_others(suite, folder):
+    for typed, meant in (("benchmark", "bench"), ("diff", "compare"), ("optimize", "plan MODEL --optimized OUT.onnx"), ("profile", "bench MODEL --profile"), ("view", "plan MODEL --html FILE"), ("rn", "run")):
+        suite.expect(2, f"there is no command '{typed}'; did you mean '{meant}'?", typed)
+
+
+def test_lines_of_a_terminal(suite, folder):
+    """An error and the placement line are broken between words, and in a pipe are one line."""
+    for arguments in (("run", DIGITS, "--input", "labels=none.npy"), ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_86", "--pin", "conv1=cpu", "--pin", "conv2=cpu"),
+                      ("compare", DIGITS, "--ep", "cpu", "--ep", "cpu:isa=plain", "--rtol", "0", "--atol", "0", "--random", "1"), ("plan", DIGITS, "--target", "sm_90")):
+        piped = suite.run(*arguments)
+        words = sorted((piped.out + piped.err).split())
+        for columns in (80, 50)[: 1 if "--pin" in arguments else 2]:
+            lines = visible(suite.terminal(*arguments, columns=columns)[1]).decode().splitlines()
+            if arguments[0] != "plan" or "--ep" not in arguments:
+                suite.check(sorted(" ".join(lines).split()) == words, f"{arguments[0]} at {columns}: the same words: {lines}")
+            suite.check(max(map(len, lines)) <= columns, f"{arguments[0]} at {columns} columns: {max(lines, key=len)}")
+
+
+def test_cures_of_the_command_line(suite, folder):
+    suite.expect(2, ['is for no provider of the chain "cpu"', 'as in "cuda,cpu"'], "plan", DIGITS, "--target", "cuda:sm_90")
+    suite.expect(2, 'as in cuda:sm_87, and the chain has that provider, as in "cuda,cpu"', "plan", DIGITS, "--target", "sm_90")
+
+
 def test_options_given_twice(suite, folder):
     """They add up where they are lists, and are refused otherwise; a flag says the same again."""
     for command, option, values, said in (("plan", "--html", "ab", "--html is given twice, and takes one value"), ("plan", "--output", "ab", "--output is given twice"),

@@ -48,3 +48,12 @@ void(tort_error_prefix)(tort_error *error, const char *format, ...) {
     text[used + rest] = 0;
     memcpy(error->msg, text, used + rest + 1);
 }
+
+void(tort_error_append)(tort_error *error, const char *format, ...) {
+    if (!error) return;
+    const size_t used = strlen(error->msg);
+    va_list arguments;
+    va_start(arguments, format);
+    tort_vsnprintf(error->msg + used, sizeof error->msg - used, format, arguments);
+    va_end(arguments);
+}

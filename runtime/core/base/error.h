@@ -11,6 +11,8 @@ TORT_API tort_status tort_fail(tort_error *error, tort_status code, const char *
 TORT_API tort_status tort_out_of_memory(tort_error *error, size_t bytes);
 /* Prepends "<text>: " to the message. */
 TORT_API void tort_error_prefix(tort_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends the text to the message. */
+TORT_API void tort_error_append(tort_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* clang's analyzer sees one file at a time: it is told that these statuses are not TORT_OK. */
 #ifdef __clang_analyzer__
@@ -25,6 +27,7 @@ int tort_words(const char *format, ...) __attribute__((format(printf, 1, 2))); /
 tort_status tort_fail_without_words(tort_error *error, tort_status code);
 #define tort_fail(error, code, ...) ((void)(0 && tort_words(__VA_ARGS__)), tort_fail_without_words(error, code))
 #define tort_error_prefix(error, ...) ((void)(0 && tort_words(__VA_ARGS__)), (void)(error))
+#define tort_error_append(error, ...) ((void)(0 && tort_words(__VA_ARGS__)), (void)(error))
 #define TORT_WORDED(error, code, call) ((void)(0 && (call)), tort_fail_without_words(error, code))
 #else
 /* A call of a function that does nothing but find the words of this error, such as the name that was meant. */

@@ -183,6 +183,31 @@ void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t inde
     tort_error_at_made_node(error, graph, index, &graph->nodes[index], "");
 }
 
+/* Adds the values of integers that a node reads (int32 and int64, as indices and lengths are) to a queue, each once. */
+static void queue_integers(const tort_graph *graph, const tort_node *node, int32_t *queue, int32_t *count,
+                           int32_t max) {
+    for (int32_t k = 0; k < node->input_count; k++) {
+        const int32_t value = node->inputs[k];
+        const tort_type type = value < 0 ? TORT_UNDEFINED : graph->values[value].info.type;
+        if ((type != TORT_INT64 && type != TORT_INT32) || *count == max) continue;
+        int32_t known = 0;
+        while (known < *count && queue[known] != value) known++;
+        if (known == *count) queue[(*count)++] = value;
+    }
+}
+
+int32_t tort_deciding_input(const tort_graph *graph, const tort_node *node) {
+    int32_t queue[64], count = 0;
+    queue_integers(graph, node, queue, &count, 64);
+    for (int32_t i = 0; i < count; i++) {
+        const tort_graph_value *value = &graph->values[queue[i]];
+        for (int32_t k = 0; value->is_input && k < graph->input_count; k++)
+            if (graph->inputs[k] == queue[i]) return k;
+        if (value->producer >= 0) queue_integers(graph, &graph->nodes[value->producer], queue, &count, 64);
+    }
+    return -1;
+}
+
 void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const tort_node *node,
                              const char *words) {
     if (!error || error->node >= 0) return; /* a node of a body failed, and is named already */
@@ -190,6 +215,9 @@ void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t
     tort_error_prefix(error, "node %d \"%s%s%s\" (%s%s%s-%d%s)", error->node, graph->path, *graph->path ? "/" : "",
                       node->name, node->domain, *node->domain ? "::" : "", node->op_type,
                       node->op ? node->op->since : node->opset, words);
+    const int32_t input = graph->first || error->code != TORT_E_RUN ? -1 : tort_deciding_input(graph, node);
+    if (input >= 0)
+        tort_error_append(error, "; the numbers come from input \"%s\"", graph->values[graph->inputs[input]].name);
 }
 
 #define LARGEST_SHAPE_INPUT (1 << 15) /* bytes; larger weights are not read, as many nodes may ask for one */

@@ -76,8 +76,11 @@ tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *
 /* Stores info->elements, all of them known, as numbers of info->type. */
 void tort_write_elements(const tort_info *info, void *data);
 
-/* Prefixes the message with `node 12 "conv1" (Conv-11): `, and sets the error's node number; a node of a
- * body is named by its path. */
+/* The input of a main graph, by its place, whose integers reach the node by the fewest nodes, such as the ids of a
+ * Gather; -1: none. */
+TORT_API int32_t tort_deciding_input(const tort_graph *graph, const tort_node *node);
+/* Prefixes the message with `node 12 "conv1" (Conv-11): `, and sets the error's node number; a node of a body is named
+ * by its path. A run's error also names the deciding input. */
 void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t node);
 /* The same for a node that was made in its place, with words behind the operator: ", made of Conv_0, Relu_1". */
 void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const tort_node *made,

@@ -3,6 +3,7 @@
  *
  * A symbol has one size wherever it occurs: planning relies on it (n - n is folded to 0), so a run that gives it two
  * sizes is refused. This file must not know what reads an input. Read next: session.c, bind.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/core/lowered/lowered.h"
@@ -150,14 +151,29 @@ static tort_status symbol_clash(const tort_session *session, const tort_tensor *
         input_name(session, j));
 }
 
+const char *tort_channels_hint(const tort_tensor *tensor, const int64_t *wanted, int32_t rank, char *buffer,
+                               size_t size) {
+    bool fits = rank == tensor->rank && rank >= 3;
+    size_t used = (size_t)snprintf(buffer, size, ": its channels seem to be last; transpose it to ");
+    for (int32_t i = 0; fits && i < rank; i++) {
+        const int64_t moved = tensor->dims[i == 0 ? 0 : i == 1 ? rank - 1 : i - 1];
+        fits = wanted[i] < 0 || wanted[i] == moved;
+        if (used < size) used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i ? "x" : "", (long long)moved);
+    }
+    if (!fits) *buffer = 0;
+    return buffer;
+}
+
 static tort_status check_dims(const tort_session *session, const tort_tensor *inputs, int32_t i, tort_error *error) {
     const tort_info *info = input_info(session, i);
+    char hint[160];
     for (int32_t d = 0; d < info->rank; d++) {
         const int32_t at = i * TORT_MAX_RANK + d, same = tort_main_graph(session)->same_dim[at];
         const int64_t size = inputs[i].dims[d];
         if (tort_dim_known(info->dims[d]) && info->dims[d] != size)
-            return tort_fail(error, TORT_E_INPUT, "dimension %d of input \"%s\" is %lld, the model wants %lld", d,
-                             input_name(session, i), (long long)size, (long long)info->dims[d]);
+            return tort_fail(error, TORT_E_INPUT, "dimension %d of input \"%s\" is %lld, the model wants %lld%s", d,
+                             input_name(session, i), (long long)size, (long long)info->dims[d],
+                             tort_channels_hint(&inputs[i], info->dims, info->rank, hint, sizeof hint));
         if (inputs[same / TORT_MAX_RANK].dims[same % TORT_MAX_RANK] != size)
             return symbol_clash(session, inputs, at, error);
     }

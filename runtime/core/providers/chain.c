@@ -279,8 +279,12 @@ static tort_status check_target(const tort_session *session, tort_error *error) 
     if (!session->options.target) return TORT_OK;
     for (int32_t i = 0; i < session->chain_count; i++)
         if (target_text(session, &session->chain[i])) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "target \"%s\" is for no provider of the chain \"%s\" (as in cuda:sm_87)",
-                     session->options.target, session->options.chain);
+    const char *target = session->options.target;
+    const bool device = strchr(target, ':') == NULL;
+    return tort_fail(error, TORT_E_USAGE,
+                     "target \"%s\" is for no provider of the chain \"%s\": it begins with the provider's name, as in "
+                     "cuda:sm_87, and the chain has that provider, as in \"%.*s,cpu\"",
+                     target, session->options.chain, device ? 4 : (int)strcspn(target, ":"), device ? "cuda" : target);
 }
 
 /* The smallest limit of all providers that share a memory holds. */

@@ -63,6 +63,13 @@ static const tort_refusal *refusal_of(const tort_node *node) {
     return NULL;
 }
 
+/* True if no operator of the build has this domain. */
+static bool is_own_domain(const tort_op_table *table, const char *domain) {
+    bool own = true;
+    for (int32_t i = 0; own && i < table->count; i++) own = strcmp(table->rows[i]->domain, domain) != 0;
+    return own;
+}
+
 static tort_verdict missing_row(const tort_candidate *c) {
     const tort_node *node = c->node;
     const tort_op *const *family;
@@ -72,9 +79,12 @@ static tort_verdict missing_row(const tort_candidate *c) {
     const tort_refusal *refusal = count ? NULL : refusal_of(node);
     if (refusal) return tort_no(TORT_NO_OP, refusal->cure, "%s%s%s %s", node->domain, dot, node->op_type, refusal->why);
     if (!count)
-        return tort_no(TORT_NO_OP, "tinyort ops lists what this build has",
-                       "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type,
-                       node->opset);
+        return tort_no(
+            TORT_NO_OP,
+            is_own_domain(c->session->model->op_table, node->domain)
+                ? "an operator of your own is brought by tort_load_options.operators in C, by @tinyort.op in Python"
+                : "tinyort ops lists what this build has",
+            "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type, node->opset);
     if (node->opset < family[0]->since)
         return tort_no(TORT_NO_OPSET, "export the model again with that opset: the file is not valid ONNX",
                        "%s%s%s exists since opset %d, but the model imports opset %d", node->domain, dot, node->op_type,
