@@ -76,7 +76,9 @@ static tort_status unknown_name(const reader *r, const char *name, tort_status c
     tort_did_you_mean(name, names, (size_t)r->inputs->count, hint, sizeof hint);
     if (!*hint && r->inputs->count) snprintf(hint, sizeof hint, "; its first is '%s'", names[0]);
     free(names);
-    return tort_fail(r->error, code, "the model has no input '%s'%s", name, hint);
+    return tort_fail(r->error, code, "the %s has no input '%s'%s%s", r->options->plan ? "saved plan" : "model", name,
+                     hint,
+                     r->options->plan ? "; one with a default is an input of a plan that was made with --open" : "");
 }
 
 static int32_t find_input(const reader *r, const char *name, size_t length) {

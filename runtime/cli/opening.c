@@ -192,9 +192,25 @@ static tort_status check_only(const cli_options *options, const cli_texts *opera
     return status;
 }
 
+/* --open names inputs. */
+static tort_status check_open(const cli_options *options, const tort_model *model, tort_error *error) {
+    cli_texts names = {0};
+    tort_status status = TORT_OK;
+    char hint[200];
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) cli_texts_add(&names, cli_input(model, i).name);
+    for (int32_t i = 0; !status && i < options->open.count; i++)
+        if (strcmp(options->open.items[i], "*") != 0 && !has_name(&names, options->open.items[i]))
+            status = tort_fail(
+                error, TORT_E_USAGE, "--open: the model has no input '%s'%s", options->open.items[i],
+                tort_did_you_mean(options->open.items[i], names.items, (size_t)names.count, hint, sizeof hint));
+    free(names.items);
+    return status;
+}
+
 tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error) {
     tort_status status = model ? check_shapes(&options->fixed, model, error) : TORT_OK;
     if (!status && model) status = check_shapes(&options->max, model, error);
+    if (!status && model) status = check_open(options, model, error);
     if (status || (!options->allow && !options->only.count)) return status;
     cli_texts operators = operators_of(model);
     status = check_allow(options, &operators, error);
@@ -219,10 +235,11 @@ tort_status cli_check_environment(tort_error *error) {
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* Input names in --input, --random and --shape: an input with a default that the user names must be loaded as an input.
- * The caller frees the list, which ends with NULL, and its names. */
+/* Input names in --input, --random, --shape and --open: an input with a default that the user names must be loaded as
+ * an input. The caller frees the list, which ends with NULL, and its names. */
 static char **named_inputs(const cli_options *options) {
     size_t count = (size_t)options->range_count + (size_t)options->fixed.shape_count, used = 0;
+    count += (size_t)options->open.count;
     for (int32_t i = 0; i < options->inputs.count; i++)
         for (const char *at = options->inputs.items[i]; (at = strchr(at, '=')); at++) count++;
     char **names = cli_alloc(count + 1, sizeof *names);
@@ -232,6 +249,7 @@ static char **named_inputs(const cli_options *options) {
     for (int32_t i = 0; i < options->range_count; i++) names[used++] = cli_format("%s", options->ranges[i].name);
     for (int32_t i = 0; i < options->fixed.shape_count; i++)
         names[used++] = cli_format("%s", options->fixed.shapes[i].name);
+    for (int32_t i = 0; i < options->open.count; i++) names[used++] = cli_format("%s", options->open.items[i]);
     return names;
 }
 

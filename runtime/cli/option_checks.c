@@ -37,6 +37,7 @@ static const struct {
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
     {OPTION_LOCK, OPTION_CHECK, "would write what is compared with: take one of them"},
+    {OPTION_OPEN, OPTION_PLAN, "changes nothing: the saved plan has settled its inputs when it was made"},
     {OPTION_EXPECT, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
     {OPTION_STATS, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
     {OPTION_DUMP, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},

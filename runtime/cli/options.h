@@ -76,7 +76,7 @@ typedef struct cli_options {
     char **operands;             /* models, directories: the end of argv */
     int32_t operand_count;
     cli_texts chains; /* items[0] is NULL if there is none */
-    cli_texts pins, bindings, inputs, only;
+    cli_texts pins, bindings, inputs, open, only;
     const char *target, *require, *allow;
     const char *no_fusion; /* names, "*" for all; NULL: not given */
     bool strict, strict_integers, step_by_step, fusions, missing;

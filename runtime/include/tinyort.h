@@ -294,7 +294,8 @@ typedef struct tort_load_options {
      * TORT_E_USAGE. */
     const struct tort_op *const *operators;
     uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h) of the rows' compilation */
-    /* NULL-terminated names of inputs that each run gives although an initializer is their default. Borrowed. */
+    /* NULL-terminated names of inputs that each run gives although an initializer is their default; "*": of all.
+     * Borrowed. */
     const char *const *open_inputs;
 } tort_load_options;
 

@@ -2,7 +2,10 @@
 
 import shutil
 
-from suite import DIGITS, NO_CUDA, SEVEN
+import numpy as np
+from onnx import helper
+
+from suite import DIGITS, NO_CUDA, SEVEN, floats, save_model, weight
 
 LABELS = "models/digits.labels.txt"
 
@@ -86,3 +89,22 @@ def test_a_refused_placement_saves_nothing(suite, folder):
     plan = folder / "digits.plan"
     suite.expect(4, "cuda", "plan", DIGITS, "--ep", "cuda", "-o", plan, **NO_CUDA)
     suite.check(not plan.exists() and not list(folder.iterdir()), "nothing is written")
+
+
+def test_inputs_with_defaults(suite, folder):
+    """A saved plan has a default folded in, unless --open keeps its input; the message of a run says so."""
+    save_model(folder / "m.onnx", [helper.make_node("Mul", ["x", "w"], ["y"])], [floats("x", [2]), floats("w", [2])], [floats("y", [2])], weights=[weight("w", np.array([2, 3], np.float32))])
+    np.save(folder / "x.npy", np.ones(2, np.float32))
+    np.save(folder / "w.npy", np.array([5, 7], np.float32))
+    run = ("run", "--plan", folder / "p", "--input", f"x={folder}/x.npy", "--save", folder / "out")
+    suite.expect(0, "saved", "plan", folder / "m.onnx", "-o", folder / "p")
+    suite.expect(0, "placement", *run)
+    suite.check(np.load(folder / "out/output_0.npy").tolist() == [2, 3], "the default")
+    suite.expect(2, ["the saved plan has no input 'w'", "made with --open"], *run, "--input", f"w={folder}/w.npy")
+    for name in ("w", "*"):
+        suite.expect(0, "saved", "plan", folder / "m.onnx", "--open", name, "-o", folder / "p")
+        suite.expect(0, "placement", *run, "--input", f"w={folder}/w.npy")
+        suite.check(np.load(folder / "out/output_0.npy").tolist() == [5, 7], f"--open {name}")
+        suite.expect(2, "w", *run)
+    suite.expect(2, ["--open: the model has no input 'v'"], "plan", folder / "m.onnx", "--open", "v")
+    suite.expect(2, "--open beside --plan", "plan", "--plan", folder / "p", "--open", "w")

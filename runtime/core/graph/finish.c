@@ -171,7 +171,7 @@ static tort_status order_nodes(tort_model *model, tort_graph *graph, tort_error 
 
 static bool is_opened(const tort_model *model, const tort_graph_value *value) {
     for (const char *const *name = model->open_inputs; value->is_input && name && *name; name++)
-        if (!strcmp(*name, value->name)) return true;
+        if (!strcmp(*name, value->name) || !strcmp(*name, "*")) return true;
     return false;
 }
 
