@@ -10,7 +10,6 @@
 #include "runtime/cli/files/npy.h"
 #include "runtime/cli/files/tensor_file.h"
 #include "runtime/cli/files/value_file.h"
-#include "runtime/core/graph/graph.h"
 #include "runtime/core/graph/infer.h"
 #include "runtime/core/plan/inputs.h"
 #include "runtime/include/op.h"
@@ -565,8 +564,7 @@ static int32_t guilty_input(const cli_inputs *inputs, const tort_model *model, c
 static void taken_numbers(const char *message, long long *low, long long *high) {
     const char *list = strstr(message, "not in ["), *range = strstr(message, "expected ");
     char end = 0;
-    *low = 0;
-    *high = 9;
+    *low = 0, *high = 9;
     if (list && sscanf(list, "not in [%lld, %lld%c", low, high, &end) == 3)
         *high -= end == ')';
     else if (range)
@@ -577,9 +575,9 @@ static void taken_numbers(const char *message, long long *low, long long *high) 
 void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error) {
     if (error->code != TORT_E_RUN && error->code != TORT_E_INPUT) return;
     const int32_t found = guilty_input(inputs, model, error);
-    long long low, high;
     if (found < 0) return;
     const char *name = cli_input(model, found).name;
+    long long low, high;
     taken_numbers(error->msg, &low, &high);
     tort_error_append(error,
                       "; input '%s' has random values: give it others by --random %s=%lld..%lld or --input %s=FILE",

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/described.h"
+#include "runtime/cli/ending.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
@@ -274,6 +276,38 @@ static int32_t *optional_inputs(const tort_model *model, int32_t *count) {
     return values;
 }
 
+/* The nodes that planning leaves, in the order of the file, each with what it is. */
+static void print_nodes(const facts *k, int width) {
+    if (!k->session) return;
+    tort_report *report = cli_report(k->session);
+    cli_table *table = cli_table_new("#>|node|op", 2);
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = report->nodes[i];
+        cli_cell(table, CLI_DIM, "%d", node->index);
+        cli_cell(table, CLI_BOLD, "%s", node->path);
+        cli_cell(table, CLI_PLAIN, "%s%s%s-%d", node->domain, *node->domain ? "." : "", node->op, node->since);
+        cli_describe(k->session, node->index, table);
+    }
+    cli_print(stdout, "nodes\n");
+    cli_table_print(table, stdout, width);
+    tort_report_free(report);
+}
+
+static void add_nodes(const facts *k, cJSON *root) {
+    cJSON *list = cJSON_AddArrayToObject(root, "nodes");
+    tort_report *report = k->session ? cli_report(k->session) : NULL;
+    for (int32_t i = 0; report && i < report->node_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cli_json_number(item, "index", report->nodes[i]->index);
+        cli_json_text(item, "path", report->nodes[i]->path);
+        cli_json_text(item, "op", report->nodes[i]->op);
+        cli_json_text(item, "domain", report->nodes[i]->domain);
+        cli_describe_json(k->session, report->nodes[i]->index, item);
+        cJSON_AddItemToArray(list, item);
+    }
+    tort_report_free(report);
+}
+
 static void print_text(const facts *k, const summary *s, int width) {
     const tort_model *model = k->model;
     const tort_graph *graph = &model->graphs[0];
@@ -373,12 +407,15 @@ int cli_inspect(cli_options *options) {
         summary s = {0};
         count_operators(&s, &k);
         count_parameters(&s, model);
+        const int width = cli_width(stdout, options->width);
         if (json)
             fill_json(&k, options->operands[0], &s, json);
         else if (options->ops)
             print_names(&s);
         else
-            print_text(&k, &s, cli_width(stdout, options->width));
+            print_text(&k, &s, width);
+        if (options->nodes && json) add_nodes(&k, json);
+        if (options->nodes && !json) print_nodes(&k, width);
         free(s.ops);
     }
     forget(&k);

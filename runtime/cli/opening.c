@@ -186,6 +186,10 @@ static tort_status check_only(const cli_options *options, const cli_texts *opera
     for (int32_t i = 0; !status && i < options->only.count; i++) {
         const char *only = options->only.items[i];
         bool known = (*only == '#' && only[1] && !only[1 + strspn(only + 1, "0123456789")]);
+        const tort_graph *last = &model->graphs[model->graph_count - 1];
+        if (known && strtoll(only + 1, NULL, 10) >= last->first + last->node_count)
+            return tort_fail(error, TORT_E_USAGE, "--only %s: the model has the nodes #0 to #%d", only,
+                             (int)(last->first + last->node_count - 1));
         for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) known = known || !strcmp(only, groups[k]);
         if (!known && !is_part_of_a_name(model, only)) status = check_operator("only", operators, only, error);
     }

@@ -46,6 +46,7 @@ static const struct {
     {OPTION_CHECK, OPTION_ONLY, "lists what has moved, not the nodes"},
     {OPTION_CHECK, OPTION_FULL, "lists what has moved, not the nodes"},
     {OPTION_OPS, OPTION_JSON, "is a file for make: the JSON has the operators, too"},
+    {OPTION_OPS, OPTION_NODES_TOO, "are two lists: take one of them"},
     {OPTION_OPS, OPTION_SHAPE, "would change nothing: it lists names alone"},
     {OPTION_OPS, OPTION_WIDTH, "would change nothing: it lists names alone"},
     {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},

@@ -31,8 +31,7 @@ OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | CLI_CMD_COMP
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")
 OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE(cli_read_shapes, cli_shapes, max),
        "upper bound of a size or shape: memory is allocated once (repeatable)")
-OPTION(OPEN, "open", "NAME", CLI_CMD_PLAN, TEXTS(open),
-       "keep an input that has a default ('*': all) open (repeatable)")
+OPTION(OPEN, "open", "NAME", CLI_CMD_PLAN, TEXTS(open), "keep an input that has a default ('*': all) open (repeatable)")
 OPTION(RANDOM, "random", "SEED|NAME=A..B", RUNNING, WHOLE(cli_read_random),
        "fill inputs without --input: floats 0..1, indices in range (repeatable)")
 OPTION(RESIZE, "resize", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.resize),
@@ -124,6 +123,7 @@ OPTION(TIME_LIMIT, "time-limit", "S", LOADING, NUMBER(time_limit, 1e-9),
 HEADING(AND, "And")
 OPTION(FUSIONS, "fusions", NULL, CLI_CMD_OPS, FLAG(fusions), "list the fusions: which nodes become which operator")
 OPTION(MISSING, "missing", NULL, CLI_CMD_OPS, FLAG(missing), "list the operators that no provider of --ep supports")
+OPTION(NODES_TOO, "nodes", NULL, CLI_CMD_INSPECT, FLAG(nodes), "what each node is: operands, shapes, attributes")
 OPTION(OPS, "ops", NULL, CLI_CMD_INSPECT, FLAG(ops),
        "only the names of its operators, one a line: a file for make OPS=FILE")
 OPTION(WIDTH, "width", "COLUMNS", TABLES, INT32(width, 40),

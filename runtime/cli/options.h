@@ -108,7 +108,7 @@ typedef struct cli_options {
     double rtol, atol;         /* negative: not given */
     bool shapes_only, outputs_only;
     bool full;
-    bool ops;
+    bool ops, nodes;
     int32_t width; /* 0: as wide as the terminal */
     tort_load_options load;
     uint64_t dynamic_limit;

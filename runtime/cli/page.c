@@ -7,11 +7,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/core/graph/graph.h"
@@ -137,6 +139,54 @@ static cJSON *live_json(const tort_session *session) {
     return live;
 }
 
+/* ---- what it was made for ---------------------------------------------------------------------------------------- */
+
+static void add_port(cJSON *list, const tort_port *port) {
+    char shape[200], type[80];
+    char *text =
+        cli_format("%s: %s %s", port->name, tort_type_text(port->value_type, type, sizeof type),
+                   port->rank < 0 ? "" : cli_shape_text(port->rank, port->dims, port->dim_names, shape, sizeof shape));
+    cJSON_AddItemToArray(list, cJSON_CreateString(text));
+    free(text);
+}
+
+/* What somebody needs who finds the page later: the chain and sizes as typed, ports, version and time. */
+static void add_origin(cJSON *data, const cli_options *options, tort_session *session) {
+    const tort_model *model = tort_session_model(session);
+    cJSON *origin = cJSON_AddObjectToObject(data, "origin");
+    char date[40], shape[200];
+    const time_t now = time(NULL);
+    struct tm broken;
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &broken));
+    cli_json_text(origin, "date", date);
+    cli_json_text(origin, "version", tort_version());
+    cli_json_text(origin, "commit", cli_commit());
+    cli_json_text(origin, "chain", options->plan ? NULL : options->chains.count ? options->chains.items[0] : "cpu");
+    cli_json_text(origin, "target", options->target);
+    cJSON *sizes = cJSON_AddArrayToObject(origin, "sizes"), *inputs = cJSON_AddArrayToObject(origin, "inputs"),
+          *outputs = cJSON_AddArrayToObject(origin, "outputs");
+    for (int32_t i = 0; i < options->fixed.shape_count; i++) {
+        const tort_input_shape *fixed = &options->fixed.shapes[i];
+        char *text =
+            cli_format("%s=%s", fixed->name, cli_shape_text(fixed->rank, fixed->dims, NULL, shape, sizeof shape));
+        cJSON_AddItemToArray(sizes, cJSON_CreateString(text));
+        free(text);
+    }
+    for (int32_t i = 0; i < options->fixed.symbol_count; i++) {
+        char *text = cli_format("%s=%lld", options->fixed.symbols[i].name, (long long)options->fixed.symbols[i].size);
+        cJSON_AddItemToArray(sizes, cJSON_CreateString(text));
+        free(text);
+    }
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) {
+        const tort_port port = cli_input(model, i);
+        add_port(inputs, &port);
+    }
+    for (int32_t i = 0; i < tort_model_output_count(model); i++) {
+        const tort_port port = cli_output(model, i);
+        add_port(outputs, &port);
+    }
+}
+
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 tort_status cli_page_write(const char *path, const cli_options *options, tort_session *session,
@@ -144,7 +194,8 @@ tort_status cli_page_write(const char *path, const cli_options *options, tort_se
     const tort_model *model = tort_session_model(session);
     cJSON *data = cJSON_CreateObject();
     cli_json_model(data, model, cli_model_path(options));
-    cli_json_plan(data, report);
+    cli_json_plan(data, session, report);
+    add_origin(data, options, session);
     cJSON_AddItemToObject(data, "edges", edges_json(model, report));
     cJSON_AddItemToObject(data, "reasons", reasons_json(report));
     cJSON_AddItemToObject(data, "live", live_json(session));

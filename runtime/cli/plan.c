@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/described.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/lock.h"
+#include "runtime/cli/observed.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/piece.h"
 #include "runtime/cli/page.h"
@@ -262,10 +264,13 @@ static bool is_of(const tort_report_node *node, const char *op) {
     return is;
 }
 
-/* True if the word is the node's number, "#12", or part of its name or of the name of a node that was joined into it.
- */
-static bool is_named(const tort_report_node *node, const char *word) {
-    if (*word == '#') return atoi(word + 1) == node->index;
+/* True if the word is the node's number, "#12", or part of its name or of the name of a node that was joined into it;
+ * joined: the path of the model's node of this number. */
+static bool is_named(const tort_report_node *node, const char *word, const char *joined) {
+    if (*word == '#' && atoi(word + 1) == node->index) return true;
+    for (int32_t i = 0; joined && i < node->from_count; i++)
+        if (!strcmp(node->from[i], joined)) return true;
+    if (*word == '#') return false;
     bool is = strstr(node->path, word) != NULL;
     for (int32_t i = 0; i < node->from_count; i++) is = is || strstr(node->from[i], word);
     return is;
@@ -274,15 +279,17 @@ static bool is_named(const tort_report_node *node, const char *word) {
 /* Answer of --only for a node. A node that is selected by name or number is shown with all details. */
 typedef enum asked { NOT_ASKED, ASKED, ASKED_BY_NAME } asked;
 
-static asked is_asked_for(const cli_options *options, const tort_report_node *node) {
+static asked is_asked_for(const cli_options *options, const tort_model *model, const tort_report_node *node) {
     asked is = options->only.count ? NOT_ASKED : ASKED;
     for (int32_t i = 0; i < options->only.count; i++) {
         const char *only = options->only.items[i];
         const bool fallback = !strcmp(only, "fallback"), unplaced = !strcmp(only, "unplaced");
-        if ((fallback && cli_is_loss(node)) || (unplaced && !node->provider) || is_of(node, only))
-            is = is == NOT_ASKED ? ASKED : is;
-        else if (!fallback && !unplaced && is_named(node, only))
-            is = ASKED_BY_NAME;
+        const bool of_a_group = (fallback && cli_is_loss(node)) || (unplaced && !node->provider) || is_of(node, only);
+        if (of_a_group && is == NOT_ASKED) is = ASKED;
+        if (of_a_group) continue;
+        char *joined = *only == '#' ? cli_node_path(model, atoi(only + 1)) : NULL;
+        if (!fallback && !unplaced && is_named(node, only, joined)) is = ASKED_BY_NAME;
+        free(joined);
     }
     return is;
 }
@@ -350,7 +357,7 @@ static size_t common_prefix(const tort_report *report, const char **name) {
     return nodes > 1 && length >= WORTH_A_LINE ? length : 0;
 }
 
-static void print_nodes(const cli_options *options, const tort_report *report, const layout *l) {
+static void print_nodes(const cli_options *options, tort_session *session, const tort_report *report, const layout *l) {
     bool copies_asked = options->only.count == 0;
     for (int32_t i = 0; i < options->only.count; i++) copies_asked |= !strcmp(options->only.items[i], "copies");
     cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|why", 0);
@@ -360,7 +367,9 @@ static void print_nodes(const cli_options *options, const tort_report *report, c
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
         if (!is_listed(node)) continue;
-        const asked is = node->provider || cli_root_of(node) < 0 ? is_asked_for(options, node) : NOT_ASKED;
+        const asked is = node->provider || cli_root_of(node) < 0
+                             ? is_asked_for(options, tort_session_model(session), node)
+                             : NOT_ASKED;
         const bool full = options->full || is == ASKED_BY_NAME;
         listed++;
         shown += is != NOT_ASKED;
@@ -368,6 +377,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, c
         if (!is) continue;
         print_node(node, l, full ? CLI_ALL : CLI_LOSSES, table);
         if (full) print_from(node, l, table);
+        if (is == ASKED_BY_NAME) cli_describe(session, node->index, table);
         print_behind(behind[i], node, table);
     }
     print_copies(&copies, -1, copies_asked, l, table);
@@ -485,13 +495,13 @@ static void print_summary(const cli_options *options, const tort_report *report,
 }
 
 /* Prints the summary where the user looks: before a short list of nodes, after one that scrolls away. */
-static void tell(const cli_options *options, const tort_report *report, int width) {
+static void tell(const cli_options *options, tort_session *session, const tort_report *report, int width) {
     enum { A_SCREEN = 40 };
     const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only.count;
     layout l = {.first = report->providers[0]->name, .width = width};
     if (width && !options->full) l.prefix = common_prefix(report, &l.name);
     if (!scrolls) print_summary(options, report, width);
-    print_nodes(options, report, &l);
+    print_nodes(options, session, report, &l);
     if (scrolls) cli_print(stdout, "\n");
     if (scrolls) print_summary(options, report, width);
 }
@@ -506,12 +516,12 @@ int cli_plan(cli_options *options) {
     tort_report *report = session ? cli_report(session) : NULL;
     if (report && json) {
         cli_json_model(json, tort_session_model(session), cli_model_path(options));
-        cli_json_plan(json, report);
+        cli_json_plan(json, session, report);
     }
     if (report && options->check)
         status = check_lock(options, &lock, report, json, &error);
     else if (report && !json)
-        tell(options, report, cli_width(stdout, options->width));
+        tell(options, session, report, cli_width(stdout, options->width));
     if (!status) status = write_files(options, session, report, &error);
     if (!status) tell_files(options, json);
     tort_report_free(report);

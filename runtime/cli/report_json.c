@@ -1,6 +1,7 @@
 /* report_json.c - a report as JSON (report_json.h). Scripts rely on the keys: they are added, never changed. */
 #include <string.h>
 
+#include "runtime/cli/described.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/core/graph/graph.h"
@@ -213,13 +214,15 @@ static void add_recording(cJSON *object, const tort_report *report) {
     cli_json_text(recording, "note", report->recording_note);
 }
 
-void cli_json_plan(cJSON *object, const tort_report *report) {
+void cli_json_plan(cJSON *object, tort_session *session, const tort_report *report) {
     cli_json_placement(object, report);
     cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
     cJSON *copies = cJSON_AddArrayToObject(object, "copies"), *folded = cJSON_AddArrayToObject(object, "folded");
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
-        cJSON_AddItemToArray(nodes, node_json(node));
+        cJSON *item = node_json(node);
+        cli_describe_json(session, node->index, item);
+        cJSON_AddItemToArray(nodes, item);
         if (node->provider && !strcmp(node->provider, "folded"))
             cJSON_AddItemToArray(folded, cJSON_CreateString(node->path));
     }

@@ -164,3 +164,7 @@ int cli_version(cli_options *options) {
         print_text(cli_width(stdout, options->width));
     return cli_end_plain(options, &(tort_error){.code = TORT_OK}, json);
 }
+
+const char *cli_commit(void) {
+    return TORT_COMMIT;
+}

@@ -118,4 +118,27 @@ typedef struct tort_report {
 TORT_API tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error);
 TORT_API void tort_report_free(tort_report *report); /* NULL is allowed */
 
+/* ---- what a node is ---- */
+
+typedef struct tort_described_value {
+    const char *name, *type, *shape; /* "x", "float", "1x3xHxW"; name "": absent; shape "?": unknown */
+    int64_t bytes;                   /* -1: unknown */
+    bool constant;                   /* then, if its range was read: */
+    double low, high;                /* of the finite elements; NaN: not read, or no numbers */
+} tort_described_value;
+
+/* A node of a report: its operands where it runs, and the attributes that the file gives it, or the fusion that made
+ * it: "kernel_shape = [3, 3]". */
+typedef struct tort_description {
+    const tort_described_value *inputs, *outputs;
+    const char *const *attributes;
+    int32_t input_count, output_count, attribute_count;
+} tort_description;
+
+/* node: tort_report_node.index. The range of constants of up to `range_bytes` bytes is read, which may load them. The
+ * caller frees; texts are its own or the session's. TORT_E_USAGE: there is no such node. */
+TORT_API tort_status tort_session_describe(tort_session *session, int32_t node, size_t range_bytes,
+                                           tort_description **description, tort_error *error);
+TORT_API void tort_description_free(tort_description *description); /* NULL is allowed */
+
 #endif

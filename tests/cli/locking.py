@@ -70,7 +70,7 @@ def test_a_provider_does_not_open(suite, folder):
     suite.expect(0, "0 moved", *BOARD, "--check", lock)
     suite.check(lines_of(lock)[2] == "target\tcuda:sm_86", f"the target is kept: {lines_of(lock)[:3]}")
     suite.expect(0, "0 moved", "plan", DIGITS, "--check", lock)
-    suite.expect(0, "0 moved, 0 new, 0 gone", "plan", DIGITS, "--target", "cuda:sm_90", "--check", lock)
+    suite.expect(0, "0 moved, 0 new, 0 gone", "plan", DIGITS, "--target", "cuda:sm_80", "--check", lock)
     result = suite.expect(4, "cuda did not open: DISABLED", "plan", DIGITS, "--check", lock, **NO_CUDA)
     suite.check("--ep" not in result.err and " -> cpu kernel" in result.out, "the chain is that of the lock")
     suite.expect(2, "is for no provider of the chain", "plan", DIGITS, "--ep", "cpu", "--check", lock)

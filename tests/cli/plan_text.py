@@ -201,3 +201,28 @@ def test_host_memory(suite, folder):
     suite.expect(0, ["host memory:", "= model", "arena"], "plan", DIGITS, "--shape", "N=1")
     suite.check(suite.run("plan", DIGITS, "--json").json()["host_memory"]["total"] is None, "not known while a shape is open")
     suite.expect(0, ["host memory:  model", "once shapes are known"], "plan", DIGITS)
+
+
+def test_what_a_node_is(suite, folder):
+    """Operands with types and shapes, ranges of constants and attributes: one description, by plan --only, inspect --nodes, and their JSON."""
+    node = helper.make_node
+    w = np.array([[[[-2.5, 7]]]], np.float32)
+    body = helper.make_graph([node("Neg", ["c"], ["n"], "inside")], "b", [], [floats("n", None)])
+    other = helper.make_graph([node("Abs", ["c"], ["p"], "else_inside")], "e", [], [floats("p", None)])
+    nodes = [node("Conv", ["x", "w"], ["c"], "conv", kernel_shape=[1, 2], strides=[1, 1]), node("If", ["yes"], ["i"], "choice", then_branch=body, else_branch=other),
+             node("LeakyRelu", ["i"], ["l"], "leaky", alpha=0.25), node("Resize", ["l", "", "s"], ["y"], "grow", mode="nearest")]  # fmt: skip
+    save_model(folder / "m.onnx", nodes, [floats("x", ["N", 1, 2, 4]), tensor("yes", TensorProto.BOOL, [])], [floats("y", None)], opset=13,
+               weights=[weight("w", w), weight("s", np.array([1, 1, 2, 2], np.float32))])
+    shown = ["in x: float Nx1x2x4; w: float 1x1x1x2, constant, -2.5 to 7", "out c: float Nx1x2x3", "kernel_shape = [1, 2]; strides = [1, 1]"]
+    for only in ("conv", "#0"):
+        suite.expect(0, shown, "plan", folder / "m.onnx", "--only", only)
+    suite.expect(0, ["body 'choice/then_branch' of 1 nodes"], "plan", folder / "m.onnx", "--only", "choice")
+    suite.expect(0, [*shown, "alpha = 0.25", "mode = 'nearest'", "(absent)", "inside"], "inspect", folder / "m.onnx", "--nodes")
+    for command in (("plan",), ("inspect", "--nodes")):
+        told = {item["path"]: item for item in suite.run(*command[:1], folder / "m.onnx", *command[1:], "--json").json()["nodes"]}
+        suite.check(told["conv"]["inputs"][1] == {"name": "w", "type": "float", "shape": "1x1x1x2", "bytes": 8, "constant": True, "min": -2.5, "max": 7}, f"{told['conv']}")
+        suite.check(told["grow"]["inputs"][1]["name"] == "" and told["leaky"]["attributes"] == ["alpha = 0.25"], f"{told['grow']}")
+    suite.check(len(suite.run("plan", folder / "m.onnx", "--shape", "N=3", "--json").json()["nodes"][0]["outputs"]) == 1, "one output")
+    joined = suite.expect(0, ["from conv1, relu1", "in image: float Nx1x8x8"], "plan", DIGITS, "--only", "#1").out
+    suite.check("1 of 8 nodes (--only)" in joined and "0 of" not in joined, f"a node that was joined is found by its number: {joined}")
+    suite.expect(2, "--only #99: the model has the nodes #0 to #10", "plan", DIGITS, "--only", "#99")
