@@ -55,6 +55,11 @@ def test_use(suite, driver, pages):
     open_page(suite, driver, pages["digits"])
     suite.check(names(driver)[0] == "conv1" and len(names(driver)) == 8, f"{names(driver)}")
     suite.check(len(driver.find_elements(By.CSS_SELECTOR, "#graph .node")) == 8 and len(driver.find_elements(By.CSS_SELECTOR, "#graph path")) == 7, "nodes and edges are drawn")
+    origin = driver.find_element(By.ID, "origin").text
+    suite.check(all(words in origin for words in ("--ep cpu", "opset 17", "Inputs: image: tensor(float)", "by tinyort ", "UTC")), f"what the page was made for: {origin}")
+    rows(driver)[0].click()
+    panel = driver.find_element(By.ID, "details").text
+    suite.check(all(words in panel for words in ("Inputs", "conv1.weight: float 16x1x3x3, constant", "Outputs", "relu1_out: float", "kernel_shape = [3, 3]")), f"what a node is: {panel}")
     search = driver.find_element(By.ID, "filter")
     search.send_keys("conv blocked")
     suite.check(names(driver) == ["conv1", "conv2", "conv3"], f"a filter of two words: {names(driver)}")
