@@ -21,6 +21,16 @@ def command_line(*arguments):
     return json.loads(done.stdout), done.stderr
 
 
+def rounded(value):
+    """Numbers to twelve digits: JSON of the program has fifteen where they do."""
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, dict):
+        return {key: rounded(entry) for key, entry in value.items()}
+    return [rounded(entry) for entry in value] if isinstance(value, list) else value
+
+
+
 @pytest.mark.parametrize("model", [EDGES, DIGITS])
 @pytest.mark.parametrize("chain", ["cpu", "cuda,cpu", pytest.param("cudasim,cpu", marks=cudasim)])
 def test_as_the_command_line_says(model, chain):
@@ -31,7 +41,7 @@ def test_as_the_command_line_says(model, chain):
         if key in ("chain", "summary", "nodes", "copies", "memory", "host_memory") or built_alike:
             if key == "nodes" and not built_alike:
                 continue
-            assert theirs[key] == value, key
+            assert rounded(theirs[key]) == rounded(value), key
     if built_alike:
         assert line.strip().removesuffix(" (tinyort plan shows all)") == "placement: " + ours.line()
 

@@ -194,6 +194,15 @@ assert "TensorrtExecutionProvider is no provider" in s.placement().line()
 # ---- saved plans -----------------------------------------------------------------------------------------------------
 
 
+def without_ranges(session):
+    """The nodes but for the ranges of constants, which a plan that holds them packed does not have."""
+    nodes = session.placement().to_dict()["nodes"]
+    for operand in (operand for node in nodes for operand in node["inputs"]):
+        operand.pop("min", None), operand.pop("max", None)
+    return nodes
+
+
+
 def test_saved_plans(tmp_path):
     path = tmp_path / "saved.plan"
     x = np.random.default_rng(0).random((64, 64), np.float32)
@@ -203,7 +212,7 @@ def test_saved_plans(tmp_path):
         loaded = tinyort.load_plan(path, map=map_weights)
         assert np.array_equal(loaded.run(None, {"x": x})[0], session.run(None, {"x": x})[0])
         assert loaded.get_providers() == ["CPUExecutionProvider"]
-        assert loaded.placement().to_dict()["nodes"] == session.placement().to_dict()["nodes"]
+        assert without_ranges(loaded) == without_ranges(session)
     os.truncate(path, 100)
     with pytest.raises(tinyort.errors.InvalidGraph):
         tinyort.load_plan(path)

@@ -1,5 +1,7 @@
 /* report.c - reports and probes as dicts, with the keys that `tinyort plan --json` and `tinyort providers --json` have
  * (tests/python holds them against the program). Text from files is decoded with U+FFFD for what is not UTF-8. */
+#include <math.h>
+
 #include <string.h>
 
 #include "runtime/python/core/core.h"
@@ -151,11 +153,50 @@ static PyObject *whole_dict(const tort_report *report) {
     return made;
 }
 
+static PyObject *operand_dict(const tort_described_value *v) {
+    PyObject *made = Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "name", text(v->name), "type", text(v->type), "shape",
+                                   text(v->shape), "bytes", number(v->bytes), "constant", truth(v->constant));
+    if (!made || isnan(v->low)) return made;
+    PyObject *range = Py_BuildValue("{s:d,s:d}", "min", v->low, "max", v->high);
+    if (!range || PyDict_Update(made, range)) Py_CLEAR(made);
+    Py_XDECREF(range);
+    return made;
+}
+
+static PyObject *operands(const tort_described_value *values, int32_t count) {
+    PyObject *made = PyList_New(count);
+    for (int32_t i = 0; made && i < count; i++) {
+        PyObject *item = operand_dict(&values[i]);
+        if (!item || PyList_SetItem(made, i, item)) Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* Adds what each node is: "inputs", "outputs", "attributes". */
+static bool add_descriptions(tort_session *session, const tort_report *report, PyObject *made) {
+    PyObject *nodes = PyDict_GetItemString(made, "nodes");
+    for (int32_t i = 0; nodes && i < report->node_count; i++) {
+        tort_description *d = NULL;
+        tort_error error;
+        if (tort_session_describe(session, report->nodes[i]->index, 64 << 10, &d, &error))
+            return PyErr_NoMemory() != NULL;
+        PyObject *more = Py_BuildValue("{s:N,s:N,s:N}", "inputs", operands(d->inputs, d->input_count), "outputs",
+                                       operands(d->outputs, d->output_count), "attributes",
+                                       texts(d->attributes, d->attribute_count));
+        tort_description_free(d);
+        const bool added = more && !PyDict_Update(PyList_GetItem(nodes, i), more);
+        Py_XDECREF(more);
+        if (!added) return false;
+    }
+    return nodes;
+}
+
 PyObject *core_report(tort_session *session, const core_state *state, bool whole) {
     tort_report *report = NULL;
     tort_error error = {.node = -1};
     if (tort_session_report(session, &report, &error)) return core_fail(state, &error);
     PyObject *made = whole ? whole_dict(report) : chain_dict(report);
+    if (whole && made && !add_descriptions(session, report, made)) Py_CLEAR(made);
     tort_report_free(report);
     return made;
 }

@@ -1,7 +1,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
+
+from typing_extensions import Unpack
 
 from . import errors as errors
 from .errors import Error as Error
@@ -14,6 +16,30 @@ _Input = Any
 _Output = Any
 _Model = str | PathLike[str] | bytes | bytearray | memoryview | Any
 _Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
+
+# The table of tinyort/arguments.py.
+class SessionArguments(TypedDict, total=False):
+    pins: Sequence[str] | Mapping[str, str]
+    symbols: Mapping[str, int]
+    max_symbols: Mapping[str, int]
+    shapes: Mapping[str, Sequence[int | None]]
+    max_shapes: Mapping[str, Sequence[int | None]]
+    bindings: Sequence[str] | Mapping[str, str]
+    outputs: Sequence[str]
+    open_inputs: Sequence[str]
+    require: str | Sequence[str]
+    allow: str | Sequence[str]
+    fusions_off: str | Sequence[str]
+    disabled: str | Sequence[str]
+    strict: bool
+    strict_integers: bool
+    unfolded: bool
+    allow_links: bool
+    map_external: bool
+    assume_opset: int
+    dynamic_limit: int
+    trip_limit: int
+    time_limit: float
 
 class GraphOptimizationLevel(IntEnum):
     ORT_DISABLE_ALL = 0
@@ -173,11 +199,11 @@ class InferenceSession:
         provider_options: Sequence[Mapping[str, Any]] | None = None,
         *,
         fallback: Literal["raise", "report"] = "raise",
-        chain: str | None = None,
+        chain: str | Sequence[str] | None = None,
         enable_fallback: Any = None,
         disabled_optimizers: Any = None,
         read_config_from_model: Any = None,
-        **options: Any,
+        **options: Unpack[SessionArguments],
     ) -> None: ...
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, _Input], run_options: RunOptions | None = None
@@ -223,7 +249,7 @@ class InferenceSession:
     def save_plan(self, path: str | PathLike[str]) -> None: ...
 
 def load_plan(path: str | PathLike[str], map: bool = False, time_limit: float = 0) -> InferenceSession: ...
-def plan(model: _Model, chain: str = "cpu", target: str | None = None, **options: Any) -> Placement: ...
+def plan(model: _Model, chain: str = "cpu", target: str | None = None, **options: Unpack[SessionArguments]) -> Placement: ...
 def providers() -> list[dict[str, Any]]: ...
 def compare(
     model: _Model,
@@ -232,7 +258,7 @@ def compare(
     feed: Mapping[str, _Input] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    **options: Any,
+    **options: Unpack[SessionArguments],
 ) -> Any: ...
 def op(
     name: str,

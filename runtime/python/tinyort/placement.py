@@ -7,7 +7,8 @@ MAX_NAMED = 3
 class Placement:
     """A snapshot of a session's plan: a table in a terminal and in a notebook, `tinyort plan --json` as to_dict().
 
-    nodes      a dict a node, in the order they run: index, path, op, provider, kernel, verdicts ...
+    nodes      a dict a node, in the order they run: index, path, op, provider, kernel, verdicts, inputs and outputs with
+               types and shapes, attributes ...
     fallbacks  a dict for each node that a provider before the one that runs it refused: node, op, runs_on, provider,
                code, message, cure
     precision  how many convolutions and products of 8-bit numbers there are, and those that run in float32: products,
@@ -55,6 +56,11 @@ class Placement:
     def assert_on(self, provider, allow=()):
         """Raises AssertionError unless a provider runs every node but those of the operators in `allow`. Nodes that were
         computed beforehand, and those of the executor itself, which move no data, count as its own."""
+        from . import _core
+
+        known = {p["name"] for p in self.providers} | {p["name"] for p in _core.providers()}
+        if provider not in known:
+            raise ValueError(f"assert_on: there is no provider {provider!r}; there are {', '.join(sorted(known))}")
         elsewhere = [n for n in self.nodes if n["provider"] not in (provider, "folded", "host") and n["op"] not in allow]
         if not elsewhere:
             return

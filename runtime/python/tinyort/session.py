@@ -4,6 +4,7 @@ import os
 import sys
 
 from . import _core
+from .arguments import checked
 from .chain import OURS, THEIRS, Chain, say_once
 from .errors import EPFail, Fail, InvalidArgument, NotImplemented, UnknownOperator
 from .options import SPIN, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
@@ -25,13 +26,18 @@ def open_core(model, **options):
             memoryview(model)
         except TypeError:
             raise TypeError(f"Unable to load from type '{type(model)}': expected a path, bytes or an open file") from None
-    for name in ("require", "allow"):  # a list, or the text that the command line takes
-        if isinstance(options.get(name), (list, tuple)):
-            options[name] = ",".join(OURS.get(word, word) for word in options[name])
+    options = checked(options)
+    for name in ("require", "disabled"):
+        if name in options:
+            options[name] = ",".join(OURS.get(word, word) for word in options[name].split(","))
+    names = [part.split(":")[0] for part in (options.get("chain") or "cpu").split(",")]
+    for name in filter(None, options.get("require", "").split(",")):
+        if name not in names:
+            raise InvalidArgument(f"require: {name!r} is not in the chain {options.get('chain')!r}, and nothing is ever added to it")
     source = os.fspath(model) if is_path else model
     own = sys.modules.get("tinyort.operators")
     try:
-        return _core.open(source, is_path, operators=own.capsule() if own else None, **options)
+        core = _core.open(source, is_path, operators=own.capsule() if own else None, **options)
     except UnknownOperator as error:
         if "libtinyort_extra" not in str(error):
             raise
@@ -40,7 +46,12 @@ def open_core(model, **options):
         more = extra.rows(str(error))
         if not more:
             raise
-        return _core.open(source, is_path, operators=operators.capsule(more), **options)
+        core = _core.open(source, is_path, operators=operators.capsule(more), **options)
+    inputs = [name for name, *_ in core.inputs()]
+    for name in options.get("open_inputs", ()):
+        if name not in inputs and name != "*":
+            raise InvalidArgument(f"open_inputs: the model has no input {name!r}; it has {', '.join(inputs)}")
+    return core
 
 
 class InferenceSession:
@@ -64,7 +75,7 @@ class InferenceSession:
         if fallback not in ("raise", "report"):
             raise InvalidArgument(f"fallback: expected 'raise' or 'report', found {fallback!r}")
         self._options = sess_options or SessionOptions()
-        self._model, self._fallback, self._extra = path_or_bytes, fallback, options
+        self._model, self._fallback, self._extra = path_or_bytes, fallback, checked(options)
         if hasattr(path_or_bytes, "read"):
             self._model = path_or_bytes.read()
         self._ignored = {} if disabled_optimizers is None else {"disabled_optimizers": disabled_optimizers}
@@ -91,7 +102,7 @@ class InferenceSession:
         if providers is None and chain is None:
             providers = options._providers or None
         if chain is not None:
-            self._chain = Chain.written(chain)
+            self._chain = Chain.written(",".join(chain) if isinstance(chain, (list, tuple)) else chain)
         else:
             self._chain = Chain(providers or [], provider_options, options.intra_op_num_threads, spin)
         self._notes = [f"{name} is no provider of tinyort" for name in self._chain.absent]
@@ -274,6 +285,10 @@ class InferenceSession:
         """Where every node runs, and why: see Placement."""
         return Placement(self._core.report(), self._notes)
 
+    def __reduce__(self):
+        """A session pickles as what it was made from: a path is opened again, bytes go along."""
+        return _restore, (self._model, self._options, self._chain.text, self._fallback, self._extra)
+
     def assert_on(self, provider, allow=()):
         """For tests: raises AssertionError with the reasons unless `provider` runs every node but those of the
         operators in `allow`."""
@@ -288,8 +303,10 @@ class InferenceSession:
         """Times of the nodes over some runs: see Profile."""
         from .profile import Profile
 
+        if not hasattr(input_feed, "keys"):
+            raise TypeError(f'profile: expected a dict of values by input, as in {{"x": array}}; found {type(input_feed).__name__}')
         numpy_or_none()
-        return Profile(self._core, input_feed, runs)
+        return Profile(self._core, dict(input_feed), runs)
 
     def save_plan(self, path):
         """Writes the plan, for tinyort.load_plan: a process that loads it neither reads nor plans the model."""
@@ -297,6 +314,10 @@ class InferenceSession:
 
     def __repr__(self):
         return f"<InferenceSession: {self.placement().line()}>"
+
+
+def _restore(model, sess_options, chain, fallback, options):
+    return InferenceSession(model, sess_options, chain=chain, fallback=fallback, **options)
 
 
 def load_plan(path, map=False, time_limit=0):  # noqa: A002 - the option's name

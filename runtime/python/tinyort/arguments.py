@@ -1,0 +1,127 @@
+"""The keyword arguments of sessions: one table that checks them, and that the stub for type checkers repeats."""
+
+import difflib
+
+
+class _Wrong(Exception):
+    """An argument of a wrong kind (the first argument: what was expected) or value."""
+
+
+def _texts(value):
+    """["a", "b"]; a dict {"conv1": "cpu"} is ["conv1=cpu"]."""
+    if isinstance(value, dict):
+        value = [f"{key}={entry}" if isinstance(key, str) and isinstance(entry, str) else None for key, entry in value.items()]
+    if not isinstance(value, (list, tuple)) or not all(isinstance(entry, str) for entry in value):
+        raise _Wrong("a list of str")
+    return list(value)
+
+
+def _words(value):
+    """One text, as the command line takes it, or a list of its words."""
+    return value if isinstance(value, str) else ",".join(_texts(value))
+
+
+def _text(value):
+    if not isinstance(value, str):
+        raise _Wrong("a str")
+    return value
+
+
+def _flag(value):
+    if value not in (True, False):
+        raise _Wrong("True or False")
+    return bool(value)
+
+
+def _whole(value):
+    try:
+        number = value.__index__()
+    except (AttributeError, TypeError):
+        raise _Wrong("an int") from None
+    if isinstance(value, bool):
+        raise _Wrong("an int")
+    if number < 0:
+        raise ValueError("is negative")
+    return number
+
+
+def _seconds(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _Wrong("a number of seconds")
+    if not value >= 0:
+        raise ValueError("is no time")
+    return value
+
+
+def _sizes(value):
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _Wrong("a dict of sizes by the name of a dimension")
+    return {key: _whole(size) for key, size in value.items()}
+
+
+def _shapes(value):
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _Wrong("a dict of shapes by the name of an input")
+    shapes = {}
+    for key, shape in value.items():
+        if isinstance(shape, (str, bytes)) or not hasattr(shape, "__len__") or not hasattr(shape, "__iter__"):
+            raise _Wrong(f"a shape for {key!r}, a sequence of sizes; sizes of dimensions go to symbols")
+        if len(shape) > 8:
+            raise ValueError(f"gives {key!r} {len(shape)} dimensions, at most 8 are taken")
+        shapes[key] = tuple(None if size is None else _whole(size) for size in shape)
+    return shapes
+
+
+# Name: the check, its type in the stub, and an example of the right form.
+SESSION = {
+    "pins": (_texts, "Sequence[str] | Mapping[str, str]", 'pins={"conv1": "cpu"}'),
+    "symbols": (_sizes, "Mapping[str, int]", 'symbols={"batch": 4}'),
+    "max_symbols": (_sizes, "Mapping[str, int]", 'max_symbols={"sequence": 512}'),
+    "shapes": (_shapes, "Mapping[str, Sequence[int | None]]", 'shapes={"x": (1, 3, 224, 224)}'),
+    "max_shapes": (_shapes, "Mapping[str, Sequence[int | None]]", 'max_shapes={"x": (8, 3, 224, 224)}'),
+    "bindings": (_texts, "Sequence[str] | Mapping[str, str]", 'bindings={"x": "cuda"}'),
+    "outputs": (_texts, "Sequence[str]", 'outputs=["logits"]'),
+    "open_inputs": (_texts, "Sequence[str]", 'open_inputs=["weight"]'),
+    "require": (_words, "str | Sequence[str]", 'require=["cuda"]'),
+    "allow": (_words, "str | Sequence[str]", 'allow=["NonMaxSuppression"]'),
+    "fusions_off": (_words, "str | Sequence[str]", 'fusions_off="*"'),
+    "disabled": (_words, "str | Sequence[str]", 'disabled="cuda"'),
+    "strict": (_flag, "bool", "strict=True"),
+    "strict_integers": (_flag, "bool", "strict_integers=True"),
+    "unfolded": (_flag, "bool", "unfolded=True"),
+    "allow_links": (_flag, "bool", "allow_links=True"),
+    "map_external": (_flag, "bool", "map_external=True"),
+    "assume_opset": (_whole, "int", "assume_opset=26"),
+    "dynamic_limit": (_whole, "int", "dynamic_limit=512 << 20"),
+    "trip_limit": (_whole, "int", "trip_limit=1000"),
+    "time_limit": (_seconds, "float", "time_limit=2.5"),
+}
+_OF_THE_CORE = ("chain", "target", "plan_only", "stream")  # from the package itself
+
+
+def checked(options):
+    """The options as the extension takes them. TypeError for an unknown name and for a wrong kind, ValueError for a
+    value that cannot be, with an example of the right form."""
+    taken = {}
+    for name, value in options.items():
+        if name in _OF_THE_CORE:
+            taken[name] = value
+            continue
+        if name not in SESSION:
+            near = difflib.get_close_matches(name, SESSION, 1)
+            raise TypeError(f"there is no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(SESSION)}"))
+        check, _, example = SESSION[name]
+        if value is None:
+            continue
+        try:
+            taken[name] = check(value)
+        except _Wrong as wrong:
+            raise TypeError(f"{name}: expected {wrong}, as in {example}; found {type(value).__name__} {value!r:.80}") from None
+        except ValueError as wrong:
+            raise ValueError(f"{name}: {value!r:.80} {wrong}; an example is {example}") from None
+    return taken
+
+
+def stub():
+    """The class of these arguments in __init__.pyi."""
+    return "\n".join(["class SessionArguments(TypedDict, total=False):", *(f"    {name}: {kind}" for name, (_, kind, _) in SESSION.items())])
