@@ -73,3 +73,43 @@ def test_sessions_pickle():
         again = pickle.loads(pickle.dumps(session))
         assert np.array_equal(again.run(None, image)[0], session.run(None, image)[0])
         assert again.placement().line() == session.placement().line() and again.get_session_options().intra_op_num_threads == 1
+
+
+def test_sizes_that_options_fix_are_shown():
+    options = tinyort.SessionOptions()
+    options.add_free_dimension_override_by_name("N", 4)
+    assert tinyort.InferenceSession(DIGITS, options).get_inputs()[0].shape == [4, 1, 8, 8]
+    assert tinyort.InferenceSession(DIGITS, symbols={"N": 3}).get_inputs()[0].shape == [3, 1, 8, 8]
+    assert tinyort.InferenceSession(DIGITS).get_inputs()[0].shape == ["N", 1, 8, 8]
+
+
+def test_what_onnxruntime_tells_of_assignments():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    theirs = onnxruntime.InferenceSession(DIGITS, options, providers=["CPUExecutionProvider"]).get_provider_graph_assignment_info()
+    (ours,) = tinyort.InferenceSession(DIGITS, unfolded=True).get_provider_graph_assignment_info()
+    nodes = [node for graph in theirs for node in graph.get_nodes()]
+    assert ours.ep_name == theirs[0].ep_name == "CPUExecutionProvider" and ours.get_nodes()[0].domain == ""
+    assert {(node.name, node.op_type) for node in ours.get_nodes()} == {(node.name, node.op_type) for node in nodes}
+
+
+def test_what_is_not_written_is_said(capfd, tmp_path):
+    options = tinyort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "o.onnx")
+    tinyort.InferenceSession(DIGITS, options)
+    assert "o.onnx is not written: tinyort plan MODEL --optimized FILE writes it" in capfd.readouterr().err
+
+
+def test_bytes_with_weights_elsewhere(tmp_path):
+    """onnxruntime, too, looks for such files only beside a path; the message says what to give."""
+    onnx = pytest.importorskip("onnx")
+    weight = onnx.numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [onnx.helper.make_tensor_value_info("x", 1, [1, 64])],
+                                   [onnx.helper.make_tensor_value_info("y", 1, [1, 64])], [weight])  # fmt: skip
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.bin", size_threshold=0)
+    assert tinyort.InferenceSession(tmp_path / "m.onnx").get_inputs()
+    with pytest.raises(tinyort.errors.InvalidArgument, match="its weights are in other files: give its path instead"):
+        tinyort.InferenceSession((tmp_path / "m.onnx").read_bytes())

@@ -2,14 +2,26 @@
 
 import os
 import sys
+from collections import namedtuple
 
 from . import _core
 from .arguments import checked
 from .chain import OURS, THEIRS, Chain, say_once
-from .errors import EPFail, Fail, InvalidArgument, NotImplemented, UnknownOperator
+from .errors import EPFail, Error, Fail, InvalidArgument, NotImplemented, UnknownOperator
 from .options import SPIN, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
 from .placement import Placement
 from .values import OrtValue, numpy_or_none
+
+AssignedNode = namedtuple("AssignedNode", "name domain op_type")
+
+
+class AssignedSubgraph(namedtuple("AssignedSubgraph", "ep_name nodes")):
+    """Nodes of one provider, as onnxruntime's OrtEpAssignedSubgraph."""
+
+    def get_nodes(self):
+        """The nodes: name, domain, op_type."""
+        return self.nodes
+
 
 _made = []  # functions to be told of each new session (as_onnxruntime)
 
@@ -38,8 +50,10 @@ def open_core(model, **options):
     own = sys.modules.get("tinyort.operators")
     try:
         core = _core.open(source, is_path, operators=own.capsule() if own else None, **options)
-    except UnknownOperator as error:
-        if "libtinyort_extra" not in str(error):
+    except Error as error:
+        if "tort_load_options.external" in str(error):
+            raise InvalidArgument("the bytes of a model are given, and its weights are in other files: give its path instead") from None
+        if not isinstance(error, UnknownOperator) or "libtinyort_extra" not in str(error):
             raise
         from . import extra, operators
 
@@ -118,6 +132,8 @@ class InferenceSession:
             self._core = open_core(self._model, chain=self._chain.text, **self._session_options())
         self._run = self._core.run
         self._say()
+        if options.optimized_model_filepath:
+            say_once(f"{options.optimized_model_filepath} is not written: tinyort plan MODEL --optimized FILE writes it")
 
     def _none_opens(self, why):
         """No provider of the list can run anything."""
@@ -209,8 +225,9 @@ class InferenceSession:
         return os.fspath(self._model) if isinstance(self._model, (str, os.PathLike)) else None
 
     def get_inputs(self):
-        """Inputs that a run needs, as a list of NodeArg."""
-        return [NodeArg(*port) for port in self._core.inputs()]
+        """Inputs that a run needs, as a list of NodeArg, with the sizes that the options fix."""
+        sizes = {**self._options._sizes, **self._extra.get("symbols", {})}
+        return [NodeArg(*port[:3], port[3] and [sizes.get(size, size) for size in port[3]]) for port in self._core.inputs()]
 
     def get_outputs(self):
         """Outputs, as a list of NodeArg."""
@@ -241,6 +258,16 @@ class InferenceSession:
     def set_providers(self, providers=None, provider_options=None):
         """Plans the model again, for other providers."""
         self._open(providers, provider_options)
+
+    def get_provider_graph_assignment_info(self):
+        """What each provider runs: a list of subgraphs with ep_name and get_nodes(), whose nodes have name, domain and
+        op_type. A provider has one here; placement() has the reasons, too."""
+        found = {}
+        for node in self._core.report()["nodes"]:
+            if node["provider"] not in (None, "folded"):
+                name = "cpu" if node["provider"] == "host" else node["provider"]
+                found.setdefault(name, []).append(AssignedNode(node["path"], node["domain"], node["op"]))
+        return [AssignedSubgraph(THEIRS.get(name, name), nodes) for name, nodes in found.items()]
 
     def disable_fallback(self):
         """The default here."""
