@@ -36,7 +36,7 @@ function room_of(path,   parts) {
 # A line for each symbol of a later room, or of a storey above: "runtime/core/plan/plan.o: takes tort_fold of runtime/core/passes/fold.o".
 climbs() {
     # Objects of sources that are there: others may be left from before a file moved.
-    objects=$(cd "$1" && find runtime loader ops kernels -name '*.o' ! -path 'kernels/cudasim/*' 2>/dev/null || true)
+    objects=$(cd "$1" && find runtime loader ops kernels -name '*.o' ! -path 'kernels/cudasim/*' ! -path 'runtime/python/wheel/*' 2>/dev/null || true)
     objects=$(for object in $objects; do [ ! -e "${object%%.*}.c" ] || echo "$object"; done)
     (cd "$1" && nm -A -g $objects /dev/null 2>/dev/null) | awk -v rooms=" $rooms " "$layers"'
     { file = $1; sub(/:.*/, "", file); symbol = $NF }
@@ -116,7 +116,7 @@ function check_calls(   code, text) {
         "strxfrm|strftime|mb(r?to|s|r?len)[a-z]*|wc[a-z]+|isw[a-z]+|tow[a-z]+", "it depends on the locale, runtime/core/base/ascii.h does not")
     only(code, "^(runtime/core/base/locale.c|kernels/cuda/libraries.c)$", "strerror(_r)?|perror", "it depends on the locale, runtime/core/base/locale.h does not")
     only(code, "^runtime/cli/", "(secure_)?getenv", "only the command line reads the environment")
-    only(code, "^runtime/core/base/watch.c$", "clock_gettime|timespec_get|gettimeofday|time|clock", "runtime/core/base/watch.h tells the time")
+    only(code, "^runtime/(core/base/watch|cli/page).c$", "clock_gettime|timespec_get|gettimeofday|time|clock", "runtime/core/base/watch.h tells the time")
     only(code, "^runtime/core/base/hash.c$", "getrandom|getentropy|arc4random", "tort_random_bits has a way out where the system gives none")
     if (code ~ /(^|[^A-Za-z0-9_])((f|s|sn|d|as)?print|[fs]?scan)f *\(/) plain_format = FILENAME != "runtime/core/base/locale.c"
     text = code_of($0, 1)

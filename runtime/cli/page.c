@@ -157,7 +157,9 @@ static void add_origin(cJSON *data, const cli_options *options, tort_session *se
     char date[40], shape[200];
     const time_t now = time(NULL);
     struct tm broken;
-    strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &broken));
+    gmtime_r(&now, &broken);
+    snprintf(date, sizeof date, "%04d-%02d-%02d %02d:%02d UTC", broken.tm_year + 1900, broken.tm_mon + 1,
+             broken.tm_mday, broken.tm_hour, broken.tm_min);
     cli_json_text(origin, "date", date);
     cli_json_text(origin, "version", tort_version());
     cli_json_text(origin, "commit", cli_commit());
