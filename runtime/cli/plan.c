@@ -357,6 +357,14 @@ static size_t common_prefix(const tort_report *report, const char **name) {
     return nodes > 1 && length >= WORTH_A_LINE ? length : 0;
 }
 
+/* True if --only has its number: a folded node is then listed, too. */
+static bool has_its_number(const cli_options *options, const tort_report_node *node) {
+    bool has = false;
+    for (int32_t i = 0; i < options->only.count; i++)
+        has = has || (*options->only.items[i] == '#' && atoi(options->only.items[i] + 1) == node->index);
+    return has;
+}
+
 static void print_nodes(const cli_options *options, tort_session *session, const tort_report *report, const layout *l) {
     bool copies_asked = options->only.count == 0;
     for (int32_t i = 0; i < options->only.count; i++) copies_asked |= !strcmp(options->only.items[i], "copies");
@@ -366,7 +374,7 @@ static void print_nodes(const cli_options *options, tort_session *session, const
     if (!options->full && !options->only.count) cli_table_cut(table, 2);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
-        if (!is_listed(node)) continue;
+        if (!is_listed(node) && !has_its_number(options, node)) continue;
         const asked is = node->provider || cli_root_of(node) < 0
                              ? is_asked_for(options, tort_session_model(session), node)
                              : NOT_ASKED;

@@ -225,4 +225,7 @@ def test_what_a_node_is(suite, folder):
     suite.check(len(suite.run("plan", folder / "m.onnx", "--shape", "N=3", "--json").json()["nodes"][0]["outputs"]) == 1, "one output")
     joined = suite.expect(0, ["from conv1, relu1", "in image: float Nx1x8x8"], "plan", DIGITS, "--only", "#1").out
     suite.check("1 of 8 nodes (--only)" in joined and "0 of" not in joined, f"a node that was joined is found by its number: {joined}")
+    nodes = [helper.make_node("Constant", [], ["two"], "held", value=weight("two", np.array(2, np.float32))), helper.make_node("Mul", ["x", "two"], ["y"], "twice")]
+    save_model(folder / "f.onnx", nodes, [floats("x", [2])], [floats("y", [2])])
+    suite.expect(0, ["held", "Constant-", "folded", "out two: float, constant, 2 to 2"], "plan", folder / "f.onnx", "--only", "#0")
     suite.expect(2, "--only #99: the model has the nodes #0 to #10", "plan", DIGITS, "--only", "#99")

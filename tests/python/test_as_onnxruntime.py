@@ -83,7 +83,7 @@ import importlib.metadata, importlib.util
 hook.install()
 import onnxruntime, tinyort
 assert onnxruntime.InferenceSession is tinyort.InferenceSession and hook.install() is onnxruntime
-assert importlib.util.find_spec("onnxruntime") and importlib.metadata.version("onnxruntime") == onnxruntime.__version__
+assert onnxruntime.__file__.endswith("__init__.py") and importlib.util.find_spec("onnxruntime") and importlib.metadata.version("onnxruntime") == onnxruntime.__version__
 """
     assert run("-c", code).returncode == 0
     done = run("-c", "import onnxruntime, tinyort.as_onnxruntime as hook\nhook.install()")
