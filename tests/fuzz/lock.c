@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     require(!status || error.msg[0], "a failure without a message", tort_status_name(status));
     require(status != TORT_E_INTERNAL, "an internal error", error.msg);
     if (!status) {
-        cli_lock now = cli_lock_of(&report);
+        cli_lock now = cli_lock_of(&report, NULL);
         cli_moves moves = cli_moves_of(&locked, &now, &report);
         require(moves.moved + moves.added <= moves.nodes, "more moves than nodes", path);
         require(moves.gone <= locked.count, "more nodes are gone than there were", path);
