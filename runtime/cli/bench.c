@@ -26,7 +26,7 @@
 
 #define MAX_RUNS 1000000
 
-static int by_size(const void *a, const void *b) {
+int cli_by_size(const void *a, const void *b) {
     const double *x = a, *y = b;
     return (*x > *y) - (*x < *y);
 }
@@ -228,10 +228,10 @@ static void join_lanes(const lane *lanes, int32_t count, double seconds, cli_mea
 }
 
 static void sort_runs(cli_measurement *m) {
-    qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, cli_by_size);
     if (!m->profile || !m->runs) return;
     const cli_measurement profiled = {.milliseconds = m->profiled, .runs = m->profile->run_count};
-    qsort(m->profiled, (size_t)profiled.runs, sizeof *m->profiled, by_size);
+    qsort(m->profiled, (size_t)profiled.runs, sizeof *m->profiled, cli_by_size);
     m->profile->overhead = cli_percentile(&profiled, 0.5) / cli_percentile(m, 0.5);
 }
 
@@ -318,7 +318,7 @@ static void add_runs(cli_measurement *m, const cli_measurement *earlier) {
     memcpy(m->milliseconds + m->runs, earlier->milliseconds, (size_t)earlier->runs * sizeof *m->milliseconds);
     m->runs += earlier->runs;
     m->seconds += earlier->seconds;
-    qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, cli_by_size);
     free(earlier->milliseconds);
 }
 
@@ -458,10 +458,14 @@ static void print_text(const cli_options *options, const cli_bench_job *j, const
     free(counts);
 }
 
+void cli_measurement_free(cli_measurement *m) {
+    cli_profile_free(m->profile);
+    free(m->profiled);
+    free(m->milliseconds);
+}
+
 void cli_bench_free(cli_bench_job *j) {
-    cli_profile_free(j->measured.profile);
-    free(j->measured.profiled);
-    free(j->measured.milliseconds);
+    cli_measurement_free(&j->measured);
     for (int32_t i = 0; i < j->context_count; i++) tort_context_free(j->contexts[i]);
     free(j->contexts);
     cli_inputs_free(&j->inputs);

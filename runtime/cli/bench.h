@@ -37,8 +37,10 @@ tort_status cli_bench_open(cli_bench_job *job, cli_options *options, tort_error 
 /* Measures for options->seconds, or options->repeat runs, after a warm-up, and adds the runs to those of earlier turns.
  * *median, which may be NULL: of this turn, in milliseconds. */
 tort_status cli_bench_turn(cli_bench_job *job, const cli_options *options, double *median, tort_error *error);
+void cli_measurement_free(cli_measurement *m);
 void cli_bench_free(cli_bench_job *job);
-bool cli_bench_interrupted(void); /* by Ctrl-C: the runs so far were measured */
+int cli_by_size(const void *a, const void *b); /* for qsort: numbers of type double, the smallest first */
+bool cli_bench_interrupted(void);              /* by Ctrl-C: the runs so far were measured */
 
 double cli_percentile(const cli_measurement *m,
                       double fraction);               /* milliseconds; `fraction` of the runs took at most that */

@@ -31,8 +31,8 @@ void cli_print_summary(void);            /* lists them on stdout */
 
 double cli_seconds(void); /* seconds of a monotonic clock */
 
-/* A shape as text: "1x3x224x224", "?x3", "batch x 3"; "scalar" for rank 0. Returned in buffer. */
 const char *cli_commit(void); /* of this build; version.c */
+/* A shape as text: "1x3x224x224", "?x3", "batch x 3"; "scalar" for rank 0. Returned in buffer. */
 const char *cli_shape_text(int32_t rank, const int64_t *dims, const char *const *dim_names, char *buffer, size_t size);
 const char *cli_count_text(double count, char *buffer, size_t size); /* "12.4 M", "640" */
 const char *cli_bytes_text(double bytes, char *buffer, size_t size); /* "12.4 MB"; "?" for a negative number */

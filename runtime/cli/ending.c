@@ -117,9 +117,9 @@ static char *placement_text(const tort_report *report) {
         cli_append(&line, " - %s did not open: %s, %s", provider->name, provider->code, provider->message);
         if (*provider->cure) cli_append(&line, "; %s", provider->cure);
     }
-    const bool firmware = report->provider_count && !strcmp(report->providers[0]->name, "firmware");
     if (report->fallen_back || report->unplaced || report->widened)
-        cli_append(&line, firmware ? " (tinyort plan --ep firmware shows all)" : " (tinyort plan shows all)");
+        cli_append(&line, cli_is_for_firmware(report) ? " (tinyort plan --ep firmware shows all)"
+                                                      : " (tinyort plan shows all)");
     free(counts);
     return line;
 }

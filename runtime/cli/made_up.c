@@ -100,7 +100,7 @@ static bool are_empty(tort_value *const *outputs, int32_t count) {
     return count > 0;
 }
 
-/* What a run with sizes that were made up has shown, from the worst to the best. */
+/* Outcomes of a run with sizes that were made up, from the worst to the best. */
 typedef enum outcome {
     FAILED,
     ALL_EMPTY,  /* outputs without elements: a picture of 4 pixels has no room for a window of 5 */

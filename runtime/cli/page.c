@@ -150,7 +150,7 @@ static void add_port(cJSON *list, const tort_port *port) {
     free(text);
 }
 
-/* What somebody needs who finds the page later: the chain and sizes as typed, ports, version and time. */
+/* The origin of the page, for whoever finds it later: the chain and sizes as typed, ports, version and time. */
 static void add_origin(cJSON *data, const cli_options *options, tort_session *session) {
     const tort_model *model = tort_session_model(session);
     cJSON *origin = cJSON_AddObjectToObject(data, "origin");

@@ -252,3 +252,7 @@ void cli_reasons_free(cli_reasons *reasons) {
     free(reasons->list);
     *reasons = (cli_reasons){0};
 }
+
+bool cli_is_for_firmware(const tort_report *report) {
+    return report->provider_count && !strcmp(report->providers[0]->name, "firmware");
+}

@@ -237,7 +237,6 @@ void cli_json_plan(cJSON *object, tort_session *session, const tort_report *repo
 
 /* Advice for a failure that has no cure of its own. */
 static const char *general_cure(tort_status status, const tort_report *report) {
-    const bool firmware = report && report->provider_count && !strcmp(report->providers[0]->name, "firmware");
     switch (status) {
     case TORT_OK: break;
     case TORT_E_USAGE: return "'tinyort COMMAND --help' lists the options";
@@ -245,8 +244,9 @@ static const char *general_cure(tort_status status, const tort_report *report) {
     case TORT_E_INPUT: return "'tinyort inspect MODEL' lists the inputs with their types and shapes";
     case TORT_E_IO: return "check that the path is right and may be read";
     case TORT_E_PLACEMENT:
-        return firmware ? "'tinyort plan MODEL --ep firmware' shows every refusal with its cure"
-                        : "'tinyort plan MODEL' shows every refusal with its cure";
+        return report && cli_is_for_firmware(report)
+                   ? "'tinyort plan MODEL --ep firmware' shows every refusal with its cure"
+                   : "'tinyort plan MODEL' shows every refusal with its cure";
     case TORT_E_UNSUPPORTED: return "'tinyort ops' lists what this build has";
     case TORT_E_MEMORY:
         return "raise mem_limit= of the provider or --dynamic-limit, or give smaller sizes with --shape";

@@ -67,16 +67,9 @@ static tort_status observe_copies(const versus *v, contender *c, tort_error *err
     for (int32_t i = 0; !status && i < profile->unit_count; i++)
         if (profile->units[i].what == TORT_PROFILED_COPY) seconds += profile->units[i].cost.seconds;
     if (!status) c->copy_ms = 1e3 * seconds / profile->counted;
-    cli_profile_free(job->measured.profile);
-    free(job->measured.profiled);
-    free(job->measured.milliseconds);
+    cli_measurement_free(&job->measured);
     job->measured = measured;
     return status;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
 }
 
 static void find_factors(versus *v) {
@@ -87,7 +80,7 @@ static void find_factors(versus *v) {
         contender *c = &v->list[i];
         double factors[TURNS];
         for (int32_t t = 0; t < v->turns; t++) factors[t] = c->medians[t] / v->list[v->fastest].medians[t];
-        qsort(factors, (size_t)v->turns, sizeof *factors, by_size);
+        qsort(factors, (size_t)v->turns, sizeof *factors, cli_by_size);
         c->factor = factors[v->turns / 2];
         c->low = factors[v->turns > 2 ? 1 : 0];
         c->high = factors[v->turns - (v->turns > 2 ? 2 : 1)];

@@ -149,7 +149,7 @@ static const char *attribute_text(const writer *w, const tort_attribute *a) {
     return tort_arena_text(w->arena, text, strlen(text));
 }
 
-/* Those that the file gives, or that a fusion gave the node that it made. */
+/* Attributes that the file gives the node, or the fusion that made it; defaults are left out. */
 static bool write_attributes(const writer *w, const tort_node *node, tort_description *d) {
     const char **list = tort_arena_array(w->arena, (size_t)node->attribute_count + 1, sizeof *list);
     d->attributes = list;
