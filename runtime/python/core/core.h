@@ -145,8 +145,12 @@ extern PyType_Spec core_session_spec;
 
 PyObject *core_py_open(PyObject *module, PyObject *arguments, PyObject *keywords);
 PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *keywords);
-/* A report as the dict that `tinyort plan --json` prints; of its providers alone, which is quick, without `whole`. */
-PyObject *core_report(tort_session *session, const core_state *state, bool whole);
+/* Parts of a report: its providers alone, which is quick; with its nodes; with what each node is, which may read
+ * weights.
+ */
+typedef enum core_extent { CORE_CHAIN, CORE_WHOLE, CORE_DESCRIBED } core_extent;
+/* A report as the dict that `tinyort plan --json` prints. */
+PyObject *core_report(tort_session *session, const core_state *state, core_extent extent);
 PyObject *core_py_providers(PyObject *module, PyObject *arguments);
 PyObject *core_py_probe(PyObject *module, PyObject *arguments, PyObject *keywords);
 

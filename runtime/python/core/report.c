@@ -191,12 +191,12 @@ static bool add_descriptions(tort_session *session, const tort_report *report, P
     return nodes;
 }
 
-PyObject *core_report(tort_session *session, const core_state *state, bool whole) {
+PyObject *core_report(tort_session *session, const core_state *state, core_extent extent) {
     tort_report *report = NULL;
     tort_error error = {.node = -1};
     if (tort_session_report(session, &report, &error)) return core_fail(state, &error);
-    PyObject *made = whole ? whole_dict(report) : chain_dict(report);
-    if (whole && made && !add_descriptions(session, report, made)) Py_CLEAR(made);
+    PyObject *made = extent == CORE_CHAIN ? chain_dict(report) : whole_dict(report);
+    if (extent == CORE_DESCRIBED && made && !add_descriptions(session, report, made)) Py_CLEAR(made);
     tort_report_free(report);
     return made;
 }

@@ -410,16 +410,18 @@ static PyObject *session_metadata(PyObject *object, PyObject *none) {
     return NULL;
 }
 
-static PyObject *session_report(PyObject *object, PyObject *none) {
+/* report(described=False): with what each node is, which may read weights. */
+static PyObject *session_report(PyObject *object, PyObject *arguments) {
     const core_session *self = (core_session *)object;
-    (void)none;
-    return core_report(self->session, core_state_of(self->module), true);
+    int described = 0;
+    if (!PyArg_ParseTuple(arguments, "|p", &described)) return NULL;
+    return core_report(self->session, core_state_of(self->module), described ? CORE_DESCRIBED : CORE_WHOLE);
 }
 
 static PyObject *session_chain(PyObject *object, PyObject *none) {
     const core_session *self = (core_session *)object;
     (void)none;
-    return core_report(self->session, core_state_of(self->module), false);
+    return core_report(self->session, core_state_of(self->module), CORE_CHAIN);
 }
 
 static PyObject *session_save(PyObject *object, PyObject *arguments) {
@@ -443,7 +445,7 @@ static PyMethodDef session_methods[] = {
     {"inputs", session_inputs, METH_NOARGS, "(name, type, element type, shape) of each input."},
     {"outputs", session_outputs, METH_NOARGS, "(name, type, element type, shape) of each output."},
     {"metadata", session_metadata, METH_NOARGS, "What the file says of itself."},
-    {"report", session_report, METH_NOARGS, "Where every node runs, and why: a dict as of `tinyort plan --json`."},
+    {"report", session_report, METH_VARARGS, "Where every node runs, and why: a dict as of `tinyort plan --json`."},
     {"cancel", session_cancel, METH_VARARGS, "cancel(token): ends runs that were given this token."},
     {"chain", session_chain, METH_NOARGS, "The part of report that is about providers, without a dict for each node."},
     {"save", session_save, METH_VARARGS, "save(path): writes a plan."},

@@ -87,7 +87,7 @@ def _watch():
     def made(new):
         model = new._model
         name = os.path.basename(model) if isinstance(model, (str, os.PathLike)) else "a model in memory"
-        line = f"{name}: {new.placement().line()}"
+        line = f"{name}: {new._brief().line()}"
         if line not in lines:
             lines.append(line)
 

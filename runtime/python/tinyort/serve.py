@@ -267,7 +267,7 @@ class Model:
 
     def tell(self):
         """Sets the gauges: at each check of health, as memory grows with the batches that were run."""
-        placement = self.session.placement()
+        placement = self.session._brief()
         nodes = metrics.Gauge("tinyort_nodes", "Nodes that a provider runs", ("provider",))
         for provider in placement.providers:
             nodes.set(len(placement.on(provider["name"])), {"provider": provider["name"]})
@@ -280,7 +280,7 @@ class Model:
 
     def placement(self):
         """Where every node runs, and why, as text."""
-        return str(self.session.placement())
+        return str(self.session._brief())
 
 
 class NotReady(Exception):

@@ -310,6 +310,10 @@ class InferenceSession:
 
     def placement(self):
         """Where every node runs, and why: see Placement."""
+        return Placement(self._core.report(True), self._notes)
+
+    def _brief(self):
+        """The Placement without what each node is: for counts, lines and checks, which then read no weights."""
         return Placement(self._core.report(), self._notes)
 
     def __reduce__(self):
@@ -319,7 +323,7 @@ class InferenceSession:
     def assert_on(self, provider, allow=()):
         """For tests: raises AssertionError with the reasons unless `provider` runs every node but those of the
         operators in `allow`."""
-        self.placement().assert_on(OURS.get(provider, provider), allow)
+        self._brief().assert_on(OURS.get(provider, provider), allow)
 
     def memory(self):
         """Bytes: {"host": {"weights", "arena", "total", ...}, provider: {"weights", "peak", "naive"}}."""
@@ -340,7 +344,7 @@ class InferenceSession:
         self._core.save(path)
 
     def __repr__(self):
-        return f"<InferenceSession: {self.placement().line()}>"
+        return f"<InferenceSession: {self._brief().line()}>"
 
 
 def _restore(model, sess_options, chain, fallback, options):
@@ -367,4 +371,4 @@ def plan(model, chain="cpu", target=None, **options):
     """The Placement of a model on a chain, such as "cuda,cpu", without preparing weights. With a target, such as
     "cuda:sm_87", the device need not be there. Nodes that nothing takes are in it, too."""
     core = open_core(model, chain=chain, target=target, plan_only=True, **options)
-    return Placement(core.report())
+    return Placement(core.report(True))
