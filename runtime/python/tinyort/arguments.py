@@ -96,7 +96,6 @@ SESSION = {
     "trip_limit": (_whole, "int", "trip_limit=1000"),
     "time_limit": (_seconds, "float", "time_limit=2.5"),
 }
-_OF_THE_CORE = ("chain", "target", "plan_only", "stream")  # from the package itself
 
 
 def checked(options):
@@ -104,9 +103,6 @@ def checked(options):
     value that cannot be, with an example of the right form."""
     taken = {}
     for name, value in options.items():
-        if name in _OF_THE_CORE:
-            taken[name] = value
-            continue
         if name not in SESSION:
             near = difflib.get_close_matches(name, SESSION, 1)
             raise TypeError(f"there is no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(SESSION)}"))

@@ -27,7 +27,8 @@ _made = []  # functions to be told of each new session (as_onnxruntime)
 
 
 def open_core(model, **options):
-    """The extension's session of a path, os.PathLike, bytes, anything with a buffer, or a file that is open."""
+    """The extension's session of a path, os.PathLike, bytes, anything with a buffer, or a file that is open; the
+    application's options are `checked`."""
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     elif hasattr(model, "read"):
@@ -38,7 +39,6 @@ def open_core(model, **options):
             memoryview(model)
         except TypeError:
             raise TypeError(f"Unable to load from type '{type(model)}': expected a path, bytes or an open file") from None
-    options = checked(options)
     for name in ("require", "disabled"):
         if name in options:
             options[name] = ",".join(OURS.get(word, word) for word in options[name].split(","))
@@ -370,5 +370,5 @@ def load_plan(path, map=False, time_limit=0):  # noqa: A002 - the option's name
 def plan(model, chain="cpu", target=None, **options):
     """The Placement of a model on a chain, such as "cuda,cpu", without preparing weights. With a target, such as
     "cuda:sm_87", the device need not be there. Nodes that nothing takes are in it, too."""
-    core = open_core(model, chain=chain, target=target, plan_only=True, **options)
+    core = open_core(model, chain=chain, target=target, plan_only=True, **checked(options))
     return Placement(core.report(True))
