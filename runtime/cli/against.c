@@ -7,16 +7,12 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files/value_file.h"
 #include "runtime/cli/observed.h"
 #include "runtime/core/base/locale.h"
 
 static int by_name(const void *a, const void *b) {
     return strcmp(((const cli_against_file *)a)->name, ((const cli_against_file *)b)->name);
-}
-
-static bool ends_in(const char *name, const char *ending) {
-    const size_t length = strlen(name), tail = strlen(ending);
-    return length > tail && !strcmp(name + length - tail, ending);
 }
 
 tort_status cli_against_open(const char *folder, cli_against *a, tort_error *error) {
@@ -27,7 +23,7 @@ tort_status cli_against_open(const char *folder, cli_against *a, tort_error *err
                          tort_strerror(errno));
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         a->by_name = a->by_name || !strcmp(entry->d_name, "index.tsv");
-        if (!ends_in(entry->d_name, ".npy") && !ends_in(entry->d_name, ".pb")) continue;
+        if (!tort_path_ends(entry->d_name, ".npy") && !tort_path_ends(entry->d_name, ".pb")) continue;
         a->files = cli_room(a->files, (size_t)a->count, sizeof *a->files);
         a->files[a->count++] = (cli_against_file){cli_copy_text(entry->d_name, strlen(entry->d_name)), false};
     }

@@ -454,7 +454,7 @@ static void print_text(const cli_options *options, const cli_bench_job *j, const
     if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
     cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms, cli_bytes_text(m->peak_bytes, peak, sizeof peak));
     print_calls(&m->calls);
-    if (m->profile) cli_profile_print(m->profile, options->profile_all == 1, cli_width(stdout, 0));
+    if (m->profile) cli_profile_print(m->profile, options->profile_all == 1, cli_width(stdout, options->width));
     free(counts);
 }
 

@@ -244,10 +244,8 @@ static void print_operators(const tort_model *model, const summary *s, int width
         cli_cell(table, CLI_PLAIN, "%d", op->nodes);
         if (op->unknown_flops)
             cli_cell(table, CLI_DIM, "? FLOPs");
-        else if (op->flops > 0)
-            cli_cell(table, CLI_DIM, "%s FLOPs", cli_count_text(op->flops, flops, sizeof flops));
         else
-            cli_cell(table, CLI_PLAIN, "%s", "");
+            cli_cell_if(table, op->flops > 0, CLI_DIM, "%s FLOPs", cli_count_text(op->flops, flops, sizeof flops));
         cli_cell(table, CLI_RED, "%s", op->node->op ? "" : "not in this build");
     }
     cli_table_print(table, stdout, width);

@@ -17,17 +17,11 @@ static const tort_report_node *node_of(const tort_report *report, const cli_seen
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void number_cell(cli_table *table, const cli_seen *seen, double number) {
-    if (seen->statistics.numeric && isfinite(number))
-        cli_cell(table, CLI_PLAIN, "%.5g", number);
-    else
-        cli_cell(table, CLI_PLAIN, "%s", "");
+    cli_cell_if(table, seen->statistics.numeric && isfinite(number), CLI_PLAIN, "%.5g", number);
 }
 
 static void count_cell(cli_table *table, cli_colour colour, int64_t count) {
-    if (count)
-        cli_cell(table, colour, "%lld", (long long)count);
-    else
-        cli_cell(table, CLI_PLAIN, "%s", "");
+    cli_cell_if(table, count, colour, "%lld", (long long)count);
 }
 
 static void range_cells(cli_table *table, const cli_seen *seen) {
@@ -45,10 +39,7 @@ static void range_cells(cli_table *table, const cli_seen *seen) {
 
 static void node_cells(cli_table *table, const tort_report *report, const cli_seen *seen) {
     const tort_report_node *node = node_of(report, seen);
-    if (node)
-        cli_cell(table, CLI_DIM, "%d", seen->node);
-    else
-        cli_cell(table, CLI_DIM, "%s", "");
+    cli_cell_if(table, node, CLI_DIM, "%d", seen->node);
     cli_cell(table, CLI_PLAIN, "%s", node ? node->path : "(weight)");
     cli_cell(table, CLI_PLAIN, "%s", node ? node->op : "");
     cli_cell(table, CLI_BOLD, "%s", seen->name);

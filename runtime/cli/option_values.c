@@ -31,6 +31,9 @@ tort_status cli_read_word(const cli_option_row *row, const char *text, void *out
         *(int32_t *)out = (int32_t)count;
         return TORT_OK;
     }
+    if (*all == '[')
+        return tort_fail(error, TORT_E_USAGE, "--%s takes no value but '%s', not '%s'%s", row->name, words[0], text,
+                         strpbrk(text, "./") ? "; a file of every step is written by --trace FILE" : "");
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'%s", row->name, all, text,
                      tort_did_you_mean(text, words, count, hint, sizeof hint));
 }

@@ -42,6 +42,8 @@ typedef struct cli_labels {
 } cli_labels;
 
 tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *error);
+/* Fails unless there is a name for every element of the last dimension; one of -1 is not known, and fits. */
+tort_status cli_labels_fit(const cli_labels *labels, int32_t rank, const int64_t *dims, tort_error *error);
 void cli_labels_free(cli_labels *labels);
 
 /* Finds the k largest elements of each row, the largest first, ignoring NaN. The caller frees *tops. TORT_E_USAGE for

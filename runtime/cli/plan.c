@@ -214,8 +214,6 @@ static copy_list sorted_copies(const tort_report *report) {
 /* Layout of the table of nodes. */
 typedef struct layout {
     const char *first; /* first provider of the chain */
-    const char *name;  /* name of a node, from which the prefix is printed */
-    size_t prefix;     /* length of the prefix of all names, which is printed once */
     int width;         /* of the terminal; 0: no limit */
 } layout;
 
@@ -297,7 +295,7 @@ static asked is_asked_for(const cli_options *options, const tort_model *model, c
 static void print_node(const tort_report_node *node, const layout *l, cli_detail detail, cli_table *table) {
     char *why = cli_reason_text(node, detail, false);
     cli_cell(table, CLI_DIM, "%d", node->index);
-    cli_cell(table, CLI_PLAIN, "%s", node->path + l->prefix);
+    cli_cell(table, CLI_PLAIN, "%s", node->path);
     op_cell(table, node);
     place_cell(table, node, l->first);
     cli_cell(table, CLI_PLAIN, "%s", node->kernel);
@@ -337,26 +335,6 @@ static bool is_listed(const tort_report_node *node) {
     return !node->provider || strcmp(node->provider, "folded") != 0;
 }
 
-/* Length of the prefix up to a '/' that all names share; 0 if it is short or there is only one node. Sets *name to one
- * of the names. */
-static size_t common_prefix(const tort_report *report, const char **name) {
-    enum { WORTH_A_LINE = 4 };
-    const char *first = "";
-    size_t length = 0;
-    int32_t nodes = 0;
-    for (int32_t i = 0; i < report->node_count; i++) {
-        const char *path = report->nodes[i]->path;
-        if (!is_listed(report->nodes[i])) continue;
-        if (!nodes++) length = strlen(first = path);
-        size_t same = 0;
-        while (same < length && path[same] == first[same]) same++;
-        length = same;
-    }
-    while (length > 0 && first[length - 1] != '/') length--;
-    *name = first;
-    return nodes > 1 && length >= WORTH_A_LINE ? length : 0;
-}
-
 /* True if --only has its number: a folded node is then listed, too. */
 static bool has_its_number(const cli_options *options, const tort_report_node *node) {
     bool has = false;
@@ -390,7 +368,6 @@ static void print_nodes(const cli_options *options, tort_session *session, const
     }
     print_copies(&copies, -1, copies_asked, l, table);
     cli_print(stdout, "\n");
-    if (l->prefix) cli_print(stdout, "every name begins with %.*s\n", (int)l->prefix, l->name);
     cli_table_print(table, stdout, l->width);
     if (options->only.count && shown) cli_print(stdout, "\n");
     if (options->only.count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
@@ -502,13 +479,20 @@ static void print_summary(const cli_options *options, const tort_report *report,
     print_reasons(options, report, width);
 }
 
+/* The list of nodes, unless it would only hide the line that says which file was written. */
+static bool lists_nodes(const cli_options *options) {
+    const bool writes = options->output || options->lock || options->optimized || options->html;
+    return !writes || options->full || options->only.count;
+}
+
 /* Prints the summary where the user looks: before a short list of nodes, after one that scrolls away. */
 static void tell(const cli_options *options, tort_session *session, const tort_report *report, int width) {
     enum { A_SCREEN = 40 };
     const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only.count;
     layout l = {.first = report->providers[0]->name, .width = width};
-    if (width && !options->full) l.prefix = common_prefix(report, &l.name);
-    if (!scrolls) print_summary(options, report, width);
+    const bool lists = lists_nodes(options);
+    if (!scrolls || !lists) print_summary(options, report, width);
+    if (!lists) return;
     print_nodes(options, session, report, &l);
     if (scrolls) cli_print(stdout, "\n");
     if (scrolls) print_summary(options, report, width);

@@ -1,4 +1,5 @@
 /* profile_tables.c - a profile as tables: the most expensive units, all units by operator, and the sum (profile.h). */
+#include <math.h>
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
@@ -57,10 +58,8 @@ static void unit_row(cli_table *table, const cli_profile *profile, const cli_pro
     cli_cell(table, CLI_PLAIN, "%s", unit->op);
     cli_cell(table, CLI_PLAIN, "%s", several ? unit->provider : "");
     cli_cell(table, CLI_DIM, "%s", unit->kernel);
-    if (unit->cost.calls == profile->counted)
-        cli_cell(table, CLI_PLAIN, "%s", "");
-    else
-        cli_cell(table, CLI_PLAIN, "%.6g", (double)unit->cost.calls / profile->counted);
+    cli_cell_if(table, unit->cost.calls != profile->counted, CLI_PLAIN, "%.6g",
+                (double)unit->cost.calls / profile->counted);
     time_cells(table, profile, unit->cost.seconds);
     speed_cells(table, profile, &unit->cost);
 }
@@ -76,7 +75,7 @@ static void print_rest(const cli_profile *profile, const cli_profile_unit **orde
 
 static void print_units(const cli_profile *profile, bool all, int width) {
     const cli_profile_unit **order = cli_profile_order(profile);
-    cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|times>|ms>|share>|GFLOP/s>|peak>|GB/s>|peak>", 0);
+    cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~?|times>|ms>|share>|GFLOP/s>|peak>|GB/s>?|peak>?", 0);
     const bool several = providers_with_nodes(profile->report) > 1;
     const int32_t shown = all || profile->unit_count < SHOWN_UNITS ? profile->unit_count : SHOWN_UNITS;
     for (int32_t i = 0; i < shown; i++) unit_row(table, profile, order[i], several);
@@ -91,7 +90,7 @@ static void print_operators(const cli_profile *profile, int width) {
     int32_t count;
     cli_profile_operator *operators = cli_profile_operators(profile, &count);
     const cli_cost total = cli_profile_total(profile);
-    cli_table *table = cli_table_new("op~|units>|ms>|share>|GFLOP/s>|peak>|GB/s>|peak>", 0);
+    cli_table *table = cli_table_new("op~|units>|ms>|share>|GFLOP/s>|peak>|GB/s>?|peak>?", 0);
     for (int32_t i = 0; i < count; i++) {
         cli_cell(table, CLI_PLAIN, "%s", operators[i].op);
         cli_cell(table, CLI_PLAIN, "%d", operators[i].units);
@@ -123,6 +122,19 @@ static void print_peaks(const cli_profile *profile) {
     }
 }
 
+/* What a rate above the peak means, as the reader would take it for a wrong figure. */
+static void explain_excess(const cli_profile *profile) {
+    double max = 0;
+    for (int32_t i = 0; i < profile->unit_count; i++) {
+        const cli_speed speed = cli_profile_speed(profile, &profile->units[i].cost);
+        max = fmax(max, fmax(speed.flops_percent, speed.bytes_percent));
+    }
+    if (max > 100.5)
+        cli_print_line(stdout,
+                       "above 100 %% of the peak: values in a cache, 8-bit units, fewer multiplications than the "
+                       "definition has, or a machine that was busy while its peak was measured\n");
+}
+
 static void print_total(const cli_profile *profile) {
     char flops[32], bytes[32];
     cli_cost total = cli_profile_total(profile);
@@ -145,4 +157,5 @@ void cli_profile_print(const cli_profile *profile, bool all, int width) {
     print_operators(profile, width);
     cli_print(stdout, "\n");
     print_total(profile);
+    explain_excess(profile);
 }

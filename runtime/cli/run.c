@@ -1,5 +1,6 @@
 /* run.c - `tinyort run`: one model, one run. The whole life of an application of tinyort.h in one page:
  * load, create a session, make a context, run, look at the outputs, free in reverse. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
@@ -38,6 +39,14 @@ static void job_free(job *j) {
     tort_model_free(j->loaded);
 }
 
+/* Holds --top and --labels against what the model says of its first output, before the run. */
+static tort_status check_top(const cli_options *options, const job *j, tort_error *error) {
+    if (!options->top) return TORT_OK;
+    if (!tort_model_output_count(j->model)) return tort_fail(error, TORT_E_USAGE, "--top: the model has no output");
+    const tort_port port = cli_output(j->model, 0);
+    return port.rank < 0 ? TORT_OK : cli_labels_fit(&j->labels, port.rank, port.dims, error);
+}
+
 /* Checks everything that the user could have mistyped, before slow steps begin. */
 static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
@@ -46,8 +55,7 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     if (!status) status = cli_open_either(options, &j->loaded, &j->session, &j->model, error);
     if (!status) status = cli_check_names(options, j->model, error);
     if (!status && options->save) status = cli_check_save(options, j->model, error);
-    if (!status && options->top && !tort_model_output_count(j->model))
-        status = tort_fail(error, TORT_E_USAGE, "--top: the model has no output");
+    if (!status) status = check_top(options, j, error);
     if (!status) status = cli_inputs_read(options, j->model, &j->inputs, error);
     if (status || !cli_observes(options)) return status;
     return cli_observed_open(options, j->model, &j->inputs, &j->observed, error);
@@ -119,13 +127,11 @@ static void print_top(const job *j, int width) {
         const cli_top *top = &j->tops[i];
         rank = i && j->tops[i - 1].row == top->row ? rank + 1 : 1;
         cli_colour colour = rank == 1 ? CLI_GREEN : CLI_PLAIN;
-        if (several)
-            cli_cell(table, CLI_DIM, "%lld", (long long)top->row);
-        else
-            cli_cell(table, CLI_DIM, "%s", "");
+        cli_cell_if(table, several, CLI_DIM, "%lld", (long long)top->row);
         cli_cell(table, CLI_DIM, "%lld", (long long)rank);
         cli_cell(table, CLI_PLAIN, "%lld", (long long)top->index);
-        cli_cell(table, colour, "%.4f", top->value);
+        const double size = fabs(top->value);
+        cli_cell(table, colour, size == 0 || (size >= 1e-3 && size < 1e7) ? "%.4f" : "%.3e", top->value);
         cli_cell(table, colour, "%s", top->label);
     }
     cli_print(stdout, "\n");

@@ -101,7 +101,7 @@ static int print_element(const tort_tensor *tensor, int64_t index, char *buffer,
     }
     double value;
     tort_load_doubles(tensor->type, tensor->data, index, 1, &value);
-    return tort_snprintf(buffer, size, "%.6g", value);
+    return tort_snprintf(buffer, size, "%.6g", isnan(value) ? (double)NAN : value); /* x86 makes NaN with a sign */
 }
 
 const char *cli_elements_text(const tort_tensor *tensor, int64_t max, char *buffer, size_t size) {
@@ -134,17 +134,11 @@ static void add_tensor(cli_table *table, const char *name, const tort_tensor *t)
     cli_cell(table, CLI_PLAIN, "%s", cli_shape_text(t->rank, t->dims, NULL, shape, sizeof shape));
     const double numbers[] = {s.minimum, s.maximum, s.mean, s.deviation};
     for (size_t k = 0; k < 4; k++) {
-        if (s.numeric && s.count)
-            cli_cell(table, CLI_PLAIN, "%.5g", numbers[k]);
-        else
-            cli_cell(table, CLI_PLAIN, "%s", "");
+        cli_cell_if(table, s.numeric && s.count, CLI_PLAIN, "%.5g", numbers[k]);
     }
     const int64_t bad[] = {s.nan, s.infinite};
     for (size_t k = 0; k < 2; k++) {
-        if (bad[k])
-            cli_cell(table, CLI_RED, "%lld", (long long)bad[k]);
-        else
-            cli_cell(table, CLI_PLAIN, "%s", "");
+        cli_cell_if(table, bad[k], CLI_RED, "%lld", (long long)bad[k]);
     }
     cli_cell(table, CLI_DIM, "%s", cli_elements_text(t, SHOWN_ELEMENTS, elements, sizeof elements));
 }
@@ -322,6 +316,13 @@ void cli_labels_free(cli_labels *labels) {
     free(labels->lines);
 }
 
+tort_status cli_labels_fit(const cli_labels *labels, int32_t rank, const int64_t *dims, tort_error *error) {
+    const int64_t row_length = rank ? dims[rank - 1] : 1;
+    if (!labels->count || labels->count >= row_length) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "--labels: %lld names for rows of %lld entries", (long long)labels->count,
+                     (long long)row_length);
+}
+
 static int larger_first(const void *a, const void *b) {
     const cli_top *x = a, *y = b;
     if (x->value != y->value) return x->value < y->value ? 1 : -1;
@@ -335,10 +336,7 @@ static tort_status check_top(const tort_value *value, const cli_labels *labels, 
         return tort_fail(error, TORT_E_USAGE, "--top: the first output is %s, which has no largest entries",
                          tensor ? tort_type_name(tensor->type)
                                 : tort_type_text(tort_value_type_of(value), type, sizeof type));
-    const int64_t row_length = tensor->rank ? tensor->dims[tensor->rank - 1] : 1;
-    if (!labels->count || labels->count >= row_length) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "--labels: %lld names for rows of %lld entries", (long long)labels->count,
-                     (long long)row_length);
+    return cli_labels_fit(labels, tensor->rank, tensor->dims, error);
 }
 
 tort_status cli_top_of(const tort_value *output, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,

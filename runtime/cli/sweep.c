@@ -197,7 +197,7 @@ static void print_series(const sweep *s, const sweep_series *series) {
         cli_row_end(table);
     }
     cli_print(stdout, "%s on --ep %s\n", cli_model_path(s->options), series->name);
-    cli_table_print(table, stdout, cli_width(stdout, 0));
+    cli_table_print(table, stdout, cli_width(stdout, s->options->width));
     free(titles);
 }
 

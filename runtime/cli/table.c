@@ -10,7 +10,7 @@
 
 #define MAX_COLUMNS 16
 
-enum { GAP = 2, MIN_NAME = 12, MIN_LAST = 24 };
+enum { GAP = 2, MIN_NAME = 12, MIN_LAST = 24, WORTH_A_LINE = 4 };
 
 typedef struct cell {
     char *text; /* escaped */
@@ -21,7 +21,7 @@ typedef struct cell {
 
 struct cli_table {
     int columns, indent, lines; /* lines: limit for a cell of the last column; 0: none */
-    bool right[MAX_COLUMNS], shrinks[MAX_COLUMNS];
+    bool right[MAX_COLUMNS], shrinks[MAX_COLUMNS], optional[MAX_COLUMNS];
     cell *cells; /* row by row, the titles first */
     size_t count;
 };
@@ -36,10 +36,11 @@ cli_table *cli_table_new(const char *titles, int indent) {
     table->indent = indent;
     for (const char *title = titles;; title++) {
         size_t length = strcspn(title, "|"), shown = length;
-        char mark = length ? title[length - 1] : 0;
-        table->right[table->columns] = mark == '>';
-        table->shrinks[table->columns] = mark == '~';
-        if (mark == '>' || mark == '~') shown--;
+        for (; shown && strchr(">~?", title[shown - 1]); shown--) {
+            table->right[table->columns] |= title[shown - 1] == '>';
+            table->shrinks[table->columns] |= title[shown - 1] == '~';
+            table->optional[table->columns] |= title[shown - 1] == '?';
+        }
         add_cell(table, cli_copy_text(title, shown), CLI_DIM);
         table->columns++;
         title += length;
@@ -51,6 +52,13 @@ void cli_cell(cli_table *table, cli_colour colour, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     add_cell(table, cli_print_list(format, arguments), colour);
+    va_end(arguments);
+}
+
+void cli_cell_if(cli_table *table, bool filled, cli_colour colour, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    add_cell(table, filled ? cli_print_list(format, arguments) : cli_copy_text("", 0), colour);
     va_end(arguments);
 }
 
@@ -100,14 +108,68 @@ static void shrink_names(const cli_table *table, int *widths, int too_wide) {
     }
 }
 
+/* Hides optional columns, from the last, until the table fits with names of their least width. */
+static void leave_out(const cli_table *table, int *widths, int width) {
+    for (int column = table->columns - 1; column >= 0; column--) {
+        int least[MAX_COLUMNS];
+        for (int i = 0; i < table->columns; i++)
+            least[i] = table->shrinks[i] && widths[i] > MIN_NAME ? MIN_NAME : widths[i];
+        if (total_width(table, least) <= width) return;
+        if (table->optional[column]) widths[column] = 0;
+    }
+}
+
 /* Fits the table into `width`: names first; the last column, which can wrap, gets the rest, but at least MIN_LAST. */
 static void fit_widths(const cli_table *table, int *widths, int width) {
     int last = table->columns - 1, natural = widths[last];
     if (!width || total_width(table, widths) <= width) return;
-    if (widths[last] > MIN_LAST && !table->shrinks[last]) widths[last] = MIN_LAST;
+    if (widths[last] > MIN_LAST && !table->shrinks[last] && !table->optional[last]) widths[last] = MIN_LAST;
+    leave_out(table, widths, width);
     shrink_names(table, widths, total_width(table, widths) - width);
     int left = width - total_width(table, widths);
-    if (left > 0) widths[last] = widths[last] + left < natural ? widths[last] + left : natural;
+    if (left > 0 && widths[last]) widths[last] = widths[last] + left < natural ? widths[last] + left : natural;
+}
+
+/* The next cell of a column, from *i on, that may be shortened; NULL: none. */
+static cell *next_long(const cli_table *table, size_t *i) {
+    while (*i < table->count && (table->cells[*i].wide || table->cells[*i].columns <= MIN_NAME))
+        *i += (size_t)table->columns;
+    return *i < table->count ? &table->cells[*i] : NULL;
+}
+
+/* Cuts what the long names of a column have in common, "/model/encoder/", to "…", and says so once: what is left tells
+ * them apart where it must be shortened, too. */
+static void cut_beginnings(cli_table *table, int column, FILE *file) {
+    const size_t columns = (size_t)table->columns, begin = columns + (size_t)column;
+    size_t i = begin, same = 0, cells = 0;
+    const char *first = NULL;
+    for (const cell *c; (c = next_long(table, &i)); i += columns) {
+        if (!cells++) same = strlen(first = c->text);
+        size_t length = 0;
+        while (length < same && c->text[length] == first[length]) length++;
+        same = length;
+    }
+    while (same && first[same - 1] != (strchr(first, '/') ? '/' : '.')) same--;
+    if (cells < 2 || same < WORTH_A_LINE) return;
+    cli_print_colour(file, CLI_DIM, "… in front of a name stands for %.*s\n", (int)same, first);
+    i = begin;
+    for (cell *c; (c = next_long(table, &i)); i += columns) {
+        char *rest = cli_format("…%s", c->text + same);
+        free(c->text);
+        c->columns = cli_columns(c->text = rest);
+    }
+}
+
+/* Cuts names until the table fits, if it does not; then sets the widths of columns, natural as well as fitted ones. */
+static void choose_widths(cli_table *table, int *natural, int *widths, FILE *file, int width) {
+    for (int column = 0; column <= table->columns; column++) {
+        memset(natural, 0, MAX_COLUMNS * sizeof *natural);
+        natural_widths(table, natural);
+        if (!width || total_width(table, natural) <= width) break;
+        if (column < table->columns && table->shrinks[column]) cut_beginnings(table, column, file);
+    }
+    memcpy(widths, natural, MAX_COLUMNS * sizeof *widths);
+    fit_widths(table, widths, width);
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
@@ -147,7 +209,8 @@ static void print_last(FILE *file, bool colours, const cell *c, int begin, int w
 /* width: of the whole table; 0: no limit. */
 static void print_row(const cli_table *table, size_t first, const int *widths, FILE *file, bool colours, int width) {
     int last = table->columns - 1, at = table->indent;
-    while (last > 0 && !*table->cells[first + (size_t)last].text) last--;
+    for (const cell *row = &table->cells[first]; last > 0; last--)
+        if (row[last].wide || (*row[last].text && widths[last])) break;
     cli_print(file, "%*s", table->indent, "");
     for (int column = 0; column <= last; column++) {
         const cell *c = &table->cells[first + (size_t)column];
@@ -158,7 +221,7 @@ static void print_row(const cli_table *table, size_t first, const int *widths, F
             print_last(file, colours, c, at, width ? width - at : INT_MAX, 0);
             break;
         }
-        bool whole = column == table->columns - 1 && !table->shrinks[column];
+        bool whole = column == table->columns - 1 && !table->shrinks[column] && !table->right[column];
         char *shown = whole || c->columns <= widths[column] ? NULL : cli_shorten(c->text, widths[column]);
         const char *text = shown ? shown : c->text;
         int padding = widths[column] - cli_columns(text);
@@ -174,17 +237,28 @@ static void print_row(const cli_table *table, size_t first, const int *widths, F
     cli_print(file, "\n");
 }
 
+/* Tells which columns are left out: those that had a width. */
+static void tell_left_out(const cli_table *table, const int *natural, const int *widths, FILE *file) {
+    int left_out = 0;
+    for (int i = 0; i < table->columns; i++)
+        if (natural[i] && !widths[i])
+            cli_print_colour(file, CLI_DIM, "%s%s", left_out++ ? ", " : "left out: ", table->cells[i].text);
+    if (left_out)
+        cli_print_colour(file, CLI_DIM, " (--width %d shows %s)\n", total_width(table, natural),
+                         left_out == 1 ? "it" : "them");
+}
+
 void cli_table_print(cli_table *table, FILE *file, int width) {
     cli_row_end(table);
-    int widths[MAX_COLUMNS] = {0};
+    int natural[MAX_COLUMNS] = {0}, widths[MAX_COLUMNS];
     size_t columns = (size_t)table->columns;
     const bool colours = cli_colours(file);
-    natural_widths(table, widths);
-    fit_widths(table, widths, width);
+    choose_widths(table, natural, widths, file, width);
     bool titled = false;
     for (size_t i = 0; i < columns; i++) titled = titled || (widths[i] && *table->cells[i].text);
     for (size_t i = titled ? 0 : columns; i < table->count; i += columns)
         print_row(table, i, widths, file, colours, width);
+    tell_left_out(table, natural, widths, file);
     for (size_t i = 0; i < table->count; i++) free(table->cells[i].text);
     free(table->cells);
     free(table);

@@ -7,11 +7,14 @@
 typedef struct cli_table cli_table;
 
 /* Creates a table with columns by their titles, separated by '|'. A title that ends with '>' aligns its column right;
- * with '~', cells are shortened in the middle if the table is too wide. The last column wraps at blanks. The table is
- * indented by `indent`. */
+ * with '~', cells are shortened in the middle if the table is too wide; with '?', it is left out before that. The last
+ * column wraps at blanks. The table is indented by `indent`. */
 cli_table *cli_table_new(const char *titles, int indent);
 /* Fills the next cell, row by row; formats like cli_print. */
 void cli_cell(cli_table *table, cli_colour colour, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* cli_cell, or an empty one. */
+void cli_cell_if(cli_table *table, bool filled, cli_colour colour, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void cli_row_end(cli_table *table); /* leaves the rest of the row empty */
 /* Ends the row: its last cell spans the remaining columns, and wraps at blanks. */
 void cli_row_widen(cli_table *table);

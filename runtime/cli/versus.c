@@ -132,7 +132,7 @@ static void print_table(const versus *v) {
         if (c->copy_ms >= 0) cli_cell(table, CLI_PLAIN, "%.3f", c->copy_ms);
         cli_row_end(table);
     }
-    cli_table_print(table, stdout, cli_width(stdout, 0));
+    cli_table_print(table, stdout, cli_width(stdout, v->options->width));
 }
 
 /* How a chain does beside the fastest. */

@@ -47,7 +47,9 @@ def test_on_the_simulated_device(suite, folder):
 def test_all_that_a_run_takes(suite, folder):
     plan = folder / "digits.plan"
     result = suite.expect(0, f"saved as {plan}", "plan", DIGITS, "-o", plan)
-    suite.check("FusedConv" in result.out, "the report is printed as ever")
+    suite.check("provider  nodes" in result.out and "FusedConv" not in result.out, "the summary is printed, the nodes are not")
+    whole = suite.expect(0, f"saved as {plan}", "plan", DIGITS, "-o", plan, "--full").out
+    suite.check("FusedConv" in whole, "--full lists the nodes, too")
     suite.check([path.name for path in folder.iterdir()] == ["digits.plan"], "nothing else is left")
     result = suite.expect(0, "seven", "run", "--plan", plan, "--input", SEVEN, "--top", "1", "--labels", LABELS)
     told = suite.run("run", "--plan", plan, "--input", SEVEN, "--json").json()

@@ -1,6 +1,7 @@
 """`tinyort bench --profile` and `--trace`: each unit once, shares of all of the time, FLOPs that were counted by hand."""
 
 import json
+import re
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -149,9 +150,34 @@ def test_table(suite, folder):
         suite.check(("5 more: " in out) == (shown == 20), f"{option} says what it leaves out: {out}")
 
 
+def test_a_narrow_terminal(suite, folder):
+    """Of long names the part that differs is kept; columns that have no room are named, not lost."""
+    names = [f"/model/encoder/transformer/blocks.{i}/attention/output/dense/Neg" for i in range(12)]
+    nodes = [helper.make_node("Neg", [f"v{i}"], [f"v{i + 1}"], name) for i, name in enumerate(names)]
+    save_model(folder / "m.onnx", nodes, [floats("v0", [64])], [floats("v12", [64])])
+    for columns in (80, 120):
+        out = suite.expect(0, "between units", "bench", folder / "m.onnx", "--repeat", "3", "--profile", "--width", columns).out
+        table = [line for line in out.splitlines() if " Neg " in line or "left out" in line]
+        suite.check(max(map(len, table)) <= columns, f"{columns} columns: {out}")
+        suite.check(all(sum(f"blocks.{i}/" in line for line in table) == 1 for i in range(12)), f"{columns} columns: each block is told: {out}")
+    narrow, wide = (suite.run("bench", DIGITS, "--repeat", "3", "--profile", "--width", columns).out for columns in (70, 200))
+    suite.check("left out: " in narrow and "left out: " not in wide, f"what has no room is named: {narrow}")
+    wide = int(re.search(r"--width (\d+) shows", narrow)[1])
+    suite.check("left out: " not in suite.run("bench", DIGITS, "--repeat", "3", "--profile", "--width", wide + 4).out, "the width that is told has room")
+
+
+def test_above_the_peak(suite, folder):
+    """4 kB are added in a cache, many times faster than memory."""
+    save_model(folder / "m.onnx", [helper.make_node("Add", ["x", "x"], ["y"])], [floats("x", [1 << 14])], [floats("y", [1 << 14])])
+    told = suite.run("bench", folder / "m.onnx", "--repeat", "200", "--profile", "--ep", "cpu:threads=1")
+    above = any(int(number) > 100 for number in re.findall(r"(\d+) %", told.out))
+    suite.check(above == ("above 100 % of the peak" in told.out), f"a rate above the peak is explained: {told.out}")
+
+
 def test_refused(suite, folder):
     suite.expect(2, "add --profile", "bench", DIGITS, "--trace", folder / "t.json")
-    suite.expect(2, "--profile", "bench", DIGITS, "--profile=some")
+    suite.expect(2, "--profile takes no value but 'all'", "bench", DIGITS, "--profile=some")
+    suite.expect(2, "--trace FILE", "bench", DIGITS, "--profile=trace.json")
     suite.expect(2, "--profile is not an option of 'run'", "run", DIGITS, "--profile")
     suite.expect(3, "cannot write", "bench", DIGITS, "--repeat", "1", "--profile", "--trace", folder / "none" / "t.json")
 

@@ -5,9 +5,9 @@ import resource
 import subprocess
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
-from suite import DIGITS, SEVEN
+from suite import DIGITS, SEVEN, floats, save_model
 
 
 def test_run(suite, folder):
@@ -22,6 +22,23 @@ def test_run(suite, folder):
     saved = np.load(folder / "npy" / "output_0.npy")
     again = numpy_helper.to_array(TensorProto.FromString((folder / "pb" / "output_0.pb").read_bytes()))
     suite.check(saved.shape == (1, 10) and saved.argmax() == 7 and np.array_equal(saved, again), "saved outputs")
+
+
+def test_small_and_large_entries(suite, folder):
+    """Scores that are tiny or huge are told as they are, not as 0.0000."""
+    for value, told in ((1e-10, "1.000e-10"), (2.5e30, "2.500e+30"), (0.25, "0.2500"), (0, "0.0000")):
+        np.save(folder / "x.npy", np.array([value], np.float32))
+        save_model(folder / "m.onnx", [helper.make_node("Identity", ["x"], ["y"])], [floats("x", [1])], [floats("y", [1])])
+        suite.expect(0, told, "run", folder / "m.onnx", "--input", folder / "x.npy", "--top", "1")
+    np.save(folder / "x.npy", -np.abs(np.array([np.nan], np.float32)))
+    out = suite.expect(0, "nan", "run", folder / "m.onnx", "--input", folder / "x.npy").out
+    suite.check("-nan" not in out, f"NaN has no sign: {out}")
+
+
+def test_labels_are_counted_before_the_run(suite, folder):
+    (folder / "few.txt").write_text("one\ntwo\n")
+    told = suite.expect(2, "--labels: 2 names for rows of 10", "run", DIGITS, "--random", "1", "--top", "1", "--labels", folder / "few.txt")
+    suite.check("taken as" not in told.err, f"nothing was run: {told.err}")
 
 
 def test_too_little_memory(suite, folder):

@@ -24,6 +24,7 @@ def test_folders(suite, folder):
     suite.expect(0, "placement", *RUN, str(folder / "a" / "b") + "/")
     suite.check((folder / "a" / "b" / "output_0.npy").exists(), "a folder that is there, with a slash")
     (folder / "file").write_text("x")
+    suite.expect(2, f"--save {folder}/out", *RUN, folder / "out.npy")
     for wrong in (folder / "file", folder / "file" / "x", ""):
         result = suite.expect(2, "--save", *RUN, wrong)
         suite.check("taken as" not in result.err and "placement" not in result.err, f"'{wrong}' is refused before anything is loaded")

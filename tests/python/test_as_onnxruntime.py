@@ -48,6 +48,11 @@ def test_a_module(tmp_path):
     assert done.returncode == 0 and done.stdout.startswith("['x'] __main__ 1.")
 
 
+def test_code(tmp_path):
+    done = run("-m", "tinyort.as_onnxruntime", "-c", PROGRAM, "x", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("['x'] __main__ 1.") and "7 cpu" in done.stderr
+
+
 def test_exit_status_and_errors(tmp_path):
     script = tmp_path / "app.py"
     script.write_text("import onnxruntime, sys; sys.exit(7)")
@@ -58,7 +63,10 @@ def test_exit_status_and_errors(tmp_path):
 
 
 def test_usage():
-    assert run("-m", "tinyort.as_onnxruntime").returncode == 2
+    for arguments in ((), ("-m",), ("-c",), ("nowhere.py",)):
+        done = run("-m", "tinyort.as_onnxruntime", *arguments)
+        assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "there is no script 'nowhere.py'" in done.stderr
     done = run("-m", "tinyort.as_onnxruntime", "--help")
     assert done.returncode == 0 and "SCRIPT" in done.stdout
 

@@ -38,6 +38,11 @@ def test_setting(same, name, value):
     same(question)
 
 
+def test_members_have_docs():
+    for name in (*ATTRIBUTES, "execution_mode", "execution_order", "graph_optimization_level"):
+        assert getattr(tinyort.SessionOptions, name).__doc__
+
+
 def test_config_entries(same):
     def question(o):
         options = o.SessionOptions()

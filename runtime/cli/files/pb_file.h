@@ -8,8 +8,7 @@
 
 #include "loader/loader.h"
 #include "runtime/cli/files/tensor_memory.h"
-
-bool tort_path_ends(const char *path, const char *ending);
+#include "runtime/cli/files/value_file.h"
 
 /* Opens a regular file of at most TORT_MAX_FILE_BYTES. The caller closes it. */
 tort_status tort_file_open(const tort_env *env, const char *path, tort_source **source, tort_error *error);

@@ -12,4 +12,7 @@ tort_status tort_value_file_read(const tort_env *env, const char *path, tort_val
 /* Writes a value as .pb; a tensor also as .npy. `name` goes into a .pb. */
 tort_status tort_value_file_write(const char *path, const char *name, const tort_value *value, tort_error *error);
 
+/* True if the path ends so: ".npy". */
+bool tort_path_ends(const char *path, const char *ending);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
+#include "runtime/cli/files/value_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/core/base/suggest.h"
 #include "runtime/core/graph/graph.h"
@@ -123,6 +124,9 @@ static tort_status no_folder(const char *option, const char *folder, const char 
 tort_status cli_check_folder(const char *option, const char *folder, tort_error *error) {
     if (!*folder) return no_folder(option, folder, "it has no name", error);
     struct stat facts;
+    if (tort_path_ends(folder, ".npy") && stat(folder, &facts) != 0)
+        return tort_fail(error, TORT_E_USAGE, "%s takes a folder, into which the files are written, not '%s': %s %.*s",
+                         option, folder, option, (int)strlen(folder) - 4, folder);
     char *there = cli_copy_text(folder, strlen(folder));
     size_t length = strlen(there);
     while (length && stat(there, &facts) != 0 && errno == ENOENT) { /* cut back to the part of the path that exists */

@@ -2,6 +2,7 @@
 
     python -m tinyort.as_onnxruntime SCRIPT [ARGUMENT...]
     python -m tinyort.as_onnxruntime -m MODULE [ARGUMENT...]
+    python -m tinyort.as_onnxruntime -c CODE [ARGUMENT...]
 
 When it ends, a line for each model tells where its nodes ran, on stderr. A program that cannot be started so calls
 tinyort.as_onnxruntime.install() before anything imports onnxruntime. What is not a matter of running models
@@ -100,14 +101,21 @@ def main():
     import runpy
 
     arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
+    if not arguments or arguments[0] in ("-h", "--help") or arguments in (["-m"], ["-c"]):
         print(__doc__.strip())
-        return 0 if arguments and arguments[0] != "-m" else 2
+        return 0 if arguments and arguments[0] not in ("-m", "-c") else 2
+    if arguments[0] not in ("-m", "-c") and not os.path.exists(arguments[0]):
+        print(f"tinyort.as_onnxruntime: there is no script {arguments[0]!r}", file=sys.stderr)
+        return 2
     install()
     _watch()
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        sys.modules["__main__"] = types.ModuleType("__main__")  # by which its classes are pickled
+        exec(compile(arguments[1], "<string>", "exec"), sys.modules["__main__"].__dict__)
     else:
         sys.argv = arguments
         sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))

@@ -39,24 +39,29 @@ def _as(kind):
     return check
 
 
-# Attributes: default, check, and whether tinyort does something about it.
+# Attributes: default, check, and what comes of them here; None: nothing, and ignored_options() lists the value.
 _ATTRIBUTES = {
-    "intra_op_num_threads": (0, _as(int), True),
-    "inter_op_num_threads": (0, _as(int), False),
-    "graph_optimization_level": (GraphOptimizationLevel.ORT_ENABLE_ALL, _as(GraphOptimizationLevel), True),
-    "execution_mode": (ExecutionMode.ORT_SEQUENTIAL, _as(ExecutionMode), False),
-    "execution_order": (ExecutionOrder.DEFAULT, _as(ExecutionOrder), False),
-    "enable_cpu_mem_arena": (True, _as(bool), False),
-    "enable_mem_pattern": (True, _as(bool), False),
-    "enable_mem_reuse": (True, _as(bool), False),
-    "enable_profiling": (False, _as(bool), True),
-    "profile_file_prefix": ("onnxruntime_profile_", _as(str), True),
-    "log_severity_level": (-1, _as(int), False),
-    "log_verbosity_level": (0, _as(int), False),
-    "logid": ("", _as(str), False),
-    "optimized_model_filepath": ("", _as(str), False),
-    "use_deterministic_compute": (False, _as(bool), True),  # runs are the same to the bit in any case
-    "use_per_session_threads": (True, _as(bool), False),
+    "intra_op_num_threads": (0, _as(int),
+                             "Threads of a CPU provider; 0: one per core that the process may use."),
+    "inter_op_num_threads": (0, _as(int), None),
+    "graph_optimization_level": (GraphOptimizationLevel.ORT_ENABLE_ALL, _as(GraphOptimizationLevel),
+                                 "ORT_DISABLE_ALL runs every node as the file has it; all other levels are the same."),
+    "execution_mode": (ExecutionMode.ORT_SEQUENTIAL, _as(ExecutionMode), None),
+    "execution_order": (ExecutionOrder.DEFAULT, _as(ExecutionOrder), None),
+    "enable_cpu_mem_arena": (True, _as(bool), None),
+    "enable_mem_pattern": (True, _as(bool), None),
+    "enable_mem_reuse": (True, _as(bool), None),
+    "enable_profiling": (False, _as(bool),
+                         "Writes a Chrome trace when session.end_profiling() is called."),
+    "profile_file_prefix": ("onnxruntime_profile_", _as(str),
+                            "The beginning of the trace's file name."),
+    "log_severity_level": (-1, _as(int), None),
+    "log_verbosity_level": (0, _as(int), None),
+    "logid": ("", _as(str), None),
+    "optimized_model_filepath": ("", _as(str), None),
+    "use_deterministic_compute": (False, _as(bool),
+                                  "Runs are the same to the bit in any case."),
+    "use_per_session_threads": (True, _as(bool), None),
 }
 # Entries of add_session_config_entry that tinyort heeds.
 SPIN = "session.intra_op.allow_spinning"
@@ -120,8 +125,8 @@ class SessionOptions:
     def ignored(self):
         """{name: value} of what was set and has no effect."""
         found = dict(self._ignored)
-        for name, (default, _, heeded) in _ATTRIBUTES.items():
-            if not heeded and getattr(self, name) != default:
+        for name, (default, _, effect) in _ATTRIBUTES.items():
+            if not effect and getattr(self, name) != default:
                 found[name] = getattr(self, name)
         level = self.graph_optimization_level
         if level not in (GraphOptimizationLevel.ORT_DISABLE_ALL, GraphOptimizationLevel.ORT_ENABLE_ALL):
@@ -130,7 +135,7 @@ class SessionOptions:
         return found
 
 
-def _property(name, check):
+def _property(name, check, effect):
     slot = "_" + name
 
     def get(self):
@@ -139,11 +144,11 @@ def _property(name, check):
     def put(self, value):
         setattr(self, slot, check(name, value))
 
-    return property(get, put)
+    return property(get, put, doc=effect or "Accepted, without effect; session.ignored_options() lists what it is set to.")
 
 
-for _name, (_default, _check, _heeded) in _ATTRIBUTES.items():
-    setattr(SessionOptions, _name, _property(_name, _check))
+for _name, (_default, _check, _effect) in _ATTRIBUTES.items():
+    setattr(SessionOptions, _name, _property(_name, _check, _effect))
 
 
 class RunOptions:
