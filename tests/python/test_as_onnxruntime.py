@@ -98,6 +98,11 @@ assert onnxruntime.__file__.endswith("__init__.py") and importlib.util.find_spec
     assert "imported already" in done.stderr
 
 
+def test_what_tinyort_lacks():
+    done = run("-m", "tinyort.as_onnxruntime", "-c", "import onnxruntime; onnxruntime.OrtDevice.make('cuda', 0)")
+    assert done.returncode == 1 and "ortvalue_from_numpy(array, 'cuda', 0)" in done.stderr
+
+
 def test_where_onnxruntime_is_not_installed(tmp_path):
     code = f"""
 import sys

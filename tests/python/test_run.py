@@ -279,3 +279,15 @@ def test_against_onnxruntime_on_a_network():
     x = np.random.default_rng(1).random((16, 1, 8, 8), np.float32)
     theirs, ours = (o.InferenceSession(path).run(None, {"image": x})[0] for o in (onnxruntime, tinyort))
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_that_do_not_fit_a_node():
+    """The file is right, the sizes of this run are not: onnxruntime fails the run, too, and never says InvalidGraph."""
+    model = models.build([models.value("x", T.FLOAT, ["n"])], [models.value("y", T.FLOAT, None)],
+                         [models.node("Reshape", "x s", "y")], [("s", np.array([2, -1]))])  # fmt: skip
+    session = tinyort.InferenceSession(model)
+    assert session.run(None, {"x": np.zeros(4, np.float32)})[0].shape == (2, 2)
+    with pytest.raises(tinyort.errors.InvalidArgument, match="a multiple of 2"):
+        session.run(None, {"x": np.zeros(3, np.float32)})
+    with pytest.raises(Exception, match="FAIL"):
+        onnxruntime.InferenceSession(model).run(None, {"x": np.zeros(3, np.float32)})

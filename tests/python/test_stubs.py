@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,23 @@ def test_arguments():
 
     text = (Path(tinyort.__file__).parent / "__init__.pyi").read_text()
     assert arguments.stub() in text and "**options: Any" not in text
+
+
+PROGRAM = """
+import tinyort
+right = tinyort.InferenceSession("m.onnx", providers=["cpu"], require="cpu", time_limit=2.5)
+wrong = tinyort.InferenceSession("m.onnx", nonsense=3)
+right.runn(None, {})
+"""
+
+
+def test_a_type_checker(tmp_path):
+    """mypy finds the argument and the method that are not there, and takes what is right."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    place = str(Path(tinyort.__file__).parents[1])
+    told = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "program.py"], cwd=tmp_path,
+                          env={"MYPYPATH": place, "PATH": "/usr/bin"}, capture_output=True, text=True).stdout  # fmt: skip
+    lines = [line for line in told.splitlines() if "error: " in line]
+    assert len(lines) == 2, told
+    assert lines[0].startswith("program.py:4:") and '"nonsense"' in lines[0]
+    assert lines[1].startswith("program.py:5:") and '"runn"' in lines[1]

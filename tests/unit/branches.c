@@ -119,7 +119,7 @@ static tort_status run(tort_session *session, bool condition, tort_error *error)
 static void expect_both(tort_session *session, const char *what) {
     tort_error error = {0};
     cr_expect_eq(run(session, false, &error), TORT_OK, "%s: %s", what, error.msg);
-    cr_expect_eq(run(session, true, &error), TORT_E_MODEL, "%s", what);
+    cr_expect_eq(run(session, true, &error), TORT_E_INPUT, "%s", what);
     cr_expect(strstr(error.msg, reason) && strstr(error.msg, "_branch/squeeze\" (Squeeze-13)"), "%s: %s", what,
               error.msg);
     cr_expect_eq(run(session, false, &error), TORT_OK, "%s: %s", what, error.msg);

@@ -39,10 +39,20 @@ _LATER = {  # imported when first used, so that `import tinyort` stays quick
     "Profile": "profile",
 }
 
+_ABSENT = {  # names of onnxruntime, and what serves here
+    "SparseTensor": "inputs are dense arrays; sparse initializers of a model are read",
+    "OrtDevice": "a device is named: OrtValue.ortvalue_from_numpy(array, 'cuda', 0)",
+    "OrtMemoryInfo": "sessions share no arena; InferenceSession.memory() tells what one takes",
+    "OrtArenaCfg": "memory is bounded in the chain: 'cuda:mem_limit=2G'",
+    "ModelCompiler": "InferenceSession.save_plan(path) keeps what was compiled, load_plan(path) takes it",
+    "LoraAdapter": "adapters are merged into the weights before the export",
+}
+
 
 def __getattr__(name):
     if name not in _LATER:
-        raise AttributeError(f"module 'tinyort' has no attribute {name!r}")
+        hint = f", which onnxruntime has: {_ABSENT[name]}" if name in _ABSENT else ""
+        raise AttributeError(f"module 'tinyort' has no attribute {name!r}{hint}")
     from importlib import import_module
 
     found = getattr(import_module(f".{_LATER[name]}", __name__), name)

@@ -71,7 +71,8 @@ def install():
     if not folders:
         sys.meta_path.append(_Finder())
     names = {name: getattr(tinyort, name) for name in tinyort.__all__ if name not in ("Error", "compare", "errors", "op", "plan", "providers")}
-    names |= {"__version__": STANDS_FOR, "__author__": "tinyort", "__file__": tinyort.__file__}
+    names |= {"__version__": STANDS_FOR, "__author__": "tinyort", "__file__": tinyort.__file__,
+              "__getattr__": tinyort.__getattr__}
     root = _module("onnxruntime", names, folders)
     exceptions = {name: getattr(errors, name) for name in _ERRORS}
     states = ("onnxruntime_pybind11_state", "_pybind_state", "onnxruntime_inference_collection", "onnxruntime_validation")
