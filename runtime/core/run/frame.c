@@ -215,7 +215,8 @@ tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs,
     bool changed;
     tort_dynamic_free_all(frame); /* by the slots of the plan before */
     tort_status status = tort_plan_for(frame->lowered, inputs, &frame->planned, &changed, error);
-    if (status == TORT_E_MODEL) { /* the file was accepted: the sizes of this run are to blame, or the branch it takes */
+    if (status ==
+        TORT_E_MODEL) { /* the file was accepted: the sizes of this run are to blame, or the branch it takes */
         status = TORT_E_INPUT;
         if (error) error->code = status;
     }
