@@ -90,6 +90,39 @@ def test_use(suite, driver, pages):
     driver.find_element(By.CSS_SELECTOR, "button[aria-label='Zoom in']").click()
     suite.check(driver.find_element(By.CSS_SELECTOR, "#graph svg").size["width"] > before, "zoom")
     suite.check(driver.find_element(By.CSS_SELECTOR, "#memory svg").is_displayed() and not driver.find_element(By.ID, "timed").is_displayed(), "memory, and no times")
+    memory = driver.find_element(By.ID, "memory")
+    suite.check("arena " in memory.text and not memory.find_elements(By.CSS_SELECTOR, "svg text"), "figures stand below the bars of memory, not on them")
+    suite.check(not driver.get_log("browser"), "no error on the console after all that")
+
+
+def test_blocks(suite, driver, pages):
+    """2,000 nodes: blocks that repeat are one box each; a node in one of them is found, opened and walked by keyboard."""
+    open_page(suite, driver, pages["large"])
+    boxes, blocks = (len(driver.find_elements(By.CSS_SELECTOR, f"#graph .{kind}")) for kind in ("node", "block"))
+    suite.check(boxes < 150 and 40 < blocks < boxes, f"{boxes} boxes, {blocks} of them blocks")
+    driver.find_element(By.TAG_NAME, "body").send_keys("/")
+    driver.switch_to.active_element.send_keys("node_1415", Keys.TAB)
+    suite.check(names(driver) == ["/model/layers.70/block/node_1415"], f"found by name: {names(driver)}")
+    while driver.switch_to.active_element.tag_name != "tr":
+        driver.switch_to.active_element.send_keys(Keys.TAB)
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    suite.check("node_1415" in driver.find_element(By.CSS_SELECTOR, "#details b").text, "Enter opens it")
+    more = len(driver.find_elements(By.CSS_SELECTOR, "#graph .node"))
+    suite.check(boxes < more < boxes + 50 and len(driver.find_elements(By.CSS_SELECTOR, "#graph .node.chosen")) == 1, f"its block is drawn in full: {more} boxes")
+    driver.execute_script("document.getElementById('graph').focus()")
+    driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    suite.check("node_1416" in driver.find_element(By.CSS_SELECTOR, "#details b").text, "an arrow key goes on to the next")
+    seen = driver.execute_script("const n = document.querySelector('#graph .node.chosen').getBoundingClientRect(), p = document.getElementById('graph').getBoundingClientRect(); return n.top >= p.top && n.bottom <= p.bottom && n.left >= p.left && n.right <= p.right")
+    suite.check(seen, "and is in sight")
+    for _ in range(60):
+        if "like the first" in driver.find_element(By.ID, "details").text:
+            break
+        driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    suite.check("block " in driver.find_element(By.ID, "details").text, "on to the next block, which says what it holds")
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    suite.check("node_" in driver.find_element(By.CSS_SELECTOR, "#details b").text and len(driver.find_elements(By.CSS_SELECTOR, "#graph .node")) > more, "Enter opens a block")
+    driver.find_element(By.XPATH, "//*[@id='legend']//button[starts-with(., 'open all')]").click()
+    suite.check(len(driver.find_elements(By.CSS_SELECTOR, "#graph .node")) == 2000, "all of them opened")
     suite.check(not driver.get_log("browser"), "no error on the console after all that")
 
 
@@ -106,8 +139,9 @@ def test_contents(suite, driver, pages):
 
 
 def test_sizes(suite, pages, shots):
-    for name, width, height, dark in (("wide", 1500, 1200, False), ("dark", 1500, 1200, True), ("phone", 500, 900, True)):
+    for name, width, height, dark in (("wide", 1500, 1200, False), ("dark", 1500, 1200, True), ("phone", 390, 900, True)):
         driver = browser(width, height, dark)
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})  # a window has 500 pixels at least
         for which in pages:
             open_page(suite, driver, pages[which])
             overflow = driver.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -148,6 +182,7 @@ def main():
         driver = browser(1500, 1200)
         test_use(suite, driver, pages)
         test_contents(suite, driver, pages)
+        test_blocks(suite, driver, pages)
         test_speed(suite, driver, pages)
         driver.quit()
         test_sizes(suite, pages, shots)
