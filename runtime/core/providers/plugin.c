@@ -37,6 +37,8 @@ const tort_provider *tort_plugin_load(const char *file_name, tort_condition *con
     if (!library) library = open_beside_program(file_name);
     if (!library) {
         const char *reason = dlerror();
+        const size_t name = strlen(file_name); /* which the reason repeats */
+        if (reason && !strncmp(reason, file_name, name) && !strncmp(reason + name, ": ", 2)) reason += name + 2;
         down(condition, "NOT_BUILT", file_name, reason ? reason : "not found",
              "build it with make, and leave it beside the program or where the loader looks");
         return NULL;
