@@ -87,3 +87,16 @@ def test_no_trip_copies(suite, folder):
         suite.check(copied == ["going", "shaped"], f"copies of {copied}")
         raw = 2 * 4 * SIZE * 32
         suite.check(told["host_memory"]["weights"] >= 2 * raw, f"weights of the body are packed: {told['host_memory']}")
+
+
+def test_scalars_that_are_not(suite, folder):
+    """A carried value that the file declares as a scalar, and that the body makes one of shape [1], as PaddlePaddle's exporter does."""
+    body = helper.make_graph([helper.make_node("Add", ["sum", "one"], ["next"]), helper.make_node("Identity", ["going"], ["goes_on"])], "body",
+                             [tensor("trip", TensorProto.INT64, []), tensor("going", TensorProto.BOOL, []), floats("sum", [])],
+                             [tensor("goes_on", TensorProto.BOOL, []), floats("next", [])])  # fmt: skip
+    save_model(folder / "m.onnx", [helper.make_node("Loop", ["trips", "", "x"], ["y"], "loop", body=body)], [floats("x", [])], [floats("y", [])],
+               weights=[weight("one", np.ones(1, np.float32)), weight("trips", np.int64(3))])
+    np.save(folder / "x.npy", np.float32(4))
+    suite.expect(0, "placement", "run", folder / "m.onnx", "--input", folder / "x.npy", "--save", folder)
+    found = np.load(folder / "output_0.npy")
+    suite.check(found.shape == (1,) and found[0] == 7, f"4 + 3 trips: {found}")

