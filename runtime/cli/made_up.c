@@ -76,11 +76,17 @@ int64_t cli_made_up_size(const cli_options *options, const tort_model *model, in
 
 /* ---- attempts ---------------------------------------------------------------------------------------------------- */
 
-/* True if a run with the sizes of this attempt costs little. */
+/* True if a run with the sizes of this attempt costs little: a picture of 32x32, or 1,024 samples of sound. */
 static bool sizes_are_small(const cli_options *options, const tort_model *model) {
-    int32_t number;
-    const int32_t rounds = rounds_of(number_of(options, model, 0, 0, &number));
-    return options->attempt < 1 || sizes[(options->attempt - 1) / rounds] < 64;
+    double elements = 0;
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) {
+        const tort_port port = cli_input_port(options, model, i);
+        double count = 1;
+        for (int32_t d = 0; d < port.rank; d++)
+            count *= (double)(port.dims[d] < 0 ? cli_made_up_size(options, model, i, d) : port.dims[d]);
+        elements += count;
+    }
+    return elements < 4096;
 }
 
 /* Advances to the next attempt; false after the last. */

@@ -188,3 +188,11 @@ def test_a_number_that_is_compared(suite, folder):
     save_model(folder / "m.onnx", nodes, [tensor("rate", INT, [])], [tensor("y", INT, [])], weights=[weight("known", np.array(16000))])
     result = saved(suite, folder, folder / "m.onnx", "--random", "5")
     suite.check(result == 1, f"the constant that an input is compared with is given: {result}")
+
+
+def test_sound(suite, folder):
+    """A front end drops the first 400 samples, and says how many are left: with fewer, one of its outputs is empty."""
+    nodes = [helper.make_node("Slice", ["sound", "from", "to", "axis"], ["rest"]), helper.make_node("Shape", ["rest"], ["left"])]
+    save_model(folder / "m.onnx", nodes, [floats("sound", ["batch", "samples"])], [floats("rest", ["batch", "n"]), tensor("left", TensorProto.INT64, [2])],
+               weights=[weight("from", np.array([400])), weight("to", np.array([2**31])), weight("axis", np.array([1]))])  # fmt: skip
+    suite.expect(0, "taken as 1x416", "run", folder / "m.onnx", "--random", "1")
