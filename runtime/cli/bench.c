@@ -368,7 +368,7 @@ static tort_status work(cli_bench_job *j, cli_options *options, tort_error *erro
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 /* Largest thread count of the providers that run nodes; 0 if none runs on threads of this process. */
-int32_t cli_bench_threads(const tort_report *report) {
+static int32_t threads_of(const tort_report *report) {
     int32_t threads = 0;
     for (int32_t i = 0; i < report->provider_count; i++)
         if (report->providers[i]->nodes && report->providers[i]->threads > threads)
@@ -403,7 +403,7 @@ static void print_calls(const tort_device_calls *calls) {
 
 void cli_bench_json(const cli_bench_job *j, const tort_report *report, cJSON *to) {
     const cli_measurement *m = &j->measured;
-    cli_json_number(to, "threads", cli_bench_threads(report) ? cli_bench_threads(report) : -1);
+    cli_json_number(to, "threads", threads_of(report) ? threads_of(report) : -1);
     cli_json_number(to, "contexts", j->context_count);
     cli_json_number(to, "runs", m->runs);
     cJSON_AddNumberToObject(to, "runs_per_second", (double)m->runs / m->seconds);
@@ -439,7 +439,7 @@ static void print_contexts(const cli_options *options, const cli_bench_job *j) {
 static void print_text(const cli_options *options, const cli_bench_job *j, const tort_report *report) {
     const cli_measurement *m = &j->measured;
     char peak[32], *counts = cli_counts_text(report), *chain = chain_text(options, report);
-    const int32_t threads = cli_bench_threads(report);
+    const int32_t threads = threads_of(report);
     cli_print(stdout, "%s on --ep %s: %s\n", cli_model_path(options), chain, counts);
     free(chain);
     for (int32_t i = 0; i < report->provider_count; i++)

@@ -43,8 +43,7 @@ int cli_by_size(const void *a, const void *b); /* for qsort: numbers of type dou
 bool cli_bench_interrupted(void);              /* by Ctrl-C: the runs so far were measured */
 
 double cli_percentile(const cli_measurement *m,
-                      double fraction);               /* milliseconds; `fraction` of the runs took at most that */
-int32_t cli_bench_threads(const tort_report *report); /* of the process; 0: it uses none */
+                      double fraction); /* milliseconds; `fraction` of the runs took at most that */
 /* Fills in "threads", "contexts", "runs", "runs_per_second", "latency_ms" and "load_ms". */
 void cli_bench_json(const cli_bench_job *job, const tort_report *report, cJSON *to);
 

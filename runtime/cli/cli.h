@@ -46,7 +46,6 @@ void *cli_realloc(void *ptr, size_t count, size_t size);
 void *cli_room(void *list, size_t count, size_t size);
 char *cli_copy_text(const char *text, size_t length);
 /* Formats without escaping, for paths and for building messages; print.h escapes what is printed. */
-char *cli_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

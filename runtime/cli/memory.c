@@ -58,7 +58,7 @@ char *cli_copy_text(const char *text, size_t length) {
     return copy;
 }
 
-char *cli_format_list(const char *format, va_list arguments) {
+__attribute__((format(printf, 1, 0))) static char *format_list(const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int length = tort_vsnprintf(NULL, 0, format, arguments);
@@ -71,7 +71,7 @@ char *cli_format_list(const char *format, va_list arguments) {
 char *cli_format(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    char *text = cli_format_list(format, arguments);
+    char *text = format_list(format, arguments);
     va_end(arguments);
     return text;
 }
@@ -79,7 +79,7 @@ char *cli_format(const char *format, ...) {
 void cli_append(char **text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    char *more = cli_format_list(format, arguments);
+    char *more = format_list(format, arguments);
     va_end(arguments);
     size_t used = strlen(*text), length = strlen(more);
     *text = cli_realloc(*text, used + length + 1, 1);

@@ -17,7 +17,8 @@ const tort_report_verdict *cli_widened(const tort_report_node *node) {
     return NULL;
 }
 
-bool cli_only_down(const tort_report_node *node) {
+/* True if the node was refused by providers that are down, and by nothing else. */
+static bool only_down(const tort_report_node *node) {
     bool down = node->verdict_count > 0;
     for (int32_t i = 0; i < node->verdict_count; i++) down = down && cli_is_down(node->verdicts[i]);
     return down;
@@ -74,7 +75,7 @@ static bool is_better_kernel(const tort_report_verdict *verdict) {
 static bool counts(const tort_report_node *node, const tort_report_verdict *verdict, cli_detail detail) {
     if (verdict->precision) return true;
     if (verdict->fusion || verdict->code == TORT_YES) return false;
-    if (cli_is_down(verdict)) return !node->provider && cli_only_down(node);
+    if (cli_is_down(verdict)) return !node->provider && only_down(node);
     const bool serves = node->provider && !strcmp(verdict->provider, node->provider);
     return detail == CLI_ALL || !serves || is_better_kernel(verdict);
 }
@@ -187,7 +188,7 @@ static bool alike(const tort_report_node *a, const tort_report_node *b, bool *va
 }
 
 bool cli_has_reason(const tort_report_node *node, cli_detail detail) {
-    if (!node->provider) return cli_root_of(node) < 0 && !cli_only_down(node);
+    if (!node->provider) return cli_root_of(node) < 0 && !only_down(node);
     for (int32_t i = 0; i < node->verdict_count; i++)
         if (counts(node, node->verdicts[i], detail)) return true;
     return false;

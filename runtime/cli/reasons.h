@@ -49,8 +49,6 @@ int32_t *cli_behind(const tort_report *report);
 int32_t cli_root_of(const tort_report_node *node);
 bool cli_is_for_firmware(const tort_report *report);  /* its plan is shown by --ep firmware */
 bool cli_is_down(const tort_report_verdict *verdict); /* the provider did not open, or is disabled */
-/* True if the node was refused by providers that are down, and by nothing else. */
-bool cli_only_down(const tort_report_node *node);
 /* A refusal by another provider than the one that serves, if possible by one that did open; NULL: none. */
 const tort_report_verdict *cli_refusal_elsewhere(const tort_report_node *node);
 

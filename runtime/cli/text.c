@@ -119,7 +119,8 @@ char *cli_replace(const char *text, const cli_escape_row *rows) {
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-int cli_columns_of(const char *text, size_t length) {
+/* cli_columns of the first `length` bytes. */
+static int columns_of(const char *text, size_t length) {
     const char *end = text + length;
     int columns = 0;
     for (uint32_t c; text < end;) {
@@ -130,7 +131,7 @@ int cli_columns_of(const char *text, size_t length) {
 }
 
 int cli_columns(const char *text) {
-    return cli_columns_of(text, strlen(text));
+    return columns_of(text, strlen(text));
 }
 
 /* Length in bytes of the longest prefix that fits in so many columns. */
@@ -148,7 +149,7 @@ static size_t beginning_of(const char *text, const char *end, int columns) {
 
 /* The longest suffix of a text that fits in so many columns. */
 static const char *ending_of(const char *text, const char *end, int columns) {
-    int left_out = cli_columns_of(text, (size_t)(end - text)) - columns;
+    int left_out = columns_of(text, (size_t)(end - text)) - columns;
     uint32_t c;
     while (left_out > 0 && text < end) {
         cli_next_character(&text, end, &c);
@@ -190,14 +191,14 @@ char *cli_shorten(const char *text, int columns) {
     int left = kept - cli_columns(tail) - 1; /* a separator stands before the "…" too */
     for (int parts = 0; parts < 2; parts++) {
         const char *longer = next_part(head, tail, separator);
-        const int more = cli_columns_of(head, (size_t)(longer - head));
+        const int more = columns_of(head, (size_t)(longer - head));
         if (longer == tail || more > left) break;
         left -= more;
         head = longer;
     }
     for (const char *longer = previous_part(text, tail, separator); longer > head;
          longer = previous_part(text, tail, separator)) {
-        const int more = cli_columns_of(longer, (size_t)(tail - longer));
+        const int more = columns_of(longer, (size_t)(tail - longer));
         if (more > left) break;
         left -= more;
         tail = longer;

@@ -32,8 +32,6 @@ char *cli_replace(const char *text, const cli_escape_row *rows);
 
 /* Columns of an escaped text on a terminal: two for the wide characters of East Asia, none for combining marks. */
 int cli_columns(const char *text);
-/* cli_columns of the first `length` bytes. */
-int cli_columns_of(const char *text, size_t length);
 
 /* Shortens a text to so many columns: keeps its beginning and its end around "…", in a path whole parts of it:
  * "/model/layers.11/…/Conv". The caller frees. */

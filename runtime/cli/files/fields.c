@@ -36,10 +36,6 @@ bool cli_take_field(const uint8_t **at, const uint8_t *end, cli_field *out) {
     return true;
 }
 
-bool cli_field_begins(const cli_field *field, const char *text, size_t length) {
-    return field->size >= length && !memcmp(field->contents, text, length);
-}
-
 char *cli_field_text(const cli_field *message, uint32_t number) {
     const uint8_t *at = message->contents, *end = at + message->size;
     char *text = cli_copy_text("", 0);

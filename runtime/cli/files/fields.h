@@ -42,8 +42,6 @@ typedef struct cli_field {
 
 /* Takes the next field of a message. False: the bytes are no message. */
 bool cli_take_field(const uint8_t **at, const uint8_t *end, cli_field *out);
-/* True if the field's contents begin with these bytes. */
-bool cli_field_begins(const cli_field *field, const char *text, size_t length);
 /* The contents of a field of a message, as a text; "" if it is not there. The caller frees. */
 char *cli_field_text(const cli_field *message, uint32_t number);
 
