@@ -148,8 +148,8 @@ static void print_total(const cli_profile *profile) {
 }
 
 void cli_profile_print(const cli_profile *profile, bool all, int width) {
-    cli_print(stdout, "  profile: the faster half of %d more run%s, which took %.3f of the time of these\n",
-              profile->run_count, profile->run_count == 1 ? "" : "s", profile->overhead);
+    cli_print_line(stdout, "  profile: the faster half of %d more run%s, which took %.3f of the time of these\n",
+                   profile->run_count, profile->run_count == 1 ? "" : "s", profile->overhead);
     print_peaks(profile);
     cli_print(stdout, "\n");
     print_units(profile, all, width);

@@ -96,15 +96,21 @@ static int total_width(const cli_table *table, const int *widths) {
     return total + (shown > 1 ? (shown - 1) * GAP : 0);
 }
 
-/* Narrows the widest shrinkable column until the table fits or all of them have their least width. */
+/* Narrows the widest shrinkable column until the table fits or all of them have their least width. The first, which
+ * says what a row is, keeps half as much again as the others. */
 static void shrink_names(const cli_table *table, int *widths, int too_wide) {
-    while (too_wide > 0) {
-        int widest = -1;
-        for (int i = 0; i < table->columns; i++)
-            if (table->shrinks[i] && widths[i] > MIN_NAME && (widest < 0 || widths[i] > widths[widest])) widest = i;
+    for (; too_wide > 0; too_wide--) {
+        int widest = -1, most = 0, first = -1;
+        for (int i = 0; i < table->columns; i++) {
+            if (!table->shrinks[i]) continue;
+            if (first < 0) first = i;
+            const int share = i == first ? widths[i] * 2 / 3 : widths[i];
+            if (widths[i] <= MIN_NAME || share <= most) continue;
+            widest = i;
+            most = share;
+        }
         if (widest < 0) return;
         widths[widest]--;
-        too_wide--;
     }
 }
 

@@ -186,6 +186,7 @@ char *cli_shorten(const char *text, int columns) {
     if (cli_columns(text) <= columns) return cli_copy_text(text, (size_t)(end - text));
     const int kept = columns > 3 ? columns - 1 : 2;
     const char *tail = previous_part(text, end, separator), *head = text;
+    if (separator == '.' && tail > text && cli_columns(tail) <= columns) return cli_format("…%s", tail + 1);
     if (tail == text || cli_columns(tail) > kept * 3 / 4) return shorten_word(text, end, kept);
     /* Keeps the first two parts, which name the model and the layer, then as many of the last as there is room for. */
     int left = kept - cli_columns(tail) - 1; /* a separator stands before the "…" too */
