@@ -159,8 +159,8 @@ static void tell(const job *j, const cli_options *options) {
     cli_print(stdout, "arena          %llu bytes\n", (unsigned long long)made->arena_bytes);
     if (made->banded) cli_print(stdout, "  banded       %d calls, in bands of rows\n", (int)made->banded);
     if (made->peak)
-        cli_print(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
-                  (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);
+        cli_print_line(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
+                       (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);
     tell_precision(j->session);
     for (int32_t i = 0; i < made->file_count; i++)
         cli_print(stdout, "%s%s/%s\n", i ? "               " : "written        ", options->output, made->files[i].name);

@@ -138,10 +138,10 @@ int cli_extract(cli_options *options) {
     cJSON *json = cli_json_of(options);
     if (!status && json) fill_json(&x, json);
     if (!status && !json)
-        cli_print(stdout,
-                  "%s: %d of %d nodes, %d input%s, %d output%s; their values are in test_data_set_0 beside it\n",
-                  options->output, x.nodes, x.whole.count, x.input_count, x.input_count == 1 ? "" : "s", x.output_count,
-                  x.output_count == 1 ? "" : "s");
+        cli_print_line(stdout,
+                       "%s: %d of %d nodes, %d input%s, %d output%s; their values are in test_data_set_0 beside it\n",
+                       options->output, x.nodes, x.whole.count, x.input_count, x.input_count == 1 ? "" : "s",
+                       x.output_count, x.output_count == 1 ? "" : "s");
     const int result = cli_end(
         options, &(cli_ending){.error = &error, .sessions = &x.captured.session, .session_count = 1, .json = json});
     free(x.keep);

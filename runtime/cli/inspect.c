@@ -278,12 +278,12 @@ static int32_t *optional_inputs(const tort_model *model, int32_t *count) {
 static void print_nodes(const facts *k, int width) {
     if (!k->session) return;
     tort_report *report = cli_report(k->session);
-    cli_table *table = cli_table_new("#>|node|op", 2);
+    cli_table *table = cli_table_new("#>|op|node", 2);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
         cli_cell(table, CLI_DIM, "%d", node->index);
-        cli_cell(table, CLI_BOLD, "%s", node->path);
         cli_cell(table, CLI_PLAIN, "%s%s%s-%d", node->domain, *node->domain ? "." : "", node->op, node->since);
+        cli_cell(table, CLI_BOLD, "%s", node->path);
         cli_describe(k->session, node->index, table);
     }
     cli_print(stdout, "nodes\n");

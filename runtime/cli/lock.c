@@ -122,17 +122,6 @@ tort_status cli_lock_write(const cli_lock *lock, const char *path, tort_error *e
 
 /* ---- from a file ------------------------------------------------------------------------------------------------- */
 
-/* Ends the line at *at with a 0 and moves to the next; NULL: there is none. */
-static char *take_line(char **at) {
-    char *line = *at;
-    if (!*line) return NULL;
-    char *end = line + strcspn(line, "\n");
-    *at = *end ? end + 1 : end;
-    *end = 0;
-    if (end > line && end[-1] == '\r') end[-1] = 0;
-    return line;
-}
-
 static int32_t split(char *line, char *fields[FIELDS]) {
     int32_t count = 0;
     for (char *at = line; at; count++) {
@@ -145,21 +134,21 @@ static int32_t split(char *line, char *fields[FIELDS]) {
 }
 
 static tort_status read_head(const char *path, char **at, cli_lock *lock, tort_error *error) {
-    char *line = take_line(at);
-    while (line && *line == '#') line = take_line(at);
+    char *line = cli_take_line(at);
+    while (line && *line == '#') line = cli_take_line(at);
     int version = 0;
     if (!line || sscanf(line, "tinyort-lock %d", &version) != 1)
         return tort_fail(error, TORT_E_INPUT, "'%s' is not a lock: make one with tinyort plan MODEL --lock FILE", path);
     if (version != 1)
         return tort_fail(error, TORT_E_UNSUPPORTED, "'%s' is of version %d, and this tinyort reads 1: make it anew",
                          path, version);
-    line = take_line(at);
+    line = cli_take_line(at);
     if (!line || strncmp(line, "chain\t", 6) != 0)
         return tort_fail(error, TORT_E_INPUT, "'%s': \"chain\", a tab and the providers should follow the version",
                          path);
     lock->chain = line + 6;
     const bool targeted = !strncmp(*at, "target\t", 7) && !memchr(*at + 7, '\t', strcspn(*at + 7, "\n"));
-    if (targeted) lock->target = take_line(at) + 7; /* with more fields it would be a node of this name */
+    if (targeted) lock->target = cli_take_line(at) + 7; /* with more fields it would be a node of this name */
     return TORT_OK;
 }
 
@@ -172,7 +161,7 @@ tort_status cli_lock_read(const char *path, cli_lock *lock, tort_error *error) {
     char *at = lock->text = (char *)bytes, *line, *fields[FIELDS];
     lock->nodes = cli_alloc(size / FIELDS + 1, sizeof *lock->nodes); /* the shortest line is tabs and its end */
     status = read_head(path, &at, lock, error);
-    while (!status && (line = take_line(&at))) {
+    while (!status && (line = cli_take_line(&at))) {
         if (!*line) continue;
         const int32_t count = split(line, fields);
         if (count != FIELDS)

@@ -46,7 +46,7 @@ static void node_cells(cli_table *table, const tort_report *report, const cli_se
 }
 
 static void print_stats(const cli_observed *o, const tort_report *report, int width) {
-    cli_table *table = cli_table_new("#>|node~|op|value~|type|shape|min>|max>|mean>|nan>|inf>|zeros>", 0);
+    cli_table *table = cli_table_new("#>|node~|op~?|value~|type|shape|min>|max>|mean>?|nan>|inf>|zeros>?", 0);
     for (int32_t i = 0; i < o->count; i++) {
         node_cells(table, report, &o->seen[i]);
         range_cells(table, &o->seen[i]);
@@ -82,7 +82,7 @@ static char *first_text(const cli_first *first, const tort_report *report) {
 
 static void print_first(const cli_first *first, const char *what, const tort_report *report, int width) {
     char *text = first_text(first, report);
-    cli_table *table = cli_table_new("its inputs~|type|shape|min>|max>|mean>|nan>|inf>|zeros>", 2);
+    cli_table *table = cli_table_new("its inputs~|type|shape|min>|max>|mean>?|nan>|inf>|zeros>?", 2);
     cli_print(stdout, "\n%s: %s\n", what, text);
     for (int32_t i = 0; i < first->input_count; i++) {
         cli_cell(table, CLI_BOLD, "%s", first->inputs[i].name);
@@ -121,7 +121,7 @@ static int64_t count_of(const cli_observed *o, bool overflows) {
 }
 
 static void print_fp16(const cli_observed *o, const tort_report *report, int width) {
-    cli_table *table = cli_table_new("#>|node~|op|value~|min>|max>|overflow>|vanish>", 0);
+    cli_table *table = cli_table_new("#>|node~|op~?|value~|min>|max>|overflow>|vanish>", 0);
     int32_t listed = 0, all = 0;
     for (int32_t pass = 0; pass < 2; pass++) /* overflows first */
         for (int32_t i = 0; i < o->count; i++) {
@@ -138,9 +138,9 @@ static void print_fp16(const cli_observed *o, const tort_report *report, int wid
     cli_print(stdout, "\n");
     cli_table_print(table, stdout, width);
     if (all > listed) cli_print(stdout, "... and %d more (--stats --json has all)\n", all - listed);
-    cli_print(stdout,
-              "float16: of %d values %lld would overflow (above 65504), %lld lose elements to 0 (below 2^-25)\n",
-              o->count, (long long)count_of(o, true), (long long)count_of(o, false));
+    cli_print_line(stdout,
+                   "float16: of %d values %lld would overflow (above 65504), %lld lose elements to 0 (below 2^-25)\n",
+                   o->count, (long long)count_of(o, true), (long long)count_of(o, false));
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */

@@ -25,12 +25,13 @@ static void add_fusions(cJSON *root) {
 }
 
 static void print_fusions(int width) {
-    cli_table *table = cli_table_new("fusion|of|makes", 0);
+    cli_table *table = cli_table_new("fusion|makes, from", 0);
     for (const tort_pattern *const *rows = tort_build.patterns; *rows; rows++)
         for (const tort_pattern *row = *rows; row->name; row++) {
             cli_cell(table, CLI_BOLD, "%s", row->name);
-            cli_cell(table, CLI_PLAIN, "%s", row->nodes);
             cli_cell(table, CLI_PLAIN, "%s", row->makes);
+            cli_cell(table, CLI_PLAIN, "%s", "");
+            cli_cell(table, CLI_DIM, "%s", row->nodes);
         }
     cli_table_print(table, stdout, width);
 }

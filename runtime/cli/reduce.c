@@ -230,8 +230,8 @@ static char *name_of(const cli_whole_node *node) {
 static void tell(const reduction *r, cJSON *json) {
     cJSON *nodes = json ? cJSON_AddArrayToObject(json, "nodes") : NULL;
     if (!json)
-        cli_print(stdout, "%s: %d of %d nodes, after %d pieces; their values are in test_data_set_0 beside it\n",
-                  r->options->output, r->nodes, r->whole.count, r->tried);
+        cli_print_line(stdout, "%s: %d of %d nodes, after %d pieces; their values are in test_data_set_0 beside it\n",
+                       r->options->output, r->nodes, r->whole.count, r->tried);
     for (int32_t i = 0; i < r->whole.count; i++) {
         if (!r->wanted[i]) continue;
         char *name = name_of(&r->whole.nodes[i]);

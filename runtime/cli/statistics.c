@@ -212,7 +212,7 @@ static void add_value(cli_table *table, const char *name, const tort_value *valu
 }
 
 void cli_print_outputs(const tort_model *model, tort_value *const *outputs, int32_t count, int width) {
-    cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
+    cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>?|nan>|inf>|first?", 0);
     for (int32_t i = 0; i < count; i++) add_value(table, cli_output(model, i).name, outputs[i]);
     cli_table_print(table, stdout, width);
 }
@@ -301,13 +301,7 @@ tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *er
     size_t lines = 1;
     for (size_t i = 0; i < size; i++) lines += bytes[i] == '\n';
     labels->lines = cli_alloc(lines, sizeof *labels->lines);
-    for (char *line = labels->text, *end = line + size; line < end;) {
-        char *newline = memchr(line, '\n', (size_t)(end - line)), *last = newline ? newline : end;
-        if (last > line && last[-1] == '\r') last[-1] = 0;
-        *last = 0;
-        labels->lines[labels->count++] = line;
-        line = last + 1;
-    }
+    for (char *at = labels->text, *line; (line = cli_take_line(&at));) labels->lines[labels->count++] = line;
     return TORT_OK;
 }
 

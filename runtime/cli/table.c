@@ -129,7 +129,7 @@ static void leave_out(const cli_table *table, int *widths, int width) {
 static void fit_widths(const cli_table *table, int *widths, int width) {
     int last = table->columns - 1, natural = widths[last];
     if (!width || total_width(table, widths) <= width) return;
-    if (widths[last] > MIN_LAST && !table->shrinks[last] && !table->optional[last]) widths[last] = MIN_LAST;
+    if (widths[last] > MIN_LAST && !table->shrinks[last]) widths[last] = MIN_LAST;
     leave_out(table, widths, width);
     shrink_names(table, widths, total_width(table, widths) - width);
     int left = width - total_width(table, widths);

@@ -186,7 +186,8 @@ char *cli_shorten(const char *text, int columns) {
     if (cli_columns(text) <= columns) return cli_copy_text(text, (size_t)(end - text));
     const int kept = columns > 3 ? columns - 1 : 2;
     const char *tail = previous_part(text, end, separator), *head = text;
-    if (separator == '.' && tail > text && cli_columns(tail) <= columns) return cli_format("…%s", tail + 1);
+    if (separator == '.' && tail > text && cli_columns(tail) <= columns && cli_columns(tail) > columns / 2)
+        return cli_format("…%s", tail + 1);
     if (tail == text || cli_columns(tail) > kept * 3 / 4) return shorten_word(text, end, kept);
     /* Keeps the first two parts, which name the model and the layer, then as many of the last as there is room for. */
     int left = kept - cli_columns(tail) - 1; /* a separator stands before the "…" too */
@@ -212,6 +213,16 @@ char *cli_short_name(const char *name, int columns) {
     char *whole = cli_escape(name, strlen(name)), *shortened = cli_shorten(whole, columns);
     free(whole);
     return shortened;
+}
+
+char *cli_take_line(char **at) {
+    char *line = *at;
+    if (!*line) return NULL;
+    char *end = line + strcspn(line, "\n");
+    *at = *end ? end + 1 : end;
+    *end = 0;
+    if (end > line && end[-1] == '\r') end[-1] = 0;
+    return line;
 }
 
 size_t cli_line_of(const char *text, int columns, const char **next) {

@@ -39,6 +39,8 @@ char *cli_shorten(const char *text, int columns);
 /* cli_shorten of a name as it is in a file: escapes it first. The caller frees. */
 char *cli_short_name(const char *name, int columns);
 
+/* Ends the line at *at with a 0, which may be in place of a CR, and moves to the next; NULL: there is none. */
+char *cli_take_line(char **at);
 /* Length of the longest prefix that fits in so many columns and ends before a blank; a longer word is cut. *next is set
  * to the rest, after the blanks. */
 size_t cli_line_of(const char *text, int columns, const char **next);

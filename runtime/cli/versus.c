@@ -139,8 +139,9 @@ static void print_table(const versus *v) {
 static void print_factor(const versus *v, const contender *c) {
     const char *fastest = v->list[v->fastest].chain;
     if (c->low <= 1)
-        cli_print(stdout, "%s and %s do not differ by more than these runs show (%.2f to %.2f in most of %d turns)\n",
-                  fastest, c->chain, 1 / c->high, 1 / c->low, v->turns);
+        cli_print_line(stdout,
+                       "%s and %s do not differ by more than these runs show (%.2f to %.2f in most of %d turns)\n",
+                       fastest, c->chain, 1 / c->high, 1 / c->low, v->turns);
     else
         cli_print(stdout, "%s is %.2f times as fast as %s (%.2f to %.2f in most of %d turns)\n", fastest, c->factor,
                   c->chain, c->low, c->high, v->turns);

@@ -63,6 +63,37 @@ def test_lines_of_a_terminal(suite, folder):
             suite.check(max(map(len, lines)) <= columns, f"{arguments[0]} at {columns} columns: {max(lines, key=len)}")
 
 
+def test_every_command_at_80_columns(suite, folder):
+    """A model with names as exporters write them, in a terminal of 80 columns. Only a path of a file may be longer than a line."""
+    model, names = "m.onnx", [f"/model/encoder/layers.{i}/self_attention/rotary_embedding/{{}}_{i}" for i in range(6)]
+    nodes, value = [], "x"
+    for name in names:
+        for op in ("MatMul", "Softmax", "Neg"):
+            made = f"{name.format(op)}_output_0"
+            nodes.append(helper.make_node(op, [value] if op != "MatMul" else [value, "w"], [made], name.format(op)))
+            value = made
+    save_model(folder / model, nodes, [floats("x", ["batch", 8])], [floats(value, ["batch", 8])], weights=[weight("w", np.eye(8, dtype=np.float32) * 1e5)])
+    commands = (["run", model, "--random", "1"], ["run", model, "--random", "1", "--stats"], ["run", model, "--random", "1", "--expect", "fp16", "--expect", "finite"],
+                ["run", model, "--random", "1", "--top", "3"], ["plan", model], ["plan", model, "--full"], ["plan", model, "--ep", "cuda,cpu", "--target", "cuda:sm_87"],
+                ["plan", model, "--only", "Softmax_3"], ["inspect", model], ["inspect", model, "--nodes"], ["inspect", model, "--ops"],
+                ["bench", model, "--repeat", "3", "--profile=all"], ["bench", model, "--repeat", "10", "--ep", "cpu", "--ep", "cpu:threads=1"],
+                ["bench", model, "--repeat", "3", "--sweep", "batch=1,2,4"], ["compare", model, "--ep", "cpu", "--ep", "cpu:isa=plain", "--rtol", "0", "--atol", "0"],
+                ["plan", model, "--lock", "lock"], ["plan", model, "--check", "lock", "--no-fusion"], ["providers"], ["version"], ["ops"], ["ops", "Conv"], ["ops", "--fusions"],
+                ["compile", model, "--shape", "batch=1", "-o", "made"], ["extract", model, "--to", value, "-o", "part.onnx"])  # fmt: skip
+    before = os.getcwd()
+    tinyort, suite.tinyort = suite.tinyort, str(Path(suite.tinyort).resolve())
+    os.chdir(folder)
+    try:
+        for command in commands:
+            status, seen = suite.terminal(*command, columns=80)
+            lines = [line.split("\r")[-1] for line in visible(seen).decode().replace("\r\n", "\n").split("\n")]
+            suite.check(max(map(len, lines)) <= 80, f"{' '.join(command)}: {max(lines, key=len)}")
+            suite.check(status in (0, 5), f"{' '.join(command)}: exit status {status}")
+    finally:
+        os.chdir(before)
+        suite.tinyort = tinyort
+
+
 def test_cures_of_the_command_line(suite, folder):
     suite.expect(2, ['is for no provider of the chain "cpu"', 'as in "cuda,cpu"'], "plan", DIGITS, "--target", "cuda:sm_90")
     suite.expect(2, 'as in cuda:sm_87, and the chain has that provider, as in "cuda,cpu"', "plan", DIGITS, "--target", "sm_90")
