@@ -106,8 +106,9 @@ static tort_verdict claim_border(const tort_target *target, const tort_node_view
                     floats = quantizes ? node->inputs[0].type : node->outputs[0].type;
     (void)target;
     if ((bytes != TORT_INT8 && bytes != TORT_UINT8) || floats != TORT_FLOAT || node->inputs[1].type != TORT_FLOAT)
-        return tort_no(TORT_NO_TYPE, "", "%s and %s, expected int8 or uint8 and float", tort_type_name(bytes),
-                       tort_type_name(floats));
+        return tort_no(TORT_NO_TYPE,
+                       bytes == TORT_INT16 || bytes == TORT_UINT16 ? "quantize activations to 8 bits" : "",
+                       "%s and %s, expected int8 or uint8 and float", tort_type_name(bytes), tort_type_name(floats));
     if (tort_firmware_count(node, 1) != 1) return tort_no(TORT_NO_ATTR, "quantize by tensor", "it has several scales");
     return claim_constants(node, 1, 2);
 }

@@ -105,6 +105,19 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_resize,
                                             tort_firmware_volume,
                                             NULL};
+/* What quantize_dynamic of onnxruntime writes: scales that each run finds anew, over all elements of a value. */
+static const char static_scales[] =
+    "quantize with a calibration data set instead: onnxruntime.quantization.quantize_static";
+static const tort_refusal refusals[] = {
+    {"", "DynamicQuantizeLinear", "finds scales while it runs", static_scales},
+    {"", "ConvInteger", "takes scales that are found while it runs", static_scales},
+    {"", "MatMulInteger", "takes scales that are found while it runs", static_scales},
+    {"com.microsoft", "DynamicQuantizeMatMul", "finds scales while it runs", static_scales},
+    {"com.microsoft", "MatMulIntegerToFloat", "takes scales that are found while it runs", static_scales},
+    {"com.microsoft", "DynamicQuantizeLSTM", "finds scales while it runs",
+     "leave the LSTM in float32: firmware runs that"},
+    {0},
+};
 static const tort_option_help options[] = {
     {"target", "cortex-m4", "or -m7, -m33, -m55, -a53, riscv32, generic (default)"},
     {"bands", "on", "layers in bands of rows, for less memory (default off)"},
@@ -120,5 +133,6 @@ const tort_provider tort_provider_firmware = {
     .kernels = tables,
     .layouts = tort_firmware_layouts,
     .options = options,
+    .refusals = refusals,
     .open = firmware_open,
 };

@@ -234,6 +234,8 @@ typedef struct tort_provider {
     const tort_kernel *widening;
     /* Layouts of its kernels beside plain; ends with a row whose name is NULL. NULL: none. */
     const tort_layout *layouts;
+    /* Operators that it has no kernel for and that have a cure; ends with a row whose domain is NULL. NULL: none. */
+    const struct tort_refusal *refusals;
 } tort_provider;
 
 #endif

@@ -1,9 +1,9 @@
 """Options that would do nothing, and names that are not there: refused, with what leads to what was meant."""
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
-from suite import DIGITS, NO_CUDA, SEVEN, identity_model
+from suite import DIGITS, NO_CUDA, SEVEN, floats, identity_model, save_model, tensor, weight
 
 
 def test_options_that_need_others(suite, folder):
@@ -120,3 +120,14 @@ def test_inputs(suite, folder):
 def wide(folder):
     identity_model(folder / "wide.onnx", TensorProto.FLOAT, [1, 20])
     return folder / "wide.onnx"
+
+
+def test_what_firmware_lacks_has_a_cure(suite, folder):
+    """The two ways of quantizing that it does not run: scales that are found while it runs, and 16 bits."""
+    outputs = ["b", "s", "z"]
+    save_model(folder / "dynamic.onnx", [helper.make_node("DynamicQuantizeLinear", ["x"], outputs)], [floats("x", [4])],
+               [tensor("b", TensorProto.UINT8, [4]), floats("s", []), tensor("z", TensorProto.UINT8, [])])
+    save_model(folder / "wide.onnx", [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"])], [floats("x", [4])], [tensor("y", TensorProto.INT16, [4])],
+               opset=21, weights=[weight("scale", np.float32(0.01)), weight("zero", np.int16(0))])  # fmt: skip
+    for name, cure in (("dynamic", "onnxruntime.quantization.quantize_static"), ("wide", "-> quantize activations to 8 bits")):
+        suite.expect(4, [cure, "tinyort plan --ep firmware shows all"], "compile", folder / f"{name}.onnx", "-o", folder / name)

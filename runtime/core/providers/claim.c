@@ -57,8 +57,9 @@ tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const t
 
 /* ---- refusals of the core ---------------------------------------------------------------------------------------- */
 
-static const tort_refusal *refusal_of(const tort_node *node) {
-    for (const tort_refusal *row = tort_build.refusals; row && row->domain; row++)
+/* The row of the node's operator in a table of the build, or of a provider; NULL: none. */
+static const tort_refusal *refusal_of(const tort_node *node, const tort_refusal *table) {
+    for (const tort_refusal *row = table; row && row->domain; row++)
         if (!strcmp(row->domain, node->domain) && (!row->name || !strcmp(row->name, node->op_type))) return row;
     return NULL;
 }
@@ -76,7 +77,7 @@ static tort_verdict missing_row(const tort_candidate *c) {
     int32_t count;
     const char *dot = *node->domain ? "::" : "";
     tort_op_find(c->session->model->op_table, node->domain, node->op_type, node->opset, &family, &count);
-    const tort_refusal *refusal = count ? NULL : refusal_of(node);
+    const tort_refusal *refusal = count ? NULL : refusal_of(node, tort_build.refusals);
     if (refusal) return tort_no(TORT_NO_OP, refusal->cure, "%s%s%s %s", node->domain, dot, node->op_type, refusal->why);
     if (!count)
         return tort_no(
@@ -206,7 +207,10 @@ static tort_status take(tort_candidate *c, int32_t provider, const tort_kernel *
 /* Offers the node to the rows of one provider. True if a row took it; otherwise keeps the refusals. */
 static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tort_status *status) {
     tort_link *link = &c->session->chain[provider];
-    tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
+    const tort_refusal *known = refusal_of(c->node, link->provider->refusals);
+    tort_verdict furthest =
+        tort_no(TORT_NO_OP, known ? known->cure : "", "%s has no kernel for %s%s%s", link->provider->name,
+                c->node->op_type, known ? ", which " : "", known ? known->why : "");
     const tort_kernel *furthest_kernel = NULL;
     int32_t before = c->reason_count;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
