@@ -291,3 +291,8 @@ def test_sizes_that_do_not_fit_a_node():
         session.run(None, {"x": np.zeros(3, np.float32)})
     with pytest.raises(Exception, match="FAIL"):
         onnxruntime.InferenceSession(model).run(None, {"x": np.zeros(3, np.float32)})
+
+
+def test_outputs_that_are_not_there():
+    with pytest.raises(tinyort.errors.InvalidArgument, match=r"Invalid output name:q; the model has \('y', 'z'\)"):
+        tinyort.InferenceSession(models.two()).run(["q"], {"x": X, "k": K})

@@ -97,6 +97,14 @@ static bool open_inputs(core_run *run, PyObject *feed) {
     return PyDict_Size(feed) == self->input_count || refuse_feed(self, feed);
 }
 
+static void refuse_output(const core_session *self, PyObject *name) {
+    PyObject *text = PyUnicode_FromFormat("Invalid output name:%U; the model has %R", name, self->output_names),
+             *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+    if (bytes) core_raise(core_state_of(self->module), TORT_E_USAGE, "%s", PyBytes_AsString(bytes));
+    Py_XDECREF(text);
+    Py_XDECREF(bytes);
+}
+
 /* Marks the outputs that are wanted; None: all. */
 static bool choose_outputs(core_run *run, PyObject *names, Py_ssize_t *count) {
     const core_session *self = run->session;
@@ -106,11 +114,10 @@ static bool choose_outputs(core_run *run, PyObject *names, Py_ssize_t *count) {
     for (Py_ssize_t i = 0; i < *count; i++) {
         PyObject *name = PySequence_GetItem(names, i);
         const Py_ssize_t at = name ? PySequence_Index(self->output_names, name) : -1;
-        PyObject *bytes =
-            name && at < 0 && PyUnicode_Check(name) ? (PyErr_Clear(), PyUnicode_AsUTF8String(name)) : NULL;
-        if (bytes)
-            core_raise(core_state_of(self->module), TORT_E_USAGE, "Invalid output name:%s", PyBytes_AsString(bytes));
-        Py_XDECREF(bytes);
+        if (name && at < 0 && PyUnicode_Check(name)) {
+            PyErr_Clear();
+            refuse_output(self, name);
+        }
         Py_XDECREF(name);
         if (at < 0) return false;
         run->wanted[at] = true;
