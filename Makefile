@@ -110,9 +110,11 @@ OTHER_SOURCES := $(if $(PLAIN),,$(wildcard $(patsubst %,%*.c,$(filter-out $(addp
 # Code for firmware is in the command line alone, so that the library stays small: its provider, and what prints files.
 FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/firmware/*/*.c)
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
-CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(FIRMWARE_SOURCES)
+# What writes models is in the command line and in Python's extension.
+EXPORT_SOURCES := $(wildcard runtime/export/*.c)
+CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(EXPORT_SOURCES) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
-VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c)
+VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c) runtime/export/message.c
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/build.c runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES) $(OTHER_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
@@ -224,6 +226,7 @@ FORMAT := $(OBJ)/loader/onnx.pb-c
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(FORMAT).o $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
 VALUE_FILE_OBJECTS := $(VALUE_FILE_SOURCES:%.c=$(OBJ)/%.o)
+EXPORT_OBJECTS := $(EXPORT_SOURCES:%.c=$(OBJ)/%.o)
 EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))
 TEST_HELPER_OBJECTS := $(TEST_HELPER_SOURCES:%.c=$(OBJ)/%.o)
 UNIT_OBJECTS := $(UNIT_SOURCES:%.c=$(OBJ)/%.o)
@@ -529,7 +532,7 @@ $(FORMAT).c: loader/onnx.proto | $(BUILD)/prerequisites
 	@echo "  PROTO $<"
 	$(Q)protoc-c --c_out=$(OBJ) $<
 $(FORMAT).h: $(FORMAT).c ;
-$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)) $(VALUE_FILE_OBJECTS) $(OBJ)/runtime/cli/optimized.o: | $(FORMAT).h
+$(filter $(OBJ)/loader/%,$(LIBRARY_OBJECTS)) $(VALUE_FILE_OBJECTS) $(EXPORT_OBJECTS): | $(FORMAT).h
 $(FORMAT).o: $(FORMAT).c $(OBJ)/flags
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) -w -ffunction-sections -c -o $@ $<

@@ -51,11 +51,4 @@ tort_status cli_piece_make(const cli_whole *whole, const tort_model *model, cons
                            const cli_piece_port *inputs, int32_t input_count, const cli_piece_port *outputs,
                            int32_t output_count, cli_message *out, tort_error *error);
 
-/* optimized.c: writes a model as planning has left it, folded and fused into ONNX's own operators.
- * Plans the model for the CPU with these options, whose chain is not used, and writes what is left as a model to `to`.
- * Weights of other files become part of it. TORT_E_UNSUPPORTED: the model cannot be written in this way.
- * TORT_E_PLACEMENT: the CPU cannot run it. */
-tort_status cli_optimize(const char *to, const tort_model *model, const tort_session_options *options,
-                         tort_error *error);
-
 #endif

@@ -10,13 +10,13 @@
 #include "runtime/cli/lock.h"
 #include "runtime/cli/observed.h"
 #include "runtime/cli/opening.h"
-#include "runtime/cli/piece.h"
 #include "runtime/cli/page.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 #include "runtime/core/graph/graph.h"
+#include "runtime/export/optimized.h"
 #include "runtime/include/tinyort_plan.h"
 
 /* ---- providers and memory ---------------------------------------------------------------------------------------- */
@@ -422,6 +422,17 @@ static tort_status work(cli_options *options, tort_model **loaded, tort_session 
     return status || !options->output ? status : save_plan(*session, options->output, error);
 }
 
+static tort_status write_optimized(const cli_options *options, const tort_model *model, tort_error *error) {
+    const tort_session_options session_options = cli_session_options(options, NULL);
+    tort_new_file file;
+    tort_status status = cli_new_file_open(options->optimized, &file, error);
+    if (status) return cli_failed_write(status, error);
+    cli_progress("planning, and writing %s", options->optimized);
+    status = tort_optimized_write(model, &session_options, &file, error);
+    cli_progress_end();
+    return cli_failed_write(cli_new_file_end(&file, status, error), error);
+}
+
 /* Writes the lock, the optimized model and the page. */
 static tort_status write_files(const cli_options *options, tort_session *session, const tort_report *report,
                                tort_error *error) {
@@ -431,10 +442,7 @@ static tort_status write_files(const cli_options *options, tort_session *session
         status = cli_lock_write(&lock, options->lock, error);
         cli_lock_free(&lock);
     }
-    if (!status && options->optimized) {
-        const tort_session_options session_options = cli_session_options(options, NULL);
-        status = cli_optimize(options->optimized, tort_session_model(session), &session_options, error);
-    }
+    if (!status && options->optimized) status = write_optimized(options, tort_session_model(session), error);
     if (!status && options->html) status = cli_page_write(options->html, options, session, report, NULL, error);
     return status;
 }

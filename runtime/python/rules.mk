@@ -5,7 +5,7 @@
 PYTHON ?= python3
 PYTHON_PACKAGE := $(BUILD)/python/tinyort
 PYTHON_SOURCES := $(wildcard runtime/python/core/*.c)
-PYTHON_OBJECTS = $(PYTHON_SOURCES:%.c=$(OBJ)/%.o)
+PYTHON_OBJECTS = $(PYTHON_SOURCES:%.c=$(OBJ)/%.o) $(EXPORT_OBJECTS)
 PYTHON_FILES := $(wildcard runtime/python/tinyort/*.py runtime/python/tinyort/*/*.py runtime/python/tinyort/*.pyi runtime/python/tinyort/py.typed)
 PYTHON_HERE := $(BUILD)/python_here.mk
 

@@ -74,7 +74,7 @@ def test_every_command_at_80_columns(suite, folder):
             value = made
     save_model(folder / model, nodes, [floats("x", ["batch", 8])], [floats(value, ["batch", 8])], weights=[weight("w", np.eye(8, dtype=np.float32) * 1e5)])
     commands = (["run", model, "--random", "1"], ["run", model, "--random", "1", "--stats"], ["run", model, "--random", "1", "--expect", "fp16", "--expect", "finite"],
-                ["run", model, "--random", "1", "--top", "3"], ["plan", model], ["plan", model, "--full"], ["plan", model, "--ep", "cuda,cpu", "--target", "cuda:sm_87"],
+                ["run", model, "--random", "1", "--top", "3"], ["plan", model], ["plan", model, "--full"], ["plan", model, "--ep", "cuda,cpu", "--target", "cuda:sm_86"],
                 ["plan", model, "--only", "Softmax_3"], ["inspect", model], ["inspect", model, "--nodes"], ["inspect", model, "--ops"],
                 ["bench", model, "--repeat", "3", "--profile=all"], ["bench", model, "--repeat", "10", "--ep", "cpu", "--ep", "cpu:threads=1"],
                 ["bench", model, "--repeat", "3", "--sweep", "batch=1,2,4"], ["compare", model, "--ep", "cpu", "--ep", "cpu:isa=plain", "--rtol", "0", "--atol", "0"],

@@ -1,6 +1,7 @@
 /* piece.c - libFuzzer's entry: any bytes are a model's file, which is taken apart and made into a model of every other
  * node; and, if it loads, copied with where its nodes run, and optimized. What loads is still loaded then. */
 #include "runtime/cli/piece.h"
+#include "runtime/export/optimized.h"
 #include "tests/fuzz/fuzz.h"
 
 static void take_apart(const char *path, const char *to) {
@@ -24,12 +25,20 @@ static void take_apart(const char *path, const char *to) {
     cli_whole_free(&whole);
 }
 
-static void optimize(const char *path, const char *to) {
+static tort_status write_optimized(const tort_model *model, const char *to, tort_error *error) {
     const tort_session_options options = {.struct_size = sizeof options};
+    tort_new_file file;
+    tort_status status = tort_new_file_name(to, &file, error);
+    if (!status) status = tort_new_file_open(&file, error);
+    if (!status) status = tort_optimized_write(model, &options, &file, error);
+    return tort_new_file_end(&file, status, error);
+}
+
+static void optimize(const char *path, const char *to) {
     tort_model *model = NULL, *made = NULL;
     tort_error error;
     remove(to);
-    if (!tort_model_load(NULL, path, NULL, &model, &error) && !cli_optimize(to, model, &options, &error)) {
+    if (!tort_model_load(NULL, path, NULL, &model, &error) && !write_optimized(model, to, &error)) {
         const tort_status status = tort_model_load(NULL, to, NULL, &made, &error);
         require(!status || status == TORT_E_MEMORY, "an optimized model does not load", error.msg);
     }

@@ -33,11 +33,6 @@ typedef struct tort_container_facts {
 
 tort_container_facts tort_container_of(tort_kind kind);
 
-/* The message of a tensor, which borrows its data and the name; NULL: out of memory. */
-TortOnnx__TensorProto *tort_pb_make_tensor(tort_arena *arena, const tort_tensor *tensor, const char *name);
-/* Writes a message; false with EFBIG if it is larger than 2 GiB, as lengths in a message have 31 bits. message NULL:
- * out of memory. */
-bool tort_pb_write_message(FILE *file, const ProtobufCMessage *message);
 /* Write the message of a tensor, or of any value: TensorProto, SequenceProto, OptionalProto, MapProto. name may be
  * NULL. */
 bool tort_pb_write_tensor(FILE *file, const tort_tensor *tensor, const char *name);

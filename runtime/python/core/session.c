@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/python/core/session.h"
+#include "runtime/export/optimized.h"
 #include "runtime/include/op.h"
 #include "runtime/include/tinyort_plan.h"
 
@@ -78,6 +79,7 @@ typedef struct opening {
     tort_load_options load;
     tort_session_options session;
     PyObject *pins, *symbols, *max_symbols, *shapes, *max_shapes, *bindings, *outputs, *open_inputs, *operators;
+    PyObject *optimized; /* where the model is written as planning leaves it; None: nowhere */
 } opening;
 
 /* The time_limit of an option in seconds; 0: none. */
@@ -86,23 +88,23 @@ static uint64_t nanoseconds(double seconds) {
 }
 
 static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {
-        "source",       "from_file",    "chain",         "target",          "disabled", "require",
-        "strict",       "allow",        "plan_only",     "fusions_off",     "unfolded", "allow_links",
-        "map_external", "assume_opset", "dynamic_limit", "trip_limit",      "pins",     "symbols",
-        "max_symbols",  "shapes",       "max_shapes",    "bindings",        "outputs",  "open_inputs",
-        "operators",    "stream",       "time_limit",    "strict_integers", NULL};
+    static char *names[] = {"source",     "from_file",   "chain",           "target",       "disabled",
+                            "require",    "strict",      "allow",           "plan_only",    "fusions_off",
+                            "unfolded",   "allow_links", "map_external",    "assume_opset", "dynamic_limit",
+                            "trip_limit", "pins",        "symbols",         "max_symbols",  "shapes",
+                            "max_shapes", "bindings",    "outputs",         "open_inputs",  "operators",
+                            "stream",     "time_limit",  "strict_integers", "optimized",    NULL};
     int strict = 0, strict_integers = 0, plan_only = 0, unfolded = 0, allow_links = 0, map_external = 0,
         assume_opset = 0;
     unsigned long long dynamic_limit = 0, trip_limit = 0, stream = 0;
     double time_limit = 0;
     *o = (opening){.load.struct_size = sizeof o->load, .session.struct_size = sizeof o->session};
     if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "Op|zzzzpzpzpppiKKOOOOOOOOOKdp", names, &o->source, &o->from_file, &o->session.chain,
+            arguments, keywords, "Op|zzzzpzpzpppiKKOOOOOOOOOKdpO", names, &o->source, &o->from_file, &o->session.chain,
             &o->session.target, &o->session.disabled, &o->session.require, &strict, &o->session.allow, &plan_only,
             &o->session.fusions_off, &unfolded, &allow_links, &map_external, &assume_opset, &dynamic_limit, &trip_limit,
             &o->pins, &o->symbols, &o->max_symbols, &o->shapes, &o->max_shapes, &o->bindings, &o->outputs,
-            &o->open_inputs, &o->operators, &stream, &time_limit, &strict_integers))
+            &o->open_inputs, &o->operators, &stream, &time_limit, &strict_integers, &o->optimized))
         return false;
     o->session.strict = strict;
     o->session.strict_integers = strict_integers;
@@ -200,26 +202,39 @@ static bool keep_bytes(core_session *self, PyObject *source, const void **bytes,
     return true;
 }
 
+static tort_status write_optimized(const core_session *self, const opening *o, const char *path, tort_error *error) {
+    tort_new_file file;
+    tort_status status = tort_new_file_name(path, &file, error);
+    if (!status) status = tort_new_file_open(&file, error);
+    if (!status) status = tort_optimized_write(self->loaded, &o->session, &file, error);
+    return tort_new_file_end(&file, status, error);
+}
+
+/* optimized: NULL, or a path. */
 static tort_status load_model(core_session *self, const opening *o, const char *path, const void *bytes, size_t size,
-                              tort_error *error) {
+                              const char *optimized, tort_error *error) {
     tort_status status;
     const core_stretch stretch = core_let_go();
     status = path ? tort_model_load(NULL, path, &o->load, &self->loaded, error)
                   : tort_model_load_buffer(NULL, bytes, size, &o->load, &self->loaded, error);
     if (!status) status = tort_session_create(NULL, self->loaded, &o->session, &self->session, error);
+    if (!status && optimized) status = write_optimized(self, o, optimized, error);
     core_take_back(stretch);
     return status;
 }
 
 static bool open_model(core_session *self, const opening *o) {
-    PyObject *path = NULL;
+    PyObject *path = NULL, *optimized = NULL;
     const void *bytes = NULL;
     size_t size = 0;
     tort_error error = {.node = -1};
+    if (o->optimized && o->optimized != Py_None && !PyUnicode_FSConverter(o->optimized, &optimized)) return false;
     if (o->from_file ? !PyUnicode_FSConverter(o->source, &path) : !keep_bytes(self, o->source, &bytes, &size))
-        return false;
-    const tort_status status = load_model(self, o, path ? PyBytes_AsString(path) : NULL, bytes, size, &error);
+        return Py_XDECREF(optimized), false;
+    const tort_status status = load_model(self, o, path ? PyBytes_AsString(path) : NULL, bytes, size,
+                                          optimized ? PyBytes_AsString(optimized) : NULL, &error);
     Py_XDECREF(path);
+    Py_XDECREF(optimized);
     /* A session whose placement was refused has a report all the same. */
     if (status && !(o->session.plan_only && status == TORT_E_PLACEMENT && self->session))
         return core_fail(core_state_of(self->module), &error) != NULL;

@@ -58,7 +58,7 @@ _ATTRIBUTES = {
     "log_severity_level": (-1, _as(int), None),
     "log_verbosity_level": (0, _as(int), None),
     "logid": ("", _as(str), None),
-    "optimized_model_filepath": ("", _as(str), None),
+    "optimized_model_filepath": ("", _as(str), "The model as planning leaves it, folded and fused into ONNX's own operators, is written there."),
     "use_deterministic_compute": (False, _as(bool),
                                   "Runs are the same to the bit in any case."),
     "use_per_session_threads": (True, _as(bool), None),

@@ -108,7 +108,8 @@ class InferenceSession:
         unfolded = options.graph_optimization_level == GraphOptimizationLevel.ORT_DISABLE_ALL
         symbols = {**options._sizes, **self._extra.get("symbols", {})}
         unfolded = unfolded or self._extra.get("unfolded", False)
-        return {**self._extra, "symbols": symbols, "unfolded": unfolded, "stream": self._chain.stream}
+        return {**self._extra, "symbols": symbols, "unfolded": unfolded, "stream": self._chain.stream,
+                "optimized": options.optimized_model_filepath or None}
 
     def _open(self, providers, provider_options, chain=None):
         options = self._options
@@ -132,8 +133,6 @@ class InferenceSession:
             self._core = open_core(self._model, chain=self._chain.text, **self._session_options())
         self._run = self._core.run
         self._say()
-        if options.optimized_model_filepath:
-            say_once(f"{options.optimized_model_filepath} is not written: tinyort plan MODEL --optimized FILE writes it")
 
     def _none_opens(self, why):
         """No provider of the list can run anything."""

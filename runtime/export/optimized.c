@@ -1,4 +1,4 @@
-/* optimized.c - writes what a session has made of a model as a model again (piece.h).
+/* optimized.c - writes what a session has made of a model as a model again (optimized.h).
  *
  * The session folds as always, but fuses only into operators of ONNX itself (tort_session_options.onnx_fusions). From
  * the outputs back, what is needed is marked (dead code elimination): values that are constants become initializers,
@@ -7,21 +7,17 @@
  *
  * Example: Transpose(W) -> MatMul(x, W') + Shape(x) -> Gather -> Reshape becomes an initializer W', and all other
  * nodes. Read next: runtime/core/passes/fold.c, which decides what a constant is. */
-#include "runtime/cli/piece.h"
+#include "runtime/export/optimized.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <setjmp.h>
 #include <string.h>
 
 #include "runtime/core/base/hash.h"
 #include "runtime/core/base/names.h"
-#include "runtime/cli/cli.h"
-#include "runtime/cli/files/new_file.h"
-#include "runtime/cli/files/pb_file.h"
-#include "runtime/cli/files/whole_file.h"
-#include "runtime/cli/opening.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/core/lowered/constants.h"
+#include "runtime/export/message.h"
 
 #define IDENTITY_OPSET 13 /* of a model that imports no operators of ONNX itself */
 
@@ -41,6 +37,12 @@ typedef struct part {
     const char **names; /* as written; NULL: not named yet */
 } part;
 
+/* A constant or weight that is held until all is written. */
+typedef struct held {
+    struct held *next;
+    int32_t number;
+} held;
+
 typedef struct writer {
     const tort_session *session;
     const tort_model *model;
@@ -50,13 +52,18 @@ typedef struct writer {
     part *parts;        /* by graph */
     first_value *first; /* by constant, in the graph that is looked at */
     TortOnnx__ModelProto *proto;
-    int32_t *constants, *weights; /* acquired, until all is written */
-    int32_t constant_count, weight_count;
+    held *constants, *weights;
+    jmp_buf out_of_memory; /* where take goes on that finds no memory: all there is to free hangs on the writer */
     tort_error *error;
 } writer;
 
+static void *check(writer *w, const void *made) {
+    if (!made) longjmp(w->out_of_memory, 1);
+    return (void *)(uintptr_t)made;
+}
+
 static void *take(writer *w, size_t count, size_t size) {
-    return cli_check_memory(tort_arena_array(&w->arena, count + 1, size));
+    return check(w, tort_arena_array(&w->arena, count + 1, size));
 }
 
 /* ---- what is needed ---------------------------------------------------------------------------------------------- */
@@ -161,7 +168,7 @@ static void name_value(writer *w, int32_t g, int32_t value) {
     part *p = &w->parts[g];
     if (p->names[value]) return;
     name = tort_names_add_unique(&w->taken, &w->arena, *name ? name : "value");
-    p->names[value] = cli_check_memory((void *)(uintptr_t)name);
+    p->names[value] = check(w, name);
 }
 
 static void name_values(writer *w, int32_t g) {
@@ -198,7 +205,7 @@ static TortOnnx__TensorShapeProto *make_shape(writer *w, const tort_info *info) 
         } else if (!strchr(tort_dim_text(&w->session->dims, info->dims[i], text, sizeof text), '?') &&
                    strlen(text) + 1 < sizeof text) { /* what is cut off could be another size */
             dim->value_case = TORT_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-            dim->dim_param = cli_check_memory((void *)(uintptr_t)tort_arena_text(&w->arena, text, strlen(text)));
+            dim->dim_param = check(w, tort_arena_text(&w->arena, text, strlen(text)));
         }
     }
     return shape;
@@ -247,15 +254,9 @@ static TortOnnx__ValueInfoProto *make_port(writer *w, const char *name, const to
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
-/* Notes what was acquired. */
-static void hold(int32_t **list, int32_t *count, int32_t number) {
-    *list = cli_room(*list, (size_t)*count, sizeof **list);
-    (*list)[(*count)++] = number;
-}
-
 static TortOnnx__TensorProto *make_tensor(writer *w, tort_tensor *tensor, const void *data, const char *name) {
     memcpy(&tensor->data, &data, sizeof data); /* drops const: it is only read */
-    return cli_check_memory(tort_pb_make_tensor(&w->arena, tensor, name));
+    return check(w, tort_pb_make_tensor(&w->arena, tensor, name));
 }
 
 static tort_status make_initializer(writer *w, const tort_lowered *lowered, int32_t value, const char *name,
@@ -265,9 +266,11 @@ static tort_status make_initializer(writer *w, const tort_lowered *lowered, int3
     const void *data;
     if (!tort_info_tensor(&lowered->infos[value], tensor))
         return tort_fail(w->error, TORT_E_INTERNAL, "the constant '%s' has no shape", name);
+    held *item = take(w, 1, sizeof *item); /* first, as it may not return */
     const tort_status status = tort_constant_acquire(w->session, constant, &data, w->error);
     if (status) return status;
-    hold(&w->constants, &w->constant_count, constant);
+    *item = (held){w->constants, constant};
+    w->constants = item;
     *proto = make_tensor(w, tensor, data, name);
     return TORT_OK;
 }
@@ -276,9 +279,11 @@ static tort_status make_weight(writer *w, int32_t index, TortOnnx__TensorProto *
     const tort_weight *weight = &w->model->weights[index];
     tort_tensor *tensor = take(w, 1, sizeof *tensor);
     const void *data;
+    held *item = take(w, 1, sizeof *item);
     const tort_status status = tort_weight_acquire(w->model, index, &data, w->error);
     if (status) return status;
-    hold(&w->weights, &w->weight_count, index);
+    *item = (held){w->weights, index};
+    w->weights = item;
     *tensor = (tort_tensor){.type = weight->type, .rank = weight->rank};
     memcpy(tensor->dims, weight->dims, sizeof tensor->dims);
     *proto = make_tensor(w, tensor, data, NULL);
@@ -433,7 +438,7 @@ static char *make_identity(writer *w, int32_t g, int32_t value, TortOnnx__NodePr
     to->output = take(w, 1, sizeof *to->output);
     to->input[0] = name_of(&w->parts[g], value);
     name = tort_names_add_unique(&w->taken, &w->arena, *name ? name : "value");
-    to->output[0] = cli_check_memory((void *)(uintptr_t)name);
+    to->output[0] = check(w, name);
     import(w, "", IDENTITY_OPSET);
     return to->output[0];
 }
@@ -523,31 +528,27 @@ static tort_status make_model(writer *w) {
     return make_graph(w, 0, &to->graph);
 }
 
-static tort_status write_model(writer *w, const char *to) {
-    tort_new_file file;
-    tort_status status = make_model(w);
-    if (status) return status;
-    status = cli_new_file_open(to, &file, w->error);
-    if (status) return status;
-    if (!tort_pb_write_message(file.stream, &w->proto->base)) {
-        file.cause = errno;
-        if (errno == EFBIG)
-            status = tort_fail(w->error, TORT_E_UNSUPPORTED, "the optimized model would have more than 2 GiB");
-    }
-    return cli_failed_write(cli_new_file_end(&file, status, w->error), w->error);
+static tort_status write_model(writer *w, tort_new_file *file) {
+    const tort_session *session = w->session;
+    if (setjmp(w->out_of_memory)) return tort_out_of_memory(w->error, 0);
+    w->parts = take(w, (size_t)session->graph_count, sizeof *w->parts);
+    w->first = take(w, (size_t)session->constant_count, sizeof *w->first);
+    const tort_status status = make_model(w);
+    if (status || tort_pb_write_message(file->stream, &w->proto->base)) return status;
+    file->cause = errno;
+    return errno == EFBIG ? tort_fail(w->error, TORT_E_UNSUPPORTED, "the optimized model would have more than 2 GiB")
+                          : TORT_OK; /* the end of the file tells */
 }
 
 static void close_writer(writer *w) {
-    while (w->constant_count > 0) tort_constant_release(w->session, w->constants[--w->constant_count]);
-    while (w->weight_count > 0) tort_weight_release(w->model, w->weights[--w->weight_count]);
-    free(w->constants);
-    free(w->weights);
+    for (const held *item = w->constants; item; item = item->next) tort_constant_release(w->session, item->number);
+    for (const held *item = w->weights; item; item = item->next) tort_weight_release(w->model, item->number);
     tort_names_free(&w->taken);
     tort_arena_free(&w->arena);
 }
 
-tort_status cli_optimize(const char *to, const tort_model *model, const tort_session_options *given,
-                         tort_error *error) {
+tort_status tort_optimized_write(const tort_model *model, const tort_session_options *given, tort_new_file *file,
+                                 tort_error *error) {
     const tort_session_options options = {.struct_size = sizeof options,
                                           .shapes = given->shapes,
                                           .shape_count = given->shape_count,
@@ -559,20 +560,16 @@ tort_status cli_optimize(const char *to, const tort_model *model, const tort_ses
                                           .onnx_fusions = true};
     TortOnnx__ModelProto proto;
     tort_session *session = NULL;
-    tort_status status = cli_open_session(model, &options, &session, error);
-    if (status) { /* the session may be there for its report */
-        tort_session_free(session);
-        return status;
-    }
+    tort_status status = tort_session_create(NULL, model, &options, &session, error);
     writer w = {.session = session, .model = model, .proto = &proto, .error = error};
-    tort_env_choose_key(&w.env);
-    w.env = tort_env_complete(&w.env);
-    tort_arena_init(&w.arena, &w.env);
-    tort_names_init(&w.taken, &w.env);
-    w.parts = take(&w, (size_t)session->graph_count, sizeof *w.parts);
-    w.first = take(&w, (size_t)session->constant_count, sizeof *w.first);
-    status = write_model(&w, to);
-    close_writer(&w);
-    tort_session_free(session);
+    if (!status) {
+        tort_env_choose_key(&w.env);
+        w.env = tort_env_complete(&w.env);
+        tort_arena_init(&w.arena, &w.env);
+        tort_names_init(&w.taken, &w.env);
+        status = write_model(&w, file);
+        close_writer(&w);
+    }
+    tort_session_free(session); /* after a failure it may be there for its report */
     return status;
 }

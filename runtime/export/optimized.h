@@ -1,0 +1,14 @@
+/* optimized.h - writes a model as planning leaves it, folded and fused into ONNX's own operators. For the command line
+ * and Python; the library goes without. */
+#ifndef TORT_EXPORT_OPTIMIZED_H
+#define TORT_EXPORT_OPTIMIZED_H
+
+#include "runtime/core/base/new_file.h"
+
+/* Plans the model for the CPU with the shapes, sizes, fusions and time limit of these options, and writes what is left
+ * to the file, which is open; the caller ends it. Weights of other files become part of the model.
+ * TORT_E_UNSUPPORTED: the model cannot be written in this way. TORT_E_PLACEMENT: the CPU cannot run it. */
+tort_status tort_optimized_write(const tort_model *model, const tort_session_options *options, tort_new_file *file,
+                                 tort_error *error);
+
+#endif
