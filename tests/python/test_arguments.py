@@ -120,3 +120,12 @@ def test_bytes_with_weights_elsewhere(tmp_path):
     assert tinyort.InferenceSession(tmp_path / "m.onnx").get_inputs()
     with pytest.raises(tinyort.errors.InvalidArgument, match="its weights are in other files: give its path instead"):
         tinyort.InferenceSession((tmp_path / "m.onnx").read_bytes())
+
+
+@pytest.mark.parametrize("given, known", [({"shapes": {"imgae": (1, 1, 8, 8)}}, r'no input "imgae" \(it has: image\)'),
+                                          ({"max_shapes": {"imgae": (1, 1, 8, 8)}}, r'no input "imgae" \(it has: image\)'),
+                                          ({"symbols": {"batch": 1}}, r'called "batch" that is still open \(open: N\)'),
+                                          ({"outputs": ["digits"]}, r'no output "digits" \(it has: probabilities\)')])  # fmt: skip
+def test_names_that_are_not_there(given, known):
+    with pytest.raises(tinyort.errors.InvalidArgument, match=known):
+        tinyort.InferenceSession(DIGITS, **given)

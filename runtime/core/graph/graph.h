@@ -108,6 +108,9 @@ int32_t tort_graph_add_value(tort_model *model, int32_t graph, const char *name)
 /* Copies the node, but borrows its arrays, which must be in the model's arena. -1: out of memory */
 int32_t tort_graph_add_node(tort_model *model, int32_t graph, const tort_node *node);
 
+/* Writes the names of values, for a message, into the buffer, and returns it: "x, mask". */
+const char *tort_list_values(const tort_graph *graph, const int32_t *values, int32_t count, char *buffer, size_t size);
+
 /* Reserve capacity for so many more, where the number is known, to waste none; trim frees unused
  * capacity. False: out of memory. */
 bool tort_model_reserve_weights(tort_model *model, int32_t more);

@@ -2,6 +2,7 @@
  *
  * The loader and tests add graphs, values, nodes and weights; tort_model_finish (finish.c) checks the whole. Small data
  * lives in the model's arena. Read next: weights.c, finish.c. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -167,6 +168,14 @@ static void name_dim(const tort_model *model, tort_dim dim, int64_t *size, const
     const tort_dim_expr *expr = tort_dim_expression(&model->dims, dim);
     *size = -1;
     if (expr->op == TORT_DIM_SYMBOL && expr->name) *name = expr->name;
+}
+
+const char *tort_list_values(const tort_graph *graph, const int32_t *values, int32_t count, char *buffer, size_t size) {
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int32_t i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%.60s", i ? ", " : "", graph->values[values[i]].name);
+    return buffer;
 }
 
 /* Describes a value; `declared`, the same as the file has it, tells of dimensions that inference leaves open. NULL: it

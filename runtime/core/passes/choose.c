@@ -7,21 +7,11 @@
 #include "runtime/core/lowered/lowered.h"
 #include "runtime/core/passes/passes.h"
 
-/* Writes the names of the model's outputs, for a message, into the buffer, and returns it. */
-static const char *list_outputs(const tort_graph *graph, char *buffer, size_t size) {
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (int32_t i = 0; i < graph->output_count && used < size; i++)
-        used += (size_t)snprintf(buffer + used, size - used, "%s%.60s", i ? ", " : "",
-                                 graph->values[graph->outputs[i]].name);
-    return buffer;
-}
-
 static tort_status unknown_output(const tort_session *session, const char *name, tort_error *error) {
     char known[300];
     const tort_graph *graph = &session->model->graphs[0];
     return tort_fail(error, TORT_E_USAGE, "option outputs: the model has no output \"%.100s\" (it has: %s)", name,
-                     list_outputs(graph, known, sizeof known));
+                     tort_list_values(graph, graph->outputs, graph->output_count, known, sizeof known));
 }
 
 tort_status tort_choose_outputs(tort_session *session, tort_error *error) {

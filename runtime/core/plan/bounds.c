@@ -55,8 +55,11 @@ static tort_status bound_symbol(const tort_lowered *lowered, const tort_symbol_s
 static tort_status bound_shape(const tort_lowered *lowered, const tort_input_shape *shape, tort_error *error) {
     int32_t input = 0;
     while (input < lowered->graph.input_count && strcmp(input_name(lowered, input), shape->name) != 0) input++;
+    char known[300];
     if (input == lowered->graph.input_count)
-        return tort_fail(error, TORT_E_USAGE, "the model has no input \"%s\"", shape->name);
+        return tort_fail(
+            error, TORT_E_USAGE, "the model has no input \"%s\" (it has: %s)", shape->name,
+            tort_list_values(&lowered->graph, lowered->graph.inputs, lowered->graph.input_count, known, sizeof known));
     if (rank_of(lowered, input) != shape->rank)
         return tort_fail(error, TORT_E_USAGE, "the upper bounds of input \"%s\" are %d, it has %d dimensions",
                          shape->name, shape->rank, rank_of(lowered, input));

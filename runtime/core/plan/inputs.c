@@ -43,8 +43,11 @@ static int32_t find_input(const tort_session *session, const char *name) {
 
 static tort_status fix_shape(tort_session *session, const tort_input_shape *shape, tort_error *error) {
     const int32_t input = find_input(session, shape->name);
-    char type[80];
-    if (input < 0) return tort_fail(error, TORT_E_INPUT, "the model has no input \"%s\"", shape->name);
+    const tort_graph *graph = &tort_main_graph(session)->graph;
+    char type[80], known[300];
+    if (input < 0)
+        return tort_fail(error, TORT_E_INPUT, "the model has no input \"%s\" (it has: %s)", shape->name,
+                         tort_list_values(graph, graph->inputs, graph->input_count, known, sizeof known));
     if (input_info(session, input)->kind != TORT_TENSOR)
         return tort_fail(error, TORT_E_USAGE, "input \"%s\" is %s, which has no shape to fix", shape->name,
                          tort_type_text(tort_info_type(input_info(session, input)), type, sizeof type));
@@ -71,14 +74,32 @@ static tort_status fix_shape(tort_session *session, const tort_input_shape *shap
     return session->dims.failed ? tort_out_of_memory(error, 0) : TORT_OK;
 }
 
+/* Writes the names of dimensions that are still open, for a message, into the buffer, and returns it. */
+static const char *list_symbols(const tort_session *session, char *buffer, size_t size) {
+    size_t used = (size_t)snprintf(buffer, size, "none is");
+    const tort_dims *dims = &session->dims;
+    for (int32_t i = 0, told = 0; i < tort_main_graph(session)->graph.input_count; i++) {
+        const tort_info *info = input_info(session, i);
+        for (int32_t d = 0; d < info->rank && used < size; d++) {
+            char text[64];
+            if (tort_dim_known(info->dims[d]) || strchr(tort_dim_text(dims, info->dims[d], text, sizeof text), '?'))
+                continue;
+            if (!told) used = (size_t)snprintf(buffer, size, "open: ");
+            used += (size_t)snprintf(buffer + used, size - used, "%s%s", told++ ? ", " : "", text);
+        }
+    }
+    return buffer;
+}
+
 static tort_status fix_symbol(tort_session *session, const tort_symbol_size *symbol, tort_error *error) {
     if (symbol->size < 0)
         return tort_fail(error, TORT_E_USAGE, "dimension \"%s\" cannot be %lld", symbol->name, (long long)symbol->size);
     const tort_dim dim = tort_dim_symbol(&session->dims, symbol->name);
     if (session->dims.failed) return tort_out_of_memory(error, 0);
     if (bind_symbol(session, dim, symbol->size)) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "no input of the model has a dimension called \"%s\" that is still open",
-                     symbol->name);
+    char known[300];
+    return tort_fail(error, TORT_E_USAGE, "no input of the model has a dimension called \"%s\" that is still open (%s)",
+                     symbol->name, list_symbols(session, known, sizeof known));
 }
 
 /* Sets same_dim for each dimension of an input (input * TORT_MAX_RANK + dimension): the first dimension with the same

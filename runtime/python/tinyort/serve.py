@@ -245,7 +245,14 @@ class Model:
         return {name: self._array(name, value) for name, value in feed.items()}
 
     async def run(self, feed):
-        """Outputs by name, for arrays or lists by name; JSON of them for JSON, both in bytes."""
+        """Outputs by name, for arrays or lists by name; JSON of them for JSON, both in bytes. What is wrong with a request
+        is returned, not raised: Ray would write a traceback into the replica's log for each."""
+        try:
+            return await self._run(feed)
+        except (InvalidArgument, ValueError) as error:
+            return error
+
+    async def _run(self, feed):
         begin = time.perf_counter()
         (answer,) = await self._batched(await asyncio.to_thread(self._arrays, feed))
         if isinstance(feed, bytes) and not isinstance(answer, Exception):
@@ -311,7 +318,10 @@ class Ingress:
     async def _insist(self, feed):
         for left in reversed(range(ATTEMPTS)):
             try:
-                return await self._model.run.remote(feed)
+                answer = await self._model.run.remote(feed)
+                if isinstance(answer, Exception):
+                    raise answer
+                return answer
             except RayActorError:  # the replica died; a model has no effect but its results, so another may run it
                 if not left:
                     raise
