@@ -71,6 +71,8 @@ def test_errors_name_the_input(handle, http):
                        (b'{"image": [%s]}' % (b"9" * 5000), "expected JSON")]:
         status, text = http("/digits/run", wrong)
         assert status == 400 and why in json.loads(text)["detail"], text
+    logs = list(Path("/tmp/ray/session_latest/logs/serve").glob("replica_digits_Model_*.log"))
+    assert logs and not any("Traceback" in log.read_text() for log in logs)  # which would hide what the operator looks for
 
 
 def test_limits_of_a_request(cluster, http):
