@@ -224,9 +224,9 @@ static void print_head(const tort_model *model, const summary *s, int width) {
     add_line(table, "parameters",
              cli_format("%s in %s", cli_count_text(s->parameters, parameters, sizeof parameters),
                         cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes)));
-    char *work = cli_format("%s of convolutions and matrix products, 2 a multiply-add",
-                            cli_count_text(s->flops, flops, sizeof flops));
     const int32_t open = s->unknown_flops - s->in_bodies;
+    char *work = cli_format("%s of convolutions and matrix products, 2 a multiply-add",
+                            s->flops > 0 || !open ? cli_count_text(s->flops, flops, sizeof flops) : "?");
     if (open) cli_append(&work, "; without %d nodes of unknown shape (give --shape)", open);
     if (s->in_bodies) cli_append(&work, "; without %d nodes in bodies, which run as often as data says", s->in_bodies);
     add_line(table, "FLOPs", work);
