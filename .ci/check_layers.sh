@@ -3,7 +3,7 @@
 #   runtime/core/ and runtime/include/ include themselves alone, and name no operator; the rooms of the core (base graph lowered providers plan
 #   passes saved run session) include themselves and those before them
 #   loader/, ops/ and runtime/firmware/ (bands compile) include those and themselves; kernels/ all of these but loader/
-#   runtime/cli/, runtime/export/, runtime/python/ and runtime/build.c are products: they include anything, and nothing includes them
+#   runtime/cli/, runtime/export/, runtime/plugin/, runtime/python/ and runtime/build.c are products: they include anything, and nothing includes them
 # but protobuf headers, and what protoc-c generates, are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
 # string in a table of ops/. Where the objects are given, their symbols prove that what is called and read lies in the same direction: the core
 # takes nothing from above but tort_build, which it declares and a product defines (runtime/core/base/build.h).

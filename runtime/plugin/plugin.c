@@ -1,0 +1,191 @@
+/* plugin.c - the factory of ONNX Runtime's provider, its options, and the two functions that the library exports. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plugin/plugin.h"
+
+#define NAME "TinyortExecutionProvider"
+
+typedef struct factory {
+    ort_factory base;
+    plugin_host host;
+} factory;
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+ort_status *plugin_fail(const plugin_host *host, const tort_error *error) {
+    char text[sizeof error->msg + 16];
+    snprintf(text, sizeof text, "tinyort: %s", error->msg);
+    return host->api->create_status(ORT_RUNTIME_EXCEPTION, text);
+}
+
+tort_status plugin_check(const plugin_host *host, ort_status *status, tort_error *error) {
+    if (!status) return TORT_OK;
+    tort_fail(error, TORT_E_MODEL, "%.500s", host->api->error_message(status));
+    host->api->release_status(status);
+    return TORT_E_MODEL;
+}
+
+/* ---- the provider of a session ----------------------------------------------------------------------------------- */
+
+static const char *ep_name(const ort_ep *ep) {
+    (void)ep;
+    return NAME;
+}
+
+/* An option of the session, which the host keeps under "ep.", the name in small letters and the key. *text: NULL if it
+ * is not given; the caller frees. */
+static ort_status *read_option(const plugin_host *host, const ort_options *options, const char *key, char **text) {
+    char name[100];
+    size_t size = 0;
+    int has = 0;
+    snprintf(name, sizeof name, "ep.tinyortexecutionprovider.%s", key);
+    *text = NULL;
+    ort_status *status = host->api->has_entry(options, name, &has);
+    if (status || !has) return status;
+    status = host->api->entry(options, name, NULL, &size);
+    if (status) return status;
+    *text = calloc(size + 1, 1);
+    if (!*text) return host->api->create_status(ORT_FAIL, "tinyort: no memory for an option");
+    return host->api->entry(options, name, *text, &size);
+}
+
+static ort_status *read_options(plugin_ep *ep, const ort_options *options) {
+    char *strict = NULL, *threads = NULL;
+    ort_status *status = read_option(ep->host, options, "chain", &ep->chain);
+    if (!status) status = read_option(ep->host, options, "strict", &strict);
+    if (!status) status = read_option(ep->host, options, "threads", &threads);
+    ep->strict = strict && !strcmp(strict, "1");
+    if (!status && strict && !ep->strict && strcmp(strict, "0") != 0)
+        status = ep->host->api->create_status(ORT_INVALID_ARGUMENT, "tinyort: option strict is \"0\" or \"1\"");
+    if (!status && !ep->chain) {
+        char chain[64];
+        snprintf(chain, sizeof chain, "cpu%s%.20s", threads ? ":threads=" : "", threads ? threads : "");
+        ep->chain = strdup(chain);
+    }
+    free(strict);
+    free(threads);
+    return status;
+}
+
+static void release_ep(ort_factory *base, ort_ep *ep) {
+    (void)base;
+    free(((plugin_ep *)ep)->chain);
+    free(ep);
+}
+
+static ort_status *create_ep(ort_factory *base, const ort_hardware *const *hardware, const ort_pairs *const *metadata,
+                             size_t count, const ort_options *options, const ort_logger *logger, ort_ep **ep) {
+    const plugin_host *host = &((factory *)base)->host;
+    plugin_ep *made = calloc(1, sizeof *made);
+    (void)hardware, (void)metadata, (void)count;
+    if (!made) return host->api->create_status(ORT_FAIL, "tinyort: no memory for a provider");
+    made->base = (ort_ep){.version = ORT_VERSION,
+                          .name = ep_name,
+                          .capability = plugin_capability,
+                          .compile = plugin_compile,
+                          .release = plugin_release};
+    made->host = host;
+    made->logger = logger;
+    ort_status *status = read_options(made, options);
+    if (!status && !made->chain) status = host->api->create_status(ORT_FAIL, "tinyort: no memory for a chain");
+    if (status) release_ep(base, &made->base);
+    if (!status) *ep = &made->base;
+    return status;
+}
+
+/* ---- the factory ------------------------------------------------------------------------------------------------- */
+
+static const char *factory_name(const ort_factory *base) {
+    (void)base;
+    return NAME;
+}
+
+static const char *factory_vendor(const ort_factory *base) {
+    (void)base;
+    return "tinyort";
+}
+
+static uint32_t factory_vendor_id(const ort_factory *base) {
+    (void)base;
+    return 0; /* none of PCI */
+}
+
+static const char *factory_version(const ort_factory *base) {
+    (void)base;
+    return tort_version();
+}
+
+static ort_status *factory_devices(ort_factory *base, const ort_hardware *const *hardware, size_t hardware_count,
+                                   ort_device **devices, size_t max, size_t *count) {
+    const plugin_host *host = &((factory *)base)->host;
+    ort_status *status = NULL;
+    *count = 0;
+    for (size_t i = 0; !status && i < hardware_count && *count < max; i++) {
+        if (host->api->hardware_type(hardware[i]) != ORT_HARDWARE_CPU) continue;
+        status = host->ep->create_device(base, hardware[i], NULL, NULL, &devices[*count]);
+        *count += !status;
+    }
+    return status;
+}
+
+/* Values stay in the host's memory: no allocator, no copies. */
+static ort_status *no_allocator(ort_factory *base, const void *memory, const ort_pairs *options, void **allocator) {
+    (void)base, (void)memory, (void)options;
+    *allocator = NULL;
+    return NULL;
+}
+
+static void release_nothing(ort_factory *base, void *allocator) {
+    (void)base, (void)allocator;
+}
+
+static ort_status *no_transfer(ort_factory *base, void **transfer) {
+    (void)base;
+    *transfer = NULL;
+    return NULL;
+}
+
+static bool without_streams(const ort_factory *base) {
+    (void)base;
+    return false;
+}
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED ort_status *CreateEpFactories(const char *name, const ort_api_base *base, const ort_logger *logger,
+                                       ort_factory **factories, size_t max, size_t *count);
+EXPORTED ort_status *ReleaseEpFactory(ort_factory *base);
+
+/* Called once for each registration. A host that is too old has no table of this version, and so no way to be told. */
+EXPORTED ort_status *CreateEpFactories(const char *name, const ort_api_base *base, const ort_logger *logger,
+                                       ort_factory **factories, size_t max, size_t *count) {
+    const ort_api *api = base->get(ORT_VERSION);
+    factory *made = api && max ? calloc(1, sizeof *made) : NULL;
+    (void)name, (void)logger;
+    *count = 0;
+    if (!api) return NULL;
+    if (!made) return api->create_status(ORT_FAIL, "tinyort: no room for its factory");
+    made->base = (ort_factory){.version = ORT_VERSION,
+                               .name = factory_name,
+                               .vendor = factory_vendor,
+                               .devices = factory_devices,
+                               .create = create_ep,
+                               .release = release_ep,
+                               .vendor_id = factory_vendor_id,
+                               .release_number = factory_version,
+                               .create_allocator = no_allocator,
+                               .release_allocator = release_nothing,
+                               .create_transfer = no_transfer,
+                               .is_stream_aware = without_streams};
+    made->host = (plugin_host){api, api->ep_api()};
+    factories[0] = &made->base;
+    *count = 1;
+    return NULL;
+}
+
+EXPORTED ort_status *ReleaseEpFactory(ort_factory *base) {
+    free(base);
+    return NULL;
+}

@@ -1,0 +1,62 @@
+/* plugin.h - tinyort as an execution provider of ONNX Runtime, in a shared object that an unchanged onnxruntime loads.
+ *
+ * A session of the host asks its provider three things: which nodes of a graph it takes (capability), to compile the
+ * parts that these nodes were fused into, and to run them. Each part is a model of tinyort's own, read from the host's
+ * graph by read.c, with a session. Reading order: ort.h (what both sides call), read.c, part.c (compile and run),
+ * take.c (which nodes, and why not the others), plugin.c (the factory and its options). */
+#ifndef TORT_PLUGIN_PLUGIN_H
+#define TORT_PLUGIN_PLUGIN_H
+
+#include "runtime/core/base/error.h"
+#include "runtime/plugin/ort.h"
+
+/* What the host gave when the library was registered; lives in the factory. */
+typedef struct plugin_host {
+    const ort_api *api;
+    const ort_ep_api *ep;
+} plugin_host;
+
+/* The provider of one session of the host. */
+typedef struct plugin_ep {
+    ort_ep base;
+    const plugin_host *host;
+    const ort_logger *logger; /* of the session */
+    char *chain;              /* owned */
+    bool strict;              /* a node that is declined is an error */
+    bool told;                /* the reasons, once a session */
+} plugin_ep;
+
+/* A status of the host: the code, and "tinyort: " before the message. */
+ort_status *plugin_fail(const plugin_host *host, const tort_error *error);
+/* Takes over a status of the host, NULL for success, as an error of tinyort. */
+tort_status plugin_check(const plugin_host *host, ort_status *status, tort_error *error);
+
+/* ---- read.c */
+
+/* Values of the host in a list; the caller frees items. */
+typedef struct plugin_values {
+    const ort_value_info **items;
+    int32_t count;
+} plugin_values;
+
+/* Makes a model of the nodes of a graph, in the host's order. Inputs: NULL for every value that is read and made
+ * neither by a node nor constant; outputs: NULL for those of the graph. unread: by node; set for one that cannot be
+ * read, which becomes an operator of PLUGIN_UNREAD; NULL: it is an error. The caller frees the model. */
+#define PLUGIN_UNREAD "tinyort.unread"
+tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const plugin_values *inputs,
+                        const plugin_values *outputs, bool *unread, tort_model **model, tort_error *error);
+/* The inputs of a node with those that its bodies read, or its outputs. */
+tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool outputs, plugin_values *values,
+                         tort_error *error);
+/* The nodes of a graph; the caller frees them. */
+tort_status plugin_nodes(const plugin_host *host, const ort_graph *graph, const ort_node ***nodes, int32_t *count,
+                         tort_error *error);
+
+/* ---- take.c, part.c */
+
+ort_status *plugin_capability(ort_ep *ep, const ort_graph *graph, ort_support *support);
+ort_status *plugin_compile(ort_ep *ep, const ort_graph **graphs, const ort_node **fused, size_t count,
+                           ort_compute **computes, ort_node **contexts);
+void plugin_release(ort_ep *ep, ort_compute **computes, size_t count);
+
+#endif

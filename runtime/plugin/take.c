@@ -1,0 +1,181 @@
+/* take.c - which nodes of a graph the chain can run, and why not the others (plugin.h).
+ *
+ * The graph is planned as it is, without folding and fusion, so that every node has a verdict of its own; nothing is
+ * run. Nodes that are taken are put into as few parts as possible: the stage of a node is how often a path to it
+ * changes between nodes that are taken and those that are not. Nodes of one stage are fused into one: a path between
+ * two of them that leaves the part would have raised the stage. Example: conv -> own_op -> conv -> relu has the stages
+ * 0, 1, 2, 2, so two parts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/graph/graph.h"
+#include "runtime/include/tinyort_report.h"
+#include "runtime/plugin/plugin.h"
+
+typedef struct taker {
+    plugin_ep *ep;
+    const ort_node **nodes;
+    int32_t count;
+    bool *taken;    /* by node, in the host's order */
+    bool *unread;   /* by node */
+    int32_t *stage; /* by node */
+    char *why;      /* owned: why nodes are declined, a line each reason; NULL: none is */
+} taker;
+
+static bool is_tensor(const tort_info *info) {
+    return info->kind == TORT_TENSOR && info->type != TORT_STRING && info->type != TORT_UNDEFINED;
+}
+
+/* True if all that the node reads and makes are tensors of numbers, which the border of a part carries. */
+static bool has_plain_ports(const tort_graph *graph, const tort_node *node) {
+    bool plain = true;
+    for (int32_t i = 0; i < node->input_count; i++)
+        plain = plain && (node->inputs[i] < 0 || is_tensor(&graph->values[node->inputs[i]].info));
+    for (int32_t i = 0; i < node->output_count; i++)
+        plain = plain && (node->outputs[i] < 0 || is_tensor(&graph->values[node->outputs[i]].info));
+    return plain;
+}
+
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
+
+static void add_line(taker *t, const char *line) {
+    const size_t before = t->why ? strlen(t->why) : 0;
+    if (t->why && strstr(t->why, line)) return;
+    char *more = realloc(t->why, before + strlen(line) + 2);
+    if (!more) return;
+    sprintf(more + before, "%s%s", before ? "\n" : "", line);
+    t->why = more;
+}
+
+static void add_reason(taker *t, const char *name, const char *op, const char *code, const char *message,
+                       const char *cure) {
+    char line[800];
+    snprintf(line, sizeof line, "%.100s (%.60s): %s %.300s%s%.200s", name, op, code, message, *cure ? " -> " : "",
+             cure);
+    add_line(t, line);
+}
+
+static void decline(taker *t, const tort_report_node *node) {
+    const tort_report_verdict *verdict = node->verdict_count ? node->verdicts[node->verdict_count - 1] : NULL;
+    t->taken[node->file_index] = false;
+    if (t->unread[node->file_index])
+        add_reason(t, node->name, node->op, "NO_ATTR", "the plugin does not read graphs of control flow", "");
+    else
+        add_reason(t, node->name, node->op, verdict ? tort_verdict_name(verdict->code) : "",
+                   verdict ? verdict->message : "", verdict ? verdict->cure : "");
+}
+
+/* ---- planning ---------------------------------------------------------------------------------------------------- */
+
+static tort_status judge(taker *t, const tort_model *model, tort_error *error) {
+    const tort_session_options options = {
+        .struct_size = sizeof options, .chain = t->ep->chain, .plan_only = true, .unfolded = true};
+    tort_session *session = NULL;
+    tort_report *report = NULL;
+    tort_status status = tort_session_create(NULL, model, &options, &session, error);
+    if (status == TORT_E_PLACEMENT && session) status = TORT_OK; /* its report says which nodes */
+    if (!status) status = tort_session_report(session, &report, error);
+    for (int32_t i = 0; !status && i < report->node_count; i++)
+        if (!report->nodes[i]->provider && report->nodes[i]->file_index < t->count) decline(t, report->nodes[i]);
+    tort_report_free(report);
+    tort_session_free(session);
+    return status;
+}
+
+static void judge_ports(taker *t, const tort_model *model) {
+    const tort_graph *graph = &model->graphs[0];
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        const tort_node *node = &graph->nodes[i];
+        if (!t->taken[node->file_index] || has_plain_ports(graph, node)) continue;
+        t->taken[node->file_index] = false;
+        add_reason(t, node->name, node->op_type, "NO_TYPE", "the plugin carries tensors of numbers alone", "");
+    }
+}
+
+static void find_stages(const taker *t, const tort_model *model) {
+    const tort_graph *graph = &model->graphs[0];
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        const tort_node *node = &graph->nodes[i];
+        const int32_t parity = !t->taken[node->file_index];
+        int32_t stage = parity;
+        for (int32_t k = 0; k < node->input_count; k++) {
+            const int32_t producer = node->inputs[k] < 0 ? -1 : graph->values[node->inputs[k]].producer;
+            const int32_t before = producer < 0 ? 0 : t->stage[graph->nodes[producer].file_index];
+            const int32_t least = before + (before % 2 != parity);
+            if (least > stage) stage = least;
+        }
+        t->stage[node->file_index] = stage;
+    }
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static void tell(const taker *t, int32_t declined) {
+    const ort_api *api = t->ep->host->api;
+    const size_t room = (t->why ? strlen(t->why) : 0) + 120;
+    char *text = malloc(room);
+    if (!text || !declined) return free(text);
+    snprintf(text, room, "tinyort: %d of %d nodes stay with onnxruntime:\n%s", declined, t->count,
+             t->why ? t->why : "");
+    ort_status *status = api->log(t->ep->logger, ORT_LOG_WARNING, text, "take.c", 0, "tinyort");
+    if (status) api->release_status(status);
+    free(text);
+}
+
+/* Gives the host the nodes of each stage. */
+static ort_status *give(const taker *t, ort_support *support) {
+    const ort_fusion fusion = {ORT_VERSION, true};
+    const ort_node **nodes = calloc((size_t)t->count + 1, sizeof *nodes);
+    ort_status *status = NULL;
+    int32_t left = 0;
+    for (int32_t i = 0; i < t->count; i++) left += t->taken[i];
+    for (int32_t stage = 0; nodes && !status && left; stage += 2) {
+        size_t count = 0;
+        for (int32_t i = 0; i < t->count; i++)
+            if (t->taken[i] && t->stage[i] == stage) nodes[count++] = t->nodes[i];
+        if (count) status = t->ep->host->ep->add_nodes(support, nodes, count, &fusion);
+        left -= (int32_t)count;
+    }
+    free((void *)nodes);
+    return status;
+}
+
+static ort_status *finish(taker *t, ort_support *support) {
+    int32_t declined = 0;
+    tort_error error = {.node = -1};
+    for (int32_t i = 0; i < t->count; i++) declined += !t->taken[i];
+    tell(t, declined);
+    if (!declined || !t->ep->strict) return give(t, support);
+    tort_fail(&error, TORT_E_PLACEMENT, "strict: %d of %d nodes are not taken: %.800s", declined, t->count,
+              t->why ? t->why : "");
+    return plugin_fail(t->ep->host, &error);
+}
+
+ort_status *plugin_capability(ort_ep *base, const ort_graph *graph, ort_support *support) {
+    taker t = {.ep = (plugin_ep *)base};
+    tort_error error = {.node = -1};
+    tort_model *model = NULL;
+    tort_status status = plugin_nodes(t.ep->host, graph, &t.nodes, &t.count, &error);
+    t.taken = calloc((size_t)t.count + 1, sizeof *t.taken);
+    t.unread = calloc((size_t)t.count + 1, sizeof *t.unread);
+    t.stage = calloc((size_t)t.count + 1, sizeof *t.stage);
+    if (!t.taken || !t.stage || !t.unread) status = tort_out_of_memory(&error, (size_t)t.count * sizeof *t.stage);
+    if (!status && t.count) status = plugin_read(t.ep->host, graph, NULL, NULL, t.unread, &model, &error);
+    for (int32_t i = 0; !status && i < t.count; i++) t.taken[i] = true;
+    if (!status && model) status = judge(&t, model, &error);
+    if (!status && model) judge_ports(&t, model);
+    if (!status && model) find_stages(&t, model);
+    if (status) { /* the host keeps all of it */
+        for (int32_t i = 0; t.taken && i < t.count; i++) t.taken[i] = false;
+        add_line(&t, error.msg);
+    }
+    ort_status *result = t.taken && t.stage ? finish(&t, support) : plugin_fail(t.ep->host, &error);
+    tort_model_free(model);
+    free((void *)t.nodes);
+    free(t.taken);
+    free(t.stage);
+    free(t.unread);
+    free(t.why);
+    return result;
+}

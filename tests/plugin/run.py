@@ -1,0 +1,121 @@
+"""tinyort inside an unchanged onnxruntime: ONNX's backend cases and the models of the tree, by the provider in a shared object.
+
+Usage: run.py LIBRARY CASES [WORD], from the root of the tree; CASES is the folder of backend cases. What onnxruntime alone does
+not load or run is counted, not compared: its model is refused before any provider sees it. Prints `plugin: N passed, N failed`.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import tinyort
+from onnx import numpy_helper
+
+NAME = "TinyortExecutionProvider"
+onnxruntime.set_default_logger_severity(4)
+
+
+def devices(library):
+    onnxruntime.register_execution_provider_library("tinyort", str(Path(library).resolve()))
+    return [device for device in onnxruntime.get_ep_devices() if device.ep_name == NAME]
+
+
+def session(model, found, **options):
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 4
+    settings.intra_op_num_threads = 1
+    settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    if found:
+        settings.add_provider_for_devices(found, options)
+    return onnxruntime.InferenceSession(str(model), settings)
+
+
+def taken(made):
+    """Nodes of the provider, and all."""
+    graphs = made.get_provider_graph_assignment_info()
+    return sum(len(g.get_nodes()) for g in graphs if g.ep_name == NAME), sum(len(g.get_nodes()) for g in graphs)
+
+
+def value_of(path):
+    tensor = onnx.TensorProto.FromString(path.read_bytes())
+    return numpy_helper.to_array(tensor)
+
+
+def same(found, expected):
+    if isinstance(expected, list) or isinstance(found, list):
+        return len(found) == len(expected) and all(same(a, b) for a, b in zip(found, expected))
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return False
+    if expected.dtype.kind in "fc":
+        return np.allclose(found, expected, rtol=1e-3, atol=1e-5, equal_nan=True)
+    return np.array_equal(found, expected)
+
+
+class Counts:
+    def __init__(self):
+        self.passed = self.failed = self.refused = self.others = self.nodes = self.all = 0
+
+    def check(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f"FAILED {text}")
+
+
+def feeds_of(folder, names):
+    """(inputs by name, expected outputs) of each data set."""
+    for data in sorted(folder.glob("test_data_set_*")):
+        inputs = {name: value_of(data / f"input_{i}.pb") for i, name in enumerate(names) if (data / f"input_{i}.pb").exists()}
+        yield inputs, [value_of(data / f"output_{i}.pb") for i in range(len(list(data.glob("output_*.pb"))))]
+
+
+def is_right(found, expected, model, feed):
+    """What the data set has; or what tinyort alone gives, whose sums are in another order or which draws other numbers."""
+    if same(found, expected):
+        return True
+    alone = tinyort.InferenceSession(str(model))
+    once, again = alone.run(None, feed), alone.run(None, feed)
+    drawn = not same(once, again)
+    return same(found, once) or (drawn and all(np.shape(a) == np.shape(b) for a, b in zip(found, once)))
+
+
+def test_case(counts, folder, found):
+    model = folder / "model.onnx"
+    try:
+        alone = session(model, [])
+    except Exception:  # noqa: BLE001 - refused before any provider sees it
+        counts.refused += 1
+        return
+    try:
+        sets = list(feeds_of(folder, [port.name for port in alone.get_inputs()]))
+        for feed, _ in sets:
+            alone.run(None, feed)
+    except Exception:  # noqa: BLE001 - no tensors, or types that its Python package does not take from numpy
+        counts.others += 1
+        return
+    try:
+        inside = session(model, found)
+        some, every = taken(inside)
+        counts.nodes, counts.all = counts.nodes + some, counts.all + every
+        for feed, expected in sets:
+            counts.check(is_right(inside.run(None, feed), expected, model, feed), f"{folder.name}: other values")
+    except Exception as error:  # noqa: BLE001
+        counts.check(False, f"{folder.name}: {str(error)[:300]}")
+
+
+def main():
+    library, cases, word = sys.argv[1], Path(sys.argv[2]), (sys.argv[3:] or [""])[0]
+    counts, found = Counts(), devices(library)
+    counts.check(len(found) == 1, f"one device: {found}")
+    for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
+        if word in folder.name:
+            test_case(counts, folder, found)
+    print(f"{counts.nodes} of {counts.all} nodes ran on {NAME}; onnxruntime {onnxruntime.__version__} refuses {counts.refused} models; "
+          f"{counts.others} it does not run, or not from numpy")
+    print(f"plugin: {counts.passed} passed, {counts.failed} failed")
+    sys.exit(1 if counts.failed or not counts.passed else 0)
+
+
+main()
