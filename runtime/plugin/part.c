@@ -119,7 +119,7 @@ static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph,
     tort_status status = plugin_ports(p->host, fused, false, &inputs, error);
     if (!status) status = plugin_ports(p->host, fused, true, &outputs, error);
     if (!status) status = choose_inputs(p, &inputs, error);
-    if (!status) status = plugin_read(p->host, graph, &inputs, &outputs, NULL, &p->model, error);
+    if (!status) status = plugin_read(p->host, graph, NULL, &inputs, &outputs, NULL, &p->model, error);
     if (!status) status = tort_session_create(NULL, p->model, &options, &p->session, error);
     p->output_count = outputs.count;
     free((void *)inputs.items);

@@ -36,15 +36,17 @@ tort_status plugin_check(const plugin_host *host, ort_status *status, tort_error
 /* Values of the host in a list; the caller frees items. */
 typedef struct plugin_values {
     const ort_value_info **items;
-    int32_t count;
+    int32_t count, captured; /* captured: the last so many are read by bodies of the node */
 } plugin_values;
 
-/* Makes a model of the nodes of a graph, in the host's order. Inputs: NULL for every value that is read and made
- * neither by a node nor constant; outputs: NULL for those of the graph. unread: by node; set for one that cannot be
+/* Makes a model of a graph, in the host's order of nodes. only: of this node of it, or around it; NULL: of all. Inputs:
+ * NULL for every value that is read and made neither by a node nor constant; outputs: NULL for those of the graph, or
+ * of the only node. unread: by node; set for one that cannot be
  * read, which becomes an operator of PLUGIN_UNREAD; NULL: it is an error. The caller frees the model. */
 #define PLUGIN_UNREAD "tinyort.unread"
-tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const plugin_values *inputs,
-                        const plugin_values *outputs, bool *unread, tort_model **model, tort_error *error);
+tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const ort_node *only,
+                        const plugin_values *inputs, const plugin_values *outputs, bool *unread, tort_model **model,
+                        tort_error *error);
 /* The inputs of a node with those that its bodies read, or its outputs. */
 tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool outputs, plugin_values *values,
                          tort_error *error);

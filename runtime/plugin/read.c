@@ -1,7 +1,8 @@
 /* read.c - a graph of ONNX Runtime as a model of tinyort, without a file between them (plugin.h).
  *
  * Values are known by name: those that nodes make, constants, and what is left, which comes from outside. Names of
- * dimensions are kept, so that equal ones stay equal. */
+ * dimensions are kept, so that equal ones stay equal. A body of control flow is a graph of the model, whose inputs end
+ * with what its node reads from around its bodies; the host lists that (implicit inputs). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,11 @@ typedef struct reader {
     const plugin_host *host;
     const ort_api *api;
     tort_model *model;
-    tort_names names;  /* values by name */
+    int32_t graph;     /* that is read */
+    tort_names names;  /* its values by name */
     tort_names opsets; /* domain -> version */
     bool *unread;      /* by node; NULL: one that cannot be read is an error */
+    int32_t depth;     /* of bodies */
     tort_error *error;
 } reader;
 
@@ -46,6 +49,7 @@ static tort_status read_dims(reader *r, const ort_shape_info *shape, tort_info *
                          TORT_MAX_RANK);
     TRY(r->api->dims(shape, dims, rank));
     TRY(r->api->dim_names(shape, names, rank));
+    if (!rank) return TORT_OK; /* left open: exporters call scalars what has shape [1] */
     info->rank = (int32_t)rank;
     for (size_t i = 0; i < rank; i++)
         info->dims[i] = dims[i] >= 0              ? dims[i]
@@ -111,9 +115,9 @@ static tort_status add_value(reader *r, const ort_value_info *value, int32_t *nu
     TRY(r->api->value_name(value, &name));
     if (!*name || tort_names_find(&r->names, name, number)) return TORT_OK;
     const char *kept = keep(r, name);
-    *number = kept ? tort_graph_add_value(r->model, 0, "") : -1;
+    *number = kept ? tort_graph_add_value(r->model, r->graph, "") : -1;
     if (*number < 0 || !tort_names_add(&r->names, kept, *number)) return no_memory(r);
-    r->model->graphs[0].values[*number].name = kept;
+    r->model->graphs[r->graph].values[*number].name = kept;
     return TORT_OK;
 }
 
@@ -123,14 +127,14 @@ static tort_status add_made(reader *r, const ort_value_info *value, int32_t *num
     tort_status status = add_value(r, value, number);
     if (status || *number < 0) return status;
     status = read_type(r, value, &info);
-    r->model->graphs[0].values[*number].info = info;
+    r->model->graphs[r->graph].values[*number].info = info;
     return status;
 }
 
 /* Adds a value that a node reads; a constant with its contents. *open: it is neither constant nor there yet. */
 static tort_status add_read(reader *r, const ort_value_info *value, bool *open) {
     const ort_value *tensor = NULL;
-    const int32_t before = r->model->graphs[0].value_count;
+    const int32_t before = r->model->graphs[r->graph].value_count;
     bool constant = false;
     int32_t number, weight;
     tort_status status = add_value(r, value, &number);
@@ -141,7 +145,7 @@ static tort_status add_read(reader *r, const ort_value_info *value, bool *open) 
     status = tensor ? read_tensor(r, tensor, &weight) : TORT_E_UNSUPPORTED;
     *open = status == TORT_E_UNSUPPORTED; /* such as a constant of strings, whose nodes are not taken */
     if (*open) return TORT_OK;
-    if (!status) r->model->graphs[0].values[number].weight = weight;
+    if (!status) r->model->graphs[r->graph].values[number].weight = weight;
     return status;
 }
 
@@ -150,14 +154,16 @@ static tort_status set_ports(reader *r, const plugin_values *values, bool output
     if (!list) return no_memory(r);
     for (int32_t i = 0; i < values->count; i++) {
         tort_info info;
-        tort_status status = add_value(r, values->items[i], &list[i]);
+        bool open;
+        tort_status status = outputs ? add_read(r, values->items[i], &open) : TORT_OK; /* it may be a constant */
+        if (!status) status = add_value(r, values->items[i], &list[i]);
         if (!status) status = read_type(r, values->items[i], &info);
         if (status) return status;
-        tort_graph_value *value = &r->model->graphs[0].values[list[i]];
+        tort_graph_value *value = &r->model->graphs[r->graph].values[list[i]];
         if (!outputs || !value->is_input) value->info = info;
         *(outputs ? &value->is_output : &value->is_input) = true;
     }
-    tort_graph *graph = &r->model->graphs[0];
+    tort_graph *graph = &r->model->graphs[r->graph];
     *(outputs ? &graph->outputs : &graph->inputs) = list;
     *(outputs ? &graph->output_count : &graph->input_count) = values->count;
     return TORT_OK;
@@ -222,7 +228,10 @@ static tort_status read_tensor_attribute(reader *r, const ort_attribute *attribu
     return status;
 }
 
-static tort_status read_attribute(reader *r, const ort_attribute *attribute, tort_attribute *out) {
+static tort_status read_body(reader *r, const ort_node *node, const char *name, int32_t *graph);
+
+static tort_status read_attribute(reader *r, const ort_node *node, const ort_attribute *attribute,
+                                  tort_attribute *out) {
     static const tort_attribute_kind kinds[] = {
         [ORT_ATTR_INT] = TORT_ATTR_INT,       [ORT_ATTR_INTS] = TORT_ATTR_INTS,
         [ORT_ATTR_FLOAT] = TORT_ATTR_FLOAT,   [ORT_ATTR_FLOATS] = TORT_ATTR_FLOATS,
@@ -232,12 +241,16 @@ static tort_status read_attribute(reader *r, const ort_attribute *attribute, tor
     int type = 0;
     TRY(r->api->attribute_name(attribute, &name));
     TRY(r->api->attribute_type(attribute, &type));
-    if (type < ORT_ATTR_INT || type > ORT_ATTR_TENSOR || type == ORT_ATTR_GRAPH)
+    if (type < ORT_ATTR_INT || type > ORT_ATTR_TENSOR)
         return tort_fail(r->error, TORT_E_UNSUPPORTED,
                          "attribute \"%.100s\" is of a type that the plugin does not read", name);
     *out = (tort_attribute){.name = keep(r, name), .kind = kinds[type], .count = 1};
     if (!out->name) return no_memory(r);
-    return type == ORT_ATTR_TENSOR ? read_tensor_attribute(r, attribute, out) : read_list(r, attribute, type, out);
+    if (type != ORT_ATTR_GRAPH)
+        return type == ORT_ATTR_TENSOR ? read_tensor_attribute(r, attribute, out) : read_list(r, attribute, type, out);
+    int32_t *graph = tort_arena_array(&r->model->arena, 1, sizeof *graph);
+    out->u.graphs = graph;
+    return graph ? read_body(r, node, name, graph) : no_memory(r);
 }
 
 static tort_status read_attributes(reader *r, const ort_node *from, tort_node *node) {
@@ -247,7 +260,7 @@ static tort_status read_attributes(reader *r, const ort_node *from, tort_node *n
     tort_attribute *attributes = tort_arena_array(&r->model->arena, count + 1, sizeof *attributes);
     tort_status status = list && attributes ? TORT_OK : no_memory(r);
     if (!status && count) status = plugin_check(r->host, r->api->attributes(from, list, count), r->error);
-    for (size_t i = 0; !status && i < count; i++) status = read_attribute(r, list[i], &attributes[i]);
+    for (size_t i = 0; !status && i < count; i++) status = read_attribute(r, from, list[i], &attributes[i]);
     node->attributes = attributes;
     node->attribute_count = (int32_t)count;
     free((void *)list);
@@ -269,12 +282,18 @@ static tort_status connect(reader *r, const ort_node *from, tort_node *node) {
     plugin_values values;
     tort_status status = plugin_ports(r->host, from, false, &values, r->error);
     if (!status) status = resolve(r, &values, &node->inputs, &node->input_count);
+    node->captured = values.captured;
     free((void *)values.items);
     if (status) return status;
     status = plugin_ports(r->host, from, true, &values, r->error);
     if (!status) status = resolve(r, &values, &node->outputs, &node->output_count);
     free((void *)values.items);
     return status;
+}
+
+/* A body that is not needed, as it could not be read to its end. */
+static void empty_graph(tort_graph *graph) {
+    graph->value_count = graph->node_count = graph->input_count = graph->output_count = 0;
 }
 
 static tort_status read_node(reader *r, const ort_node *from, int32_t index) {
@@ -286,17 +305,19 @@ static tort_status read_node(reader *r, const ort_node *from, int32_t index) {
     tort_node node = {.file_index = index, .name = keep(r, name), .domain = keep(r, domain), .op_type = keep(r, op)};
     if (!node.name || !node.domain || !node.op_type) return no_memory(r);
     if (!tort_names_find(&r->opsets, domain, &node.opset)) node.opset = 1;
+    const int32_t bodies = r->model->graph_count;
     tort_status status = connect(r, from, &node);
     if (!status) status = read_attributes(r, from, &node);
     if (status == TORT_E_UNSUPPORTED && r->unread) {
         r->unread[index] = true;
         node.domain = PLUGIN_UNREAD;
-        node.attribute_count = 0;
+        node.attribute_count = node.captured = 0;
+        for (int32_t g = bodies; g < r->model->graph_count; g++) empty_graph(&r->model->graphs[g]);
         status = TORT_OK;
     }
     if (status) tort_error_prefix(r->error, "node \"%.100s\" (%.60s)", name, op);
     if (status) return status;
-    return tort_graph_add_node(r->model, 0, &node) < 0 ? no_memory(r) : TORT_OK;
+    return tort_graph_add_node(r->model, r->graph, &node) < 0 ? no_memory(r) : TORT_OK;
 }
 
 /* Adds the values that nodes make, then those that they read; *open: what comes from outside. */
@@ -347,43 +368,93 @@ static tort_status read_opsets(reader *r, const ort_graph *graph) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static tort_status graph_outputs(const reader *r, const ort_graph *graph, plugin_values *values) {
+/* The inputs or outputs of a graph. */
+static tort_status graph_ports(const reader *r, const ort_graph *graph, bool outputs, plugin_values *values) {
     size_t count = 0;
-    TRY(r->api->graph_output_count(graph, &count));
+    TRY((outputs ? r->api->graph_output_count : r->api->graph_input_count)(graph, &count));
     values->items = calloc(count + 1, sizeof *values->items);
     if (!values->items) return no_memory(r);
     values->count = (int32_t)count;
-    TRY(r->api->graph_outputs(graph, values->items, count));
+    TRY((outputs ? r->api->graph_outputs : r->api->graph_inputs)(graph, values->items, count));
     return TORT_OK;
 }
 
-static tort_status read_graph(reader *r, const ort_graph *graph, const plugin_values *inputs,
+/* only, inputs, outputs: as of plugin_read. */
+static tort_status read_graph(reader *r, const ort_graph *graph, const ort_node *only, const plugin_values *inputs,
                               const plugin_values *outputs) {
     const ort_node **nodes = NULL;
     plugin_values open = {0}, made = {0};
     int32_t count = 0;
-    tort_status status = read_opsets(r, graph);
-    if (!status) status = plugin_nodes(r->host, graph, &nodes, &count, r->error);
+    tort_status status = plugin_nodes(r->host, graph, &nodes, &count, r->error);
+    if (!status && only) {
+        nodes[0] = only; /* its graph has a node at least, as it is a body */
+        count = 1;
+    }
+    if (!status && inputs) status = set_ports(r, inputs, false);
     if (!status) status = add_values(r, nodes, count, &open);
-    if (!status) status = set_ports(r, inputs ? inputs : &open, false);
+    if (!status && !inputs) status = set_ports(r, &open, false);
     for (int32_t i = 0; !status && i < count; i++) status = read_node(r, nodes[i], i);
-    if (!status && !outputs) status = graph_outputs(r, graph, &made);
+    if (!status && !outputs)
+        status = only ? plugin_ports(r->host, only, true, &made, r->error) : graph_ports(r, graph, true, &made);
     if (!status) status = set_ports(r, outputs ? outputs : &made, true);
     free((void *)nodes);
     free((void *)open.items);
     free((void *)made.items);
-    return status ? status : tort_model_finish(r->model, 0, r->error);
+    return status;
 }
 
-tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const plugin_values *inputs,
-                        const plugin_values *outputs, bool *unread, tort_model **model, tort_error *error) {
+/* The inputs of a body: its own, then what its node reads from around its bodies. */
+static tort_status body_inputs(const reader *r, const ort_node *node, const ort_graph *body, plugin_values *inputs) {
+    plugin_values read = {0};
+    tort_status status = graph_ports(r, body, false, inputs);
+    if (!status) status = plugin_ports(r->host, node, false, &read, r->error);
+    const size_t own = (size_t)inputs->count, captured = (size_t)read.captured;
+    const ort_value_info **all = status ? NULL : realloc((void *)inputs->items, (own + captured + 1) * sizeof *all);
+    if (!status && !all) status = no_memory(r);
+    if (all) inputs->items = all;
+    if (all && captured) memcpy(all + own, read.items + read.count - captured, captured * sizeof *all);
+    if (all) inputs->count = (int32_t)(own + captured);
+    free((void *)read.items);
+    return status;
+}
+
+/* Reads the body that is the node's attribute of this name. */
+static tort_status read_body(reader *r, const ort_node *node, const char *name, int32_t *graph) {
+    enum { MAX_BODIES = 4, MAX_DEPTH = 32 };
+    const ort_graph *bodies[MAX_BODIES];
+    const char *names[MAX_BODIES];
+    size_t count = 0, at = 0;
+    TRY(r->api->body_count(node, &count));
+    if (count > MAX_BODIES || r->depth >= MAX_DEPTH)
+        return tort_fail(r->error, TORT_E_UNSUPPORTED, "a node has %zu bodies, or bodies are nested too deeply", count);
+    TRY(r->api->bodies(node, bodies, count, names));
+    while (at < count && strcmp(names[at], name) != 0) at++;
+    if (at == count) return tort_fail(r->error, TORT_E_UNSUPPORTED, "there is no body \"%.100s\"", name);
+    plugin_values inputs = {0};
+    reader inner = *r;
+    inner.depth++;
+    inner.unread = NULL;
+    tort_names_init(&inner.names, &r->model->env);
+    *graph = inner.graph = tort_model_add_graph(r->model, name, "");
+    tort_status status = *graph < 0 ? no_memory(r) : body_inputs(r, node, bodies[at], &inputs);
+    if (!status) status = read_graph(&inner, bodies[at], NULL, &inputs, NULL);
+    tort_names_free(&inner.names);
+    free((void *)inputs.items);
+    return status;
+}
+
+tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const ort_node *only,
+                        const plugin_values *inputs, const plugin_values *outputs, bool *unread, tort_model **model,
+                        tort_error *error) {
     reader r = {.host = host, .api = host->api, .model = tort_model_new(NULL), .unread = unread, .error = error};
     *model = NULL;
     if (!r.model) return tort_out_of_memory(error, 0);
     tort_names_init(&r.names, &r.model->env);
     tort_names_init(&r.opsets, &r.model->env);
     tort_status status = tort_model_add_graph(r.model, "", "") < 0 ? no_memory(&r) : TORT_OK;
-    if (!status) status = read_graph(&r, graph, inputs, outputs);
+    if (!status) status = read_opsets(&r, graph);
+    if (!status) status = read_graph(&r, graph, only, inputs, outputs);
+    if (!status) status = tort_model_finish(r.model, 0, error);
     tort_names_free(&r.names);
     tort_names_free(&r.opsets);
     if (status) tort_model_free(r.model);
@@ -403,6 +474,7 @@ tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool out
     values->items = calloc(count + more + 1, sizeof *values->items);
     if (!values->items) return tort_out_of_memory(error, count * sizeof *values->items);
     values->count = (int32_t)(count + more);
+    values->captured = (int32_t)more;
     status = plugin_check(host, (outputs ? api->node_outputs : api->node_inputs)(node, values->items, count), error);
     if (status || !more) return status;
     return plugin_check(host, api->implicit(node, values->items + count, more), error);

@@ -56,14 +56,36 @@ static void add_reason(taker *t, const char *name, const char *op, const char *c
     add_line(t, line);
 }
 
-static void decline(taker *t, const tort_report_node *node) {
+static void decline(taker *t, int32_t place, const tort_report_node *node) {
     const tort_report_verdict *verdict = node->verdict_count ? node->verdicts[node->verdict_count - 1] : NULL;
-    t->taken[node->file_index] = false;
-    if (t->unread[node->file_index])
-        add_reason(t, node->name, node->op, "NO_ATTR", "the plugin does not read graphs of control flow", "");
+    t->taken[place] = false;
+    if (t->unread[place])
+        add_reason(t, node->path, node->op, "NO_ATTR", "the plugin does not read what its attributes hold", "");
     else
-        add_reason(t, node->name, node->op, verdict ? tort_verdict_name(verdict->code) : "",
+        add_reason(t, node->path, node->op, verdict ? tort_verdict_name(verdict->code) : "",
                    verdict ? verdict->message : "", verdict ? verdict->cure : "");
+}
+
+/* Finds the node, and the graph that it is in, whose body a graph is. */
+static void find_parent(const tort_model *model, int32_t body, int32_t *graph, int32_t *node) {
+    for (*graph = 0; *graph < body; ++*graph) { /* a graph stands before its bodies */
+        const tort_graph *in = &model->graphs[*graph];
+        for (*node = 0; *node < in->node_count; ++*node)
+            for (int32_t k = 0; k < in->nodes[*node].attribute_count; k++) {
+                const tort_attribute *attribute = &in->nodes[*node].attributes[k];
+                if (attribute->kind == TORT_ATTR_GRAPH && attribute->u.graphs[0] == body) return;
+            }
+    }
+}
+
+/* The place in the host's order of the node of the main graph that is this one, or has it in its bodies; number: of a
+ * node, counted through all graphs. */
+static int32_t owner_of(const tort_model *model, int32_t number) {
+    int32_t graph = 0, node;
+    while (number >= model->graphs[graph].first + model->graphs[graph].node_count) graph++;
+    node = number - model->graphs[graph].first;
+    while (graph > 0) find_parent(model, graph, &graph, &node);
+    return model->graphs[0].nodes[node].file_index;
 }
 
 /* ---- planning ---------------------------------------------------------------------------------------------------- */
@@ -77,7 +99,7 @@ static tort_status judge(taker *t, const tort_model *model, tort_error *error) {
     if (status == TORT_E_PLACEMENT && session) status = TORT_OK; /* its report says which nodes */
     if (!status) status = tort_session_report(session, &report, error);
     for (int32_t i = 0; !status && i < report->node_count; i++)
-        if (!report->nodes[i]->provider && report->nodes[i]->file_index < t->count) decline(t, report->nodes[i]);
+        if (!report->nodes[i]->provider) decline(t, owner_of(model, report->nodes[i]->index), report->nodes[i]);
     tort_report_free(report);
     tort_session_free(session);
     return status;
@@ -152,30 +174,61 @@ static ort_status *finish(taker *t, ort_support *support) {
     return plugin_fail(t->ep->host, &error);
 }
 
-ort_status *plugin_capability(ort_ep *base, const ort_graph *graph, ort_support *support) {
-    taker t = {.ep = (plugin_ep *)base};
+static void free_taker(taker *t) {
+    free((void *)t->nodes);
+    free(t->taken);
+    free(t->stage);
+    free(t->unread);
+    free(t->why);
+}
+
+/* Decides on every node of a graph, or on one alone. An error is the reason why all of it stays with the host. */
+static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     tort_error error = {.node = -1};
     tort_model *model = NULL;
-    tort_status status = plugin_nodes(t.ep->host, graph, &t.nodes, &t.count, &error);
-    t.taken = calloc((size_t)t.count + 1, sizeof *t.taken);
-    t.unread = calloc((size_t)t.count + 1, sizeof *t.unread);
-    t.stage = calloc((size_t)t.count + 1, sizeof *t.stage);
-    if (!t.taken || !t.stage || !t.unread) status = tort_out_of_memory(&error, (size_t)t.count * sizeof *t.stage);
-    if (!status && t.count) status = plugin_read(t.ep->host, graph, NULL, NULL, t.unread, &model, &error);
-    for (int32_t i = 0; !status && i < t.count; i++) t.taken[i] = true;
-    if (!status && model) status = judge(&t, model, &error);
-    if (!status && model) judge_ports(&t, model);
-    if (!status && model) find_stages(&t, model);
-    if (status) { /* the host keeps all of it */
-        for (int32_t i = 0; t.taken && i < t.count; i++) t.taken[i] = false;
-        add_line(&t, error.msg);
-    }
-    ort_status *result = t.taken && t.stage ? finish(&t, support) : plugin_fail(t.ep->host, &error);
+    tort_status status = plugin_nodes(t->ep->host, graph, &t->nodes, &t->count, &error);
+    t->taken = calloc((size_t)t->count + 1, sizeof *t->taken);
+    t->unread = calloc((size_t)t->count + 1, sizeof *t->unread);
+    t->stage = calloc((size_t)t->count + 1, sizeof *t->stage);
+    if (!t->taken || !t->stage || !t->unread) return false;
+    if (only) t->count = 1;
+    if (!status && t->count) status = plugin_read(t->ep->host, graph, only, NULL, NULL, t->unread, &model, &error);
+    for (int32_t i = 0; !status && i < t->count; i++) t->taken[i] = true;
+    if (!status && model) status = judge(t, model, &error);
+    if (!status && model) judge_ports(t, model);
+    if (!status && model) find_stages(t, model);
+    for (int32_t i = 0; status && i < t->count; i++) t->taken[i] = false;
+    if (status) add_line(t, error.msg);
     tort_model_free(model);
-    free((void *)t.nodes);
-    free(t.taken);
-    free(t.stage);
-    free(t.unread);
-    free(t.why);
-    return result;
+    return true;
+}
+
+/* True if the graph is a body of a node that will be taken whole. The host asks for bodies first, and does not tell of
+ * the graph around the outermost node, so that this is asked of the node alone. */
+static bool goes_with_its_node(plugin_ep *ep, const ort_graph *graph) {
+    const ort_api *api = ep->host->api;
+    const ort_node *node = NULL, *parent = NULL;
+    const ort_graph *around = graph;
+    taker t = {.ep = ep};
+    ort_status *status = api->parent_node(graph, &parent);
+    while (!status && parent) {
+        node = parent;
+        parent = NULL;
+        status = api->graph_of(node, &around);
+        if (!status && around) status = api->parent_node(around, &parent);
+    }
+    const bool taken = !status && node && decide(&t, graph, node) && t.count && t.taken[0];
+    if (status) api->release_status(status);
+    free_taker(&t);
+    return taken;
+}
+
+ort_status *plugin_capability(ort_ep *base, const ort_graph *graph, ort_support *support) {
+    taker t = {.ep = (plugin_ep *)base};
+    if (goes_with_its_node(t.ep, graph)) return NULL;
+    ort_status *status = decide(&t, graph, NULL)
+                             ? finish(&t, support)
+                             : t.ep->host->api->create_status(ORT_FAIL, "tinyort: no memory to judge a graph");
+    free_taker(&t);
+    return status;
 }
