@@ -198,7 +198,7 @@ char *cli_shorten(const char *text, int columns) {
         left -= more;
         head = longer;
     }
-    for (const char *longer = previous_part(text, tail, separator); longer > head;
+    for (const char *longer = previous_part(text, tail, separator); head > text && longer > head;
          longer = previous_part(text, tail, separator)) {
         const int more = columns_of(longer, (size_t)(tail - longer));
         if (more > left) break;

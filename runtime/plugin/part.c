@@ -1,10 +1,25 @@
-/* part.c - a part of a graph that the host fused into one node: compiled into a session, and run (plugin.h). */
+/* part.c - a part of a graph that the host fused into one node: compiled into a session, and run (plugin.h).
+ *
+ * A run reads the host's inputs where they are, writes outputs of known shape into the host's buffers, and gives its
+ * loops to the host's threads. The host calls one part from several threads at once, so that each run takes a context
+ * of its own, and leaves it for the next. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/plan/inputs.h"
+#include "runtime/core/run/context.h"
 #include "runtime/plugin/plugin.h"
 
 enum { FEW = 32 }; /* tensors of a run that need no memory of their own */
+
+/* A context, and the host's run that it serves. */
+typedef struct runner {
+    struct runner *next; /* idle */
+    const plugin_host *host;
+    const ort_run *run; /* NULL: there is none, and loops run on the calling thread */
+    tort_context *context;
+} runner;
 
 typedef struct part {
     ort_compute base;
@@ -13,23 +28,79 @@ typedef struct part {
     tort_session *session;
     int32_t *place; /* by input of the model: its place among the inputs of the fused node */
     int32_t input_count, output_count, fused_count;
+    pthread_mutex_t lock; /* of the idle contexts */
+    runner *idle;
+    runner nobody; /* loops before the first run are not the host's */
 } part;
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+typedef struct loop {
+    void (*body)(void *arg, int64_t begin, int64_t end);
+    void *arg;
+    int64_t count, pieces;
+} loop;
+
+static void run_piece(void *arg, size_t piece) {
+    const loop *l = arg;
+    const int64_t i = (int64_t)piece;
+    l->body(l->arg, l->count / l->pieces * i + l->count % l->pieces * i / l->pieces,
+            l->count / l->pieces * (i + 1) + l->count % l->pieces * (i + 1) / l->pieces);
+}
+
+/* tort_env.parallel_for by the threads of the host, which has as many as its session was given. */
+static void parallel_for(void *ud, int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end),
+                         void *arg) {
+    enum { MAX_PIECES = 64 };
+    const runner *r = ud;
+    const int64_t wanted = count / (grain < 1 ? 1 : grain), pieces = wanted < MAX_PIECES ? wanted : MAX_PIECES;
+    loop l = {body, arg, count, pieces};
+    if (r->run && pieces > 1) {
+        ort_status *status = r->host->api->parallel_for(r->run, run_piece, (size_t)pieces, 0, &l);
+        if (!status) return;
+        r->host->api->release_status(status); /* it has not begun: there is no thread pool */
+    }
+    body(arg, 0, count);
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+static runner *take_runner(part *p, tort_error *error) {
+    pthread_mutex_lock(&p->lock);
+    runner *r = p->idle;
+    if (r) p->idle = r->next;
+    pthread_mutex_unlock(&p->lock);
+    if (r) return r;
+    r = calloc(1, sizeof *r);
+    if (!r) tort_out_of_memory(error, sizeof *r);
+    if (!r) return NULL;
+    r->host = p->host;
+    if (tort_context_create(p->session, &r->context, error)) {
+        free(r);
+        return NULL;
+    }
+    r->context->env.parallel_ud = r;
+    return r;
+}
+
+static void leave_runner(part *p, runner *r) {
+    r->run = NULL;
+    pthread_mutex_lock(&p->lock);
+    r->next = p->idle;
+    p->idle = r;
+    pthread_mutex_unlock(&p->lock);
+}
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 static ort_status *create_state(ort_compute *compute, void *context, void **state) {
-    const part *p = (const part *)compute;
-    tort_error error;
-    tort_context *made;
     (void)context;
-    if (tort_context_create(p->session, &made, &error)) return plugin_fail(p->host, &error);
-    *state = made;
+    *state = compute;
     return NULL;
 }
 
 static void release_state(ort_compute *compute, void *state) {
-    (void)compute;
-    tort_context_free(state);
+    (void)compute, (void)state;
 }
 
 static ort_status *read_input(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
@@ -52,7 +123,19 @@ static ort_status *read_input(const ort_api *api, const ort_value *value, tort_t
     return status;
 }
 
-static ort_status *write_output(const ort_api *api, ort_run *run, size_t index, const tort_tensor *tensor) {
+/* Lets a node write an output of known shape into the host's buffer. */
+static ort_status *place_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
+                                tort_tensor *tensor) {
+    ort_value *value;
+    if (slot->bytes < 0) return NULL; /* its shape depends on data */
+    *tensor = (tort_tensor){.type = slot->type, .rank = slot->rank};
+    memcpy(tensor->dims, slot->dims, sizeof slot->dims);
+    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
+    return status ? status : api->mutable_data(value, &tensor->data);
+}
+
+/* Copies an output that the context lends. */
+static ort_status *copy_output(const ort_api *api, ort_run *run, size_t index, const tort_tensor *tensor) {
     ort_value *value;
     void *data = NULL;
     size_t bytes = 0;
@@ -62,11 +145,9 @@ static ort_status *write_output(const ort_api *api, ort_run *run, size_t index, 
     return status;
 }
 
-static ort_status *run_tensors(const part *p, tort_context *context, ort_run *run, tort_tensor *inputs,
-                               tort_tensor *outputs) {
+static ort_status *read_inputs(const part *p, const ort_run *run, tort_tensor *inputs) {
     const ort_api *api = p->host->api;
     size_t given = 0;
-    tort_error error = {.node = -1};
     ort_status *status = api->input_count(run, &given);
     const bool all = given == (size_t)p->fused_count; /* constants too, of which the host may drop those it gave up */
     for (int32_t i = 0; !status && i < p->input_count; i++) {
@@ -74,20 +155,44 @@ static ort_status *run_tensors(const part *p, tort_context *context, ort_run *ru
         status = api->input(run, (size_t)(all ? p->place[i] : i), &value);
         if (!status) status = read_input(api, value, &inputs[i]);
     }
+    return status;
+}
+
+static ort_status *run_tensors(const part *p, const runner *r, ort_run *run, tort_tensor *inputs,
+                               tort_tensor *outputs) {
+    const ort_api *api = p->host->api;
+    tort_frame *frame = &r->context->frames[0];
+    tort_error error = {.node = -1};
+    ort_status *status = read_inputs(p, run, inputs);
     if (status) return status;
-    if (tort_context_run(context, inputs, p->input_count, outputs, p->output_count, &error))
+    if (tort_check_inputs(p->session, inputs, p->input_count, &error) || tort_frame_choose_plan(frame, inputs, &error))
         return plugin_fail(p->host, &error);
-    for (int32_t i = 0; !status && i < p->output_count; i++) status = write_output(api, run, (size_t)i, &outputs[i]);
+    const tort_plan *plan = &frame->planned->plan;
+    for (int32_t i = 0; !status && i < p->output_count; i++)
+        status = place_output(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
+    if (status) return status;
+    bool *placed = (bool *)&outputs[p->output_count];
+    for (int32_t i = 0; i < p->output_count; i++) placed[i] = outputs[i].data != NULL;
+    if (tort_context_run(r->context, inputs, p->input_count, outputs, p->output_count, &error))
+        return plugin_fail(p->host, &error);
+    for (int32_t i = 0; !status && i < p->output_count; i++)
+        if (!placed[i]) status = copy_output(api, run, (size_t)i, &outputs[i]);
     return status;
 }
 
 static ort_status *run_part(ort_compute *compute, void *state, ort_run *run) {
-    const part *p = (const part *)compute;
+    part *p = (part *)compute;
+    tort_error error = {.node = -1};
     tort_tensor few[FEW] = {{.rank = 0}}, *tensors = few;
-    const size_t count = (size_t)p->input_count + (size_t)p->output_count;
-    if (count > FEW) tensors = calloc(count, sizeof *tensors);
+    const size_t count = (size_t)p->input_count + (size_t)p->output_count, /* and a bool for each output */
+        more = (size_t)p->output_count / sizeof *tensors + 1;
+    (void)state;
+    if (count + more > FEW) tensors = calloc(count + more, sizeof *tensors);
     if (!tensors) return p->host->api->create_status(ORT_FAIL, "tinyort: no memory for the tensors of a run");
-    ort_status *status = run_tensors(p, state, run, tensors, tensors + p->input_count);
+    runner *r = take_runner(p, &error);
+    if (r) r->run = run;
+    ort_status *status = r ? run_tensors(p, r, run, tensors, tensors + p->input_count) : plugin_fail(p->host, &error);
+    if (r) leave_runner(p, r);
     if (tensors != few) free(tensors);
     return status;
 }
@@ -115,12 +220,13 @@ static tort_status choose_inputs(part *p, plugin_values *inputs, tort_error *err
 static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph, const ort_node *fused,
                            tort_error *error) {
     const tort_session_options options = {.struct_size = sizeof options, .chain = ep->chain};
+    const tort_env env = {.struct_size = sizeof env, .parallel_for = parallel_for, .parallel_ud = &p->nobody};
     plugin_values inputs, outputs = {0};
     tort_status status = plugin_ports(p->host, fused, false, &inputs, error);
     if (!status) status = plugin_ports(p->host, fused, true, &outputs, error);
     if (!status) status = choose_inputs(p, &inputs, error);
     if (!status) status = plugin_read(p->host, graph, NULL, &inputs, &outputs, NULL, &p->model, error);
-    if (!status) status = tort_session_create(NULL, p->model, &options, &p->session, error);
+    if (!status) status = tort_session_create(&env, p->model, &options, &p->session, error);
     p->output_count = outputs.count;
     free((void *)inputs.items);
     free((void *)outputs.items);
@@ -128,6 +234,12 @@ static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph,
 }
 
 static void free_part(part *p) {
+    for (runner *r = p->idle, *next; r; r = next) {
+        next = r->next;
+        tort_context_free(r->context);
+        free(r);
+    }
+    pthread_mutex_destroy(&p->lock);
     tort_session_free(p->session);
     tort_model_free(p->model);
     free(p->place);
@@ -138,12 +250,14 @@ ort_status *plugin_compile(ort_ep *base, const ort_graph **graphs, const ort_nod
                            ort_compute **computes, ort_node **contexts) {
     const plugin_ep *ep = (const plugin_ep *)base;
     (void)contexts;
+    if (ep->refusal) return ep->host->api->create_status(ORT_FAIL, ep->refusal);
     for (size_t i = 0; i < count; i++) {
         tort_error error = {.node = -1};
         part *p = calloc(1, sizeof *p);
         if (!p) return ep->host->api->create_status(ORT_FAIL, "tinyort: no memory for a part of the graph");
         p->base = (ort_compute){ORT_VERSION, create_state, run_part, release_state};
         p->host = ep->host;
+        pthread_mutex_init(&p->lock, NULL);
         if (compile(p, ep, graphs[i], fused[i], &error)) {
             free_part(p);
             return plugin_fail(ep->host, &error);

@@ -72,6 +72,7 @@ static ort_status *read_options(plugin_ep *ep, const ort_options *options) {
 static void release_ep(ort_factory *base, ort_ep *ep) {
     (void)base;
     free(((plugin_ep *)ep)->chain);
+    free(((plugin_ep *)ep)->refusal);
     free(ep);
 }
 
@@ -90,9 +91,10 @@ static ort_status *create_ep(ort_factory *base, const ort_hardware *const *hardw
     made->logger = logger;
     ort_status *status = read_options(made, options);
     if (!status && !made->chain) status = host->api->create_status(ORT_FAIL, "tinyort: no memory for a chain");
-    if (status) release_ep(base, &made->base);
-    if (!status) *ep = &made->base;
-    return status;
+    if (status) made->refusal = strdup(host->api->error_message(status));
+    if (status) host->api->release_status(status);
+    *ep = &made->base;
+    return NULL;
 }
 
 /* ---- the factory ------------------------------------------------------------------------------------------------- */

@@ -23,7 +23,9 @@ typedef struct plugin_ep {
     const ort_logger *logger; /* of the session */
     char *chain;              /* owned */
     bool strict;              /* a node that is declined is an error */
-    bool told;                /* the reasons, once a session */
+    /* Why there can be no session; NULL. The host answers an error of `create` by a session on its CPU, and one of
+     * `capability` by taking no nodes, both without an exception: so a node is taken, and compiling it fails. Owned. */
+    char *refusal;
 } plugin_ep;
 
 /* A status of the host: the code, and "tinyort: " before the message. */

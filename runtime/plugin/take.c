@@ -163,15 +163,24 @@ static ort_status *give(const taker *t, ort_support *support) {
     return status;
 }
 
+/* Takes a node that compiling refuses. */
+static ort_status *refuse(const taker *t, ort_support *support) {
+    return t->count ? t->ep->host->ep->add_nodes(support, t->nodes, 1, &(ort_fusion){ORT_VERSION, true}) : NULL;
+}
+
 static ort_status *finish(taker *t, ort_support *support) {
     int32_t declined = 0;
-    tort_error error = {.node = -1};
     for (int32_t i = 0; i < t->count; i++) declined += !t->taken[i];
+    if (!t->ep->refusal && declined && t->ep->strict) {
+        const size_t room = (t->why ? strlen(t->why) : 0) + 120;
+        t->ep->refusal = malloc(room);
+        if (t->ep->refusal)
+            snprintf(t->ep->refusal, room, "tinyort: strict: %d of %d nodes are not taken: %s", declined, t->count,
+                     t->why ? t->why : "");
+    }
+    if (t->ep->refusal) return refuse(t, support);
     tell(t, declined);
-    if (!declined || !t->ep->strict) return give(t, support);
-    tort_fail(&error, TORT_E_PLACEMENT, "strict: %d of %d nodes are not taken: %.800s", declined, t->count,
-              t->why ? t->why : "");
-    return plugin_fail(t->ep->host, &error);
+    return give(t, support);
 }
 
 static void free_taker(taker *t) {
@@ -192,6 +201,7 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     t->stage = calloc((size_t)t->count + 1, sizeof *t->stage);
     if (!t->taken || !t->stage || !t->unread) return false;
     if (only) t->count = 1;
+    if (t->ep->refusal) return true;
     if (!status && t->count) status = plugin_read(t->ep->host, graph, only, NULL, NULL, t->unread, &model, &error);
     for (int32_t i = 0; !status && i < t->count; i++) t->taken[i] = true;
     if (!status && model) status = judge(t, model, &error);
@@ -199,6 +209,7 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     if (!status && model) find_stages(t, model);
     for (int32_t i = 0; status && i < t->count; i++) t->taken[i] = false;
     if (status) add_line(t, error.msg);
+    if (status == TORT_E_USAGE && !t->ep->refusal) t->ep->refusal = strdup(t->why ? t->why : ""); /* the chain */
     tort_model_free(model);
     return true;
 }

@@ -4,17 +4,29 @@ Usage: run.py LIBRARY CASES [WORD], from the root of the tree; CASES is the fold
 not load or run is counted, not compared: its model is refused before any provider sees it. Prints `plugin: N passed, N failed`.
 """
 
+import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import tinyort
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 NAME = "TinyortExecutionProvider"
+DIGITS = "models/digits.onnx"
 onnxruntime.set_default_logger_severity(4)
+# As the page has it.
+TWO_LINES = """
+import onnxruntime
+onnxruntime.register_execution_provider_library("tinyort", "{library}")
+options = onnxruntime.SessionOptions()
+options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == "TinyortExecutionProvider"], {{}})
+print(len(onnxruntime.InferenceSession("models/edges.onnx", options).get_outputs()) // 2)
+"""
 
 
 def devices(library):
@@ -105,10 +117,78 @@ def test_case(counts, folder, found):
         counts.check(False, f"{folder.name}: {str(error)[:300]}")
 
 
+def model_of(folder, nodes, inputs, outputs, weights=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [numpy_helper.from_array(array, name) for name, array in weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "m.onnx")
+    return folder / "m.onnx"
+
+
+def floats(name, shape):
+    return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+
+
+def raised(call):
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001
+        return str(error)
+    return ""
+
+
+def test_failures(counts, found, folder):
+    """A run that fails is an error, with node and reason: onnxruntime's class makes no second session and returns no numbers."""
+    indices = helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [1])
+    model = model_of(folder, [helper.make_node("Gather", ["x", "i"], ["y"], "pick")], [floats("x", [3]), indices], [floats("y", [1])])
+    made = session(model, found)
+    text = raised(lambda: made.run(None, {"x": np.zeros(3, np.float32), "i": np.array([7])}))
+    counts.check("pick" in text and "7" in text and "tinyort" in text, f"a failure: {text}")
+    counts.check(made.get_providers()[0] == NAME, "the session is as it was")
+    counts.check(same(made.run(None, {"x": np.arange(3, dtype=np.float32), "i": np.array([2])}), [np.array([2], np.float32)]), "and usable")
+
+
+def test_options(counts, found):
+    strict = raised(lambda: session("models/edges.onnx", found, strict="1"))
+    counts.check("strict" in strict and "say" in strict, f"strict: {strict}")
+    counts.check("wrong" in raised(lambda: session(DIGITS, found, chain="wrong")), "a chain that there is not")
+    counts.check('option strict is "0" or "1"' in raised(lambda: session(DIGITS, found, strict="yes")), "a value of strict")
+    counts.check(taken(session(DIGITS, found, chain="cpu:threads=1")) == (11, 11), "a chain")
+    told = subprocess.run([sys.executable, "-c", TWO_LINES.format(library=str(Path(sys.argv[1]).resolve()))], capture_output=True, text=True)
+    counts.check("nodes stay with onnxruntime" in told.stderr and "say (Gather): NO_TYPE" in told.stderr, f"reasons in the host's log: {told.stderr}")
+    counts.check(told.stdout == "1\n" and told.returncode == 0, f"as a user types it: {told.stdout}")
+
+
+def test_threads(counts, found):
+    """Four threads on one session, each with inputs of its own."""
+    made = session(DIGITS, found)
+    inputs = [np.random.default_rng(i).random((1 + i % 3, 1, 8, 8), np.float32) for i in range(64)]
+    expected = [made.run(None, {"image": x}) for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        counts.check(all(same(a, b) for a, b in zip(pool.map(lambda x: made.run(None, {"image": x}), inputs), expected)), "four threads")
+
+
+def test_growth(counts, found):
+    """1,000 sessions, opened, run and closed."""
+    x = np.zeros((1, 1, 8, 8), np.float32)
+    for i in range(1000):
+        session(DIGITS, found).run(None, {"image": x})
+        if i == 200:
+            before = resident()
+    counts.check(resident() - before < 4 << 20, f"{resident() - before} bytes more after 800 sessions")
+
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
 def main():
     library, cases, word = sys.argv[1], Path(sys.argv[2]), (sys.argv[3:] or [""])[0]
     counts, found = Counts(), devices(library)
     counts.check(len(found) == 1, f"one device: {found}")
+    with tempfile.TemporaryDirectory() as name:
+        test_failures(counts, found, Path(name))
+    test_options(counts, found)
+    test_threads(counts, found)
+    test_growth(counts, found)
     for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
         if word in folder.name:
             test_case(counts, folder, found)
@@ -118,4 +198,5 @@ def main():
     sys.exit(1 if counts.failed or not counts.passed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
