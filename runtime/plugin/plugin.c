@@ -59,10 +59,11 @@ static ort_status *read_options(plugin_ep *ep, const ort_options *options) {
     ep->strict = strict && !strcmp(strict, "1");
     if (!status && strict && !ep->strict && strcmp(strict, "0") != 0)
         status = ep->host->api->create_status(ORT_INVALID_ARGUMENT, "tinyort: option strict is \"0\" or \"1\"");
-    if (!status && !ep->chain) {
+    if (!status && !ep->chain && (strict || threads)) {
         char chain[64];
         snprintf(chain, sizeof chain, "cpu%s%.20s", threads ? ":threads=" : "", threads ? threads : "");
         ep->chain = strdup(chain);
+        if (!ep->chain) status = ep->host->api->create_status(ORT_FAIL, "tinyort: no memory for a chain");
     }
     free(strict);
     free(threads);
@@ -90,7 +91,6 @@ static ort_status *create_ep(ort_factory *base, const ort_hardware *const *hardw
     made->host = host;
     made->logger = logger;
     ort_status *status = read_options(made, options);
-    if (!status && !made->chain) status = host->api->create_status(ORT_FAIL, "tinyort: no memory for a chain");
     if (status) made->refusal = strdup(host->api->error_message(status));
     if (status) host->api->release_status(status);
     *ep = &made->base;

@@ -21,8 +21,9 @@ typedef struct plugin_ep {
     ort_ep base;
     const plugin_host *host;
     const ort_logger *logger; /* of the session */
-    char *chain;              /* owned */
+    char *chain;              /* owned; NULL: no option was given, so that nobody asked for tinyort by name */
     bool strict;              /* a node that is declined is an error */
+    bool told;                /* that nobody asked */
     /* Why there can be no session; NULL. The host answers an error of `create` by a session on its CPU, and one of
      * `capability` by taking no nodes, both without an exception: so a node is taken, and compiling it fails. Owned. */
     char *refusal;

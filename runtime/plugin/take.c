@@ -133,15 +133,19 @@ static void find_stages(const taker *t, const tort_model *model) {
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
+/* Writes into the log of the host. */
+static void write_log(const plugin_ep *ep, const char *text) {
+    ort_status *status = ep->host->api->log(ep->logger, ORT_LOG_WARNING, text, "take.c", 0, "tinyort");
+    if (status) ep->host->api->release_status(status);
+}
+
 static void tell(const taker *t, int32_t declined) {
-    const ort_api *api = t->ep->host->api;
     const size_t room = (t->why ? strlen(t->why) : 0) + 120;
-    char *text = malloc(room);
-    if (!text || !declined) return free(text);
+    char *text = declined ? malloc(room) : NULL;
+    if (!text) return;
     snprintf(text, room, "tinyort: %d of %d nodes stay with onnxruntime:\n%s", declined, t->count,
              t->why ? t->why : "");
-    ort_status *status = api->log(t->ep->logger, ORT_LOG_WARNING, text, "take.c", 0, "tinyort");
-    if (status) api->release_status(status);
+    write_log(t->ep, text);
     free(text);
 }
 
@@ -236,6 +240,13 @@ static bool goes_with_its_node(plugin_ep *ep, const ort_graph *graph) {
 
 ort_status *plugin_capability(ort_ep *base, const ort_graph *graph, ort_support *support) {
     taker t = {.ep = (plugin_ep *)base};
+    if (!t.ep->chain && !t.ep->refusal) {
+        if (!t.ep->told)
+            write_log(t.ep, "tinyort takes no node, as nobody asked for it by name: a policy that selects providers "
+                            "does not. Give it an option: {\"chain\": \"cpu\"}");
+        t.ep->told = true;
+        return NULL;
+    }
     if (goes_with_its_node(t.ep, graph)) return NULL;
     ort_status *status = decide(&t, graph, NULL)
                              ? finish(&t, support)

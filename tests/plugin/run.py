@@ -24,7 +24,7 @@ TWO_LINES = """
 import onnxruntime
 onnxruntime.register_execution_provider_library("tinyort", "{library}")
 options = onnxruntime.SessionOptions()
-options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == "TinyortExecutionProvider"], {{}})
+options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == "TinyortExecutionProvider"], {{"chain": "cpu"}})
 print(len(onnxruntime.InferenceSession("models/edges.onnx", options).get_outputs()) // 2)
 """
 
@@ -40,7 +40,7 @@ def session(model, found, **options):
     settings.intra_op_num_threads = 1
     settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     if found:
-        settings.add_provider_for_devices(found, options)
+        settings.add_provider_for_devices(found, options or {"chain": "cpu"})
     return onnxruntime.InferenceSession(str(model), settings)
 
 
@@ -157,6 +157,17 @@ def test_options(counts, found):
     counts.check(told.stdout == "1\n" and told.returncode == 0, f"as a user types it: {told.stdout}")
 
 
+def test_policies(counts):
+    """onnxruntime's policies put every other provider before its own of the CPU: one that was not asked for takes no node."""
+    policies = onnxruntime.OrtExecutionProviderDevicePolicy
+    for name in ("DEFAULT", "PREFER_CPU", "PREFER_GPU", "PREFER_NPU", "MAX_PERFORMANCE", "MAX_EFFICIENCY", "MIN_OVERALL_POWER"):
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 4
+        settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        settings.set_provider_selection_policy(getattr(policies, name))
+        counts.check(taken(onnxruntime.InferenceSession(DIGITS, settings))[0] == 0, f"policy {name}")
+
+
 def test_threads(counts, found):
     """Four threads on one session, each with inputs of its own."""
     made = session(DIGITS, found)
@@ -187,6 +198,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         test_failures(counts, found, Path(name))
     test_options(counts, found)
+    test_policies(counts)
     test_threads(counts, found)
     test_growth(counts, found)
     for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
