@@ -27,14 +27,21 @@ static bool is_tensor(const tort_info *info) {
     return info->kind == TORT_TENSOR && info->type != TORT_STRING && info->type != TORT_UNDEFINED;
 }
 
-/* True if all that the node reads and makes are tensors of numbers, which the border of a part carries. */
-static bool has_plain_ports(const tort_graph *graph, const tort_node *node) {
-    bool plain = true;
-    for (int32_t i = 0; i < node->input_count; i++)
-        plain = plain && (node->inputs[i] < 0 || is_tensor(&graph->values[node->inputs[i]].info));
-    for (int32_t i = 0; i < node->output_count; i++)
-        plain = plain && (node->outputs[i] < 0 || is_tensor(&graph->values[node->outputs[i]].info));
-    return plain;
+/* Says which operand of the node the border of a part does not carry; "" if there is none. */
+static const char *find_other(const tort_graph *graph, const tort_node *node, char *text, size_t size) {
+    *text = '\0';
+    for (int32_t i = 0; !*text && i < node->input_count + node->output_count; i++) {
+        const bool input = i < node->input_count;
+        const int32_t place = input ? i : i - node->input_count, value = (input ? node->inputs : node->outputs)[place];
+        const tort_info *info = value < 0 ? NULL : &graph->values[value].info;
+        char type[80];
+        if (!info || is_tensor(info)) continue;
+        const bool told = info->type != TORT_UNDEFINED;
+        snprintf(text, size, "%s %d is %s, and the plugin carries tensors of numbers alone", input ? "input" : "output",
+                 (int)place,
+                 told ? tort_type_text(tort_info_type(info), type, sizeof type) : "of a type that is not told");
+    }
+    return text;
 }
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
@@ -109,9 +116,10 @@ static void judge_ports(taker *t, const tort_model *model) {
     const tort_graph *graph = &model->graphs[0];
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
-        if (!t->taken[node->file_index] || has_plain_ports(graph, node)) continue;
+        char text[200];
+        if (!t->taken[node->file_index] || !*find_other(graph, node, text, sizeof text)) continue;
         t->taken[node->file_index] = false;
-        add_reason(t, node->name, node->op_type, "NO_TYPE", "the plugin carries tensors of numbers alone", "");
+        add_reason(t, node->name, node->op_type, "NO_TYPE", text, "");
     }
 }
 
