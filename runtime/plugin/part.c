@@ -227,6 +227,7 @@ static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph,
     if (!status) status = choose_inputs(p, &inputs, error);
     if (!status) status = plugin_read(p->host, graph, NULL, &inputs, &outputs, NULL, &p->model, error);
     if (!status) status = tort_session_create(&env, p->model, &options, &p->session, error);
+    if (!status) status = plugin_let_go(p->model, error);
     p->output_count = outputs.count;
     free((void *)inputs.items);
     free((void *)outputs.items);

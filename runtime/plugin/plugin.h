@@ -50,6 +50,10 @@ typedef struct plugin_values {
 tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const ort_node *only,
                         const plugin_values *inputs, const plugin_values *outputs, bool *unread, tort_model **model,
                         tort_error *error);
+/* Called when the model is compiled, as the host may free its constants from now on. Weights have been packed by then;
+ * what a run may still read is copied: small constants, and all of a model with bodies, which are prepared when they
+ * first run. */
+tort_status plugin_let_go(tort_model *model, tort_error *error);
 /* The inputs of a node with those that its bodies read, or its outputs. */
 tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool outputs, plugin_values *values,
                          tort_error *error);

@@ -36,6 +36,78 @@ static const char *keep(reader *r, const char *text) {
     return tort_arena_text(&r->model->arena, text, strlen(text));
 }
 
+/* ---- constants ----------------------------------------------------------------------------------------------------
+ */
+
+/* Where the host has the constants, by the "file" of a weight; the source of the model's weights. */
+typedef struct constants {
+    const void **data;
+    void **copies; /* owned; by the same number; NULL before plugin_let_go */
+    int32_t count;
+} constants;
+
+static tort_status read_constant(void *ud, int32_t file, uint64_t offset, uint64_t length, void *dst,
+                                 tort_error *error) {
+    const constants *c = ud;
+    if (file >= c->count || !c->data[file])
+        return tort_fail(error, TORT_E_INTERNAL, "a constant is read after the host has freed it");
+    memcpy(dst, (const char *)c->data[file] + offset, (size_t)length);
+    return TORT_OK;
+}
+
+static void close_constants(void *ud) {
+    constants *c = ud;
+    for (int32_t i = 0; c->copies && i < c->count; i++) free(c->copies[i]);
+    free((void *)c->data);
+    free((void *)c->copies);
+    free(c);
+}
+
+static bool open_constants(tort_model *model) {
+    model->source_ud = calloc(1, sizeof(constants));
+    if (!model->source_ud) return false;
+    model->source_read = read_constant;
+    model->source_close = close_constants;
+    model->source_is_ours = true;
+    return true;
+}
+
+tort_status plugin_let_go(tort_model *model, tort_error *error) {
+    enum { SMALL = 1 << 16 };
+    constants *c = model->source_ud;
+    c->copies = calloc((size_t)c->count + 1, sizeof *c->copies);
+    if (!c->copies) return tort_out_of_memory(error, (size_t)c->count * sizeof *c->copies);
+    for (int32_t i = 0; i < model->weight_count; i++) {
+        const tort_weight *weight = &model->weights[i];
+        if (weight->encoding != TORT_ENCODING_RAW) continue;
+        const bool kept = model->graph_count > 1 || weight->length <= SMALL;
+        void *copy = kept ? malloc((size_t)weight->length) : NULL;
+        if (kept && !copy) return tort_out_of_memory(error, (size_t)weight->length);
+        if (kept) memcpy(copy, c->data[weight->file], (size_t)weight->length);
+        c->data[weight->file] = c->copies[weight->file] = copy;
+    }
+    return TORT_OK;
+}
+
+/* Adds a tensor of the host to the model's weights, to be read where it is. */
+static int32_t add_constant(reader *r, const tort_tensor *tensor, size_t bytes) {
+    constants *c = r->model->source_ud;
+    if (!(c->count & (c->count - 1))) { /* full: its room is a power of two */
+        const void **more = realloc((void *)c->data, 2 * ((size_t)c->count + 1) * sizeof *more);
+        if (!more) return -1;
+        c->data = more;
+    }
+    tort_weight weight = {.type = tensor->type,
+                          .rank = tensor->rank,
+                          .bytes = bytes,
+                          .encoding = TORT_ENCODING_RAW,
+                          .file = c->count,
+                          .length = bytes};
+    memcpy(weight.dims, tensor->dims, sizeof weight.dims);
+    c->data[c->count++] = tensor->data;
+    return tort_model_add_weight(r->model, &weight);
+}
+
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 static tort_status read_dims(reader *r, const ort_shape_info *shape, tort_info *info) {
@@ -93,15 +165,18 @@ static tort_status read_shape(const reader *r, const ort_value *value, tort_tens
     return TORT_OK;
 }
 
-/* Adds a tensor to the model's weights. */
-static tort_status read_tensor(reader *r, const ort_value *value, int32_t *weight) {
+/* Adds a tensor to the model's weights: by reference, if the host keeps it until the model is compiled, else a copy. */
+static tort_status read_tensor(reader *r, const ort_value *value, bool kept, int32_t *weight) {
     tort_tensor tensor = {0};
     const void *data = NULL;
+    size_t bytes;
     const tort_status status = read_shape(r, value, &tensor);
     if (status) return status;
     TRY(r->api->data(value, &data));
-    memcpy(&tensor.data, &data, sizeof data); /* drops const: it is copied */
-    *weight = tort_model_add_weight_data(r->model, &tensor);
+    memcpy(&tensor.data, &data, sizeof data); /* drops const: it is read or copied */
+    if (!tort_tensor_bytes(&tensor, &bytes))
+        return tort_fail(r->error, TORT_E_UNSUPPORTED, "a constant is larger than can be counted");
+    *weight = kept && bytes ? add_constant(r, &tensor, bytes) : tort_model_add_weight_data(r->model, &tensor);
     return *weight < 0 ? no_memory(r) : TORT_OK;
 }
 
@@ -142,7 +217,7 @@ static tort_status add_read(reader *r, const ort_value_info *value, bool *open) 
     if (status || number < before) return status; /* absent, or there */
     TRY(r->api->is_constant(value, &constant));
     if (constant) TRY(r->api->initializer(value, &tensor));
-    status = tensor ? read_tensor(r, tensor, &weight) : TORT_E_UNSUPPORTED;
+    status = tensor ? read_tensor(r, tensor, true, &weight) : TORT_E_UNSUPPORTED;
     *open = status == TORT_E_UNSUPPORTED; /* such as a constant of strings, whose nodes are not taken */
     if (*open) return TORT_OK;
     if (!status) r->model->graphs[r->graph].values[number].weight = weight;
@@ -222,7 +297,7 @@ static tort_status read_tensor_attribute(reader *r, const ort_attribute *attribu
     int32_t *weight = tort_arena_array(&r->model->arena, 1, sizeof *weight);
     if (!weight) return no_memory(r);
     TRY(r->api->attribute_tensor(attribute, &value));
-    const tort_status status = read_tensor(r, value, weight);
+    const tort_status status = read_tensor(r, value, false, weight);
     r->api->release_value(value);
     out->u.weights = weight;
     return status;
@@ -448,7 +523,10 @@ tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const o
                         tort_error *error) {
     reader r = {.host = host, .api = host->api, .model = tort_model_new(NULL), .unread = unread, .error = error};
     *model = NULL;
-    if (!r.model) return tort_out_of_memory(error, 0);
+    if (!r.model || !open_constants(r.model)) {
+        tort_model_free(r.model);
+        return tort_out_of_memory(error, sizeof(constants));
+    }
     tort_names_init(&r.names, &r.model->env);
     tort_names_init(&r.opsets, &r.model->env);
     tort_status status = tort_model_add_graph(r.model, "", "") < 0 ? no_memory(&r) : TORT_OK;
