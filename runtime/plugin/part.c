@@ -4,11 +4,14 @@
  * loops to the host's threads. The host calls one part from several threads at once, so that each run takes a context
  * of its own, and leaves it for the next. */
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/run/context.h"
+#include "runtime/include/tinyort_report.h"
 #include "runtime/plugin/plugin.h"
 
 enum { FEW = 32 }; /* tensors of a run that need no memory of their own */
@@ -217,6 +220,47 @@ static tort_status choose_inputs(part *p, plugin_values *inputs, tort_error *err
     return TORT_OK;
 }
 
+/* Appends to a text as far as there is room. */
+__attribute__((format(printf, 4, 5))) static void append(char *text, size_t size, size_t *used, const char *format,
+                                                         ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = *used < size ? vsnprintf(text + *used, size - *used, format, arguments) : 0;
+    va_end(arguments);
+    *used += length > 0 ? (size_t)length : 0;
+}
+
+/* Tells the host's log where the nodes of a part run: a warning if a provider of the chain did not open, or a node is
+ * not on the first that could have been. */
+static void tell_placement(const plugin_ep *ep, tort_session *session) {
+    tort_report *report = NULL;
+    char text[1600];
+    size_t used = 0;
+    bool lost = false;
+    if (tort_session_report(session, &report, NULL)) return;
+    append(text, sizeof text, &used, "tinyort: a part runs on");
+    for (int32_t i = 0; i < report->provider_count; i++)
+        append(text, sizeof text, &used, "%s %s: %d nodes, %d copies in", i ? "," : "", report->providers[i]->name,
+               (int)report->providers[i]->nodes, (int)report->providers[i]->copies_in);
+    for (int32_t i = 0; i < report->provider_count; i++) {
+        const tort_report_provider *provider = report->providers[i];
+        lost = lost || !provider->ready;
+        if (!provider->ready)
+            append(text, sizeof text, &used, "\n%s did not open: %s, %s; %s", provider->name, provider->code,
+                   provider->message, provider->cure);
+    }
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = report->nodes[i];
+        const tort_report_verdict *why = node->fell_back && node->verdict_count ? node->verdicts[0] : NULL;
+        lost = lost || node->fell_back;
+        if (why && why->code != TORT_PROVIDER_DOWN)
+            append(text, sizeof text, &used, "\n%s (%s) is on %s: %s %s", node->path, node->op, node->provider,
+                   tort_verdict_name(why->code), why->message);
+    }
+    plugin_log(ep, lost ? ORT_LOG_WARNING : ORT_LOG_INFO, text);
+    tort_report_free(report);
+}
+
 static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph, const ort_node *fused,
                            tort_error *error) {
     const tort_session_options options = {.struct_size = sizeof options, .chain = ep->chain};
@@ -227,6 +271,7 @@ static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph,
     if (!status) status = choose_inputs(p, &inputs, error);
     if (!status) status = plugin_read(p->host, graph, NULL, &inputs, &outputs, NULL, &p->model, error);
     if (!status) status = tort_session_create(&env, p->model, &options, &p->session, error);
+    if (!status) tell_placement(ep, p->session);
     if (!status) status = plugin_let_go(p->model, error);
     p->output_count = outputs.count;
     free((void *)inputs.items);

@@ -27,6 +27,11 @@ tort_status plugin_check(const plugin_host *host, ort_status *status, tort_error
     return TORT_E_MODEL;
 }
 
+void plugin_log(const plugin_ep *ep, int level, const char *text) {
+    ort_status *status = ep->host->api->log(ep->logger, level, text, "tinyort", 0, "tinyort");
+    if (status) ep->host->api->release_status(status);
+}
+
 /* ---- the provider of a session ----------------------------------------------------------------------------------- */
 
 static const char *ep_name(const ort_ep *ep) {

@@ -34,6 +34,9 @@ ort_status *plugin_fail(const plugin_host *host, const tort_error *error);
 /* Takes over a status of the host, NULL for success, as an error of tinyort. */
 tort_status plugin_check(const plugin_host *host, ort_status *status, tort_error *error);
 
+/* Writes into the log of the session. */
+void plugin_log(const plugin_ep *ep, int level, const char *text);
+
 /* ---- read.c */
 
 /* Values of the host in a list; the caller frees items. */

@@ -141,19 +141,13 @@ static void find_stages(const taker *t, const tort_model *model) {
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-/* Writes into the log of the host. */
-static void write_log(const plugin_ep *ep, const char *text) {
-    ort_status *status = ep->host->api->log(ep->logger, ORT_LOG_WARNING, text, "take.c", 0, "tinyort");
-    if (status) ep->host->api->release_status(status);
-}
-
 static void tell(const taker *t, int32_t declined) {
     const size_t room = (t->why ? strlen(t->why) : 0) + 120;
     char *text = declined ? malloc(room) : NULL;
     if (!text) return;
     snprintf(text, room, "tinyort: %d of %d nodes stay with onnxruntime:\n%s", declined, t->count,
              t->why ? t->why : "");
-    write_log(t->ep, text);
+    plugin_log(t->ep, ORT_LOG_WARNING, text);
     free(text);
 }
 
@@ -250,8 +244,9 @@ ort_status *plugin_capability(ort_ep *base, const ort_graph *graph, ort_support 
     taker t = {.ep = (plugin_ep *)base};
     if (!t.ep->chain && !t.ep->refusal) {
         if (!t.ep->told)
-            write_log(t.ep, "tinyort takes no node, as nobody asked for it by name: a policy that selects providers "
-                            "does not. Give it an option: {\"chain\": \"cpu\"}");
+            plugin_log(t.ep, ORT_LOG_WARNING,
+                       "tinyort takes no node, as nobody asked for it by name: a policy that selects providers "
+                       "does not. Give it an option: {\"chain\": \"cpu\"}");
         t.ep->told = true;
         return NULL;
     }

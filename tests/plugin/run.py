@@ -4,6 +4,7 @@ Usage: run.py LIBRARY CASES [WORD], from the root of the tree; CASES is the fold
 not load or run is counted, not compared: its model is refused before any provider sees it. Prints `plugin: N passed, N failed`.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ TWO_LINES = """
 import onnxruntime
 onnxruntime.register_execution_provider_library("tinyort", "{library}")
 options = onnxruntime.SessionOptions()
-options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == "TinyortExecutionProvider"], {{"chain": "cpu"}})
+options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == "TinyortExecutionProvider"], {{"chain": "{chain}"}})
 print(len(onnxruntime.InferenceSession("models/edges.onnx", options).get_outputs()) // 2)
 """
 
@@ -168,8 +169,13 @@ def test_options(counts, found):
     counts.check("wrong" in raised(lambda: session(DIGITS, found, chain="wrong")), "a chain that there is not")
     counts.check('option strict is "0" or "1"' in raised(lambda: session(DIGITS, found, strict="yes")), "a value of strict")
     counts.check(taken(session(DIGITS, found, chain="cpu:threads=1")) == (11, 11), "a chain")
-    told = subprocess.run([sys.executable, "-c", TWO_LINES.format(library=str(Path(sys.argv[1]).resolve()))], capture_output=True, text=True)
+    def told_with(chain):
+        program = TWO_LINES.format(library=str(Path(sys.argv[1]).resolve()), chain=chain)
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+
+    told = told_with("cpu")
     counts.check("nodes stay with onnxruntime" in told.stderr and "say (Gather): NO_TYPE" in told.stderr, f"reasons in the host's log: {told.stderr}")
+    counts.check("cuda did not open: " in told_with("cuda,cpu").stderr, "a provider of the chain that does not open is told")
     counts.check(told.stdout == "1\n" and told.returncode == 0, f"as a user types it: {told.stdout}")
 
 
