@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/locale.h"
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/run/context.h"
 #include "runtime/include/tinyort_report.h"
@@ -225,7 +226,7 @@ __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size
                                                          ...) {
     va_list arguments;
     va_start(arguments, format);
-    const int length = *used < size ? vsnprintf(text + *used, size - *used, format, arguments) : 0;
+    const int length = *used < size ? tort_vsnprintf(text + *used, size - *used, format, arguments) : 0;
     va_end(arguments);
     *used += length > 0 ? (size_t)length : 0;
 }
