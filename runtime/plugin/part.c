@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/core/base/locale.h"
 #include "runtime/core/plan/inputs.h"
@@ -22,6 +23,7 @@ typedef struct runner {
     struct runner *next; /* idle */
     const plugin_host *host;
     const ort_run *run; /* NULL: there is none, and loops run on the calling thread */
+    int64_t processors; /* of the machine: the host does not tell how many threads it has */
     tort_context *context;
 } runner;
 
@@ -55,9 +57,8 @@ static void run_piece(void *arg, size_t piece) {
 /* tort_env.parallel_for by the threads of the host, which has as many as its session was given. */
 static void parallel_for(void *ud, int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end),
                          void *arg) {
-    enum { MAX_PIECES = 64 };
     const runner *r = ud;
-    const int64_t wanted = count / (grain < 1 ? 1 : grain), pieces = wanted < MAX_PIECES ? wanted : MAX_PIECES;
+    const int64_t wanted = count / (grain < 1 ? 1 : grain), pieces = wanted < r->processors ? wanted : r->processors;
     loop l = {body, arg, count, pieces};
     if (r->run && pieces > 1) {
         ort_status *status = r->host->api->parallel_for(r->run, run_piece, (size_t)pieces, 0, &l);
@@ -79,6 +80,7 @@ static runner *take_runner(part *p, tort_error *error) {
     if (!r) tort_out_of_memory(error, sizeof *r);
     if (!r) return NULL;
     r->host = p->host;
+    r->processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (tort_context_create(p->session, &r->context, error)) {
         free(r);
         return NULL;
