@@ -2,7 +2,7 @@
 # kernels/cpu/simd is analyzed for the widest instruction set, and kernels/cuda as in a build without CUDA.
 THOROUGH_TESTS += analyze
 
-ANALYZED := $(LIBRARY_SOURCES) $(CLI_SOURCES) $(filter %.c,$(EXTRA_SOURCES)) $(if $(SIMD_SETS),$(SIMD_SOURCES))
+ANALYZED := $(LIBRARY_SOURCES) $(CLI_SOURCES) $(PLUGIN_OBJECTS:$(OBJ)/%.o=%.c) $(filter %.c,$(EXTRA_SOURCES)) $(if $(SIMD_SETS),$(SIMD_SOURCES))
 ANALYSES := $(ANALYZED:%.c=$(BUILD)/analyze/%.txt)
 ANALYZED_AS := $(TORT_CPPFLAGS) $(CPU_DEFINES) $(OPS_DEFINES) $(EXTRA_DEFINES)
 ANALYZED_SET := $(lastword $(SIMD_SETS))

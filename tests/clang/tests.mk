@@ -2,7 +2,7 @@
 # no object is made; of kernels/cpu/simd, whose loops clang vectorizes in its own way, nothing is looked at.
 TESTS += test-clang
 
-CLANG_SOURCES := $(filter-out $(wildcard ops/extra/*),$(LIBRARY_SOURCES)) $(CLI_SOURCES)
+CLANG_SOURCES := $(filter-out $(wildcard ops/extra/*),$(LIBRARY_SOURCES)) $(CLI_SOURCES) $(PLUGIN_OBJECTS:$(OBJ)/%.o=%.c)
 
 .PHONY: test-clang
 ## Check every C source of the library and the command line with clang's warnings as errors.
