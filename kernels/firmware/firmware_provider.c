@@ -105,7 +105,8 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_resize,
                                             tort_firmware_volume,
                                             NULL};
-/* What quantize_dynamic of onnxruntime writes: scales that each run finds anew, over all elements of a value. */
+/* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
+ * value. */
 static const char static_scales[] =
     "quantize with a calibration data set instead: onnxruntime.quantization.quantize_static";
 static const tort_refusal refusals[] = {

@@ -122,7 +122,7 @@ static void print_peaks(const cli_profile *profile) {
     }
 }
 
-/* What a rate above the peak means, as the reader would take it for a wrong figure. */
+/* The meaning of a rate above the peak, which a reader would take for a wrong figure. */
 static void explain_excess(const cli_profile *profile) {
     double max = 0;
     for (int32_t i = 0; i < profile->unit_count; i++) {

@@ -100,14 +100,14 @@ static int total_width(const cli_table *table, const int *widths) {
  * says what a row is, keeps half as much again as the others. */
 static void shrink_names(const cli_table *table, int *widths, int too_wide) {
     for (; too_wide > 0; too_wide--) {
-        int widest = -1, most = 0, first = -1;
+        int widest = -1, max = 0, first = -1;
         for (int i = 0; i < table->columns; i++) {
             if (!table->shrinks[i]) continue;
             if (first < 0) first = i;
             const int share = i == first ? widths[i] * 2 / 3 : widths[i];
-            if (widths[i] <= MIN_NAME || share <= most) continue;
+            if (widths[i] <= MIN_NAME || share <= max) continue;
             widest = i;
-            most = share;
+            max = share;
         }
         if (widest < 0) return;
         widths[widest]--;
@@ -117,10 +117,10 @@ static void shrink_names(const cli_table *table, int *widths, int too_wide) {
 /* Hides optional columns, from the last, until the table fits with names of their least width. */
 static void leave_out(const cli_table *table, int *widths, int width) {
     for (int column = table->columns - 1; column >= 0; column--) {
-        int least[MAX_COLUMNS];
+        int min[MAX_COLUMNS];
         for (int i = 0; i < table->columns; i++)
-            least[i] = table->shrinks[i] && widths[i] > MIN_NAME ? MIN_NAME : widths[i];
-        if (total_width(table, least) <= width) return;
+            min[i] = table->shrinks[i] && widths[i] > MIN_NAME ? MIN_NAME : widths[i];
+        if (total_width(table, min) <= width) return;
         if (table->optional[column]) widths[column] = 0;
     }
 }

@@ -4,13 +4,11 @@
  * loops to the host's threads. The host calls one part from several threads at once, so that each run takes a context
  * of its own, and leaves it for the next. */
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/core/base/locale.h"
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/run/context.h"
 #include "runtime/include/tinyort_report.h"
@@ -77,8 +75,10 @@ static runner *take_runner(part *p, tort_error *error) {
     pthread_mutex_unlock(&p->lock);
     if (r) return r;
     r = calloc(1, sizeof *r);
-    if (!r) tort_out_of_memory(error, sizeof *r);
-    if (!r) return NULL;
+    if (!r) {
+        tort_out_of_memory(error, sizeof *r);
+        return NULL;
+    }
     r->host = p->host;
     r->processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (tort_context_create(p->session, &r->context, error)) {
@@ -110,43 +110,38 @@ static void release_state(ort_compute *compute, void *state) {
 }
 
 static ort_status *read_input(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
-    ort_shape_info *shape;
     const void *data = NULL;
-    size_t rank = 0;
-    int type = 0;
-    ort_status *status = api->shape_of(value, &shape);
-    if (status) return status;
-    status = api->element_type(shape, &type);
-    if (!status) status = api->rank(shape, &rank);
-    if (!status && rank > TORT_MAX_RANK)
+    ort_status *status = plugin_shape(api, value, tensor);
+    if (!status && tensor->rank > TORT_MAX_RANK)
         status = api->create_status(ORT_FAIL, "tinyort: an input has over 8 dimensions");
-    if (!status) status = api->dims(shape, tensor->dims, rank);
-    api->release_shape(shape);
     if (!status) status = api->data(value, &data);
-    tensor->type = (tort_type)type;
-    tensor->rank = (int32_t)rank;
     memcpy(&tensor->data, &data, sizeof data); /* drops const: inputs are only read */
     return status;
+}
+
+/* The host's buffer for an output of this shape. */
+static ort_status *buffer_of(const ort_api *api, ort_run *run, size_t index, const tort_tensor *tensor, void **data) {
+    ort_value *value;
+    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
+    return status ? status : api->mutable_data(value, data);
 }
 
 /* Lets a node write an output of known shape into the host's buffer. */
 static ort_status *place_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
                                 tort_tensor *tensor) {
-    ort_value *value;
     if (slot->bytes < 0) return NULL; /* its shape depends on data */
     *tensor = (tort_tensor){.type = slot->type, .rank = slot->rank};
     memcpy(tensor->dims, slot->dims, sizeof slot->dims);
-    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
-    return status ? status : api->mutable_data(value, &tensor->data);
+    return buffer_of(api, run, index, tensor, &tensor->data);
 }
 
-/* Copies an output that the context lends. */
-static ort_status *copy_output(const ort_api *api, ort_run *run, size_t index, const tort_tensor *tensor) {
-    ort_value *value;
+/* Copies an output that the context lends, as its shape was not known before. */
+static ort_status *copy_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
+                               const tort_tensor *tensor) {
     void *data = NULL;
     size_t bytes = 0;
-    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
-    if (!status) status = api->mutable_data(value, &data);
+    if (slot->bytes >= 0) return NULL;
+    ort_status *status = buffer_of(api, run, index, tensor, &data);
     if (!status && tort_tensor_bytes(tensor, &bytes) && bytes) memcpy(data, tensor->data, bytes);
     return status;
 }
@@ -177,12 +172,10 @@ static ort_status *run_tensors(const part *p, const runner *r, ort_run *run, tor
     for (int32_t i = 0; !status && i < p->output_count; i++)
         status = place_output(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
     if (status) return status;
-    bool *placed = (bool *)&outputs[p->output_count];
-    for (int32_t i = 0; i < p->output_count; i++) placed[i] = outputs[i].data != NULL;
     if (tort_context_run(r->context, inputs, p->input_count, outputs, p->output_count, &error))
         return plugin_fail(p->host, &error);
     for (int32_t i = 0; !status && i < p->output_count; i++)
-        if (!placed[i]) status = copy_output(api, run, (size_t)i, &outputs[i]);
+        status = copy_output(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
     return status;
 }
 
@@ -190,10 +183,9 @@ static ort_status *run_part(ort_compute *compute, void *state, ort_run *run) {
     part *p = (part *)compute;
     tort_error error = {.node = -1};
     tort_tensor few[FEW] = {{.rank = 0}}, *tensors = few;
-    const size_t count = (size_t)p->input_count + (size_t)p->output_count, /* and a bool for each output */
-        more = (size_t)p->output_count / sizeof *tensors + 1;
+    const size_t count = (size_t)p->input_count + (size_t)p->output_count;
     (void)state;
-    if (count + more > FEW) tensors = calloc(count + more, sizeof *tensors);
+    if (count > FEW) tensors = calloc(count, sizeof *tensors);
     if (!tensors) return p->host->api->create_status(ORT_FAIL, "tinyort: no memory for the tensors of a run");
     runner *r = take_runner(p, &error);
     if (r) r->run = run;
@@ -223,45 +215,43 @@ static tort_status choose_inputs(part *p, plugin_values *inputs, tort_error *err
     return TORT_OK;
 }
 
-/* Appends to a text as far as there is room. */
-__attribute__((format(printf, 4, 5))) static void append(char *text, size_t size, size_t *used, const char *format,
-                                                         ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = *used < size ? tort_vsnprintf(text + *used, size - *used, format, arguments) : 0;
-    va_end(arguments);
-    *used += length > 0 ? (size_t)length : 0;
-}
-
 /* Tells the host's log where the nodes of a part run: a warning if a provider of the chain did not open, or a node is
  * not on the first that could have been. */
 static void tell_placement(const plugin_ep *ep, tort_session *session) {
     tort_report *report = NULL;
-    char text[1600];
-    size_t used = 0;
+    char *text = NULL;
+    size_t size;
     bool lost = false;
-    if (tort_session_report(session, &report, NULL)) return;
-    append(text, sizeof text, &used, "tinyort: a part runs on");
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream) return;
+    if (tort_session_report(session, &report, NULL)) {
+        fclose(stream);
+        free(text);
+        return;
+    }
+    fprintf(stream, "tinyort: a part runs on");
     for (int32_t i = 0; i < report->provider_count; i++)
-        append(text, sizeof text, &used, "%s %s: %d nodes, %d copies in", i ? "," : "", report->providers[i]->name,
-               (int)report->providers[i]->nodes, (int)report->providers[i]->copies_in);
+        fprintf(stream, "%s %s: %d nodes, %d copies in", i ? "," : "", report->providers[i]->name,
+                (int)report->providers[i]->nodes, (int)report->providers[i]->copies_in);
     for (int32_t i = 0; i < report->provider_count; i++) {
         const tort_report_provider *provider = report->providers[i];
         lost = lost || !provider->ready;
         if (!provider->ready)
-            append(text, sizeof text, &used, "\n%s did not open: %s, %s; %s", provider->name, provider->code,
-                   provider->message, provider->cure);
+            fprintf(stream, "\n%s did not open: %s, %s; %s", provider->name, provider->code, provider->message,
+                    provider->cure);
     }
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = report->nodes[i];
         const tort_report_verdict *why = node->fell_back && node->verdict_count ? node->verdicts[0] : NULL;
         lost = lost || node->fell_back;
         if (why && why->code != TORT_PROVIDER_DOWN)
-            append(text, sizeof text, &used, "\n%s (%s) is on %s: %s %s", node->path, node->op, node->provider,
-                   tort_verdict_name(why->code), why->message);
+            fprintf(stream, "\n%s (%s) is on %s: %s %s", node->path, node->op, node->provider,
+                    tort_verdict_name(why->code), why->message);
     }
+    fclose(stream);
     plugin_log(ep, lost ? ORT_LOG_WARNING : ORT_LOG_INFO, text);
     tort_report_free(report);
+    free(text);
 }
 
 static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph, const ort_node *fused,

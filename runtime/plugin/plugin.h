@@ -10,7 +10,7 @@
 #include "runtime/core/base/error.h"
 #include "runtime/plugin/ort.h"
 
-/* What the host gave when the library was registered; lives in the factory. */
+/* Tables of the host, from the registration of the library; they live in the factory. */
 typedef struct plugin_host {
     const ort_api *api;
     const ort_ep_api *ep;
@@ -57,6 +57,8 @@ tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const o
  * what a run may still read is copied: small constants, and all of a model with bodies, which are prepared when they
  * first run. */
 tort_status plugin_let_go(tort_model *model, tort_error *error);
+/* The type and shape of a tensor of the host; dims are not filled in if there are more than TORT_MAX_RANK. */
+ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor);
 /* The inputs of a node with those that its bodies read, or its outputs. */
 tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool outputs, plugin_values *values,
                          tort_error *error);

@@ -146,23 +146,19 @@ static tort_status read_type(reader *r, const ort_value_info *value, tort_info *
     return read_dims(r, shape, info);
 }
 
-/* The type and shape of a tensor that is there. */
-static tort_status read_shape(const reader *r, const ort_value *value, tort_tensor *tensor) {
-    ort_shape_info *shape;
+ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
+    ort_shape_info *shape = NULL;
     size_t rank = 0;
     int type = 0;
-    TRY(r->api->shape_of(value, &shape));
-    ort_status *status = r->api->element_type(shape, &type);
-    if (!status) status = r->api->rank(shape, &rank);
-    if (!status && rank <= TORT_MAX_RANK) status = r->api->dims(shape, tensor->dims, rank);
-    r->api->release_shape(shape);
-    TRY(status);
-    if (rank > TORT_MAX_RANK || type == TORT_STRING)
-        return tort_fail(r->error, TORT_E_UNSUPPORTED, "a constant of %zu dimensions and type %s", rank,
-                         tort_type_name((tort_type)type));
+    ort_status *status = api->shape_of(value, &shape);
+    if (status) return status;
+    status = api->element_type(shape, &type);
+    if (!status) status = api->rank(shape, &rank);
+    if (!status && rank <= TORT_MAX_RANK) status = api->dims(shape, tensor->dims, rank);
+    api->release_shape(shape);
     tensor->type = (tort_type)type;
     tensor->rank = (int32_t)rank;
-    return TORT_OK;
+    return status;
 }
 
 /* Adds a tensor to the model's weights: by reference, if the host keeps it until the model is compiled, else a copy. */
@@ -170,8 +166,10 @@ static tort_status read_tensor(reader *r, const ort_value *value, bool kept, int
     tort_tensor tensor = {0};
     const void *data = NULL;
     size_t bytes;
-    const tort_status status = read_shape(r, value, &tensor);
-    if (status) return status;
+    TRY(plugin_shape(r->api, value, &tensor));
+    if (tensor.rank > TORT_MAX_RANK || tensor.type == TORT_STRING)
+        return tort_fail(r->error, TORT_E_UNSUPPORTED, "a constant of %d dimensions and type %s", (int)tensor.rank,
+                         tort_type_name(tensor.type));
     TRY(r->api->data(value, &data));
     memcpy(&tensor.data, &data, sizeof data); /* drops const: it is read or copied */
     if (!tort_tensor_bytes(&tensor, &bytes))

@@ -20,7 +20,9 @@ typedef struct taker {
     bool *taken;    /* by node, in the host's order */
     bool *unread;   /* by node */
     int32_t *stage; /* by node */
-    char *why;      /* owned: why nodes are declined, a line each reason; NULL: none is */
+    FILE *reasons;  /* writes `why` */
+    char *why;      /* owned: why nodes are declined, a line for each; whole once `reasons` is flushed */
+    size_t why_size;
 } taker;
 
 static bool is_tensor(const tort_info *info) {
@@ -46,21 +48,9 @@ static const char *find_other(const tort_graph *graph, const tort_node *node, ch
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
-static void add_line(taker *t, const char *line) {
-    const size_t before = t->why ? strlen(t->why) : 0;
-    if (t->why && strstr(t->why, line)) return;
-    char *more = realloc(t->why, before + strlen(line) + 2);
-    if (!more) return;
-    sprintf(more + before, "%s%s", before ? "\n" : "", line);
-    t->why = more;
-}
-
-static void add_reason(taker *t, const char *name, const char *op, const char *code, const char *message,
+static void add_reason(const taker *t, const char *name, const char *op, const char *code, const char *message,
                        const char *cure) {
-    char line[800];
-    snprintf(line, sizeof line, "%.100s (%.60s): %s %.300s%s%.200s", name, op, code, message, *cure ? " -> " : "",
-             cure);
-    add_line(t, line);
+    fprintf(t->reasons, "\n%.100s (%.60s): %s %.300s%s%.200s", name, op, code, message, *cure ? " -> " : "", cure);
 }
 
 static void decline(taker *t, int32_t place, const tort_report_node *node) {
@@ -132,8 +122,8 @@ static void find_stages(const taker *t, const tort_model *model) {
         for (int32_t k = 0; k < node->input_count; k++) {
             const int32_t producer = node->inputs[k] < 0 ? -1 : graph->values[node->inputs[k]].producer;
             const int32_t before = producer < 0 ? 0 : t->stage[graph->nodes[producer].file_index];
-            const int32_t least = before + (before % 2 != parity);
-            if (least > stage) stage = least;
+            const int32_t min = before + (before % 2 != parity);
+            if (min > stage) stage = min;
         }
         t->stage[node->file_index] = stage;
     }
@@ -141,14 +131,14 @@ static void find_stages(const taker *t, const tort_model *model) {
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-static void tell(const taker *t, int32_t declined) {
-    const size_t room = (t->why ? strlen(t->why) : 0) + 120;
-    char *text = declined ? malloc(room) : NULL;
-    if (!text) return;
-    snprintf(text, room, "tinyort: %d of %d nodes stay with onnxruntime:\n%s", declined, t->count,
-             t->why ? t->why : "");
-    plugin_log(t->ep, ORT_LOG_WARNING, text);
-    free(text);
+/* How many nodes are declined, and why; the caller frees. NULL: out of memory. */
+static char *declined_text(const taker *t, const char *what, int32_t declined) {
+    fflush(t->reasons);
+    const size_t room = t->why_size + 120;
+    char *text = malloc(room);
+    if (text)
+        snprintf(text, room, "tinyort: %s%d of %d nodes stay with onnxruntime:%s", what, declined, t->count, t->why);
+    return text;
 }
 
 /* Gives the host the nodes of each stage. */
@@ -177,16 +167,14 @@ static ort_status *refuse(const taker *t, ort_support *support) {
 static ort_status *finish(taker *t, ort_support *support) {
     int32_t declined = 0;
     for (int32_t i = 0; i < t->count; i++) declined += !t->taken[i];
-    if (!t->ep->refusal && declined && t->ep->strict) {
-        const size_t room = (t->why ? strlen(t->why) : 0) + 120;
-        t->ep->refusal = malloc(room);
-        if (t->ep->refusal)
-            snprintf(t->ep->refusal, room, "tinyort: strict: %d of %d nodes are not taken: %s", declined, t->count,
-                     t->why ? t->why : "");
+    char *text = declined ? declined_text(t, t->ep->strict ? "strict: " : "", declined) : NULL;
+    if (text && t->ep->strict && !t->ep->refusal) {
+        t->ep->refusal = text;
+        text = NULL;
     }
-    if (t->ep->refusal) return refuse(t, support);
-    tell(t, declined);
-    return give(t, support);
+    if (text && !t->ep->refusal) plugin_log(t->ep, ORT_LOG_WARNING, text);
+    free(text);
+    return t->ep->refusal ? refuse(t, support) : give(t, support);
 }
 
 static void free_taker(taker *t) {
@@ -194,6 +182,7 @@ static void free_taker(taker *t) {
     free(t->taken);
     free(t->stage);
     free(t->unread);
+    if (t->reasons) fclose(t->reasons);
     free(t->why);
 }
 
@@ -205,7 +194,8 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     t->taken = calloc((size_t)t->count + 1, sizeof *t->taken);
     t->unread = calloc((size_t)t->count + 1, sizeof *t->unread);
     t->stage = calloc((size_t)t->count + 1, sizeof *t->stage);
-    if (!t->taken || !t->stage || !t->unread) return false;
+    t->reasons = open_memstream(&t->why, &t->why_size);
+    if (!t->taken || !t->stage || !t->unread || !t->reasons) return false;
     if (only) t->count = 1;
     if (t->ep->refusal) return true;
     if (!status && t->count) status = plugin_read(t->ep->host, graph, only, NULL, NULL, t->unread, &model, &error);
@@ -214,8 +204,8 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     if (!status && model) judge_ports(t, model);
     if (!status && model) find_stages(t, model);
     for (int32_t i = 0; status && i < t->count; i++) t->taken[i] = false;
-    if (status) add_line(t, error.msg);
-    if (status == TORT_E_USAGE && !t->ep->refusal) t->ep->refusal = strdup(t->why ? t->why : ""); /* the chain */
+    if (status) fprintf(t->reasons, "\n%s", error.msg);
+    if (status == TORT_E_USAGE) t->ep->refusal = strdup(error.msg); /* the chain */
     tort_model_free(model);
     return true;
 }
