@@ -11,7 +11,6 @@
 
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/run/context.h"
-#include "runtime/include/tinyort_report.h"
 #include "runtime/plugin/plugin.h"
 
 enum { FEW = 32 }; /* tensors of a run that need no memory of their own */
@@ -215,9 +214,9 @@ static tort_status choose_inputs(part *p, plugin_values *inputs, tort_error *err
     return TORT_OK;
 }
 
-/* Tells the host's log where the nodes of a part run: a warning if a provider of the chain did not open, or a node is
- * not on the first that could have been. */
-static void tell_placement(const plugin_ep *ep, tort_session *session) {
+/* Tells the report and the host's log where the nodes of a part run: a warning if a provider of the chain did not open,
+ * or a node is not on the first that could have been. */
+static void tell_placement(plugin_ep *ep, tort_session *session) {
     tort_report *report = NULL;
     char *text = NULL;
     size_t size;
@@ -248,15 +247,16 @@ static void tell_placement(const plugin_ep *ep, tort_session *session) {
             fprintf(stream, "\n%s (%s) is on %s: %s %s", node->path, node->op, node->provider,
                     tort_verdict_name(why->code), why->message);
     }
+    plugin_report_part(ep, report);
     fclose(stream);
     plugin_log(ep, lost ? ORT_LOG_WARNING : ORT_LOG_INFO, text);
     tort_report_free(report);
     free(text);
 }
 
-static tort_status compile(part *p, const plugin_ep *ep, const ort_graph *graph, const ort_node *fused,
-                           tort_error *error) {
-    const tort_session_options options = {.struct_size = sizeof options, .chain = ep->chain};
+static tort_status compile(part *p, plugin_ep *ep, const ort_graph *graph, const ort_node *fused, tort_error *error) {
+    const tort_session_options options = {
+        .struct_size = sizeof options, .chain = ep->chain, .max_symbols = ep->max, .max_symbol_count = ep->max_count};
     const tort_env env = {.struct_size = sizeof env, .parallel_for = parallel_for, .parallel_ud = &p->nobody};
     plugin_values inputs, outputs = {0};
     tort_status status = plugin_ports(p->host, fused, false, &inputs, error);
@@ -287,7 +287,7 @@ static void free_part(part *p) {
 
 ort_status *plugin_compile(ort_ep *base, const ort_graph **graphs, const ort_node **fused, size_t count,
                            ort_compute **computes, ort_node **contexts) {
-    const plugin_ep *ep = (const plugin_ep *)base;
+    plugin_ep *ep = (plugin_ep *)base;
     (void)contexts;
     if (ep->refusal) return ep->host->api->create_status(ORT_FAIL, ep->refusal);
     for (size_t i = 0; i < count; i++) {
@@ -303,6 +303,7 @@ ort_status *plugin_compile(ort_ep *base, const ort_graph **graphs, const ort_nod
         }
         computes[i] = &p->base;
     }
+    plugin_report_write(ep);
     return NULL;
 }
 

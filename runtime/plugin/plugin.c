@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/locale.h"
 #include "runtime/plugin/plugin.h"
 
 #define NAME "TinyortExecutionProvider"
@@ -56,30 +57,66 @@ static ort_status *read_option(const plugin_host *host, const ort_options *optio
     return host->api->entry(options, name, *text, &size);
 }
 
+/* Reads "batch=8,seq=512" into ep->max; false: it is something else. */
+static bool read_max(plugin_ep *ep, char *text) {
+    for (char *left = NULL, *one = strtok_r(text, ",", &left); one; one = strtok_r(NULL, ",", &left)) {
+        char *sign = strrchr(one, '=');
+        tort_symbol_size *more = realloc(ep->max, ((size_t)ep->max_count + 1) * sizeof *more);
+        if (more) ep->max = more;
+        if (!more || !sign || sign == one) return false;
+        *sign = '\0';
+        int64_t size;
+        if (!sign[1] || !tort_read_int64((tort_string){sign + 1, strlen(sign + 1)}, &size) || size < 1) return false;
+        ep->max[ep->max_count++] = (tort_symbol_size){one, size};
+    }
+    return ep->max_count > 0;
+}
+
+/* The chain of a session that gives other options instead: "cpu" or "cpu:threads=4". */
+static char *chain_of(const char *threads) {
+    char chain[64];
+    snprintf(chain, sizeof chain, "cpu%s%.20s", threads ? ":threads=" : "", threads ? threads : "");
+    return strdup(chain);
+}
+
 static ort_status *read_options(plugin_ep *ep, const ort_options *options) {
+    const ort_api *api = ep->host->api;
     char *strict = NULL, *threads = NULL;
-    ort_status *status = read_option(ep->host, options, "chain", &ep->chain);
-    if (!status) status = read_option(ep->host, options, "strict", &strict);
-    if (!status) status = read_option(ep->host, options, "threads", &threads);
+    struct {
+        const char *key;
+        char **text;
+    } rows[] = {{"chain", &ep->chain},
+                {"strict", &strict},
+                {"threads", &threads},
+                {"report", &ep->report},
+                {"max", &ep->bounds}};
+    ort_status *status = NULL;
+    for (size_t i = 0; !status && i < sizeof rows / sizeof *rows; i++)
+        status = read_option(ep->host, options, rows[i].key, rows[i].text);
     ep->strict = strict && !strcmp(strict, "1");
     if (!status && strict && !ep->strict && strcmp(strict, "0") != 0)
-        status = ep->host->api->create_status(ORT_INVALID_ARGUMENT, "tinyort: option strict is \"0\" or \"1\"");
-    if (!status && !ep->chain && (strict || threads)) {
-        char chain[64];
-        snprintf(chain, sizeof chain, "cpu%s%.20s", threads ? ":threads=" : "", threads ? threads : "");
-        ep->chain = strdup(chain);
-        if (!ep->chain) status = ep->host->api->create_status(ORT_FAIL, "tinyort: no memory for a chain");
-    }
+        status = api->create_status(ORT_INVALID_ARGUMENT, "tinyort: option strict is \"0\" or \"1\"");
+    if (!status && ep->bounds && !read_max(ep, ep->bounds))
+        status = api->create_status(ORT_INVALID_ARGUMENT, "tinyort: option max has names of dimensions and their upper "
+                                                          "bounds, such as \"batch=8,sequence=512\"");
+    if (!status && !ep->chain && (strict || threads || ep->report || ep->bounds) && !(ep->chain = chain_of(threads)))
+        status = api->create_status(ORT_FAIL, "tinyort: no memory for a chain");
     free(strict);
     free(threads);
     return status;
 }
 
 static void release_ep(ort_factory *base, ort_ep *ep) {
+    plugin_ep *own = (plugin_ep *)ep;
     (void)base;
-    free(((plugin_ep *)ep)->chain);
-    free(((plugin_ep *)ep)->refusal);
-    free(ep);
+    plugin_text_free(&own->declined);
+    plugin_text_free(&own->parts);
+    free(own->chain);
+    free(own->refusal);
+    free(own->report);
+    free(own->bounds);
+    free(own->max);
+    free(own);
 }
 
 static ort_status *create_ep(ort_factory *base, const ort_hardware *const *hardware, const ort_pairs *const *metadata,
@@ -96,6 +133,8 @@ static ort_status *create_ep(ort_factory *base, const ort_hardware *const *hardw
     made->host = host;
     made->logger = logger;
     ort_status *status = read_options(made, options);
+    if (!status && !(plugin_text_open(&made->declined) && plugin_text_open(&made->parts)))
+        status = host->api->create_status(ORT_FAIL, "tinyort: no memory for a report");
     if (status) made->refusal = strdup(host->api->error_message(status));
     if (status) host->api->release_status(status);
     *ep = &made->base;
@@ -186,7 +225,7 @@ EXPORTED ort_status *CreateEpFactories(const char *name, const ort_api_base *bas
                                .release_allocator = release_nothing,
                                .create_transfer = no_transfer,
                                .is_stream_aware = without_streams};
-    made->host = (plugin_host){api, api->ep_api()};
+    made->host = (plugin_host){api, api->ep_api(), base->version()};
     factories[0] = &made->base;
     *count = 1;
     return NULL;

@@ -7,14 +7,25 @@
 #ifndef TORT_PLUGIN_PLUGIN_H
 #define TORT_PLUGIN_PLUGIN_H
 
+#include <stdio.h>
+
 #include "runtime/core/base/error.h"
+#include "runtime/include/tinyort_report.h"
 #include "runtime/plugin/ort.h"
 
 /* Tables of the host, from the registration of the library; they live in the factory. */
 typedef struct plugin_host {
     const ort_api *api;
     const ort_ep_api *ep;
+    const char *version; /* "1.31.1" */
 } plugin_host;
+
+/* Text that grows by what is written to `out`; whole after fflush. */
+typedef struct plugin_text {
+    FILE *out;
+    char *text;
+    size_t size;
+} plugin_text;
 
 /* The provider of one session of the host. */
 typedef struct plugin_ep {
@@ -24,6 +35,13 @@ typedef struct plugin_ep {
     char *chain;              /* owned; NULL: no option was given, so that nobody asked for tinyort by name */
     bool strict;              /* a node that is declined is an error */
     bool told;                /* that nobody asked */
+    char *bounds;             /* option max, which has the names of `max`; owned; NULL */
+    tort_symbol_size *max;    /* upper bounds of dimensions by name; owned */
+    int32_t max_count;
+    char *report; /* option report: the path of the file; owned; NULL: none is written */
+    /* For the report, as members of JSON lists: declined nodes and compiled parts. */
+    plugin_text declined, parts;
+    int32_t declined_count, part_count, taken_count;
     /* Why there can be no session; NULL. The host answers an error of `create` by a session on its CPU, and one of
      * `capability` by taking no nodes, both without an exception: so a node is taken, and compiling it fails. Owned. */
     char *refusal;
@@ -65,6 +83,18 @@ tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool out
 /* The nodes of a graph; the caller frees them. */
 tort_status plugin_nodes(const plugin_host *host, const ort_graph *graph, const ort_node ***nodes, int32_t *count,
                          tort_error *error);
+
+/* ---- report.c */
+
+bool plugin_text_open(plugin_text *text); /* false: out of memory; plugin_text_free in any case */
+void plugin_text_free(plugin_text *text);
+/* Writes keys and texts, NULL at the end, as members of a JSON object, each with a comma after it; a text of NULL is
+ * null. */
+void plugin_put(FILE *out, ...) __attribute__((sentinel));
+/* Adds a part, which has been compiled. */
+void plugin_report_part(plugin_ep *ep, const tort_report *report);
+/* Writes what has been added so far to the file of option report. */
+void plugin_report_write(plugin_ep *ep);
 
 /* ---- take.c, part.c */
 

@@ -10,19 +10,18 @@
 #include <string.h>
 
 #include "runtime/core/graph/graph.h"
-#include "runtime/include/tinyort_report.h"
 #include "runtime/plugin/plugin.h"
 
 typedef struct taker {
     plugin_ep *ep;
     const ort_node **nodes;
     int32_t count;
-    bool *taken;    /* by node, in the host's order */
-    bool *unread;   /* by node */
-    int32_t *stage; /* by node */
-    FILE *reasons;  /* writes `why` */
-    char *why;      /* owned: why nodes are declined, a line for each; whole once `reasons` is flushed */
-    size_t why_size;
+    bool *taken;        /* by node, in the host's order */
+    bool *unread;       /* by node */
+    int32_t *stage;     /* by node */
+    plugin_text why;    /* nodes are declined, a line for each */
+    plugin_text report; /* the same for the report */
+    int32_t declined;   /* reasons so far */
 } taker;
 
 static bool is_tensor(const tort_info *info) {
@@ -48,19 +47,24 @@ static const char *find_other(const tort_graph *graph, const tort_node *node, ch
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
-static void add_reason(const taker *t, const char *name, const char *op, const char *code, const char *message,
+static void add_reason(taker *t, const tort_report_node *node, const char *code, const char *message,
                        const char *cure) {
-    fprintf(t->reasons, "\n%.100s (%.60s): %s %.300s%s%.200s", name, op, code, message, *cure ? " -> " : "", cure);
+    fprintf(t->why.out, "\n%.100s (%.60s): %s %.300s%s%.200s", node->path, node->op, code, message, *cure ? " -> " : "",
+            cure);
+    fprintf(t->report.out, "%s\n  {", t->ep->declined_count + t->declined++ ? "," : "");
+    plugin_put(t->report.out, "path", node->path, "op", node->op, "domain", node->domain, "code", code, "message",
+               message, "cure", cure, NULL);
+    fputs("}", t->report.out);
 }
 
 static void decline(taker *t, int32_t place, const tort_report_node *node) {
     const tort_report_verdict *verdict = node->verdict_count ? node->verdicts[node->verdict_count - 1] : NULL;
     t->taken[place] = false;
     if (t->unread[place])
-        add_reason(t, node->path, node->op, "NO_ATTR", "the plugin does not read what its attributes hold", "");
+        add_reason(t, node, "NO_ATTR", "the plugin does not read what its attributes hold", "");
     else
-        add_reason(t, node->path, node->op, verdict ? tort_verdict_name(verdict->code) : "",
-                   verdict ? verdict->message : "", verdict ? verdict->cure : "");
+        add_reason(t, node, verdict ? tort_verdict_name(verdict->code) : "", verdict ? verdict->message : "",
+                   verdict ? verdict->cure : "");
 }
 
 /* Finds the node, and the graph that it is in, whose body a graph is. */
@@ -109,7 +113,8 @@ static void judge_ports(taker *t, const tort_model *model) {
         char text[200];
         if (!t->taken[node->file_index] || !*find_other(graph, node, text, sizeof text)) continue;
         t->taken[node->file_index] = false;
-        add_reason(t, node->name, node->op_type, "NO_TYPE", text, "");
+        add_reason(t, &(tort_report_node){.path = node->name, .op = node->op_type, .domain = node->domain}, "NO_TYPE",
+                   text, "");
     }
 }
 
@@ -130,16 +135,6 @@ static void find_stages(const taker *t, const tort_model *model) {
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
-
-/* How many nodes are declined, and why; the caller frees. NULL: out of memory. */
-static char *declined_text(const taker *t, const char *what, int32_t declined) {
-    fflush(t->reasons);
-    const size_t room = t->why_size + 120;
-    char *text = malloc(room);
-    if (text)
-        snprintf(text, room, "tinyort: %s%d of %d nodes stay with onnxruntime:%s", what, declined, t->count, t->why);
-    return text;
-}
 
 /* Gives the host the nodes of each stage. */
 static ort_status *give(const taker *t, ort_support *support) {
@@ -164,16 +159,32 @@ static ort_status *refuse(const taker *t, ort_support *support) {
     return t->count ? t->ep->host->ep->add_nodes(support, t->nodes, 1, &(ort_fusion){ORT_VERSION, true}) : NULL;
 }
 
+/* Tells the host's log and the report which nodes are declined, and refuses the session if the option strict says so.
+ */
+static void tell(taker *t, int32_t declined) {
+    plugin_ep *ep = t->ep;
+    plugin_text all = {0};
+    fflush(t->why.out);
+    fflush(t->report.out);
+    fputs(t->report.text, ep->declined.out);
+    ep->declined_count += t->declined;
+    ep->taken_count += t->count - declined;
+    if (!declined || !plugin_text_open(&all)) return;
+    fprintf(all.out, "tinyort: %s%d of %d nodes stay with onnxruntime:%s", ep->strict ? "strict: " : "", declined,
+            t->count, t->why.text);
+    fflush(all.out);
+    if (ep->strict)
+        ep->refusal = strdup(all.text);
+    else
+        plugin_log(ep, ORT_LOG_WARNING, all.text);
+    plugin_text_free(&all);
+}
+
 static ort_status *finish(taker *t, ort_support *support) {
     int32_t declined = 0;
     for (int32_t i = 0; i < t->count; i++) declined += !t->taken[i];
-    char *text = declined ? declined_text(t, t->ep->strict ? "strict: " : "", declined) : NULL;
-    if (text && t->ep->strict && !t->ep->refusal) {
-        t->ep->refusal = text;
-        text = NULL;
-    }
-    if (text && !t->ep->refusal) plugin_log(t->ep, ORT_LOG_WARNING, text);
-    free(text);
+    if (!t->ep->refusal) tell(t, declined);
+    plugin_report_write(t->ep);
     return t->ep->refusal ? refuse(t, support) : give(t, support);
 }
 
@@ -182,8 +193,8 @@ static void free_taker(taker *t) {
     free(t->taken);
     free(t->stage);
     free(t->unread);
-    if (t->reasons) fclose(t->reasons);
-    free(t->why);
+    plugin_text_free(&t->why);
+    plugin_text_free(&t->report);
 }
 
 /* Decides on every node of a graph, or on one alone. An error is the reason why all of it stays with the host. */
@@ -194,8 +205,8 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     t->taken = calloc((size_t)t->count + 1, sizeof *t->taken);
     t->unread = calloc((size_t)t->count + 1, sizeof *t->unread);
     t->stage = calloc((size_t)t->count + 1, sizeof *t->stage);
-    t->reasons = open_memstream(&t->why, &t->why_size);
-    if (!t->taken || !t->stage || !t->unread || !t->reasons) return false;
+    const bool open = plugin_text_open(&t->why) && plugin_text_open(&t->report);
+    if (!t->taken || !t->stage || !t->unread || !open) return false;
     if (only) t->count = 1;
     if (t->ep->refusal) return true;
     if (!status && t->count) status = plugin_read(t->ep->host, graph, only, NULL, NULL, t->unread, &model, &error);
@@ -204,7 +215,7 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     if (!status && model) judge_ports(t, model);
     if (!status && model) find_stages(t, model);
     for (int32_t i = 0; status && i < t->count; i++) t->taken[i] = false;
-    if (status) fprintf(t->reasons, "\n%s", error.msg);
+    if (status) fprintf(t->why.out, "\n%s", error.msg);
     if (status == TORT_E_USAGE) t->ep->refusal = strdup(error.msg); /* the chain */
     tort_model_free(model);
     return true;

@@ -4,6 +4,7 @@ Usage: run.py LIBRARY CASES [WORD], from the root of the tree; CASES is the fold
 not load or run is counted, not compared: its model is refused before any provider sees it. Prints `plugin: N passed, N failed`.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import onnx
 import onnxruntime
@@ -179,6 +181,38 @@ def test_options(counts, found):
     counts.check(told.stdout == "1\n" and told.returncode == 0, f"as a user types it: {told.stdout}")
 
 
+def test_report(counts, found, folder):
+    """The file of option report: every node once, taken or declined, in the form of `tinyort schema`; names of any bytes."""
+    schema = json.loads(Path("runtime/cli/schema.json").read_text())
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.STRING, [2])
+    odd = model_of(folder, [helper.make_node("Identity", ["x"], ["y"], 'say "é\\\n\U0001f600')], [x], [helper.make_tensor_value_info("y", onnx.TensorProto.STRING, [2])])
+    told = {}
+    for model in ("models/edges.onnx", DIGITS, odd):
+        session(model, found, chain="cuda,cpu", report=str(folder / "report.json"))
+        told[model] = json.loads((folder / "report.json").read_text())
+        jsonschema.validate(told[model], schema)
+    edges, digits, declined = told["models/edges.onnx"], told[DIGITS], told[odd]["declined"]
+    counts.check((edges["taken"], [node["path"] for node in edges["declined"]]) == (5, ["say"]), f"edges: {edges['declined']}")
+    part = edges["parts"][0]
+    counts.check([node["op"] for node in part["nodes"]] == ["Conv", "Abs", "GlobalAveragePool", "Flatten", "ArgMax"], "the nodes of a part")
+    counts.check(part["summary"]["cpu"] == 4 and part["summary"]["fallen_back"] == 4 and part["nodes"][0]["verdicts"][0]["provider"] == "cuda", f"where it runs: {part['summary']}")
+    counts.check(digits["taken"] == 11 and not digits["declined"] and digits["host"] == onnxruntime.__version__, "all nodes")
+    counts.check(declined[0]["path"] == 'say "é\\\n\U0001f600' and not told[odd]["parts"], f"a name: {declined}")
+    raised(lambda: session("models/edges.onnx", found, strict="1", report=str(folder / "report.json")))
+    counts.check("say" in json.loads((folder / "report.json").read_text())["refused"], "a refusal")
+
+
+def test_max(counts, found, folder):
+    """Upper bounds: larger runs are errors, and memory is there from the first run on."""
+    model = model_of(folder, [helper.make_node("Relu", ["x"], ["y"], "relu")], [floats("x", ["N", 3])], [floats("y", ["N", 3])])
+    made = session(model, found, max="N=4")
+    counts.check(made.run(None, {"x": np.ones((4, 3), np.float32)})[0].shape == (4, 3), "at the bound")
+    counts.check("4" in raised(lambda: made.run(None, {"x": np.ones((5, 3), np.float32)})), "beyond the bound")
+    for wrong in ("N", "N=", "=4", "N=0", "N=4,", "N=x"):
+        counts.check(("option max" in raised(lambda: session(model, found, max=wrong))) == (wrong != "N=4,"), f"max={wrong}")
+    counts.check('called "M"' in raised(lambda: session(model, found, max="M=4")), "a name that there is not")
+
+
 def test_policies(counts):
     """onnxruntime's policies put every other provider before its own of the CPU: one that was not asked for takes no node."""
     policies = onnxruntime.OrtExecutionProviderDevicePolicy
@@ -220,6 +254,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         test_failures(counts, found, Path(name))
         test_constants(counts, found, Path(name))
+        test_report(counts, found, Path(name))
+        test_max(counts, found, Path(name))
     test_options(counts, found)
     test_policies(counts)
     test_threads(counts, found)
