@@ -35,8 +35,7 @@ static tort_dim load_dim(tort_loader *loader, const TortOnnx__TensorShapeProto__
     if (numbered && dim->dim_value >= 0) return dim->dim_value;
     const char *name =
         dim->value_case == TORT_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? dim->dim_param : "";
-    if (symbolic && *name && strcmp(name, "?") != 0) return tort_dim_symbol(&loader->model->dims, name);
-    return tort_dim_fresh(&loader->model->dims, !symbolic);
+    return symbolic ? tort_dim_symbol(&loader->model->dims, name) : tort_dim_fresh(&loader->model->dims, true);
 }
 
 static tort_status load_shape(tort_loader *loader, const TortOnnx__TensorShapeProto *shape, bool symbolic,

@@ -124,9 +124,7 @@ static tort_status read_dims(reader *r, const ort_shape_info *shape, tort_info *
     if (!rank) return TORT_OK; /* left open: exporters call scalars what has shape [1] */
     info->rank = (int32_t)rank;
     for (size_t i = 0; i < rank; i++)
-        info->dims[i] = dims[i] >= 0              ? dims[i]
-                        : names[i] && names[i][0] ? tort_dim_symbol(&r->model->dims, names[i])
-                                                  : tort_dim_fresh(&r->model->dims, false);
+        info->dims[i] = dims[i] >= 0 ? dims[i] : tort_dim_symbol(&r->model->dims, names[i] ? names[i] : "");
     return r->model->dims.failed ? no_memory(r) : TORT_OK;
 }
 

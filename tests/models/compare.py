@@ -9,7 +9,8 @@ tinyort must refuse the file, and `refusal`: what is wrong with how it does; `al
 `of_largest`, in their place: the one tolerance as a part of an output's largest value; `threads` of onnxruntime, 2 where it is absent; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
 Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
-With --bench SECONDS the cases are timed in place of that (bench.py).
+With --bench SECONDS the cases are timed in place of that (bench.py); with --plugin LIBRARY onnxruntime runs them by tinyort's provider
+(bench_plugin.py).
 
 `run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
 cannot run, is a skip, and is named. With --fusions, every case runs with all fusions, with none, and without each one that joins
@@ -30,6 +31,7 @@ import onnxruntime
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from bench import run_bench  # noqa: E402
+from bench_plugin import run_plugin  # noqa: E402
 from saturation import has_operators, unsaturated  # noqa: E402
 
 CLOSE = (1e-3, 1e-4)
@@ -44,6 +46,7 @@ def arguments():
     parser.add_argument("--bench", type=float, metavar="SECONDS", help="time each model in turns with onnxruntime")
     parser.add_argument("--threads", default=[1, 2], type=lambda text: [int(n) for n in text.split(",")], help="of --bench: 1,2")
     parser.add_argument("--isa", default="", help="of --bench: the instruction set of tinyort, v2, v3 ...; onnxruntime has all of the machine")
+    parser.add_argument("--plugin", default="", help="the provider for onnxruntime, in place of tinyort alone (bench_plugin.py)")
     parser.add_argument("--set", default=pathlib.Path(sys.argv[0]).stem, help="the name under which the results are kept")
     return parser
 
@@ -271,6 +274,8 @@ def keep_results(options, records):
 def run_cases(options, cases):
     """Runs them all and ends the program: 1 where one failed, or none passed."""
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.plugin:
+        return run_plugin(options, cases)
     if options.bench:
         return run_bench(options, cases, wrong)
     results, records = collections.Counter(), []

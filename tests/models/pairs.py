@@ -4,7 +4,10 @@ Each side runs as an application would that is in a hurry: inputs and outputs ar
 way from the file to a session that can run.
 """
 
+import json
+import pathlib
 import statistics
+import tempfile
 import time
 
 import numpy
@@ -42,6 +45,9 @@ class Theirs:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = threads
+        self.open(path, options)
+
+    def open(self, path, options):
         self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def run(self, feeds):
@@ -56,6 +62,27 @@ class Theirs:
         except Exception:  # the second run holds outputs against the ranks that the file declares, which may be wrong
             return lambda: self.session.run(None, feeds)
         return lambda: self.session.run_with_iobinding(binding)
+
+
+class Plugged(Theirs):
+    """onnxruntime with tinyort's provider, the library of `make plugin`. `declined`: the nodes that stay with onnxruntime."""
+
+    def __init__(self, path, threads, library, isa=""):
+        self.library, self.chain, self.declined = str(pathlib.Path(library).resolve()), "cpu" + (f":isa={isa}" if isa else ""), []
+        super().__init__(path, threads)
+
+    def open(self, path, options):
+        if not (devices := self.devices()):
+            onnxruntime.register_execution_provider_library("tinyort", self.library)
+            devices = self.devices()
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            options.add_provider_for_devices(devices, {"chain": self.chain, "report": report.name})
+            self.session = onnxruntime.InferenceSession(str(path), options)
+            self.declined = [f"{node['path']} ({node['op']}): {node['code']} {node['message']}" for node in json.load(report)["declined"]]
+
+    @staticmethod
+    def devices():
+        return [device for device in onnxruntime.get_ep_devices() if device.ep_name == "TinyortExecutionProvider"]
 
 
 QUIET = 0.06  # seconds: onnxruntime's threads spin for 35 ms behind a run, on the cores that the other side would use

@@ -1,6 +1,6 @@
 """The bytes that a process grows by while it loads a model and runs it twice: the peak of what is in memory, less what was before.
 
-    peak_memory.py ours|theirs MODEL FEEDS.npz LIBRARY
+    peak_memory.py ours|theirs|plugin MODEL FEEDS.npz LIBRARY
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 import numpy
 
-from pairs import Ours, Theirs
+from pairs import Ours, Plugged, Theirs
 
 
 def status(field):
@@ -22,7 +22,7 @@ def main():
     feeds = {name: value for name, value in numpy.load(feeds).items()}
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak begins again at what is there now
     before = status("VmRSS")
-    subject = Ours(model, 1, library) if side == "ours" else Theirs(model, 1)
+    subject = Ours(model, 1, library) if side == "ours" else Plugged(model, 1, library) if side == "plugin" else Theirs(model, 1)
     run = subject.run(feeds)
     run()
     run()

@@ -202,6 +202,15 @@ def test_report(counts, found, folder):
     counts.check("say" in json.loads((folder / "report.json").read_text())["refused"], "a refusal")
 
 
+def test_names(counts, found, folder):
+    """Dimensions of one name are equal, and "?" is no name: exporters write it for every open one."""
+    add = [helper.make_node("Add", ["x", "x"], ["y"], "add")]
+    open_twice = session(model_of(folder, add, [floats("x", ["?", "?"])], [floats("y", ["?", "?"])]), found)
+    counts.check(open_twice.run(None, {"x": np.ones((2, 3), np.float32)})[0].shape == (2, 3), "two dimensions called ?")
+    named = session(model_of(folder, add, [floats("x", ["N", "N"])], [floats("y", ["N", "N"])]), found)
+    counts.check('"N"' in raised(lambda: named.run(None, {"x": np.ones((2, 3), np.float32)})), "two dimensions called N")
+
+
 def test_max(counts, found, folder):
     """Upper bounds: larger runs are errors, and memory is there from the first run on."""
     model = model_of(folder, [helper.make_node("Relu", ["x"], ["y"], "relu")], [floats("x", ["N", 3])], [floats("y", ["N", 3])])
@@ -255,6 +264,7 @@ def main():
         test_failures(counts, found, Path(name))
         test_constants(counts, found, Path(name))
         test_report(counts, found, Path(name))
+        test_names(counts, found, Path(name))
         test_max(counts, found, Path(name))
     test_options(counts, found)
     test_policies(counts)

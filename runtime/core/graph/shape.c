@@ -118,6 +118,7 @@ static tort_dim intern(tort_dims *dims, const tort_dim_expr *e) {
 }
 
 tort_dim tort_dim_symbol(tort_dims *dims, const char *name) {
+    if (!*name || !strcmp(name, "?")) return tort_dim_fresh(dims, false);
     tort_dim_expr e = {.op = TORT_DIM_SYMBOL, .leaves = 1, .name = name};
     const tort_dim known = find_id(dims, &e);
     if (known) return known;

@@ -57,9 +57,9 @@ void tort_dims_rewind(tort_dims *dims);
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;
 }
-TORT_API tort_dim tort_dim_symbol(tort_dims *dims, const char *name);        /* one id per name */
-TORT_API tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);             /* a new unknown, unequal to all others */
-TORT_API bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);           /* true if it depends on data */
+TORT_API tort_dim tort_dim_symbol(tort_dims *dims, const char *name); /* one id per name; "" and "?" name nothing */
+TORT_API tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);      /* a new unknown, unequal to all others */
+TORT_API bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);    /* true if it depends on data */
 const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d); /* d < 0; valid till the next one */
 
 /* Arithmetic. The caller guarantees that the result is >= 0. */
