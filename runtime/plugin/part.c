@@ -4,13 +4,15 @@
  * loops to the host's threads. The host calls one part from several threads at once, so that each run takes a context
  * of its own, and leaves it for the next. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "runtime/core/base/locale.h"
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/run/context.h"
+#include "runtime/core/session/session.h"
 #include "runtime/plugin/plugin.h"
 
 enum { FEW = 32 }; /* tensors of a run that need no memory of their own */
@@ -20,13 +22,16 @@ typedef struct runner {
     struct runner *next; /* idle */
     const plugin_host *host;
     const ort_run *run; /* NULL: there is none, and loops run on the calling thread */
-    int64_t processors; /* of the machine: the host does not tell how many threads it has */
+    int64_t threads;    /* that loops are split for: of the chain, as the host does not tell how many it has */
+    int32_t alone;      /* loops that no other thread took part in; -1: one did */
+    const plugin_ep *ep;
     tort_context *context;
 } runner;
 
 typedef struct part {
     ort_compute base;
     const plugin_host *host;
+    const plugin_ep *ep; /* outlives its parts */
     tort_model *model;
     tort_session *session;
     int32_t *place; /* by input of the model: its place among the inputs of the fused node */
@@ -42,23 +47,42 @@ typedef struct loop {
     void (*body)(void *arg, int64_t begin, int64_t end);
     void *arg;
     int64_t count, pieces;
+    pthread_t caller;
+    atomic_bool shared; /* another thread has run a piece */
 } loop;
 
 static void run_piece(void *arg, size_t piece) {
-    const loop *l = arg;
+    loop *l = arg;
     const int64_t i = (int64_t)piece;
+    if (!pthread_equal(pthread_self(), l->caller)) atomic_store_explicit(&l->shared, true, memory_order_relaxed);
     l->body(l->arg, l->count / l->pieces * i + l->count % l->pieces * i / l->pieces,
             l->count / l->pieces * (i + 1) + l->count % l->pieces * (i + 1) / l->pieces);
+}
+
+/* Counts loops of a runner that no other thread took part in, and tells the host's log if there were only such: work
+ * that is split for threads that there are not takes longer. */
+static void count_loop(runner *r, bool shared) {
+    enum { ENOUGH = 1000 };
+    char text[250];
+    if (r->alone >= 0) r->alone = shared ? -1 : r->alone + 1;
+    if (r->alone != ENOUGH) return;
+    r->alone = -1;
+    tort_snprintf(text, sizeof text,
+                  "tinyort splits its loops for %d threads, but onnxruntime ran the first %d of them on one: give the "
+                  "provider the option threads, as many as intra_op_num_threads",
+                  (int)r->threads, ENOUGH);
+    plugin_log(r->ep, ORT_LOG_WARNING, text);
 }
 
 /* tort_env.parallel_for by the threads of the host, which has as many as its session was given. */
 static void parallel_for(void *ud, int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end),
                          void *arg) {
-    const runner *r = ud;
-    const int64_t wanted = count / (grain < 1 ? 1 : grain), pieces = wanted < r->processors ? wanted : r->processors;
-    loop l = {body, arg, count, pieces};
+    runner *r = ud;
+    const int64_t wanted = count / (grain < 1 ? 1 : grain), pieces = wanted < r->threads ? wanted : r->threads;
+    loop l = {.body = body, .arg = arg, .count = count, .pieces = pieces, .caller = pthread_self()};
     if (r->run && pieces > 1) {
         ort_status *status = r->host->api->parallel_for(r->run, run_piece, (size_t)pieces, 0, &l);
+        if (!status) count_loop(r, atomic_load_explicit(&l.shared, memory_order_relaxed));
         if (!status) return;
         r->host->api->release_status(status); /* it has not begun: there is no thread pool */
     }
@@ -79,7 +103,8 @@ static runner *take_runner(part *p, tort_error *error) {
         return NULL;
     }
     r->host = p->host;
-    r->processors = sysconf(_SC_NPROCESSORS_ONLN);
+    r->ep = p->ep;
+    r->threads = tort_session_threads(p->session);
     if (tort_context_create(p->session, &r->context, error)) {
         free(r);
         return NULL;
@@ -296,6 +321,7 @@ ort_status *plugin_compile(ort_ep *base, const ort_graph **graphs, const ort_nod
         if (!p) return ep->host->api->create_status(ORT_FAIL, "tinyort: no memory for a part of the graph");
         p->base = (ort_compute){ORT_VERSION, create_state, run_part, release_state};
         p->host = ep->host;
+        p->ep = ep;
         pthread_mutex_init(&p->lock, NULL);
         if (compile(p, ep, graphs[i], fused[i], &error)) {
             free_part(p);

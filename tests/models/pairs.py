@@ -68,7 +68,7 @@ class Plugged(Theirs):
     """onnxruntime with tinyort's provider, the library of `make plugin`. `declined`: the nodes that stay with onnxruntime."""
 
     def __init__(self, path, threads, library, isa=""):
-        self.library, self.chain, self.declined = str(pathlib.Path(library).resolve()), "cpu" + (f":isa={isa}" if isa else ""), []
+        self.library, self.chain, self.declined = str(pathlib.Path(library).resolve()), chain(threads, isa), []
         super().__init__(path, threads)
 
     def open(self, path, options):

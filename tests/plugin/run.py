@@ -222,6 +222,28 @@ def test_max(counts, found, folder):
     counts.check('called "M"' in raised(lambda: session(model, found, max="M=4")), "a name that there is not")
 
 
+# A session of one thread, with a provider that splits loops for two.
+ONE_THREAD = """
+import numpy, onnxruntime
+onnxruntime.register_execution_provider_library("tinyort", "{library}")
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = 1
+options.add_provider_for_devices([d for d in onnxruntime.get_ep_devices() if d.ep_name == "TinyortExecutionProvider"], {{"threads": "{threads}"}})
+session = onnxruntime.InferenceSession("{model}", options)
+for _ in range(2000):
+    session.run(None, {{"x": numpy.ones((1, 1 << 17), numpy.float32)}})
+"""
+
+
+def test_split(counts, folder):
+    """Loops that are split for more threads than the session has are told, with the cure."""
+    model = model_of(folder, [helper.make_node("Exp", ["x"], ["y"], "exp")], [floats("x", [1, 1 << 17])], [floats("y", [1, 1 << 17])])
+    for threads, expected in ((2, 1), (1, 0)):
+        program = ONE_THREAD.format(library=str(Path(sys.argv[1]).resolve()), threads=threads, model=model)
+        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        counts.check(told.stderr.count("give the provider the option threads") == expected and not told.returncode, f"{threads} threads: {told.stderr}")
+
+
 def test_policies(counts):
     """onnxruntime's policies put every other provider before its own of the CPU: one that was not asked for takes no node."""
     policies = onnxruntime.OrtExecutionProviderDevicePolicy
@@ -265,6 +287,7 @@ def main():
         test_constants(counts, found, Path(name))
         test_report(counts, found, Path(name))
         test_names(counts, found, Path(name))
+        test_split(counts, Path(name))
         test_max(counts, found, Path(name))
     test_options(counts, found)
     test_policies(counts)

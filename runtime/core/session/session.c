@@ -96,11 +96,16 @@ static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     return status;
 }
 
+int32_t tort_session_threads(const tort_session *session) {
+    const tort_link *link = link_of_threads(session);
+    return link ? link->target.threads : 1;
+}
+
 static tort_status open_pool(tort_session *session, tort_error *error) {
     if (session->env.parallel_for) return TORT_OK;
     const tort_link *link = link_of_threads(session);
     const char *spin = link ? tort_provider_option_get(&link->config, "spin") : NULL;
-    int32_t threads = link ? link->target.threads : 1;
+    int32_t threads = tort_session_threads(session);
     if (session->chain_from_file && threads > tort_processors()) threads = tort_processors();
     session->pool = tort_pool_create(&session->env, threads, spin ? strtol(spin, NULL, 10) : -1);
     if (!session->pool) return tort_out_of_memory(error, 0);

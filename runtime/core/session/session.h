@@ -13,4 +13,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
                               tort_decide *decide, struct tort_saved *saved, tort_session **out, bool *reportable,
                               tort_error *error);
 
+/* How many threads the kernels on the host divide their work for: the option of their provider; 1: none runs there. */
+int32_t tort_session_threads(const tort_session *session);
+
 #endif
