@@ -54,7 +54,10 @@ typedef struct ort_api {
     const char *(*error_message)(const ort_status *status);      /* 2 */
     void *unused_3[48];
     ort_status *(*mutable_data)(ort_value *value, void **data); /* 51 */
-    void *unused_52[3];
+    void *unused_52[1];
+    ort_status *(*string_bytes)(const ort_value *value, size_t *bytes); /* 53 */
+    ort_status *(*string_content)(const ort_value *value, void *text, size_t bytes, size_t *offsets,
+                                  size_t count); /* 54: one after another, without ends */
     ort_status *(*tensor_info_of)(const ort_type_info *type, const ort_shape_info **tensor); /* 55 */
     ort_status *(*kind_of)(const ort_type_info *type, int *kind);                            /* 56 */
     void *unused_57[3];
@@ -81,7 +84,9 @@ typedef struct ort_api {
     void *unused_239[8];
     ort_status *(*log)(const ort_logger *logger, int level, const char *message, const char *file, int line,
                        const char *function); /* 247 */
-    void *unused_248[24];
+    void *unused_248[4];
+    ort_status *(*string_buffer)(ort_value *value, size_t index, size_t length, char **buffer); /* 252: of an element */
+    void *unused_253[19];
     ort_status *(*read_attribute)(const ort_attribute *attribute, int type, void *data, size_t size,
                                   size_t *needed); /* 272 */
     void *unused_273[1];
@@ -141,6 +146,8 @@ typedef struct ort_api {
 
 _Static_assert(offsetof(ort_api, error_code) == 1 * sizeof(void *), "slot 1");
 _Static_assert(offsetof(ort_api, mutable_data) == 51 * sizeof(void *), "slot 51");
+_Static_assert(offsetof(ort_api, string_content) == 54 * sizeof(void *), "slot 54");
+_Static_assert(offsetof(ort_api, string_buffer) == 252 * sizeof(void *), "slot 252");
 _Static_assert(offsetof(ort_api, release_shape) == 99 * sizeof(void *), "slot 99");
 _Static_assert(offsetof(ort_api, entry) == 238 * sizeof(void *), "slot 238");
 _Static_assert(offsetof(ort_api, parallel_for) == 274 * sizeof(void *), "slot 274");

@@ -138,35 +138,50 @@ static ort_status *read_input(const ort_api *api, const ort_value *value, tort_t
     ort_status *status = plugin_shape(api, value, tensor);
     if (!status && tensor->rank > TORT_MAX_RANK)
         status = api->create_status(ORT_FAIL, "tinyort: an input has over 8 dimensions");
+    if (!status && tensor->type == TORT_STRING) return plugin_strings(api, value, tensor);
     if (!status) status = api->data(value, &data);
     memcpy(&tensor->data, &data, sizeof data); /* drops const: inputs are only read */
     return status;
 }
 
-/* The host's buffer for an output of this shape. */
-static ort_status *buffer_of(const ort_api *api, ort_run *run, size_t index, const tort_tensor *tensor, void **data) {
-    ort_value *value;
-    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
-    return status ? status : api->mutable_data(value, data);
+/* Only outputs whose shape does not depend on data are written where they belong; strings are copied. */
+static bool is_placed(const tort_slot *slot) {
+    return slot->bytes >= 0 && slot->type != TORT_STRING;
 }
 
-/* Lets a node write an output of known shape into the host's buffer. */
+/* Lets a node write an output into the host's buffer, if it can. */
 static ort_status *place_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
                                 tort_tensor *tensor) {
-    if (slot->bytes < 0) return NULL; /* its shape depends on data */
+    ort_value *value;
+    if (!is_placed(slot)) return NULL;
     *tensor = (tort_tensor){.type = slot->type, .rank = slot->rank};
     memcpy(tensor->dims, slot->dims, sizeof slot->dims);
-    return buffer_of(api, run, index, tensor, &tensor->data);
+    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
+    return status ? status : api->mutable_data(value, &tensor->data);
 }
 
-/* Copies an output that the context lends, as its shape was not known before. */
+static ort_status *copy_strings(const ort_api *api, ort_value *value, const tort_string *strings, size_t count) {
+    ort_status *status = NULL;
+    for (size_t i = 0; !status && i < count; i++) {
+        char *buffer;
+        status = api->string_buffer(value, i, strings[i].length, &buffer);
+        if (!status && strings[i].length) memcpy(buffer, strings[i].data, strings[i].length);
+    }
+    return status;
+}
+
+/* Copies an output that the context lends. */
 static ort_status *copy_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
                                const tort_tensor *tensor) {
+    ort_value *value;
     void *data = NULL;
     size_t bytes = 0;
-    if (slot->bytes >= 0) return NULL;
-    ort_status *status = buffer_of(api, run, index, tensor, &data);
-    if (!status && tort_tensor_bytes(tensor, &bytes) && bytes) memcpy(data, tensor->data, bytes);
+    if (is_placed(slot)) return NULL;
+    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
+    if (status || !tort_tensor_bytes(tensor, &bytes) || !bytes) return status;
+    if (tensor->type == TORT_STRING) return copy_strings(api, value, tensor->data, bytes / sizeof(tort_string));
+    status = api->mutable_data(value, &data);
+    if (!status) memcpy(data, tensor->data, bytes);
     return status;
 }
 
@@ -215,6 +230,8 @@ static ort_status *run_part(ort_compute *compute, void *state, ort_run *run) {
     if (r) r->run = run;
     ort_status *status = r ? run_tensors(p, r, run, tensors, tensors + p->input_count) : plugin_fail(p->host, &error);
     if (r) leave_runner(p, r);
+    for (int32_t i = 0; i < p->input_count; i++)
+        if (tensors[i].type == TORT_STRING) free(tensors[i].data);
     if (tensors != few) free(tensors);
     return status;
 }

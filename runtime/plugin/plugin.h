@@ -77,6 +77,9 @@ tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const o
 tort_status plugin_let_go(tort_model *model, tort_error *error);
 /* The type and shape of a tensor of the host; dims are not filled in if there are more than TORT_MAX_RANK. */
 ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor);
+/* Reads the strings of such a tensor, whose shape is known; tensor->data has them and their bytes in one block, which
+ * the caller frees. */
+ort_status *plugin_strings(const ort_api *api, const ort_value *value, tort_tensor *tensor);
 /* The inputs of a node with those that its bodies read, or its outputs. */
 tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool outputs, plugin_values *values,
                          tort_error *error);

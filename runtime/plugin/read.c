@@ -159,15 +159,48 @@ ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor
     return status;
 }
 
+ort_status *plugin_strings(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
+    size_t bytes, list, length = 0;
+    ort_status *status = api->string_bytes(value, &length);
+    if (status) return status;
+    const bool fits = tort_tensor_bytes(tensor, &bytes) && !__builtin_mul_overflow(bytes, 2, &list);
+    char *block = fits && list <= SIZE_MAX / 2 && length <= SIZE_MAX / 4 ? malloc(list + length + 1) : NULL;
+    if (!block) return api->create_status(ORT_FAIL, "tinyort: no memory for strings");
+    const size_t count = bytes / sizeof(tort_string);
+    tort_string *strings = (tort_string *)(void *)block;
+    size_t *offsets = (size_t *)(void *)(block + bytes);
+    char *text = block + list;
+    tensor->data = block;
+    if (count) status = api->string_content(value, text, length, offsets, count);
+    for (size_t i = 0; !status && i < count; i++)
+        strings[i] = (tort_string){text + offsets[i], (i + 1 < count ? offsets[i + 1] : length) - offsets[i]};
+    return status;
+}
+
+/* Adds a tensor of strings to the model's weights. */
+static tort_status read_texts(reader *r, const ort_value *value, tort_tensor *tensor, int32_t *weight) {
+    size_t bytes;
+    tort_status status = plugin_check(r->host, plugin_strings(r->api, value, tensor), r->error);
+    tort_string *strings = tensor->data;
+    for (size_t i = 0; !status && tort_tensor_bytes(tensor, &bytes) && i < bytes / sizeof *strings; i++) {
+        strings[i].data = tort_arena_text(&r->model->arena, strings[i].data, strings[i].length);
+        if (!strings[i].data) status = no_memory(r);
+    }
+    *weight = status ? -1 : tort_model_add_weight_data(r->model, tensor);
+    free(strings);
+    return status || *weight >= 0 ? status : no_memory(r);
+}
+
 /* Adds a tensor to the model's weights: by reference, if the host keeps it until the model is compiled, else a copy. */
 static tort_status read_tensor(reader *r, const ort_value *value, bool kept, int32_t *weight) {
     tort_tensor tensor = {0};
     const void *data = NULL;
     size_t bytes;
     TRY(plugin_shape(r->api, value, &tensor));
-    if (tensor.rank > TORT_MAX_RANK || tensor.type == TORT_STRING)
+    if (tensor.rank > TORT_MAX_RANK)
         return tort_fail(r->error, TORT_E_UNSUPPORTED, "a constant of %d dimensions and type %s", (int)tensor.rank,
                          tort_type_name(tensor.type));
+    if (tensor.type == TORT_STRING) return read_texts(r, value, &tensor, weight);
     TRY(r->api->data(value, &data));
     memcpy(&tensor.data, &data, sizeof data); /* drops const: it is read or copied */
     if (!tort_tensor_bytes(&tensor, &bytes))
@@ -214,7 +247,7 @@ static tort_status add_read(reader *r, const ort_value_info *value, bool *open) 
     TRY(r->api->is_constant(value, &constant));
     if (constant) TRY(r->api->initializer(value, &tensor));
     status = tensor ? read_tensor(r, tensor, true, &weight) : TORT_E_UNSUPPORTED;
-    *open = status == TORT_E_UNSUPPORTED; /* such as a constant of strings, whose nodes are not taken */
+    *open = status == TORT_E_UNSUPPORTED; /* such as a constant of nine dimensions, whose nodes are not taken */
     if (*open) return TORT_OK;
     if (!status) r->model->graphs[r->graph].values[number].weight = weight;
     return status;

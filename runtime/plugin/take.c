@@ -25,7 +25,7 @@ typedef struct taker {
 } taker;
 
 static bool is_tensor(const tort_info *info) {
-    return info->kind == TORT_TENSOR && info->type != TORT_STRING && info->type != TORT_UNDEFINED;
+    return info->kind == TORT_TENSOR && info->type != TORT_UNDEFINED;
 }
 
 /* Says which operand of the node the border of a part does not carry; "" if there is none. */
@@ -34,13 +34,9 @@ static const char *find_other(const tort_graph *graph, const tort_node *node, ch
     for (int32_t i = 0; !*text && i < node->input_count + node->output_count; i++) {
         const bool input = i < node->input_count;
         const int32_t place = input ? i : i - node->input_count, value = (input ? node->inputs : node->outputs)[place];
-        const tort_info *info = value < 0 ? NULL : &graph->values[value].info;
-        char type[80];
-        if (!info || is_tensor(info)) continue;
-        const bool told = info->type != TORT_UNDEFINED;
-        snprintf(text, size, "%s %d is %s, and the plugin carries tensors of numbers alone", input ? "input" : "output",
-                 (int)place,
-                 told ? tort_type_text(tort_info_type(info), type, sizeof type) : "of a type that is not told");
+        if (value >= 0 && !is_tensor(&graph->values[value].info))
+            snprintf(text, size, "%s %d is no tensor, and the plugin carries tensors alone", input ? "input" : "output",
+                     (int)place);
     }
     return text;
 }
@@ -113,7 +109,7 @@ static void judge_ports(taker *t, const tort_model *model) {
         char text[200];
         if (!t->taken[node->file_index] || !*find_other(graph, node, text, sizeof text)) continue;
         t->taken[node->file_index] = false;
-        add_reason(t, &(tort_report_node){.path = node->name, .op = node->op_type, .domain = node->domain}, "NO_TYPE",
+        add_reason(t, &(tort_report_node){.path = node->name, .op = node->op_type, .domain = node->domain}, "NO_KIND",
                    text, "");
     }
 }
