@@ -33,12 +33,6 @@ bench-shipped: $(TINYORT) $(SHARED) test-setup
 	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
 	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
-## All of these in onnxruntime by tinyort's provider: results, nodes that stay, time in turns with onnxruntime's and tinyort alone, memory. The same.
-bench-plugin: all plugin test-setup $(MODELS_VENV)/ready
-	$(call bench_models,bench_models.py) --plugin $(PLUGIN)
-	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) --plugin $(PLUGIN) \
-	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
-
 ## Compare the models that packages of PyPI carry with onnxruntime, from their files and from saved plans. ONLY=NAME,...
 test-models-shipped: $(TINYORT) test-setup
 	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
@@ -46,6 +40,12 @@ test-models-shipped: $(TINYORT) test-setup
 ## The same of single products, convolutions and a token of 100 MB of weights, as shares of the machine's peak. BENCH=S, ONLY=NAME,...
 bench-kernels: all $(MODELS_VENV)/ready
 	$(call bench_models,bench_kernels.py)
+
+## The networks of bench and bench-shipped in onnxruntime by tinyort's provider: results, nodes that stay with it, time, memory. BENCH=S, ONLY=NAME,..., ISA=v3
+bench-plugin: all plugin test-setup $(MODELS_VENV)/ready
+	$(call bench_models,bench_models.py) --plugin $(PLUGIN)
+	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) --plugin $(PLUGIN) \
+	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
 ## Compare networks, detectors and programs with loops as PyTorch exports them with onnxruntime (long; installs PyTorch). ONLY=NAME,...
 test-models: all $(MODELS_VENV)/ready

@@ -269,6 +269,20 @@ def test_split(counts, folder):
         counts.check(told.stderr.count("give the provider the option threads") == expected and not told.returncode, f"{threads} threads: {told.stderr}")
 
 
+def test_page_in_c(counts, found, folder):
+    """The lines of the page in C, in a program without Python: they compile, and their session is tinyort's."""
+    page = Path("runtime/plugin/README.md").read_text()
+    lines = page.split("```c\n")[1].split("```")[0].replace("/path/to/libtinyort_onnxruntime.so", str(Path(sys.argv[1]).resolve()))
+    (folder / "lines.h").write_text(lines.replace('{"chain"}, *values[] = {"cpu"}', '{"report"}, *values[] = {"' + str(folder / "c.json") + '"}'))
+    made, library = session(DIGITS, found), next(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*"))
+    output = made.get_outputs()[0].name
+    subprocess.run(["cc", "-Wall", "-Werror", f"-I{folder}", f'-DOUTPUT="{output}"', "tests/plugin/host.c", "-o", folder / "host", "-ldl"], check=True)
+    told = subprocess.run([folder / "host", library, DIGITS], capture_output=True, text=True)
+    expected = made.run([output], {"image": np.zeros((1, 1, 8, 8), np.float32)})[0].ravel()
+    counts.check(told.returncode == 0 and np.allclose(np.array(told.stdout.split(), float), expected[:10], atol=1e-5), f"the lines in C: {told}")
+    counts.check(json.loads((folder / "c.json").read_text())["taken"] == 11, "all nodes are taken")
+
+
 def test_policies(counts):
     """onnxruntime's policies put every other provider before its own of the CPU: one that was not asked for takes no node."""
     policies = onnxruntime.OrtExecutionProviderDevicePolicy
@@ -315,6 +329,7 @@ def main():
         test_report(counts, found, Path(name))
         test_names(counts, found, Path(name))
         test_split(counts, Path(name))
+        test_page_in_c(counts, found, Path(name))
         test_max(counts, found, Path(name))
     test_policies(counts)
     test_threads(counts, found)
