@@ -18,8 +18,10 @@ typedef struct ort_status ort_status;
 typedef struct ort_value ort_value;
 typedef struct ort_type_info ort_type_info;
 typedef struct ort_shape_info ort_shape_info; /* element type and shape of a tensor */
-typedef struct ort_run ort_run;               /* OrtKernelContext: inputs and outputs of a run of one fused node */
-typedef struct ort_options ort_options;       /* of a session */
+typedef struct ort_sequence_type ort_sequence_type;
+typedef struct ort_optional_type ort_optional_type;
+typedef struct ort_run ort_run;         /* OrtKernelContext: inputs and outputs of a run of one fused node */
+typedef struct ort_options ort_options; /* of a session */
 typedef struct ort_logger ort_logger;
 typedef struct ort_attribute ort_attribute;
 typedef struct ort_value_info ort_value_info;
@@ -34,7 +36,7 @@ typedef struct ort_pairs ort_pairs;
  * the CPU, silently. */
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2, ORT_RUNTIME_EXCEPTION = 6, ORT_NOT_IMPLEMENTED = 9 };
 enum { ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2 };
-enum { ORT_KIND_TENSOR = 1 }; /* of a type info */
+enum { ORT_KIND_TENSOR = 1, ORT_KIND_SEQUENCE = 2, ORT_KIND_OPTIONAL = 6 }; /* of a type info */
 enum { ORT_HARDWARE_CPU = 0 };
 /* Types of attributes. */
 enum {
@@ -76,15 +78,22 @@ typedef struct ort_api {
     void (*release_status)(ort_status *status); /* 93 */
     void *unused_94[2];
     void (*release_value)(ort_value *value); /* 96 */
-    void *unused_97[2];
+    void *unused_97[1];
+    void (*release_type)(ort_type_info *type);   /* 98 */
     void (*release_shape)(ort_shape_info *info); /* 99 */
-    void *unused_100[137];
+    void *unused_100[4];
+    ort_status *(*as_sequence)(const ort_type_info *type, const ort_sequence_type **sequence); /* 104 */
+    void *unused_105[2];
+    ort_status *(*sequence_element)(const ort_sequence_type *sequence, ort_type_info **element); /* 107 */
+    void *unused_108[129];
     ort_status *(*has_entry)(const ort_options *options, const char *key, int *has);              /* 237 */
     ort_status *(*entry)(const ort_options *options, const char *key, char *value, size_t *size); /* 238 */
     void *unused_239[8];
     ort_status *(*log)(const ort_logger *logger, int level, const char *message, const char *file, int line,
                        const char *function); /* 247 */
-    void *unused_248[4];
+    void *unused_248[2];
+    ort_status *(*as_optional)(const ort_type_info *type, const ort_optional_type **optional);   /* 250 */
+    ort_status *(*optional_element)(const ort_optional_type *optional, ort_type_info **element); /* 251 */
     ort_status *(*string_buffer)(ort_value *value, size_t index, size_t length, char **buffer); /* 252: of an element */
     void *unused_253[19];
     ort_status *(*read_attribute)(const ort_attribute *attribute, int type, void *data, size_t size,
@@ -149,6 +158,7 @@ _Static_assert(offsetof(ort_api, mutable_data) == 51 * sizeof(void *), "slot 51"
 _Static_assert(offsetof(ort_api, string_content) == 54 * sizeof(void *), "slot 54");
 _Static_assert(offsetof(ort_api, string_buffer) == 252 * sizeof(void *), "slot 252");
 _Static_assert(offsetof(ort_api, release_shape) == 99 * sizeof(void *), "slot 99");
+_Static_assert(offsetof(ort_api, sequence_element) == 107 * sizeof(void *), "slot 107");
 _Static_assert(offsetof(ort_api, entry) == 238 * sizeof(void *), "slot 238");
 _Static_assert(offsetof(ort_api, parallel_for) == 274 * sizeof(void *), "slot 274");
 _Static_assert(offsetof(ort_api, value_type) == 290 * sizeof(void *), "slot 290");

@@ -133,58 +133,6 @@ static void release_state(ort_compute *compute, void *state) {
     (void)compute, (void)state;
 }
 
-static ort_status *read_input(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
-    const void *data = NULL;
-    ort_status *status = plugin_shape(api, value, tensor);
-    if (!status && tensor->rank > TORT_MAX_RANK)
-        status = api->create_status(ORT_FAIL, "tinyort: an input has over 8 dimensions");
-    if (!status && tensor->type == TORT_STRING) return plugin_strings(api, value, tensor);
-    if (!status) status = api->data(value, &data);
-    memcpy(&tensor->data, &data, sizeof data); /* drops const: inputs are only read */
-    return status;
-}
-
-/* Only outputs whose shape does not depend on data are written where they belong; strings are copied. */
-static bool is_placed(const tort_slot *slot) {
-    return slot->bytes >= 0 && slot->type != TORT_STRING;
-}
-
-/* Lets a node write an output into the host's buffer, if it can. */
-static ort_status *place_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
-                                tort_tensor *tensor) {
-    ort_value *value;
-    if (!is_placed(slot)) return NULL;
-    *tensor = (tort_tensor){.type = slot->type, .rank = slot->rank};
-    memcpy(tensor->dims, slot->dims, sizeof slot->dims);
-    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
-    return status ? status : api->mutable_data(value, &tensor->data);
-}
-
-static ort_status *copy_strings(const ort_api *api, ort_value *value, const tort_string *strings, size_t count) {
-    ort_status *status = NULL;
-    for (size_t i = 0; !status && i < count; i++) {
-        char *buffer;
-        status = api->string_buffer(value, i, strings[i].length, &buffer);
-        if (!status && strings[i].length) memcpy(buffer, strings[i].data, strings[i].length);
-    }
-    return status;
-}
-
-/* Copies an output that the context lends. */
-static ort_status *copy_output(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
-                               const tort_tensor *tensor) {
-    ort_value *value;
-    void *data = NULL;
-    size_t bytes = 0;
-    if (is_placed(slot)) return NULL;
-    ort_status *status = api->output(run, index, tensor->dims, (size_t)tensor->rank, &value);
-    if (status || !tort_tensor_bytes(tensor, &bytes) || !bytes) return status;
-    if (tensor->type == TORT_STRING) return copy_strings(api, value, tensor->data, bytes / sizeof(tort_string));
-    status = api->mutable_data(value, &data);
-    if (!status) memcpy(data, tensor->data, bytes);
-    return status;
-}
-
 static ort_status *read_inputs(const part *p, const ort_run *run, tort_tensor *inputs) {
     const ort_api *api = p->host->api;
     size_t given = 0;
@@ -193,7 +141,7 @@ static ort_status *read_inputs(const part *p, const ort_run *run, tort_tensor *i
     for (int32_t i = 0; !status && i < p->input_count; i++) {
         const ort_value *value;
         status = api->input(run, (size_t)(all ? p->place[i] : i), &value);
-        if (!status) status = read_input(api, value, &inputs[i]);
+        if (!status) status = plugin_input(api, value, &inputs[i]);
     }
     return status;
 }
@@ -209,12 +157,12 @@ static ort_status *run_tensors(const part *p, const runner *r, ort_run *run, tor
         return plugin_fail(p->host, &error);
     const tort_plan *plan = &frame->planned->plan;
     for (int32_t i = 0; !status && i < p->output_count; i++)
-        status = place_output(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
+        status = plugin_place(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
     if (status) return status;
     if (tort_context_run(r->context, inputs, p->input_count, outputs, p->output_count, &error))
         return plugin_fail(p->host, &error);
     for (int32_t i = 0; !status && i < p->output_count; i++)
-        status = copy_output(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
+        status = plugin_copy(api, run, (size_t)i, &plan->slots[plan->output_slots[i]], &outputs[i]);
     return status;
 }
 

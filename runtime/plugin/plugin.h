@@ -2,14 +2,15 @@
  *
  * A session of the host asks its provider three things: which nodes of a graph it takes (capability), to compile the
  * parts that these nodes were fused into, and to run them. Each part is a model of tinyort's own, read from the host's
- * graph by read.c, with a session. Reading order: ort.h (what both sides call), read.c, part.c (compile and run),
- * take.c (which nodes, and why not the others), plugin.c (the factory and its options). */
+ * graph by read.c, with a session. Reading order: ort.h (what both sides call), read.c, constants.c, tensor.c, part.c
+ * (compile and run), take.c (which nodes, and why not the others), report.c, plugin.c (the factory and its options). */
 #ifndef TORT_PLUGIN_PLUGIN_H
 #define TORT_PLUGIN_PLUGIN_H
 
 #include <stdio.h>
 
 #include "runtime/core/base/error.h"
+#include "runtime/core/plan/plan.h"
 #include "runtime/include/tinyort_report.h"
 #include "runtime/plugin/ort.h"
 
@@ -65,27 +66,43 @@ typedef struct plugin_values {
 
 /* Makes a model of a graph, in the host's order of nodes. only: of this node of it, or around it; NULL: of all. Inputs:
  * NULL for every value that is read and made neither by a node nor constant; outputs: NULL for those of the graph, or
- * of the only node. unread: by node; set for one that cannot be
- * read, which becomes an operator of PLUGIN_UNREAD; NULL: it is an error. The caller frees the model. */
+ * of the only node. unread: by node; set for one that cannot be read, which becomes an operator of PLUGIN_UNREAD; NULL:
+ * it is an error. The caller frees the model. */
 #define PLUGIN_UNREAD "tinyort.unread"
 tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const ort_node *only,
                         const plugin_values *inputs, const plugin_values *outputs, bool *unread, tort_model **model,
                         tort_error *error);
-/* Called when the model is compiled, as the host may free its constants from now on. Weights have been packed by then;
- * what a run may still read is copied: small constants, and all of a model with bodies, which are prepared when they
- * first run. */
-tort_status plugin_let_go(tort_model *model, tort_error *error);
-/* The type and shape of a tensor of the host; dims are not filled in if there are more than TORT_MAX_RANK. */
-ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor);
-/* Reads the strings of such a tensor, whose shape is known; tensor->data has them and their bytes in one block, which
- * the caller frees. */
-ort_status *plugin_strings(const ort_api *api, const ort_value *value, tort_tensor *tensor);
 /* The inputs of a node with those that its bodies read, or its outputs. */
 tort_status plugin_ports(const plugin_host *host, const ort_node *node, bool outputs, plugin_values *values,
                          tort_error *error);
 /* The nodes of a graph; the caller frees them. */
 tort_status plugin_nodes(const plugin_host *host, const ort_graph *graph, const ort_node ***nodes, int32_t *count,
                          tort_error *error);
+
+/* ---- constants.c */
+
+bool plugin_constants_open(tort_model *model); /* of a new model; false: out of memory */
+/* Adds a tensor of the host to the model's weights, to be read where it is; -1: out of memory. */
+int32_t plugin_constants_add(tort_model *model, const tort_tensor *tensor, size_t bytes);
+/* Called when the model is compiled, as the host may free its constants from now on. Weights have been packed by then;
+ * what a run may still read is copied: small constants, and all of a model with bodies, which are prepared when they
+ * first run. */
+tort_status plugin_let_go(tort_model *model, tort_error *error);
+
+/* ---- tensor.c */
+
+/* The type and shape of a tensor of the host; dims are not filled in if there are more than TORT_MAX_RANK. */
+ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor);
+/* Reads the strings of such a tensor, whose shape is known; tensor->data has them and their bytes in one block, which
+ * the caller frees. */
+ort_status *plugin_strings(const ort_api *api, const ort_value *value, tort_tensor *tensor);
+/* An input of a run: numbers where they are; strings as by plugin_strings. */
+ort_status *plugin_input(const ort_api *api, const ort_value *value, tort_tensor *tensor);
+/* An output of a run that a node writes into the host's buffer: before the run; all others, which the context lends,
+ * are copied after it. slot: of the plan. */
+ort_status *plugin_place(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot, tort_tensor *tensor);
+ort_status *plugin_copy(const ort_api *api, ort_run *run, size_t index, const tort_slot *slot,
+                        const tort_tensor *tensor);
 
 /* ---- report.c */
 

@@ -36,78 +36,6 @@ static const char *keep(reader *r, const char *text) {
     return tort_arena_text(&r->model->arena, text, strlen(text));
 }
 
-/* ---- constants ----------------------------------------------------------------------------------------------------
- */
-
-/* Where the host has the constants, by the "file" of a weight; the source of the model's weights. */
-typedef struct constants {
-    const void **data;
-    void **copies; /* owned; by the same number; NULL before plugin_let_go */
-    int32_t count;
-} constants;
-
-static tort_status read_constant(void *ud, int32_t file, uint64_t offset, uint64_t length, void *dst,
-                                 tort_error *error) {
-    const constants *c = ud;
-    if (file >= c->count || !c->data[file])
-        return tort_fail(error, TORT_E_INTERNAL, "a constant is read after the host has freed it");
-    memcpy(dst, (const char *)c->data[file] + offset, (size_t)length);
-    return TORT_OK;
-}
-
-static void close_constants(void *ud) {
-    constants *c = ud;
-    for (int32_t i = 0; c->copies && i < c->count; i++) free(c->copies[i]);
-    free((void *)c->data);
-    free((void *)c->copies);
-    free(c);
-}
-
-static bool open_constants(tort_model *model) {
-    model->source_ud = calloc(1, sizeof(constants));
-    if (!model->source_ud) return false;
-    model->source_read = read_constant;
-    model->source_close = close_constants;
-    model->source_is_ours = true;
-    return true;
-}
-
-tort_status plugin_let_go(tort_model *model, tort_error *error) {
-    enum { SMALL = 1 << 16 };
-    constants *c = model->source_ud;
-    c->copies = calloc((size_t)c->count + 1, sizeof *c->copies);
-    if (!c->copies) return tort_out_of_memory(error, (size_t)c->count * sizeof *c->copies);
-    for (int32_t i = 0; i < model->weight_count; i++) {
-        const tort_weight *weight = &model->weights[i];
-        if (weight->encoding != TORT_ENCODING_RAW) continue;
-        const bool kept = model->graph_count > 1 || weight->length <= SMALL;
-        void *copy = kept ? malloc((size_t)weight->length) : NULL;
-        if (kept && !copy) return tort_out_of_memory(error, (size_t)weight->length);
-        if (kept) memcpy(copy, c->data[weight->file], (size_t)weight->length);
-        c->data[weight->file] = c->copies[weight->file] = copy;
-    }
-    return TORT_OK;
-}
-
-/* Adds a tensor of the host to the model's weights, to be read where it is. */
-static int32_t add_constant(reader *r, const tort_tensor *tensor, size_t bytes) {
-    constants *c = r->model->source_ud;
-    if (!(c->count & (c->count - 1))) { /* full: its room is a power of two */
-        const void **more = realloc((void *)c->data, 2 * ((size_t)c->count + 1) * sizeof *more);
-        if (!more) return -1;
-        c->data = more;
-    }
-    tort_weight weight = {.type = tensor->type,
-                          .rank = tensor->rank,
-                          .bytes = bytes,
-                          .encoding = TORT_ENCODING_RAW,
-                          .file = c->count,
-                          .length = bytes};
-    memcpy(weight.dims, tensor->dims, sizeof weight.dims);
-    c->data[c->count++] = tensor->data;
-    return tort_model_add_weight(r->model, &weight);
-}
-
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 static tort_status read_dims(reader *r, const ort_shape_info *shape, tort_info *info) {
@@ -128,53 +56,63 @@ static tort_status read_dims(reader *r, const ort_shape_info *shape, tort_info *
     return r->model->dims.failed ? no_memory(r) : TORT_OK;
 }
 
-/* The type and shape of a value; what is not a tensor stays unknown. */
-static tort_status read_type(reader *r, const ort_value_info *value, tort_info *info) {
-    const ort_type_info *type = NULL;
+static tort_status read_element(reader *r, const ort_type_info *type, int kind, int32_t depth, tort_value_type *out);
+
+/* A type without its shape; undefined if it is one that tinyort does not have, such as a map. */
+static tort_status read_value_type(reader *r, const ort_type_info *type, int32_t depth, tort_value_type *out) {
     const ort_shape_info *shape = NULL;
     int kind = 0, element = 0;
-    *info = (tort_info){.rank = -1, .nest = -1};
-    TRY(r->api->value_type(value, &type));
-    if (!type) return TORT_OK;
+    *out = (tort_value_type){.type = TORT_UNDEFINED};
     TRY(r->api->kind_of(type, &kind));
+    if (kind == ORT_KIND_SEQUENCE || kind == ORT_KIND_OPTIONAL) {
+        tort_status status = read_element(r, type, kind, depth, out);
+        if (status || out->type == TORT_UNDEFINED) return status;
+        *out = kind == ORT_KIND_SEQUENCE ? tort_sequence_type(*out) : tort_optional_type(*out);
+        return TORT_OK;
+    }
     if (kind != ORT_KIND_TENSOR) return TORT_OK;
     TRY(r->api->tensor_info_of(type, &shape));
     TRY(r->api->element_type(shape, &element));
-    info->type = (tort_type)element; /* both number types as ONNX does */
+    *out = tort_tensor_type((tort_type)element); /* both number types as ONNX does */
+    return TORT_OK;
+}
+
+/* The type of the elements of a sequence, or of what is in an optional. */
+static tort_status read_element(reader *r, const ort_type_info *type, int kind, int32_t depth, tort_value_type *out) {
+    const ort_sequence_type *sequence;
+    const ort_optional_type *optional;
+    ort_type_info *element;
+    if (depth == TORT_MAX_NESTING) return TORT_OK;
+    if (kind == ORT_KIND_SEQUENCE) {
+        TRY(r->api->as_sequence(type, &sequence));
+        TRY(r->api->sequence_element(sequence, &element));
+    } else {
+        TRY(r->api->as_optional(type, &optional));
+        TRY(r->api->optional_element(optional, &element));
+    }
+    const tort_status status = read_value_type(r, element, depth + 1, out);
+    r->api->release_type(element);
+    return status;
+}
+
+/* The type and shape of a value; what the host does not know, or tinyort does not have, stays unknown. */
+static tort_status read_type(reader *r, const ort_value_info *value, tort_info *info) {
+    const ort_type_info *type = NULL;
+    const ort_shape_info *shape = NULL;
+    tort_value_type whole;
+    *info = (tort_info){.rank = -1, .nest = -1};
+    TRY(r->api->value_type(value, &type));
+    if (!type) return TORT_OK;
+    const tort_status status = read_value_type(r, type, 0, &whole);
+    if (status || whole.type == TORT_UNDEFINED) return status;
+    info->kind = tort_type_kind(whole);
+    info->type = whole.type;
+    if (info->kind != TORT_TENSOR) {
+        info->nest = (int32_t)whole.nest;
+        return TORT_OK;
+    }
+    TRY(r->api->tensor_info_of(type, &shape));
     return read_dims(r, shape, info);
-}
-
-ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
-    ort_shape_info *shape = NULL;
-    size_t rank = 0;
-    int type = 0;
-    ort_status *status = api->shape_of(value, &shape);
-    if (status) return status;
-    status = api->element_type(shape, &type);
-    if (!status) status = api->rank(shape, &rank);
-    if (!status && rank <= TORT_MAX_RANK) status = api->dims(shape, tensor->dims, rank);
-    api->release_shape(shape);
-    tensor->type = (tort_type)type;
-    tensor->rank = (int32_t)rank;
-    return status;
-}
-
-ort_status *plugin_strings(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
-    size_t bytes, list, length = 0;
-    ort_status *status = api->string_bytes(value, &length);
-    if (status) return status;
-    const bool fits = tort_tensor_bytes(tensor, &bytes) && !__builtin_mul_overflow(bytes, 2, &list);
-    char *block = fits && list <= SIZE_MAX / 2 && length <= SIZE_MAX / 4 ? malloc(list + length + 1) : NULL;
-    if (!block) return api->create_status(ORT_FAIL, "tinyort: no memory for strings");
-    const size_t count = bytes / sizeof(tort_string);
-    tort_string *strings = (tort_string *)(void *)block;
-    size_t *offsets = (size_t *)(void *)(block + bytes);
-    char *text = block + list;
-    tensor->data = block;
-    if (count) status = api->string_content(value, text, length, offsets, count);
-    for (size_t i = 0; !status && i < count; i++)
-        strings[i] = (tort_string){text + offsets[i], (i + 1 < count ? offsets[i + 1] : length) - offsets[i]};
-    return status;
 }
 
 /* Adds a tensor of strings to the model's weights. */
@@ -205,7 +143,8 @@ static tort_status read_tensor(reader *r, const ort_value *value, bool kept, int
     memcpy(&tensor.data, &data, sizeof data); /* drops const: it is read or copied */
     if (!tort_tensor_bytes(&tensor, &bytes))
         return tort_fail(r->error, TORT_E_UNSUPPORTED, "a constant is larger than can be counted");
-    *weight = kept && bytes ? add_constant(r, &tensor, bytes) : tort_model_add_weight_data(r->model, &tensor);
+    *weight =
+        kept && bytes ? plugin_constants_add(r->model, &tensor, bytes) : tort_model_add_weight_data(r->model, &tensor);
     return *weight < 0 ? no_memory(r) : TORT_OK;
 }
 
@@ -424,28 +363,29 @@ static tort_status read_node(reader *r, const ort_node *from, int32_t index) {
     return tort_graph_add_node(r->model, r->graph, &node) < 0 ? no_memory(r) : TORT_OK;
 }
 
+/* Adds the values that a node makes, or reads; those that come from outside to *open. */
+static tort_status add_ports(reader *r, const ort_node *node, bool outputs, plugin_values *open) {
+    plugin_values values;
+    tort_status status = plugin_ports(r->host, node, outputs, &values, r->error);
+    const size_t room = (size_t)(open->count + values.count + 1);
+    const ort_value_info **more = status ? NULL : realloc((void *)open->items, room * sizeof *more);
+    if (more) open->items = more;
+    if (!status && !more) status = no_memory(r);
+    for (int32_t k = 0; !status && k < values.count; k++) {
+        bool is_open = false;
+        int32_t number;
+        status = outputs ? add_made(r, values.items[k], &number) : add_read(r, values.items[k], &is_open);
+        if (is_open) open->items[open->count++] = values.items[k];
+    }
+    free((void *)values.items);
+    return status;
+}
+
 /* Adds the values that nodes make, then those that they read; *open: what comes from outside. */
 static tort_status add_values(reader *r, const ort_node **nodes, int32_t count, plugin_values *open) {
     tort_status status = TORT_OK;
-    size_t room = 0;
-    for (int32_t pass = 0; !status && pass < 2; pass++)
-        for (int32_t i = 0; !status && i < count; i++) {
-            plugin_values values;
-            status = plugin_ports(r->host, nodes[i], pass == 0, &values, r->error);
-            for (int32_t k = 0; !status && k < values.count; k++) {
-                bool is_open = false;
-                int32_t number;
-                status = pass ? add_read(r, values.items[k], &is_open) : add_made(r, values.items[k], &number);
-                if (!is_open) continue;
-                if ((size_t)open->count == room) {
-                    const ort_value_info **more = realloc((void *)open->items, (room = 2 * room + 8) * sizeof *more);
-                    if (!more) status = no_memory(r);
-                    if (more) open->items = more;
-                }
-                if (!status) open->items[open->count++] = values.items[k];
-            }
-            free((void *)values.items);
-        }
+    for (int32_t i = 0; !status && i < count; i++) status = add_ports(r, nodes[i], true, open);
+    for (int32_t i = 0; !status && i < count; i++) status = add_ports(r, nodes[i], false, open);
     return status;
 }
 
@@ -552,9 +492,9 @@ tort_status plugin_read(const plugin_host *host, const ort_graph *graph, const o
                         tort_error *error) {
     reader r = {.host = host, .api = host->api, .model = tort_model_new(NULL), .unread = unread, .error = error};
     *model = NULL;
-    if (!r.model || !open_constants(r.model)) {
+    if (!r.model || !plugin_constants_open(r.model)) {
         tort_model_free(r.model);
-        return tort_out_of_memory(error, sizeof(constants));
+        return tort_out_of_memory(error, 0);
     }
     tort_names_init(&r.names, &r.model->env);
     tort_names_init(&r.opsets, &r.model->env);

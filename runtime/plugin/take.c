@@ -28,19 +28,6 @@ static bool is_tensor(const tort_info *info) {
     return info->kind == TORT_TENSOR && info->type != TORT_UNDEFINED;
 }
 
-/* Says which operand of the node the border of a part does not carry; "" if there is none. */
-static const char *find_other(const tort_graph *graph, const tort_node *node, char *text, size_t size) {
-    *text = '\0';
-    for (int32_t i = 0; !*text && i < node->input_count + node->output_count; i++) {
-        const bool input = i < node->input_count;
-        const int32_t place = input ? i : i - node->input_count, value = (input ? node->inputs : node->outputs)[place];
-        if (value >= 0 && !is_tensor(&graph->values[value].info))
-            snprintf(text, size, "%s %d is no tensor, and the plugin carries tensors alone", input ? "input" : "output",
-                     (int)place);
-    }
-    return text;
-}
-
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
 static void add_reason(taker *t, const tort_report_node *node, const char *code, const char *message,
@@ -102,18 +89,6 @@ static tort_status judge(taker *t, const tort_model *model, tort_error *error) {
     return status;
 }
 
-static void judge_ports(taker *t, const tort_model *model) {
-    const tort_graph *graph = &model->graphs[0];
-    for (int32_t i = 0; i < graph->node_count; i++) {
-        const tort_node *node = &graph->nodes[i];
-        char text[200];
-        if (!t->taken[node->file_index] || !*find_other(graph, node, text, sizeof text)) continue;
-        t->taken[node->file_index] = false;
-        add_reason(t, &(tort_report_node){.path = node->name, .op = node->op_type, .domain = node->domain}, "NO_KIND",
-                   text, "");
-    }
-}
-
 static void find_stages(const taker *t, const tort_model *model) {
     const tort_graph *graph = &model->graphs[0];
     for (int32_t i = 0; i < graph->node_count; i++) {
@@ -128,6 +103,42 @@ static void find_stages(const taker *t, const tort_model *model) {
         }
         t->stage[node->file_index] = stage;
     }
+}
+
+/* Declines a node with an operand that the border of a part does not carry. */
+static bool decline_border(taker *t, const tort_node *node, const char *port, int32_t place) {
+    char text[120];
+    if (!t->taken[node->file_index]) return false;
+    t->taken[node->file_index] = false;
+    snprintf(text, sizeof text, "%s %d is no tensor, and would leave its part: the plugin carries tensors alone", port,
+             (int)place);
+    add_reason(t, &(tort_report_node){.path = node->name, .op = node->op_type, .domain = node->domain}, "NO_KIND", text,
+               "");
+    return true;
+}
+
+/* Declines nodes at both ends of a sequence or optional that would leave its part; true if there are any. */
+static bool judge_borders(taker *t, const tort_graph *graph) {
+    bool changed = false;
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        const tort_node *node = &graph->nodes[i];
+        for (int32_t k = 0; k < node->input_count; k++) {
+            const tort_graph_value *value = node->inputs[k] < 0 ? NULL : &graph->values[node->inputs[k]];
+            if (!value || is_tensor(&value->info)) continue;
+            const tort_node *from = value->producer < 0 ? NULL : &graph->nodes[value->producer];
+            if (from && t->taken[from->file_index] && t->taken[node->file_index] &&
+                t->stage[from->file_index] == t->stage[node->file_index])
+                continue;
+            for (int32_t o = 0; from && o < from->output_count; o++)
+                if (from->outputs[o] == node->inputs[k]) changed |= decline_border(t, from, "output", o);
+            changed |= decline_border(t, node, "input", k);
+        }
+        for (int32_t k = 0; k < node->output_count; k++) {
+            const tort_graph_value *value = node->outputs[k] < 0 ? NULL : &graph->values[node->outputs[k]];
+            if (value && value->is_output && !is_tensor(&value->info)) changed |= decline_border(t, node, "output", k);
+        }
+    }
+    return changed;
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
@@ -208,8 +219,9 @@ static bool decide(taker *t, const ort_graph *graph, const ort_node *only) {
     if (!status && t->count) status = plugin_read(t->ep->host, graph, only, NULL, NULL, t->unread, &model, &error);
     for (int32_t i = 0; !status && i < t->count; i++) t->taken[i] = true;
     if (!status && model) status = judge(t, model, &error);
-    if (!status && model) judge_ports(t, model);
     if (!status && model) find_stages(t, model);
+    /* A node alone may hand sequences to others that its part will have, too. */
+    while (!status && model && !only && judge_borders(t, &model->graphs[0])) find_stages(t, model);
     for (int32_t i = 0; status && i < t->count; i++) t->taken[i] = false;
     if (status) fprintf(t->why.out, "\n%s", error.msg);
     if (status == TORT_E_USAGE) t->ep->refusal = strdup(error.msg); /* the chain */

@@ -67,7 +67,8 @@ def time_of(options, case, threads, library, first):
 
 def check(options, case, library):
     """What is wrong with the results, and the nodes that stay with onnxruntime."""
-    plugged, ours = Plugged(case["path"], options.threads[0], options.plugin, options.isa), Ours(case["path"], options.threads[0], library, options.isa)
+    plugged = Plugged(case["path"], options.threads[0], options.plugin, options.isa, case.get("optimized", True))
+    ours = Ours(case["path"], options.threads[0], library, options.isa)
     tolerance = case.get("of_largest", 1e-5) if case["label"].endswith("half") else 1e-5
     try:
         return next((words for feeds in case["runs"] if (words := differs(plugged, ours, feeds, tolerance))), ""), plugged.declined

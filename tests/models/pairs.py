@@ -67,11 +67,14 @@ class Theirs:
 class Plugged(Theirs):
     """onnxruntime with tinyort's provider, the library of `make plugin`. `declined`: the nodes that stay with onnxruntime."""
 
-    def __init__(self, path, threads, library, isa=""):
+    def __init__(self, path, threads, library, isa="", optimized=True):
+        self.optimized = optimized
         self.library, self.chain, self.declined = str(pathlib.Path(library).resolve()), chain(threads, isa), []
         super().__init__(path, threads)
 
     def open(self, path, options):
+        if not self.optimized:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         if not (devices := self.devices()):
             onnxruntime.register_execution_provider_library("tinyort", self.library)
             devices = self.devices()

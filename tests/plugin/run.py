@@ -132,6 +132,27 @@ def declined_model(folder):
     return model_of(folder, nodes, [floats("x", [3, 2])], [helper.make_tensor_sequence_value_info("y", onnx.TensorProto.FLOAT, None)])
 
 
+def test_sequences(counts, found, folder):
+    """Sequences and optionals that stay in a part, in a loop too, are taken; those that would leave it are not, with both of their nodes."""
+    body = helper.make_graph([helper.make_node("Identity", ["going"], ["go_on"]), helper.make_node("Add", ["state", "state"], ["doubled"]),
+                              helper.make_node("SequenceInsert", ["so_far", "doubled"], ["more"])], "body",
+                             [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []), helper.make_tensor_value_info("going", onnx.TensorProto.BOOL, []), floats("state", None), helper.make_tensor_sequence_value_info("so_far", onnx.TensorProto.FLOAT, None)],
+                             [helper.make_tensor_value_info("go_on", onnx.TensorProto.BOOL, []), floats("doubled", None), helper.make_tensor_sequence_value_info("more", onnx.TensorProto.FLOAT, None)])  # fmt: skip
+    nodes = [helper.make_node("SequenceEmpty", [], ["none"], "none"), helper.make_node("Loop", ["count", "", "x", "none"], ["last", "all"], "loop", body=body),
+             helper.make_node("ConcatFromSequence", ["all"], ["y"], "join", axis=0)]  # fmt: skip
+    many = helper.make_tensor_value_info("count", onnx.TensorProto.INT64, [])
+    feed = {"x": np.ones((1, 2), np.float32), "count": np.array(3, np.int64)}
+    inside = session(model_of(folder, nodes, [floats("x", [1, 2]), many], [floats("y", None)]), found)
+    counts.check(taken(inside) == (3, 3), f"sequences in a part: {taken(inside)}")
+    counts.check(same(inside.run(None, feed), [np.array([[2, 2], [4, 4], [8, 8]], np.float32)]), "a sequence that a loop makes")
+    seen = helper.make_tensor_sequence_value_info("all", onnx.TensorProto.FLOAT, None)
+    outside = session(model_of(folder, nodes, [floats("x", [1, 2]), many], [floats("y", None), seen]), found, report=str(folder / "s.json"))
+    declined = {node["path"] for node in json.loads((folder / "s.json").read_text())["declined"]}
+    counts.check(declined == {"none", "loop", "join"}, f"a sequence that leaves: {declined}")
+    y, parts = outside.run(None, feed)
+    counts.check(same([y], [np.array([[2, 2], [4, 4], [8, 8]], np.float32)]) and len(parts) == 3, "and their values")
+
+
 def floats(name, shape):
     return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
 
@@ -325,6 +346,7 @@ def main():
         test_failures(counts, found, Path(name))
         test_constants(counts, found, Path(name))
         test_strings(counts, found, Path(name))
+        test_sequences(counts, found, Path(name))
         test_options(counts, found, Path(name))
         test_report(counts, found, Path(name))
         test_names(counts, found, Path(name))
