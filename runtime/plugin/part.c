@@ -204,46 +204,6 @@ static tort_status choose_inputs(part *p, plugin_values *inputs, tort_error *err
     return TORT_OK;
 }
 
-/* Tells the report and the host's log where the nodes of a part run: a warning if a provider of the chain did not open,
- * or a node is not on the first that could have been. */
-static void tell_placement(plugin_ep *ep, tort_session *session) {
-    tort_report *report = NULL;
-    char *text = NULL;
-    size_t size;
-    bool lost = false;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream) return;
-    if (tort_session_report(session, &report, NULL)) {
-        fclose(stream);
-        free(text);
-        return;
-    }
-    fprintf(stream, "tinyort: a part runs on");
-    for (int32_t i = 0; i < report->provider_count; i++)
-        fprintf(stream, "%s %s: %d nodes, %d copies in", i ? "," : "", report->providers[i]->name,
-                (int)report->providers[i]->nodes, (int)report->providers[i]->copies_in);
-    for (int32_t i = 0; i < report->provider_count; i++) {
-        const tort_report_provider *provider = report->providers[i];
-        lost = lost || !provider->ready;
-        if (!provider->ready)
-            fprintf(stream, "\n%s did not open: %s, %s; %s", provider->name, provider->code, provider->message,
-                    provider->cure);
-    }
-    for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = report->nodes[i];
-        const tort_report_verdict *why = node->fell_back && node->verdict_count ? node->verdicts[0] : NULL;
-        lost = lost || node->fell_back;
-        if (why && why->code != TORT_PROVIDER_DOWN)
-            fprintf(stream, "\n%s (%s) is on %s: %s %s", node->path, node->op, node->provider,
-                    tort_verdict_name(why->code), why->message);
-    }
-    plugin_report_part(ep, report);
-    fclose(stream);
-    plugin_log(ep, lost ? ORT_LOG_WARNING : ORT_LOG_INFO, text);
-    tort_report_free(report);
-    free(text);
-}
-
 static tort_status compile(part *p, plugin_ep *ep, const ort_graph *graph, const ort_node *fused, tort_error *error) {
     const tort_session_options options = {
         .struct_size = sizeof options, .chain = ep->chain, .max_symbols = ep->max, .max_symbol_count = ep->max_count};
@@ -254,7 +214,7 @@ static tort_status compile(part *p, plugin_ep *ep, const ort_graph *graph, const
     if (!status) status = choose_inputs(p, &inputs, error);
     if (!status) status = plugin_read(p->host, graph, NULL, &inputs, &outputs, NULL, &p->model, error);
     if (!status) status = tort_session_create(&env, p->model, &options, &p->session, error);
-    if (!status) tell_placement(ep, p->session);
+    if (!status) plugin_tell_part(ep, p->session);
     if (!status) status = plugin_let_go(p->model, error);
     p->output_count = outputs.count;
     free((void *)inputs.items);

@@ -111,8 +111,9 @@ void plugin_text_free(plugin_text *text);
 /* Writes keys and texts, NULL at the end, as members of a JSON object, each with a comma after it; a text of NULL is
  * null. */
 void plugin_put(FILE *out, ...) __attribute__((sentinel));
-/* Adds a part, which has been compiled. */
-void plugin_report_part(plugin_ep *ep, const tort_report *report);
+/* Tells the host's log and the report where the nodes of a part run, which has been compiled: a warning if it is not
+ * where the chain would have it. */
+void plugin_tell_part(plugin_ep *ep, tort_session *session);
 /* Writes what has been added so far to the file of option report. */
 void plugin_report_write(plugin_ep *ep);
 

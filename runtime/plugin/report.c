@@ -1,5 +1,5 @@
-/* report.c - what the provider of a session took and what it declined, as the JSON of its option `report` (plugin.h);
- * the keys are in `tinyort schema`.
+/* report.c - where parts run, for the host's log, and what the provider of a session took and what it declined, as the
+ * JSON of its option `report` (plugin.h); the keys are in `tinyort schema`.
  *
  * The host compiles the parts of a graph after it has asked for all of them, and graphs in bodies before the graph
  * around them; so the file is written anew whenever something is added. Everything beyond ASCII is escaped: names of a
@@ -115,7 +115,8 @@ static void put_summary(FILE *out, const tort_report *report) {
     fputs("}", out);
 }
 
-void plugin_report_part(plugin_ep *ep, const tort_report *report) {
+/* Adds a part to the file. */
+static void add_part(plugin_ep *ep, const tort_report *report) {
     FILE *out = ep->parts.out;
     fprintf(out, "%s\n  {\"summary\": ", ep->part_count++ ? "," : "");
     put_summary(out, report);
@@ -130,6 +131,45 @@ void plugin_report_part(plugin_ep *ep, const tort_report *report) {
         put_node(out, report->nodes[i]);
     }
     fputs("]}", out);
+}
+
+/* Writes where the nodes of a part run, as text; true if a provider of the chain did not open, or a node is not on the
+ * first that could have been. */
+static bool write_placement(FILE *out, const tort_report *report) {
+    bool lost = false;
+    fputs("tinyort: a part runs on", out);
+    for (int32_t i = 0; i < report->provider_count; i++)
+        fprintf(out, "%s %s: %d nodes, %d copies in", i ? "," : "", report->providers[i]->name,
+                (int)report->providers[i]->nodes, (int)report->providers[i]->copies_in);
+    for (int32_t i = 0; i < report->provider_count; i++) {
+        const tort_report_provider *provider = report->providers[i];
+        lost = lost || !provider->ready;
+        if (!provider->ready)
+            fprintf(out, "\n%s did not open: %s, %s; %s", provider->name, provider->code, provider->message,
+                    provider->cure);
+    }
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = report->nodes[i];
+        const tort_report_verdict *why = node->fell_back && node->verdict_count ? node->verdicts[0] : NULL;
+        lost = lost || node->fell_back;
+        if (why && why->code != TORT_PROVIDER_DOWN)
+            fprintf(out, "\n%s (%s) is on %s: %s %s", node->path, node->op, node->provider,
+                    tort_verdict_name(why->code), why->message);
+    }
+    return lost;
+}
+
+void plugin_tell_part(plugin_ep *ep, tort_session *session) {
+    tort_report *report = NULL;
+    plugin_text text = {0};
+    if (plugin_text_open(&text) && !tort_session_report(session, &report, NULL)) {
+        const bool lost = write_placement(text.out, report);
+        fflush(text.out);
+        plugin_log(ep, lost ? ORT_LOG_WARNING : ORT_LOG_INFO, text.text);
+        add_part(ep, report);
+    }
+    tort_report_free(report);
+    plugin_text_free(&text);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
