@@ -96,7 +96,7 @@ def is_right(found, expected, model, feed):
     return same(found, once) or (drawn and all(np.shape(a) == np.shape(b) for a, b in zip(found, once)))
 
 
-def test_case(counts, folder, found):
+def test_case(counts, folder, found, report):
     model = folder / "model.onnx"
     try:
         alone = session(model, [])
@@ -111,8 +111,10 @@ def test_case(counts, folder, found):
         counts.others += 1
         return
     try:
-        inside = session(model, found)
+        inside = session(model, found, chain="cpu", report=str(report))
         some, every = taken(inside)
+        declined = json.loads(report.read_text())["declined"]
+        counts.check(len(declined) == every - some and all(node["message"] for node in declined), f"{folder.name}: {some} of {every} nodes, and reasons for {declined}")
         counts.nodes, counts.all = counts.nodes + some, counts.all + every
         for feed, expected in sets:
             counts.check(is_right(inside.run(None, feed), expected, model, feed), f"{folder.name}: other values")
@@ -353,12 +355,12 @@ def main():
         test_split(counts, Path(name))
         test_page_in_c(counts, found, Path(name))
         test_max(counts, found, Path(name))
+        for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
+            if word in folder.name:
+                test_case(counts, folder, found, Path(name) / "report.json")
     test_policies(counts)
     test_threads(counts, found)
     test_growth(counts, found)
-    for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
-        if word in folder.name:
-            test_case(counts, folder, found)
     print(f"{counts.nodes} of {counts.all} nodes ran on {NAME}; onnxruntime {onnxruntime.__version__} refuses {counts.refused} models; "
           f"{counts.others} it does not run, or not from numpy")
     print(f"plugin: {counts.passed} passed, {counts.failed} failed")
