@@ -91,6 +91,9 @@ tort_status plugin_let_go(tort_model *model, tort_error *error);
 
 /* ---- tensor.c */
 
+/* The type of elements that the host has this number for: ONNX's, but for those of 2 bits and the exponents, 24 to 26.
+ */
+tort_type plugin_type(int element);
 /* The type and shape of a tensor of the host; dims are not filled in if there are more than TORT_MAX_RANK. */
 ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor);
 /* Reads the strings of such a tensor, whose shape is known; tensor->data has them and their bytes in one block, which

@@ -73,7 +73,7 @@ static tort_status read_value_type(reader *r, const ort_type_info *type, int32_t
     if (kind != ORT_KIND_TENSOR) return TORT_OK;
     TRY(r->api->tensor_info_of(type, &shape));
     TRY(r->api->element_type(shape, &element));
-    *out = tort_tensor_type((tort_type)element); /* both number types as ONNX does */
+    *out = tort_tensor_type(plugin_type(element));
     return TORT_OK;
 }
 

@@ -5,6 +5,12 @@
 #include "runtime/core/graph/graph.h"
 #include "runtime/plugin/plugin.h"
 
+tort_type plugin_type(int element) {
+    static const tort_type others[] = {[24] = TORT_UINT2, [25] = TORT_INT2, [26] = TORT_FLOAT8E8M0};
+    if (element < 0 || element >= TORT_TYPE_COUNT) return TORT_UNDEFINED;
+    return element >= 24 && element <= 26 ? others[element] : (tort_type)element;
+}
+
 ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor *tensor) {
     ort_shape_info *shape = NULL;
     size_t rank = 0;
@@ -15,7 +21,7 @@ ort_status *plugin_shape(const ort_api *api, const ort_value *value, tort_tensor
     if (!status) status = api->rank(shape, &rank);
     if (!status && rank <= TORT_MAX_RANK) status = api->dims(shape, tensor->dims, rank);
     api->release_shape(shape);
-    tensor->type = (tort_type)type;
+    tensor->type = plugin_type(type);
     tensor->rank = (int32_t)rank;
     return status;
 }

@@ -4,6 +4,7 @@ Usage: run.py LIBRARY CASES [WORD], from the root of the tree; CASES is the fold
 not load or run is counted, not compared: its model is refused before any provider sees it. Prints `plugin: N passed, N failed`.
 """
 
+import ctypes
 import json
 import os
 import subprocess
@@ -71,7 +72,8 @@ def same(found, expected):
 
 class Counts:
     def __init__(self):
-        self.passed = self.failed = self.refused = self.others = self.nodes = self.all = 0
+        self.passed = self.failed = self.others = self.nodes = self.all = 0
+        self.refused = []
 
     def check(self, good, text):
         self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
@@ -96,13 +98,50 @@ def is_right(found, expected, model, feed):
     return same(found, once) or (drawn and all(np.shape(a) == np.shape(b) for a, b in zip(found, once)))
 
 
+# Types that onnxruntime's package does not take from numpy.
+BITS = {"bfloat16": 16, "int4": 4, "uint4": 4, "int2": 2, "uint2": 2} | {f"float8{kind}": 8 for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0")}
+
+
+def memory_of(value):
+    """The bytes of a tensor of onnxruntime's, some of which hold two or four elements."""
+    bits = BITS.get(value.data_type()[7:-1]) or 8 * value.numpy().itemsize
+    return ctypes.string_at(value.data_ptr(), (bits * int(np.prod(value.shape())) + 7) // 8)
+
+
+def raw_value(path):
+    tensor = onnx.TensorProto.FromString(path.read_bytes())
+    value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(list(tensor.dims), tensor.data_type)
+    content = tensor.raw_data or numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
+    ctypes.memmove(value.data_ptr(), content, len(content))
+    return value
+
+
+def test_bytes(counts, folder, alone, inside):
+    """Values of those types are what onnxruntime makes of them, byte for byte, or what the data set has."""
+    for data in sorted(folder.glob("test_data_set_*")):
+        feeds = {port.name: raw_value(data / f"input_{i}.pb") for i, port in enumerate(alone.get_inputs())}
+        try:
+            expected = alone.run_with_ort_values(None, feeds)
+        except Exception:  # noqa: BLE001
+            counts.others += 1
+            return
+        for i, (a, b) in enumerate(zip(inside.run_with_ort_values(None, feeds), expected)):
+            good = a.data_type() == b.data_type() and a.shape() == b.shape()
+            counts.check(good and memory_of(a) in (memory_of(b), memory_of(raw_value(data / f"output_{i}.pb"))), f"{folder.name}: other bytes")
+
+
 def test_case(counts, folder, found, report):
     model = folder / "model.onnx"
     try:
         alone = session(model, [])
-    except Exception:  # noqa: BLE001 - refused before any provider sees it
-        counts.refused += 1
+    except Exception as error:  # noqa: BLE001 - refused before any provider sees it
+        counts.refused.append(f"{folder.name}: {' '.join(str(error).split())}")
         return
+    if any(port.type[7:-1] in BITS for port in [*alone.get_inputs(), *alone.get_outputs()]):
+        inside = session(model, found)
+        some, every = taken(inside)
+        counts.nodes, counts.all = counts.nodes + some, counts.all + every
+        return test_bytes(counts, folder, alone, inside)
     try:
         sets = list(feeds_of(folder, [port.name for port in alone.get_inputs()]))
         for feed, _ in sets:
@@ -361,8 +400,10 @@ def main():
     test_policies(counts)
     test_threads(counts, found)
     test_growth(counts, found)
-    print(f"{counts.nodes} of {counts.all} nodes ran on {NAME}; onnxruntime {onnxruntime.__version__} refuses {counts.refused} models; "
-          f"{counts.others} it does not run, or not from numpy")
+    listed = Path(library).with_name("onnxruntime-refuses.txt")
+    listed.write_text("".join(f"{line}\n" for line in counts.refused))
+    print(f"{counts.nodes} of {counts.all} nodes ran on {NAME}; onnxruntime {onnxruntime.__version__} refuses {len(counts.refused)} models, listed in "
+          f"{listed}; {counts.others} it does not run, or not from numpy")
     print(f"plugin: {counts.passed} passed, {counts.failed} failed")
     sys.exit(1 if counts.failed or not counts.passed else 0)
 
