@@ -10,7 +10,7 @@
 
 #define MAX_COLUMNS 16
 
-enum { GAP = 2, MIN_NAME = 12, MIN_LAST = 24, WORTH_A_LINE = 4 };
+enum { GAP = 2, MIN_NAME = 16, MIN_LAST = 24, WORTH_A_LINE = 4 };
 
 typedef struct cell {
     char *text; /* escaped */
