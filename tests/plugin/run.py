@@ -383,6 +383,9 @@ def main():
     library, cases, word = sys.argv[1], Path(sys.argv[2]), (sys.argv[3:] or [""])[0]
     counts, found = Counts(), devices(library)
     counts.check(len(found) == 1, f"one device: {found}")
+    test_growth(counts, found)
+    test_policies(counts)
+    test_threads(counts, found)
     with tempfile.TemporaryDirectory() as name:
         test_failures(counts, found, Path(name))
         test_constants(counts, found, Path(name))
@@ -397,9 +400,6 @@ def main():
         for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
             if word in folder.name:
                 test_case(counts, folder, found, Path(name) / "report.json")
-    test_policies(counts)
-    test_threads(counts, found)
-    test_growth(counts, found)
     listed = Path(library).with_name("onnxruntime-refuses.txt")
     listed.write_text("".join(f"{line}\n" for line in counts.refused))
     print(f"{counts.nodes} of {counts.all} nodes ran on {NAME}; onnxruntime {onnxruntime.__version__} refuses {len(counts.refused)} models, listed in "
