@@ -80,7 +80,8 @@ static bool check_driver(tort_condition *condition, int *driver) {
         return false;
     }
     if (*driver / 1000 < toolkit / 1000) {
-        down(condition, "OLD_DRIVER", "update the NVIDIA driver, or build tinyort with an older CUDA toolkit",
+        down(condition, "OLD_DRIVER",
+             "update the NVIDIA driver: CUDA 13 needs 580 or newer (nvidia-smi shows the driver's number)",
              "the driver supports CUDA %s, this tinyort was built with CUDA %s",
              version_text(*driver, have, sizeof have), version_text(toolkit, need, sizeof need));
         return false;
