@@ -132,9 +132,9 @@ static ort_status *create_ep(ort_factory *base, const ort_hardware *const *hardw
                           .release = plugin_release};
     made->host = host;
     made->logger = logger;
-    ort_status *status = read_options(made, options);
-    if (!status && !(plugin_text_open(&made->declined) && plugin_text_open(&made->parts)))
-        status = host->api->create_status(ORT_FAIL, "tinyort: no memory for a report");
+    const bool open = plugin_text_open(&made->declined) && plugin_text_open(&made->parts);
+    ort_status *status =
+        open ? read_options(made, options) : host->api->create_status(ORT_FAIL, "tinyort: no memory for a report");
     if (status) made->refusal = strdup(host->api->error_message(status));
     if (status) host->api->release_status(status);
     *ep = &made->base;

@@ -176,10 +176,10 @@ void plugin_tell_part(plugin_ep *ep, tort_session *session) {
 
 void plugin_report_write(plugin_ep *ep) {
     if (!ep->report) return;
-    FILE *file = fopen(ep->report, "w");
-    bool good = file;
     fflush(ep->declined.out);
     fflush(ep->parts.out);
+    FILE *file = fopen(ep->report, "w");
+    bool good = file;
     if (file) {
         fputs("{\"schema\": 1, ", file);
         plugin_put(file, "command", "onnxruntime", "version", tort_version(), "host", ep->host->version, "chain",

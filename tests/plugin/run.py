@@ -287,6 +287,10 @@ def test_report(counts, found, folder):
     counts.check(declined[0]["path"] == 'say "é\\\n\U0001f600' and not told[odd]["parts"], f"a name: {declined}")
     raised(lambda: session(declined_model(folder), found, strict="1", report=str(folder / "report.json")))
     counts.check("say" in json.loads((folder / "report.json").read_text())["refused"], "a refusal")
+    raised(lambda: session(DIGITS, found, strict="yes", report=str(folder / "report.json"), chain="cpu"))
+    refused = json.loads((folder / "report.json").read_text()) if (folder / "report.json").stat().st_size else {}
+    jsonschema.validate(refused, schema)
+    counts.check("option strict" in refused["refused"], f"a wrong option: {refused}")
 
 
 def test_names(counts, found, folder):
@@ -387,19 +391,20 @@ def main():
     test_policies(counts)
     test_threads(counts, found)
     with tempfile.TemporaryDirectory() as name:
-        test_failures(counts, found, Path(name))
-        test_constants(counts, found, Path(name))
-        test_strings(counts, found, Path(name))
-        test_sequences(counts, found, Path(name))
-        test_options(counts, found, Path(name))
-        test_report(counts, found, Path(name))
-        test_names(counts, found, Path(name))
-        test_split(counts, Path(name))
-        test_page_in_c(counts, found, Path(name))
-        test_max(counts, found, Path(name))
+        scratch = Path(name)
+        test_failures(counts, found, scratch)
+        test_constants(counts, found, scratch)
+        test_strings(counts, found, scratch)
+        test_sequences(counts, found, scratch)
+        test_options(counts, found, scratch)
+        test_report(counts, found, scratch)
+        test_names(counts, found, scratch)
+        test_split(counts, scratch)
+        test_page_in_c(counts, found, scratch)
+        test_max(counts, found, scratch)
         for folder in sorted(path.parent for path in cases.glob("**/model.onnx")):
             if word in folder.name:
-                test_case(counts, folder, found, Path(name) / "report.json")
+                test_case(counts, folder, found, scratch / "report.json")
     listed = Path(library).with_name("onnxruntime-refuses.txt")
     listed.write_text("".join(f"{line}\n" for line in counts.refused))
     print(f"{counts.nodes} of {counts.all} nodes ran on {NAME}; onnxruntime {onnxruntime.__version__} refuses {len(counts.refused)} models, listed in "
