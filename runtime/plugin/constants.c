@@ -7,9 +7,10 @@
 
 /* Where the host has the constants, by the "file" of a weight; the source of the model's weights. */
 typedef struct constants {
+    const tort_env *env; /* of the model */
     const void **data;
     void **copies; /* owned; by the same number; NULL before plugin_let_go */
-    int32_t count;
+    int32_t count, capacity;
 } constants;
 
 static tort_status read_constant(void *ud, int32_t file, uint64_t offset, uint64_t length, void *dst,
@@ -24,14 +25,16 @@ static tort_status read_constant(void *ud, int32_t file, uint64_t offset, uint64
 static void close_constants(void *ud) {
     constants *c = ud;
     for (int32_t i = 0; c->copies && i < c->count; i++) free(c->copies[i]);
-    free((void *)c->data);
+    tort_free(c->env, (void *)c->data, (size_t)c->capacity * sizeof *c->data);
     free((void *)c->copies);
     free(c);
 }
 
 bool plugin_constants_open(tort_model *model) {
-    model->source_ud = calloc(1, sizeof(constants));
-    if (!model->source_ud) return false;
+    constants *c = calloc(1, sizeof *c);
+    if (!c) return false;
+    c->env = &model->env;
+    model->source_ud = c;
     model->source_read = read_constant;
     model->source_close = close_constants;
     model->source_is_ours = true;
@@ -57,11 +60,7 @@ tort_status plugin_let_go(tort_model *model, tort_error *error) {
 
 int32_t plugin_constants_add(tort_model *model, const tort_tensor *tensor, size_t bytes) {
     constants *c = model->source_ud;
-    if (!(c->count & (c->count - 1))) { /* full: its room is a power of two */
-        const void **more = realloc((void *)c->data, 2 * ((size_t)c->count + 1) * sizeof *more);
-        if (!more) return -1;
-        c->data = more;
-    }
+    if (!tort_grow(c->env, (void **)&c->data, &c->capacity, c->count + 1, sizeof *c->data)) return -1;
     tort_weight weight = {.type = tensor->type,
                           .rank = tensor->rank,
                           .bytes = bytes,

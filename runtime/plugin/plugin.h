@@ -62,6 +62,7 @@ void plugin_log(const plugin_ep *ep, int level, const char *text);
 typedef struct plugin_values {
     const ort_value_info **items;
     int32_t count, captured; /* captured: the last so many are read by bodies of the node */
+    int32_t room;            /* of a list that grows */
 } plugin_values;
 
 /* Makes a model of a graph, in the host's order of nodes. only: of this node of it, or around it; NULL: of all. Inputs:

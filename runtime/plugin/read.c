@@ -117,10 +117,11 @@ static tort_status read_type(reader *r, const ort_value_info *value, tort_info *
 
 /* Adds a tensor of strings to the model's weights. */
 static tort_status read_texts(reader *r, const ort_value *value, tort_tensor *tensor, int32_t *weight) {
-    size_t bytes;
+    size_t bytes = 0;
     tort_status status = plugin_check(r->host, plugin_strings(r->api, value, tensor), r->error);
     tort_string *strings = tensor->data;
-    for (size_t i = 0; !status && tort_tensor_bytes(tensor, &bytes) && i < bytes / sizeof *strings; i++) {
+    if (!status) tort_tensor_bytes(tensor, &bytes); /* its size was checked when they were read */
+    for (size_t i = 0; !status && i < bytes / sizeof *strings; i++) {
         strings[i].data = tort_arena_text(&r->model->arena, strings[i].data, strings[i].length);
         if (!strings[i].data) status = no_memory(r);
     }
@@ -367,15 +368,15 @@ static tort_status read_node(reader *r, const ort_node *from, int32_t index) {
 static tort_status add_ports(reader *r, const ort_node *node, bool outputs, plugin_values *open) {
     plugin_values values;
     tort_status status = plugin_ports(r->host, node, outputs, &values, r->error);
-    const size_t room = (size_t)(open->count + values.count + 1);
-    const ort_value_info **more = status ? NULL : realloc((void *)open->items, room * sizeof *more);
-    if (more) open->items = more;
-    if (!status && !more) status = no_memory(r);
     for (int32_t k = 0; !status && k < values.count; k++) {
         bool is_open = false;
         int32_t number;
         status = outputs ? add_made(r, values.items[k], &number) : add_read(r, values.items[k], &is_open);
-        if (is_open) open->items[open->count++] = values.items[k];
+        if (!is_open) continue;
+        if (!tort_grow(&r->model->env, (void **)&open->items, &open->room, open->count + 1, sizeof *open->items))
+            status = no_memory(r);
+        else
+            open->items[open->count++] = values.items[k];
     }
     free((void *)values.items);
     return status;
@@ -442,7 +443,7 @@ static tort_status read_graph(reader *r, const ort_graph *graph, const ort_node 
         status = only ? plugin_ports(r->host, only, true, &made, r->error) : graph_ports(r, graph, true, &made);
     if (!status) status = set_ports(r, outputs ? outputs : &made, true);
     free((void *)nodes);
-    free((void *)open.items);
+    tort_free(&r->model->env, (void *)open.items, (size_t)open.room * sizeof *open.items);
     free((void *)made.items);
     return status;
 }

