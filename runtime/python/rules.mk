@@ -10,7 +10,7 @@ PYTHON_FILES := $(wildcard runtime/python/tinyort/*.py runtime/python/tinyort/*/
 PYTHON_HERE := $(BUILD)/python_here.mk
 
 # PYTHON_INCLUDE, and the name of the extension; asked once for each PYTHON.
-ifneq ($(filter python% wheel% test-python% test-locale bench-python% test-hardening run-tests test check test-all %.so,$(or $(MAKECMDGOALS),none)),)
+ifneq ($(filter python% wheel% test-python% test-locale bench-python% test-plugin% bench-plugin test-hardening run-tests test check test-all %.so,$(or $(MAKECMDGOALS),none)),)
 PYTHON_CONFIG := $(shell $(PYTHON) -c "import sysconfig as s; free = s.get_config_var('Py_GIL_DISABLED'); \
     print(s.get_path('include'), s.get_config_var('EXT_SUFFIX') if free else '.abi3.so', '' if free else '-DPy_LIMITED_API=0x03090000')")
 endif
