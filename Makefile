@@ -8,7 +8,7 @@
 # what is missing; `make setup`, `make demo` and `make test` install it.
 #
 # Variables a user may set: CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS (the last three are added to ours), BUILD, PREFIX, DESTDIR,
-# SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"), CUDA_ARCHS, PROFILE (1 keeps source lines in GPU kernels,
+# SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"), CUDA_MAJOR, CUDA_DRIVER, CUDA_ARCHS, PROFILE (1 keeps source lines in GPU kernels,
 # for profilers), CCACHE (empty does without), VENV (a Python environment to use in place of build/venv), V (1 shows every command).
 
 BUILD ?= build
@@ -169,52 +169,76 @@ SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 # libtinyort.a names tort_provider_cuda in its session options. The newer way of launching kernels is not used, because its
 # stubs hold guarded statics that need the C++ library.
 #
+# CUDA_MAJOR is the CUDA of the cudart that is linked, and of the assembler of the kernels: 12 runs with drivers from 525 on, 13 with those
+# from 580 on. PyPI has no nvcc of CUDA 12, so nvcc 13 compiles with the rest of CUDA 12.9 (.ci/setup.sh, toolkit); an nvcc from
+# 12.5 on does it alone. sm_88 and sm_110 are unknown to CUDA 12. CUDA_DRIVER is the oldest driver that loads the program. It decides how
+# kernels are compressed: drivers before 550 read LZ4 alone, which takes three times the bytes; CUDA_DRIVER=550 is for a small build.
+#
 # CUDA_ARCHS is what machine code is made for. A build for one architecture has its machine code alone, and takes half as long.
 # A build for several has PTX too, which the driver compiles for any newer device, in every kind of code that gpu.h tells apart
 # by architecture: 80 has all of it, for devices that come after this list and for those that a shorter list leaves out; 75 is
 # for a Turing, in a list that leaves it out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that plans and claims know what
-# a device will run; without CUDA it is the list that a build with CUDA would have.
+# a device will run; without CUDA it is all that the packages have together (kernels/cuda/README.md has the table of them).
 
 # The lesson needs no GPU, and is not to wait for code that one would run.
 CUDA ?= $(if $(filter lesson,$(MAKECMDGOALS)),0)
-CUDA_ALL_ARCHS := 75 80 86 87 89 90 100 110 120
+ifeq ($(origin CUDA_MAJOR),undefined)
+CUDA_MAJOR := $(if $(filter 88 110,$(CUDA_ARCHS)),13,12)
+endif
+CUDA_DRIVER ?= $(if $(filter 12,$(CUDA_MAJOR)),525,580)
+$(if $(filter 525 550 580,$(CUDA_DRIVER)),,$(error CUDA_DRIVER=$(CUDA_DRIVER): expected 525, 550 or 580))
+$(if $(filter 13-525 13-550 12-580,$(CUDA_MAJOR)-$(CUDA_DRIVER)),$(error CUDA_DRIVER=$(CUDA_DRIVER): with CUDA_MAJOR=$(CUDA_MAJOR) it is $(if $(filter 12,$(CUDA_MAJOR)),525 or 550,580)))
+CUDA_ALL_ARCHS := $(if $(filter aarch64,$(MACHINE)),$(if $(filter 12,$(CUDA_MAJOR)),87 90,90 100 110 121),75 80 86 89 90 100 120)
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
-CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS)),,75) 80)
+CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS))$(filter aarch64,$(MACHINE)),,75) 80)
 empty :=
 comma := ,
 space := $(empty) $(empty)
-# $(1) architectures of machine code, $(2) of PTX.
-cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\"
-cuda_all_images = $(call cuda_images,$(CUDA_ALL_ARCHS),80)
+# $(1) architectures of machine code, $(2) of PTX, $(3) the oldest driver.
+cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\" -DTORT_CUDA_DRIVER=$(3)
+cuda_all_images = $(call cuda_images,75 80 86 87 89 90 100 110 120 121,80,525)
 NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
-NVCC_NEEDED := 13
+CUDA_TOOLKIT := build/cuda$(CUDA_MAJOR)-$(MACHINE)
 
-nvcc_release = $(shell $(1) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\..*/\1/p')
+# Of the nvccs here (that on PATH, the one from PyPI): one of CUDA_MAJOR that compiles for the machine it runs on, or one of 13, which
+# takes the rest from CUDA_TOOLKIT.
 NVCC :=
 ifneq ($(CUDA),0)
-NVCC := $(firstword $(foreach nvcc,$(shell command -v nvcc) $(wildcard $(NVCC_FETCHED)), \
-    $(if $(filter $(NVCC_NEEDED),$(call nvcc_release,$(nvcc))),$(nvcc))))
-ifeq ($(CUDA)$(NVCC),1)
-NVCC := $(NVCC_FETCHED)
+NVCC_RUNS_ON := $(shell uname -m)
+NVCCS := $(shell command -v nvcc) $(wildcard $(NVCC_FETCHED))
+nvcc_release = $(shell $(1) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+nvcc_of = $(firstword $(foreach nvcc,$(NVCCS),$(if $(filter $(1),$(call nvcc_release,$(nvcc))),$(nvcc))))
+NVCC_13 := $(or $(call nvcc_of,13.%),$(if $(filter 1,$(CUDA)),$(NVCC_FETCHED)))
+ifeq ($(NVCC_RUNS_ON),$(MACHINE))
+NVCC := $(if $(filter 12,$(CUDA_MAJOR)),$(call nvcc_of,12.5 12.6 12.7 12.8 12.9),$(NVCC_13))
 endif
+NVCC := $(or $(NVCC),$(if $(NVCC_13),$(CUDA_TOOLKIT)/bin/nvcc))
 endif
 
 ifneq ($(NVCC),)
-CUDA_STATE := built with CUDA by $(NVCC), for compute capabilities $(CUDA_ARCHS)
+CUDA_STATE := built with CUDA $(CUDA_MAJOR) by $(NVCC), for compute capabilities $(CUDA_ARCHS) and drivers from $(CUDA_DRIVER) on
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
 CUDA_BUILD := $(OBJ)/with_cuda/runtime/build.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
-CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS),$(CUDA_PTX))
+CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS),$(CUDA_PTX),$(CUDA_DRIVER))
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 # How kernels are compiled, whatever for.
-KERNEL_FLAGS := -std=c++17 -O3 $(if $(PROFILE),-lineinfo) -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings
-NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
-    $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) --compress-mode=size $(KERNEL_FLAGS) \
+KERNEL_FLAGS := -std=c++17 -O3 $(if $(PROFILE),-lineinfo) -Xptxas -v -I. -DTORT_CUDA=$(CUDA_MAJOR) -D__NV_LEGACY_LAUNCH -Werror all-warnings
+# Kernels whose tiles fill the shared memory are compiled for sm_86 and sm_89 too, which have less of it than sm_80, by one front end; of
+# all others these run the code for sm_80, which would be the same.
+CUDA_TILED := attend_float attend_half conv conv_nhwc matmul matmul_nbits
+KERNEL_ARCHS = $(if $(filter 80,$(CUDA_ARCHS)),$(filter-out 86 89,$(CUDA_ARCHS)),$(CUDA_ARCHS))
+$(CUDA_TILED:%=$(OBJ)/kernels/cuda/%.cu.o): private KERNEL_ARCHS = $(CUDA_ARCHS)
+front_end = $(if $(filter 89,$(1)),$(if $(filter 86,$(CUDA_ARCHS)),86,89),$(1))
+NVCC_COMPRESS := $(if $(filter 525,$(CUDA_DRIVER)),$(if $(findstring $(CUDA_TOOLKIT),$(NVCC)),--compress-mode=speed) -Xfatbin=-compress-all,--compress-mode=size)
+NVCC_FLAGS = $(foreach arch,$(KERNEL_ARCHS),-gencode arch=compute_$(call front_end,$(arch))$(comma)code=sm_$(arch)) \
+    $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) $(NVCC_COMPRESS) $(KERNEL_FLAGS) \
+    $(if $(filter $(NVCC_RUNS_ON),$(MACHINE)),,-ccbin $(patsubst %gcc,%g++,$(lastword $(CC)))) \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
 else
-CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc $(NVCC_NEEDED) on PATH; make CUDA=1 fetches one))
+CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc 13$(if $(filter 12,$(CUDA_MAJOR)), or from 12.5 on) on PATH; make CUDA=1 fetches one))
 endif
 
 # ---- products -------------------------------------------------------------------------------------------------------
@@ -325,7 +349,7 @@ check-sizes:
 ## Compile every CUDA kernel for every architecture; list registers and memory, fail on spills. ALL=1 lists every kernel.
 check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))
 	$(if $(NVCC),,@echo "skipped: registers of CUDA kernels (no nvcc here)"; echo "cuda-spills: 0 passed, 0 failed, 1 skipped")
-	$(if $(NVCC),@.ci/check_spills.sh "$(CUDA_ARCHS)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas))
+	$(if $(NVCC),@.ci/check_spills.sh "$(CUDA_ARCHS)" "$(CUDA_TILED)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas))
 
 FORMATTED = $(shell find .ci runtime loader ops kernels models tests -name build -prune -o \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) -print)
@@ -454,7 +478,7 @@ endif
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
 $(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(if $(PLAIN),$(SMALLEST_LEVEL)) $(SMALLEST_FILES) $(CPU_DEFINES) $(OPS_DEFINES)
-$(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
+$(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(CUDA_ARCHS) $(CUDA_TILED) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
@@ -492,8 +516,8 @@ $(OBJ)/kernels/cpu/tables.inc: TABLES = $(CPU_TABLES)
 $(OBJ)/kernels/cuda/tables.inc: TABLES = $(CUDA_TABLES)
 $(OBJ)/%/tables.inc: FORCE
 	@mkdir -p $(@D)
-	$(Q)sed -n 's/^const tort_\(op\|kernel\) \(tort_[a-z0-9_]*\)\[\] = {.*/TABLE(\2)/p' /dev/null $(TABLES) > $@.new
-	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	$(Q)sed -n 's/^const tort_\(op\|kernel\) \(tort_[a-z0-9_]*\)\[\] = {.*/TABLE(\2)/p' /dev/null $(TABLES) > $@.$$$$; \
+	    cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@ # two runners may do this at once
 $(OBJ)/ops/ops.o: $(OBJ)/ops/tables.inc
 $(OBJ)/kernels/cpu/cpu_kernels.o: $(OBJ)/kernels/cpu/tables.inc
 $(OBJ)/kernels/cuda/cuda_provider.o $(OBJ)/with_cuda/kernels/cuda/cuda_provider.o: $(OBJ)/kernels/cuda/tables.inc
@@ -600,19 +624,21 @@ $(OBJ)/kernels/cpu/cpu_provider.o: private TORT_CPPFLAGS += $(if $(SEEN),-DTORT_
 $(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(cuda_all_images)
 $(OBJ)/kernels/cuda/images.o: Makefile
 
-$(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
+$(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter build/%,$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  CC    $< (with CUDA)"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
 # What ptxas says of every kernel stays beside the object, for check-spills.
-$(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
+$(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter build/%,$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
 	$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
 
 $(NVCC_FETCHED):
 	@.ci/setup.sh cuda=build/cuda
+$(CUDA_TOOLKIT)/bin/nvcc: | $(filter build/%,$(NVCC_13))
+	@NVCC=$(NVCC_13) .ci/setup.sh toolkit=$(@D:/bin=) || { echo "make CUDA_MAJOR=13 does without, for drivers from 580 on; make CUDA=0 without CUDA"; exit 1; }
 
 # The linker looks for cudart in both folders: NVIDIA's installer has lib64, its Python packages lib.
 $(OBJ)/tinyort_cuda.o: $(CUDA_OBJECTS)

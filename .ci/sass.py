@@ -51,6 +51,7 @@ class Kernel:
 LINE = re.compile(r"\s+/\*([0-9a-f]+)\*/\s+(?:(@!?\w+)\s+)?([A-Z][\w.]*)\s*(.*?)\s*;\s*$")
 LABEL = re.compile(r"([^\s:]+):\s*$")
 SOURCE = re.compile(r'\s*//## File "([^"]*)", line (\d+)')
+TARGET = re.compile(r"\t\.(?:target\s+sm_|headerflags.*? EF_CUDA_SM)(\d+)")  # of ptxas 13, of ptxas 12
 SECTION = re.compile(r"\s*\.section\s+\.(nv\.info|text)\.([^,\s]+)")
 
 
@@ -83,8 +84,8 @@ def read_kernels(text):
             match, state = SECTION.match(line), None
             section = match and match[1]
             kernel = match and kernels.setdefault(match[2], Kernel(match[2], architecture))
-        elif line.startswith("\t.target"):
-            architecture = line.split()[1]
+        elif match := TARGET.match(line):
+            architecture = f"sm_{match[1]}"
         elif section:
             state = (read_code if section == "text" else read_attribute)(kernel, line, state)
     return {name: kernel for name, kernel in kernels.items() if kernel.code}
@@ -306,7 +307,9 @@ class Multiprocessor(NamedTuple):
 
 
 MULTIPROCESSORS = {"sm_75": Multiprocessor(32, 16, 64, 0), "sm_80": Multiprocessor(64, 32, 164), "sm_86": Multiprocessor(48, 16, 100),
-                   "sm_89": Multiprocessor(48, 24, 100), "sm_90": Multiprocessor(64, 32, 228), "sm_120": Multiprocessor(48, 24, 100)}
+                   "sm_87": Multiprocessor(48, 16, 164), "sm_89": Multiprocessor(48, 24, 100), "sm_90": Multiprocessor(64, 32, 228),
+                   "sm_100": Multiprocessor(64, 32, 228), "sm_110": Multiprocessor(48, 24, 228), "sm_120": Multiprocessor(48, 24, 100),
+                   "sm_121": Multiprocessor(48, 24, 100)}
 
 
 def round_up(number, unit):

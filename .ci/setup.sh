@@ -10,6 +10,8 @@
 #   setup.sh serve=DIR          one with Ray, for tinyort.serve (900 MB)
 #   setup.sh page=DIR           one with Selenium, which drives a browser
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
+#   setup.sh toolkit=DIR        what nvcc 13 (NVCC) compiles with for CUDA 12, or for another machine: DIR is named cuda12-x86_64, cuda12-aarch64
+#                               or cuda13-aarch64. It has NVIDIA's headers and cudart of that CUDA and machine, and for CUDA 12 its ptxas (140 MB)
 #   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
@@ -32,6 +34,8 @@ sentence-transformers==5.1.2"
 SERVE_PACKAGES="ray[serve,data]==2.60.0 numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 pytest==9.2.0"
 PAGE_PACKAGES="selenium==4.51.0"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
+CUDART_12="nvidia-cuda-runtime-cu12==12.9.*" PTXAS_12="nvidia-cuda-nvcc-cu12==12.9.*" # of 12.9: the first that knows all of CUDA 12's GPUs
+CUDART_13="nvidia-cuda-runtime==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
@@ -111,7 +115,7 @@ needed() {
     systems) echo "program:debootstrap debootstrap" ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, page=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -227,6 +231,46 @@ fetch() {
     rm -rf "$directory.part"
 }
 
+# make_toolkit DIR: PyPI has no nvcc of CUDA 12, but its ptxas. So nvcc 13 compiles to PTX; a step behind its front end (cicc) lowers the version
+# of the PTX, which uses nothing newer, to one that this ptxas knows. The headers are those of the cudart that is linked, but for crt/, which
+# belongs to nvcc. nvcc finds all of it by the nvcc.profile beside the link to it.
+make_toolkit() {
+    toolkit=$1
+    name=$(basename "$toolkit")
+    machine=${name#*-}
+    compiler=$(dirname "$(dirname "$(readlink -f "$(command -v "$NVCC")")")")
+    foreign="--no-deps --only-binary=:all: --platform manylinux2014_$machine --platform manylinux_2_28_$machine"
+    case $name in
+    cuda12-*) cudart=$CUDART_12 runtime=nvidia/cuda_runtime ;;
+    *) cudart=$CUDART_13 runtime=nvidia/cu13 ;;
+    esac
+    fetch "$toolkit.cudart" $foreign "$cudart"
+    rm -rf "$toolkit.new" "$toolkit"
+    mkdir -p "$toolkit.new/bin"
+    mv "$toolkit.cudart/$runtime/include" "$toolkit.cudart/$runtime/lib" "$toolkit.new"
+    rm -rf "$toolkit.new/include/crt" "$toolkit.cudart"
+    ln -s "$compiler/include/crt" "$toolkit.new/include/crt"
+    ln -s "$compiler/bin/nvcc" "$toolkit.new/bin/nvcc"
+    cat > "$toolkit.new/bin/nvcc.profile" <<PROFILE
+NVVMIR_LIBRARY_DIR = $compiler/nvvm/libdevice
+PATH += \$(_HERE_):$compiler/nvvm/bin:$compiler/bin:
+INCLUDES += "-I\$(_HERE_)/../include" \$(_SPACE_)
+SYSTEM_INCLUDES += "-isystem" "$compiler/include/cccl" \$(_SPACE_)
+PROFILE
+    if [ "$cudart" = "$CUDART_12" ]; then
+        fetch "$toolkit.ptxas" --no-deps "$PTXAS_12"
+        mv "$toolkit.ptxas/nvidia/cuda_nvcc/bin/ptxas" "$toolkit.new/bin"
+        rm -rf "$toolkit.ptxas"
+        cat > "$toolkit.new/bin/cicc" <<CICC
+#!/bin/sh
+"$compiler/nvvm/bin/cicc" "\$@" || exit
+for file; do case \$file in *.ptx) sed -i 's/^\.version 9\..*/.version 8.7/' "\$file" ;; esac; done
+CICC
+        chmod +x "$toolkit.new/bin/cicc" "$toolkit.new/bin/ptxas"
+    fi
+    mv "$toolkit.new" "$toolkit"
+}
+
 fetch_sanitizer() {
     echo "setup: fetching from PyPI: $SANITIZER_PACKAGE"
     folder=$(mktemp -d)
@@ -254,6 +298,7 @@ for argument in "$@"; do
     serve=*) make_venv "${argument#serve=}" $SERVE_PACKAGES ;;
     page=*) make_venv "${argument#page=}" $PAGE_PACKAGES ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
+    toolkit=*) make_toolkit "${argument#toolkit=}" ;;
     disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
     *) sets="$sets $argument" ;;

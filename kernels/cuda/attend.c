@@ -104,7 +104,7 @@ tort_status cuda_prepare_attend(tort_prepare *p, int64_t key_size, int64_t value
 tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch) {
     const cuda_stream *stream = call->stream;
     const gpu_attend_type type = gpu_attend_type_of(call->inputs[0].type);
-    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->multiprocessors, type, attend);
+    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->board.multiprocessors, type, attend);
     const gpu_parts parts = {scratch, stream->arrivals};
     if (!tiling.tiles || !attend->value_size) return TORT_OK;
     return cuda_launched(call, type == GPU_ATTEND_FLOAT

@@ -10,7 +10,7 @@
 #define SHARED_KIB 0
 #elif __CUDA_ARCH__ < 800
 #define SHARED_KIB 64
-#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ == 1200
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
 #define SHARED_KIB 100
 #elif __CUDA_ARCH__ < 900
 #define SHARED_KIB 164

@@ -77,9 +77,8 @@ static gpu_conv_product product_of(const tort_conv_params *params) {
     return p;
 }
 
-static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t multiprocessors, tort_type type) {
-    return tort_cuda_tiling_of(multiprocessors, type != TORT_FLOAT, p->filters, p->pixels, p->length,
-                               p->batch * p->group);
+static gpu_tiling tiling_of(const gpu_conv_product *p, gpu_board board, tort_type type) {
+    return tort_cuda_tiling_of(board, type != TORT_FLOAT, p->filters, p->pixels, p->length, p->batch * p->group);
 }
 
 /* Checks that offsets fit 32 bits. */
@@ -99,18 +98,18 @@ static tort_status check_sizes(const tort_conv_params *params, tort_error *error
 tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = tiling_of(&p, target->facts[CUDA_MULTIPROCESSORS], node->inputs[0].type).scratch;
+    *scratch = tiling_of(&p, tort_cuda_board_of(target), node->inputs[0].type).scratch;
     return check_sizes(node->params, error);
 }
 
-static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, int32_t multiprocessors) {
-    return tort_cuda_tiling_of(multiprocessors, true, p->pixels, p->filters, p->length, p->batch);
+static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, gpu_board board) {
+    return tort_cuda_tiling_of(board, true, p->pixels, p->filters, p->length, p->batch);
 }
 
 static tort_status size_to_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = exchanged_tiling_of(&p, target->facts[CUDA_MULTIPROCESSORS]).scratch;
+    *scratch = exchanged_tiling_of(&p, tort_cuda_board_of(target)).scratch;
     return check_sizes(node->params, error);
 }
 
@@ -230,7 +229,7 @@ tort_status tort_cuda_conv_prepare_empty(tort_prepare *p) {
 tort_status tort_cuda_conv_run_empty(const tort_call *call) {
     gpu_conv_product p = product_of(call->params);
     p.length = 0;
-    const gpu_tiling tiling = tiling_of(&p, 0, call->inputs[0].type);
+    const gpu_tiling tiling = tiling_of(&p, (gpu_board){0}, call->inputs[0].type);
     return run_pointwise(call, &p, &tiling, &(gpu_parts){0});
 }
 
@@ -240,7 +239,7 @@ tort_status tort_cuda_conv_run(const tort_call *call) {
     const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_conv_product p = product_of(params);
-    const gpu_tiling tiling = tiling_of(&p, stream->device->multiprocessors, call->inputs[0].type);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->board, call->inputs[0].type);
     if (!table) return run_pointwise(call, &p, &tiling, &parts);
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     p.offsets = table->entries;
@@ -258,7 +257,7 @@ static tort_status run_to_nhwc(const tort_call *call) {
     const gpu_parts parts = {call->scratch, stream->arrivals};
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     gpu_conv_product p = product_of(call->params);
-    const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->multiprocessors);
+    const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->board);
     p.offsets = table ? table->entries : NULL;
     return cuda_launched(call, gpu_run_conv_to_nhwc(cuda_stream_of(call), &p, &o, &tiling, &parts));
 }

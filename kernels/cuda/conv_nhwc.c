@@ -80,8 +80,8 @@ static gpu_nhwc_conv product_of(const tort_conv_params *params) {
     return p;
 }
 
-static gpu_tiling tiling_of(const gpu_nhwc_conv *p, int32_t multiprocessors) {
-    return tort_cuda_tiling_of(multiprocessors, true, p->rows, p->filters, p->length, p->group);
+static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
+    return tort_cuda_tiling_of(board, true, p->rows, p->filters, p->length, p->group);
 }
 
 /* Checks that offsets and rows fit 32 bits. */
@@ -98,7 +98,7 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
     }
     if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
     const gpu_nhwc_conv p = product_of(params);
-    *scratch = tiling_of(&p, target->facts[CUDA_MULTIPROCESSORS]).scratch;
+    *scratch = tiling_of(&p, tort_cuda_board_of(target)).scratch;
     return TORT_OK;
 }
 
@@ -221,7 +221,7 @@ tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
     const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_nhwc_conv p = product_of(call->params);
-    const gpu_tiling tiling = tiling_of(&p, stream->device->multiprocessors);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->board);
     if (!p.rows) return TORT_OK;
     if (!table) return cuda_launched(call, run_pointwise(call, &p, &tiling, &parts));
     const gpu_conv_operands o = operands_of(call);

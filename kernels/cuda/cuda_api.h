@@ -7,6 +7,8 @@
 #ifndef TORT_KERNELS_CUDA_CUDA_API_H
 #define TORT_KERNELS_CUDA_CUDA_API_H
 
+#include "kernels/cuda/machine.h"
+
 #ifdef TORT_CUDASIM
 
 #include "kernels/cudasim/cudart.h"
@@ -16,15 +18,8 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
-#include <unistd.h>
 
 #include "kernels/cuda/library_file.h"
-
-/* True if this machine has a GPU, even if CUDA is told to hide it. */
-static inline bool cuda_machine_has_gpu(void) {
-    return access("/dev/nvidia0", F_OK) == 0 || access("/dev/nvidia1", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
-}
 
 #endif
 #endif

@@ -23,7 +23,7 @@ static const tort_option_help known_options[] = {
     {"device", "1", "the second GPU (default 0)"},
     {"mem_limit", "2G", "limit of GPU memory in bytes: k, M, G"},
     {"tf32", "on", "float32 products in TensorFloat-32: faster, 3 digits (default off)"},
-    {"libraries", "off", "only own kernels, no cuBLAS and cuDNN (default on)"},
+    {"libraries", "off", "no cuBLAS and cuDNN (default on); /FOLDER: where they are"},
     {"graph", "off", "no recording as CUDA graphs (default on)"},
     {0},
 };
@@ -59,8 +59,15 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
         snprintf(message, size, "tf32=%s is neither on nor off", tf32);
         return false;
     }
-    if (libraries && !parse_switch(libraries, &options->libraries)) {
-        snprintf(message, size, "libraries=%s is neither on nor off", libraries);
+    if (libraries && *libraries == '/') {
+        if (strlen(libraries) >= CUDA_FOLDER_BYTES) {
+            snprintf(message, size, "libraries=%.40s... is longer than %d bytes", libraries, CUDA_FOLDER_BYTES - 1);
+            return false;
+        }
+        /* A saved plan is no reason to run code from a folder that it names. */
+        if (!config->from_file) options->library_folder = libraries;
+    } else if (libraries && !parse_switch(libraries, &options->libraries)) {
+        snprintf(message, size, "libraries=%s is neither on nor off, nor a folder (/...)", libraries);
         return false;
     }
     if (graph && !parse_switch(graph, &options->graphs)) {
@@ -72,14 +79,24 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
 
 /* ---- what it computes in ----------------------------------------------------------------------------------------- */
 
+enum { FIRST_WITH_TF32 = 80 };
+
 void tort_cuda_describe_tf32(tort_target *target) {
-    enum { FIRST_WITH_TF32 = 80 };
     const size_t used = strlen(target->description);
     if (!target->facts[CUDA_TF32]) return;
     snprintf(target->description + used, sizeof target->description - used, ", tf32=on %s",
              target->instructions < FIRST_WITH_TF32 ? "without effect before sm_80"
              : !target->libraries                   ? "without effect: libraries=off"
                                                     : "for cuBLAS and cuDNN");
+}
+
+static void remark(const tort_target *target, const tort_kernel *kernel, tort_type type, char *text, size_t size) {
+    if (!kernel->needs || type != TORT_FLOAT || target->facts[CUDA_TF32] || target->instructions < FIRST_WITH_TF32)
+        return;
+    snprintf(
+        text, size,
+        "products of float32 are exact; " CUDA_PROVIDER_NAME
+        ":tf32=on rounds their operands to 10 bits, as other runtimes do by default: 0.3 to 0.4 of the time on an H200");
 }
 
 /* ---- a device that is not here ----------------------------------------------------------------------------------- */
@@ -166,6 +183,7 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .built_for = tort_cuda_images,
     .kernels = families,
     .layouts = tort_cuda_layouts,
+    .remark = remark,
     .options = known_options,
     .libraries = known_libraries,
     .describe = describe,

@@ -3,6 +3,7 @@
 #ifndef TORT_KERNELS_CUDA_CUDA_PROVIDER_H
 #define TORT_KERNELS_CUDA_CUDA_PROVIDER_H
 
+#include "kernels/cuda/tiling.h"
 #include "runtime/include/provider.h"
 
 /* One source, three providers: real, simulated, and one that can only plan. The libraries of a simulated device are
@@ -37,11 +38,18 @@
 /* tort_target.facts of this provider; tort_target.instructions is the compute capability, 87 for sm_87. */
 enum { CUDA_MULTIPROCESSORS, CUDA_TF32 };
 
+static inline gpu_board tort_cuda_board_of(const tort_target *target) {
+    return (gpu_board){(int32_t)target->instructions, target->facts[CUDA_MULTIPROCESSORS]};
+}
+
+enum { CUDA_FOLDER_BYTES = 256 }; /* of the option libraries=FOLDER */
+
 typedef struct cuda_options {
     int device;
     uint64_t memory_limit; /* bytes; 0: all of the device's */
     bool tf32, libraries;
-    bool graphs; /* runs are recorded as CUDA graphs */
+    bool graphs;                /* runs are recorded as CUDA graphs */
+    const char *library_folder; /* of cuBLAS and cuDNN, and the only one; NULL: they are searched. Borrowed of config */
 } cuda_options;
 
 /* Parses the options; on false, message says which one is wrong. */

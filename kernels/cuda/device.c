@@ -54,6 +54,9 @@ static const char *cure_of(cudaError_t code) {
     case cudaErrorInvalidPc:
     case cudaErrorHardwareStackError:
     case cudaErrorAssert: return "start the program anew: after this CUDA does nothing more for it";
+    case cudaErrorInitializationError:
+        return "CUDA does not survive fork: let the child process start by spawn, or open CUDA in the child alone; if this "
+               "process was not forked, see whether nvidia-smi works";
     case cudaErrorStubLibrary:
         return "take the toolkit's stubs folder out of LD_LIBRARY_PATH: it shadows the driver's libcuda.so.1";
     default: return "see whether nvidia-smi works";
@@ -66,12 +69,19 @@ static const char *version_text(int version, char *buffer, size_t size) {
     return buffer;
 }
 
+/* The CUDA that the oldest driver for this build supports: NVIDIA's "CUDA Toolkit Release Notes" has the table. */
+enum { NEEDED_CUDA = TORT_CUDA_DRIVER >= 580 ? 13000 : TORT_CUDA_DRIVER >= 550 ? 12040 : 12000 };
+
+#define NEEDED_TEXT_(number) #number
+#define NEEDED_TEXT(number) NEEDED_TEXT_(number)
+#define NEEDED_CURE                                                                                                    \
+    "update the NVIDIA driver to " NEEDED_TEXT(TORT_CUDA_DRIVER) " or newer (nvidia-smi shows its number)"
+
 static bool check_driver(tort_condition *condition, int *driver) {
-    int toolkit = 0;
-    char have[16], need[16];
+    char have[16], need[16], number[32];
     *driver = 0;
     cudaDriverGetVersion(driver);
-    cudaRuntimeGetVersion(&toolkit);
+    cuda_machine_driver(number, sizeof number);
     if (*driver == 0) {
         *condition = (tort_condition){.ready = false};
         const bool absent = cuda_driver_is_absent(condition->message, sizeof condition->message, condition->cure,
@@ -79,11 +89,12 @@ static bool check_driver(tort_condition *condition, int *driver) {
         snprintf(condition->code, sizeof condition->code, absent ? "NO_DRIVER" : "FAILED");
         return false;
     }
-    if (*driver / 1000 < toolkit / 1000) {
-        down(condition, "OLD_DRIVER",
-             "update the NVIDIA driver: CUDA 13 needs 580 or newer (nvidia-smi shows the driver's number)",
-             "the driver supports CUDA %s, this tinyort was built with CUDA %s",
-             version_text(*driver, have, sizeof have), version_text(toolkit, need, sizeof need));
+    if (*driver < NEEDED_CUDA) {
+        const char *in = *number ? " (" : "", *out = *number ? ")" : "";
+        down(condition, "OLD_DRIVER", NEEDED_CURE,
+             "the NVIDIA driver is %s%sfor CUDA %s%s, this tinyort needs %d or newer (CUDA %s)", number, in,
+             version_text(*driver, have, sizeof have), out, TORT_CUDA_DRIVER,
+             version_text(NEEDED_CUDA, need, sizeof need));
         return false;
     }
     return true;
@@ -93,9 +104,13 @@ static bool check_devices(tort_condition *condition, int ordinal) {
     int count = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
-        if (cuda_machine_has_gpu())
+        const cuda_gpu_file gpu = cuda_machine_gpu();
+        if (gpu.forbidden)
+            down(condition, "HIDDEN", "let this user open the file (ls -l shows its group: video or render, say)",
+                 "this machine has an NVIDIA GPU (%s), but this user may not open it", gpu.path);
+        else if (*gpu.path)
             down(condition, "HIDDEN", "set CUDA_VISIBLE_DEVICES to the device's number, or unset it",
-                 "this machine has an NVIDIA GPU, but CUDA shows none (CUDA_VISIBLE_DEVICES hides it?)");
+                 "this machine has an NVIDIA GPU (%s), but CUDA shows none (CUDA_VISIBLE_DEVICES hides it?)", gpu.path);
         else
             down(condition, "NO_DEVICE", "use a machine with an NVIDIA GPU, or take cuda out of the chain",
                  "there is an NVIDIA driver, but no GPU");
@@ -198,16 +213,17 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
              (unsigned long long)free_bytes, (unsigned long long)total_bytes);
         return false;
     }
-    device->compute_capability = properties.major * 10 + properties.minor;
-    device->multiprocessors = properties.multiProcessorCount;
-    if (device->multiprocessors > GPU_MAX_MULTIPROCESSORS) device->multiprocessors = GPU_MAX_MULTIPROCESSORS;
-    *target = (tort_target){.instructions = (uint32_t)device->compute_capability,
-                            .facts = {[CUDA_MULTIPROCESSORS] = device->multiprocessors, [CUDA_TF32] = device->tf32},
-                            .memory = device->memory_limit ? device->memory_limit : free_bytes,
-                            .libraries = device->libraries_allowed};
-    device->workspace = workspace_of(device->compute_capability, target->memory);
+    device->board = (gpu_board){properties.major * 10 + properties.minor, properties.multiProcessorCount};
+    if (device->board.multiprocessors > GPU_MAX_MULTIPROCESSORS)
+        device->board.multiprocessors = GPU_MAX_MULTIPROCESSORS;
+    *target =
+        (tort_target){.instructions = (uint32_t)device->board.capability,
+                      .facts = {[CUDA_MULTIPROCESSORS] = device->board.multiprocessors, [CUDA_TF32] = device->tf32},
+                      .memory = device->memory_limit ? device->memory_limit : free_bytes,
+                      .libraries = device->libraries_allowed};
+    device->workspace = workspace_of(device->board.capability, target->memory);
     snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
-             device->compute_capability, version_text(driver, version, sizeof version));
+             device->board.capability, version_text(driver, version, sizeof version));
     snprintf(target->space, sizeof target->space, "%.30s at %s", properties.name, bus);
     tort_cuda_describe_tf32(target);
     return true;
@@ -221,7 +237,7 @@ static bool start(cuda_device *device, int driver, tort_target *target, tort_con
     if (!opened_well(device, cuda_context_open(&device->context, device->ordinal), condition)) return false;
     const int32_t before = cuda_enter(device);
     const bool started = read_properties(device, driver, target, condition) &&
-                         check_image(condition, device->compute_capability) && open_uploads(device, condition);
+                         check_image(condition, device->board.capability) && open_uploads(device, condition);
     cuda_leave(device, before);
     return started;
 }
@@ -247,6 +263,8 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     device->ordinal = options.device;
     device->tf32 = options.tf32;
     device->libraries_allowed = options.libraries;
+    snprintf(device->libraries.folder, sizeof device->libraries.folder, "%s",
+             options.library_folder ? options.library_folder : "");
     device->graphs = options.graphs;
     device->memory_limit = options.memory_limit;
     pthread_mutex_init(&device->lock, NULL);

@@ -19,8 +19,7 @@
 typedef struct cuda_device {
     tort_env env;
     int ordinal;
-    int compute_capability;
-    int32_t multiprocessors;
+    gpu_board board;
     bool tf32;
     bool libraries_allowed;
     bool graphs;           /* runs are recorded */

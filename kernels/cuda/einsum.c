@@ -68,8 +68,8 @@ static bool as_batch(const tort_einsum_product *product, tort_type type, gpu_mat
     return has_tiles(type) && product->sums.count == 0 && p->m > 0 && p->n > 0 && set_batch(product, p);
 }
 
-static gpu_tiling tiling_of(int32_t multiprocessors, tort_type type, const gpu_matmul *p) {
-    return tort_cuda_tiling_of(multiprocessors, type != TORT_FLOAT, p->m, p->n, p->k, p->batches);
+static gpu_tiling tiling_of(gpu_board board, tort_type type, const gpu_matmul *p) {
+    return tort_cuda_tiling_of(board, type != TORT_FLOAT, p->m, p->n, p->k, p->batches);
 }
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
@@ -78,7 +78,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     gpu_matmul p;
     (void)error;
     tort_einsum_product_of(node->params, &product);
-    *scratch = as_batch(&product, type, &p) ? tiling_of(target->facts[CUDA_MULTIPROCESSORS], type, &p).scratch : 0;
+    *scratch = as_batch(&product, type, &p) ? tiling_of(tort_cuda_board_of(target), type, &p).scratch : 0;
     return TORT_OK;
 }
 
@@ -115,7 +115,7 @@ static tort_status run(const tort_call *call) {
     tort_einsum_product_of(call->params, &product);
     const void *a = call->inputs[product.swapped].data, *b = call->inputs[!product.swapped].data;
     if (as_batch(&product, type, &p)) {
-        const gpu_tiling tiling = tiling_of(stream->device->multiprocessors, type, &p);
+        const gpu_tiling tiling = tiling_of(stream->device->board, type, &p);
         const gpu_matmul_operands operands = {.a = a, .b = b, .y = call->outputs[0].data};
         const gpu_parts parts = {call->scratch, stream->arrivals};
         return cuda_launched(call,

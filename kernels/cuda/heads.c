@@ -101,20 +101,20 @@ static gpu_matmul projection_of(const tort_heads_params *p) {
                         .beta = 1.0f};
 }
 
-static gpu_tiling tiling_of(const gpu_matmul *product, int32_t multiprocessors, tort_type type) {
-    return tort_cuda_tiling_of(multiprocessors, type != TORT_FLOAT, product->m, product->n, product->k, 1);
+static gpu_tiling tiling_of(const gpu_matmul *product, gpu_board board, tort_type type) {
+    return tort_cuda_tiling_of(board, type != TORT_FLOAT, product->m, product->n, product->k, 1);
 }
 
-static bool reserve_projected(int32_t multiprocessors, tort_type type, const tort_heads_params *p, heads_rooms *r) {
+static bool reserve_projected(gpu_board board, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_matmul product = projection_of(p);
-    const size_t sums = tiling_of(&product, multiprocessors, type).scratch;
+    const size_t sums = tiling_of(&product, board, type).scratch;
     if (r->bytes < sums) r->bytes = sums;
     return tort_cuda_reserve_heads(&r->bytes, &r->projected_at, p->batch, 1, p->queries, p->projected_size, type);
 }
 
 /* Reserves for as many keys as there may be, so that a plan for the longest sequence serves all. Where no input tells
  * how many there are, it is as many, and scratch is what their tiling takes. */
-static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_heads_params *p, heads_rooms *r) {
+static bool lay_out_rooms(gpu_board board, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
     const gpu_attend_type attend_type = gpu_attend_type_of(type);
     const bool told = p->past_count >= 0 || p->lengths >= 0 || p->total >= 0;
@@ -122,9 +122,9 @@ static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_he
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
-    r->bytes = told ? tort_cuda_attend_max_scratch(multiprocessors, attend_type, &attend)
-                    : tort_cuda_attend_tiling_of(multiprocessors, attend_type, &attend).scratch;
-    return (!is_projected(p) || reserve_projected(multiprocessors, type, p, r)) &&
+    r->bytes = told ? tort_cuda_attend_max_scratch(board.multiprocessors, attend_type, &attend)
+                    : tort_cuda_attend_tiling_of(board.multiprocessors, attend_type, &attend).scratch;
+    return (!is_projected(p) || reserve_projected(board, type, p, r)) &&
            (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
                                                  p->key_size, type)) &&
            (!r->key || p->present_key >= 0 ||
@@ -136,7 +136,7 @@ static bool lay_out_rooms(int32_t multiprocessors, tort_type type, const tort_he
 tort_status tort_cuda_size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                  tort_error *error) {
     heads_rooms rooms = {0};
-    if (!lay_out_rooms(target->facts[CUDA_MULTIPROCESSORS], node->inputs[0].type, node->params, &rooms))
+    if (!lay_out_rooms(tort_cuda_board_of(target), node->inputs[0].type, node->params, &rooms))
         return tort_out_of_memory(error, SIZE_MAX);
     *scratch = rooms.bytes;
     return TORT_OK;
@@ -253,7 +253,7 @@ static tort_status project(const tort_call *call, const heads_rooms *rooms) {
     const cuda_stream *stream = call->stream;
     const tort_type type = call->inputs[0].type;
     const gpu_matmul product = projection_of(call->params);
-    const gpu_tiling tiling = tiling_of(&product, stream->device->multiprocessors, type);
+    const gpu_tiling tiling = tiling_of(&product, stream->device->board, type);
     const gpu_parts parts = {call->scratch, stream->arrivals};
     const gpu_matmul_operands operands = {.a = call->inputs[0].data,
                                           .b = call->inputs[1].data,
@@ -270,8 +270,7 @@ tort_status cuda_run_heads(const tort_call *call) {
     const int64_t past_count = p->lengths >= 0 ? 0 : number_of(call, p->past_count, p->past_length);
     int64_t longest = number_of(call, p->total, past_count + p->new_keys);
     heads_rooms rooms = {0};
-    if (!lay_out_rooms(stream->device->multiprocessors, type, p, &rooms))
-        return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!lay_out_rooms(stream->device->board, type, p, &rooms)) return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = check_longest(call, past_count, longest);
     if (is_steady(p)) longest = capacity(p);
     if (!status && is_projected(p)) status = project(call, &rooms);

@@ -5,6 +5,7 @@
  * Read next: library_file.h, library_api.h. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/libraries.h"
+#include "kernels/cuda/machine.h"
 #include "runtime/core/base/locale.h"
 
 #include <errno.h>
@@ -81,37 +82,57 @@ static void *refuse_old(const answer *a, const library_files *files, void *libra
                   version / 100 % 10, version % 100, files->old, files->names[0]);
 }
 
+/* Opens a file in the folder that the user gave; without one, where the loader looks (LD_LIBRARY_PATH, the program's
+ * run path, the system), and then among the packages of the system's Python. path gets where it is, "" if the loader
+ * knew; on NULL words are the loader's. */
+static void *open_found(const char *folder, const char *name, char *path, size_t size, const char **words) {
+    *path = 0;
+    if (*folder && !cuda_find_library(folder, name, path, size)) snprintf(path, size, "%s/%s", folder, name);
+    void *library = cuda_library_open(*folder ? path : name);
+    *words = library ? "" : cuda_library_error();
+    if (library || *folder || !is_absent(name, *words) || !cuda_machine_library(name, path, size)) return library;
+    library = cuda_library_open(path);
+    *words = library ? "" : cuda_library_error();
+    return library;
+}
+
 /* Opens the first of the names that loads; on NULL the answer says what is wrong with the files found. */
-static void *open_first(const library_files *files, const answer *a) {
-    char broken[160] = "", absent[64] = "", cure[80];
+static void *open_first(const library_files *files, const char *folder, char *path, size_t size, const answer *a) {
+    char broken[160] = "", absent[64] = "", cure[144];
     for (const char *const *name = files->names; *name; name++) {
-        void *library = cuda_library_open(*name);
+        const char *words;
+        void *library = open_found(folder, *name, path, size, &words);
         if (library) return library;
-        const char *words = cuda_library_error();
         const size_t used = strlen(absent);
-        if (is_absent(*name, words))
+        if (is_absent(*path ? path : *name, words))
             snprintf(absent + used, sizeof absent - used, "%s%s", used ? " or " : "", *name);
         else if (!*broken)
             snprintf(broken, sizeof broken, "%s was found but does not load: %s", *name, words);
     }
+    *path = 0;
     if (*broken) {
         snprintf(cure, sizeof cure, "install %s %s anew, whole and for this machine", files->title, files->versions);
         return refuse(a, cure, "%s", broken);
     }
-    void *old = cuda_library_open(files->old);
+    void *old = *folder ? NULL : cuda_library_open(files->old);
     if (old) {
         refuse_old(a, files, old);
         cuda_library_close(old);
         return NULL;
     }
-    snprintf(cure, sizeof cure, "install %s %s where the loader finds it", files->title, files->versions);
+    snprintf(
+        cure, sizeof cure,
+        "install %s %s where the loader finds it, or name its folder or Python environment (libraries=$VIRTUAL_ENV)",
+        files->title, files->versions);
+    if (*folder) return refuse(a, cure, "%s has no %s", folder, absent);
     return refuse(a, cure, "the loader finds no %s", absent);
 }
 
 /* Opens the library and fills its table. */
-static void *open_library(const library_files *files, const library_symbol *symbols, void *table, const answer *a) {
+static void *open_library(const library_files *files, const library_symbol *symbols, void *table, const char *folder,
+                          char path[CUDA_LIBRARY_PATH], const answer *a) {
     char cure[80];
-    void *library = open_first(files, a);
+    void *library = open_first(files, folder, path, CUDA_LIBRARY_PATH, a);
     const char *missing = library ? fill_table(library, symbols, table) : NULL;
     if (!missing) return library;
     cuda_library_close(library);
@@ -159,13 +180,22 @@ static void tell_cudnn_version(const cuda_libraries *libraries, char *message, s
     snprintf(message, size, "%zu.%zu", version / 10000, version % 10000 / 100);
 }
 
+/* A library that is not where the loader looks is told with its folder. */
+static void tell_path(const char *path, char *message, size_t size) {
+    const size_t used = strlen(message);
+    const char *end = strrchr(path, '/');
+    if (end) snprintf(message + used, size - used, " in %.*s", (int)(end - path), path);
+}
+
 bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                 size_t cure_size) {
     const answer a = {message, cure, message_size, cure_size};
     if (!libraries->cublas_handle)
-        libraries->cublas_handle = open_library(&cublas_files, cublas_symbols, &libraries->cublas, &a);
+        libraries->cublas_handle = open_library(&cublas_files, cublas_symbols, &libraries->cublas, libraries->folder,
+                                                libraries->cublas_path, &a);
     if (!libraries->cublas_handle) return false;
     tell_cublas_version(libraries, message, message_size);
+    tell_path(libraries->cublas_path, message, message_size);
     return true;
 }
 
@@ -173,9 +203,11 @@ bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t 
                                size_t cure_size) {
     const answer a = {message, cure, message_size, cure_size};
     if (!libraries->cudnn_handle)
-        libraries->cudnn_handle = open_library(&cudnn_files, cudnn_symbols, &libraries->cudnn, &a);
+        libraries->cudnn_handle =
+            open_library(&cudnn_files, cudnn_symbols, &libraries->cudnn, libraries->folder, libraries->cudnn_path, &a);
     if (!libraries->cudnn_handle) return false;
     tell_cudnn_version(libraries, message, message_size);
+    tell_path(libraries->cudnn_path, message, message_size);
     return true;
 }
 

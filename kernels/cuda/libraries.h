@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "kernels/cuda/cuda_provider.h"
 #include "kernels/cuda/library_api.h"
 
 #define CUDA_LIBRARY_MEMBER(type, name, parameters) type(*name) parameters;
@@ -16,8 +17,13 @@ typedef struct cudnn_functions {
     CUDNN_FUNCTIONS(CUDA_LIBRARY_MEMBER)
 } cudnn_functions;
 
+enum { CUDA_LIBRARY_PATH = 320 }; /* bytes of a path */
+
 typedef struct cuda_libraries {
+    char folder[CUDA_FOLDER_BYTES];     /* the only one in which they are looked for; "": see open_found */
     void *cublas_handle, *cudnn_handle; /* from dlopen; NULL: not opened */
+    char cublas_path[CUDA_LIBRARY_PATH],
+        cudnn_path[CUDA_LIBRARY_PATH]; /* of those that the loader does not find by their names alone; "" */
     cublas_functions cublas;
     cudnn_functions cudnn;
 } cuda_libraries;

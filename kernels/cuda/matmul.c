@@ -98,11 +98,11 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
                         .epilogue = params->epilogue};
 }
 
-static gpu_tiling tiling_of(const gpu_matmul *p, int32_t multiprocessors, gpu_type type) {
+static gpu_tiling tiling_of(const gpu_matmul *p, gpu_board board, gpu_type type) {
     const bool half = type != GPU_FLOAT;
     const int32_t columns = gpu_few_rows_columns(p, half ? 2 : 4);
-    if (columns) return tort_cuda_few_rows_tiling_of(multiprocessors, half, columns, p->m, p->n, p->k, p->batches);
-    return tort_cuda_tiling_of(multiprocessors, half, p->m, p->n, p->k, p->batches);
+    if (columns) return tort_cuda_few_rows_tiling_of(board, half, columns, p->m, p->n, p->k, p->batches);
+    return tort_cuda_tiling_of(board, half, p->m, p->n, p->k, p->batches);
 }
 
 #ifdef CUDA_DEVICE
@@ -115,7 +115,7 @@ static tort_status prepare_product(tort_prepare *p) {
 static tort_status run_product(const tort_call *call, const gpu_matmul *p, const void *c) {
     const cuda_stream *stream = call->stream;
     const gpu_type type = gpu_type_of(call->inputs[0].type);
-    const gpu_tiling tiling = tiling_of(p, stream->device->multiprocessors, type);
+    const gpu_tiling tiling = tiling_of(p, stream->device->board, type);
     const gpu_parts parts = {call->scratch, stream->arrivals};
     const gpu_matmul_operands operands = {.a = call->inputs[0].data,
                                           .b = call->inputs[1].data,
@@ -135,7 +135,7 @@ static tort_status run_joined(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const gpu_type type = gpu_type_of(call->inputs[0].type);
     const gpu_matmul p = of_joined(params);
-    const gpu_tiling tiling = tiling_of(&p, stream->device->multiprocessors, type);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->board, type);
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_matmul_operands o = {.a = call->inputs[0].data,
                              .b = call->inputs[1].data,
@@ -259,16 +259,16 @@ static tort_status run_matmul_cublas(const tort_call *call) {
 }
 
 /* True if a product of these sizes alone has too few tiles for all multiprocessors. */
-static bool leaves_some_idle(gpu_matmul p, int32_t multiprocessors, gpu_type type) {
+static bool leaves_some_idle(gpu_matmul p, gpu_board board, gpu_type type) {
     p.batches = 1;
-    const gpu_tiling tiling = tiling_of(&p, multiprocessors, type);
-    return tiling.tiles < multiprocessors;
+    const gpu_tiling tiling = tiling_of(&p, board, type);
+    return tiling.tiles < board.multiprocessors;
 }
 
 /* True if several products of one X should be one launch of the own kernel; if each is large enough for the whole
  * device, cuBLAS makes them one by one. */
-static bool joined_at_once(const tort_joined_matmul_params *params, int32_t multiprocessors, tort_type type) {
-    return leaves_some_idle(of_joined(params), multiprocessors, gpu_type_of(type));
+static bool joined_at_once(const tort_joined_matmul_params *params, gpu_board board, tort_type type) {
+    return leaves_some_idle(of_joined(params), board, gpu_type_of(type));
 }
 
 static tort_status prepare_joined_cublas(tort_prepare *p) {
@@ -279,7 +279,7 @@ static tort_status prepare_joined_cublas(tort_prepare *p) {
 static tort_status fit_joined_cublas(tort_fit *fit) {
     const tort_joined_matmul_params *params = fit->node->params;
     const gpu_matmul p = of_matmul(&params->product);
-    if (joined_at_once(params, fit->target->facts[CUDA_MULTIPROCESSORS], fit->node->inputs[0].type)) return TORT_OK;
+    if (joined_at_once(params, tort_cuda_board_of(fit->target), fit->node->inputs[0].type)) return TORT_OK;
     return tort_cuda_fit_lt(fit, &p, params->biased);
 }
 
@@ -287,7 +287,7 @@ static tort_status run_joined_cublas(const tort_call *call) {
     const tort_joined_matmul_params *params = call->params;
     const cuda_stream *stream = call->stream;
     tort_status status = TORT_OK;
-    if (joined_at_once(params, stream->device->multiprocessors, call->inputs[0].type)) return run_joined(call);
+    if (joined_at_once(params, stream->device->board, call->inputs[0].type)) return run_joined(call);
     for (int32_t i = 0; !status && i < params->count; i++) {
         const tort_tensor none = {.type = TORT_UNDEFINED};
         const tort_tensor inputs[] = {call->inputs[0], call->inputs[1 + i],
@@ -426,7 +426,7 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
 
 static tort_status size_product(const tort_target *target, const tort_node_view *node, const gpu_matmul *p,
                                 size_t *scratch) {
-    *scratch = tiling_of(p, target->facts[CUDA_MULTIPROCESSORS], gpu_type_of(node->inputs[0].type)).scratch;
+    *scratch = tiling_of(p, tort_cuda_board_of(target), gpu_type_of(node->inputs[0].type)).scratch;
     return TORT_OK;
 }
 

@@ -25,8 +25,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 
 enum { SUMS_ALIGN = 256 };
 
-static gpu_tiling tiling_of(const tort_nbits *p, int32_t multiprocessors, tort_type type) {
-    return tort_cuda_tiling_of(multiprocessors, type != TORT_FLOAT, p->m, p->n, p->k, 1);
+static gpu_tiling tiling_of(const tort_nbits *p, gpu_board board, tort_type type) {
+    return tort_cuda_tiling_of(board, type != TORT_FLOAT, p->m, p->n, p->k, 1);
 }
 
 /* Sets the offset of the sums; false if it is beyond size_t. */
@@ -41,7 +41,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     *scratch = 0;
     if (p->m <= GPU_NBITS_FEW) return TORT_OK;
     if (weights_end(p, type, scratch) &&
-        tort_add_size(*scratch, tiling_of(p, target->facts[CUDA_MULTIPROCESSORS], type).scratch, scratch))
+        tort_add_size(*scratch, tiling_of(p, tort_cuda_board_of(target), type).scratch, scratch))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
@@ -79,7 +79,7 @@ static gpu_nbits operands_of(const tort_call *call) {
 static tort_status run_product(const tort_call *call, const gpu_nbits *o) {
     const cuda_stream *stream = call->stream;
     const tort_type type = call->inputs[TORT_NBITS_A].type;
-    const gpu_tiling tiling = tiling_of(call->params, stream->device->multiprocessors, type);
+    const gpu_tiling tiling = tiling_of(call->params, stream->device->board, type);
     const gpu_matmul p = {.m = o->m,
                           .n = o->n,
                           .k = o->k,
@@ -103,7 +103,8 @@ static tort_status run(const tort_call *call) {
     const gpu_type type = gpu_type_of(call->inputs[TORT_NBITS_A].type);
     const gpu_nbits o = operands_of(call);
     if (o.m <= GPU_NBITS_FEW)
-        return cuda_launched(call, gpu_run_nbits_few(cuda_stream_of(call), type, &o, stream->device->multiprocessors));
+        return cuda_launched(call,
+                             gpu_run_nbits_few(cuda_stream_of(call), type, &o, stream->device->board.multiprocessors));
     const tort_status status =
         cuda_launched(call, gpu_run_nbits_dequantize(cuda_stream_of(call), type, &o, call->scratch));
     return status ? status : run_product(call, &o);

@@ -37,6 +37,12 @@ struct float_128x64 : float_tile<128, 64, 2, 1> {};
 struct float_64x64 : float_tile<64, 64, 2, 1> {};
 struct float_32x128 : float_tile<32, 128, 1, 2> {};
 
+/* The choice of tiles knows them by their shared memory. */
+static_assert(float_128x128::SHARED_BYTES == GPU_KIB_FLOAT_128x128 << 10, "tiling.h");
+static_assert(float_128x64::SHARED_BYTES == GPU_KIB_FLOAT_128x64 << 10, "tiling.h");
+static_assert(float_64x64::SHARED_BYTES == GPU_KIB_FLOAT_64x64 << 10, "tiling.h");
+static_assert(float_32x128::SHARED_BYTES == GPU_KIB_FLOAT_32x128 << 10, "tiling.h");
+
 /* Returns use(Tile()) for the tile. */
 template <class Use> static inline auto for_float_tile(gpu_tile tile, Use use) {
     switch (tile) {

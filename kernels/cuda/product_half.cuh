@@ -45,6 +45,12 @@ struct half_128x64 : half_tile<128, 64, 32, 4, 2, 2, 3> {};
 struct half_64x64 : half_tile<64, 64, 64, 3, 2, 2, 4> {};
 struct half_32x128 : half_tile<32, 128, 64, 3, 1, 4, 3> {};
 
+/* The choice of tiles knows them by their shared memory. */
+static_assert(half_128x128::SHARED_BYTES == GPU_KIB_HALF_128x128 << 10, "tiling.h");
+static_assert(half_128x64::SHARED_BYTES == GPU_KIB_HALF_128x64 << 10, "tiling.h");
+static_assert(half_64x64::SHARED_BYTES == GPU_KIB_HALF_64x64 << 10, "tiling.h");
+static_assert(half_32x128::SHARED_BYTES == GPU_KIB_HALF_32x128 << 10, "tiling.h");
+
 /* Returns use(Tile()) for the tile. */
 template <class Use> static inline auto for_half_tile(gpu_tile tile, Use use) {
     switch (tile) {

@@ -3,7 +3,7 @@
 # beside nvcc. With ONLY=KERNEL it compiles that kernel's file once more, in $(BUILD)/profile, with source lines.
 
 ONLY ?=
-SASS_ARCHS ?= $(filter 75 80 90 120,$(CUDA_ARCHS))
+SASS_ARCHS ?= $(CUDA_ARCHS)
 SASS_FETCHED := build/disassembler
 SASS_TOOLS := $(or $(patsubst %/nvdisasm,%,$(wildcard $(dir $(NVCC))nvdisasm)),$(SASS_FETCHED)/nvidia/cu13/bin)
 
@@ -11,7 +11,8 @@ SASS_ALL := $(CUDA_SOURCES) $(wildcard kernels/cuda/ladder/*.cu)
 # The sources that name the kernel ONLY, up to its < or *.
 SASS_NAME := $(firstword $(subst <, ,$(subst *, ,$(ONLY))))
 SASS_SOURCES := $(or $(if $(SASS_NAME),$(shell grep -lw -e '$(SASS_NAME)' $(SASS_ALL))),$(SASS_ALL))
-SASS_FILES := $(foreach arch,$(SASS_ARCHS),$(SASS_SOURCES:%.cu=$(OBJ)/sass/sm_$(arch)/%.sass))
+sass_sources = $(if $(filter 86 89,$(1)),$(if $(filter 80,$(CUDA_ARCHS)),$(filter $(CUDA_TILED:%=kernels/cuda/%.cu),$(SASS_SOURCES)),$(SASS_SOURCES)),$(SASS_SOURCES))
+SASS_FILES := $(foreach arch,$(SASS_ARCHS),$(patsubst %.cu,$(OBJ)/sass/sm_$(arch)/%.sass,$(call sass_sources,$(arch))))
 
 # cuobjdump writes where it stands. Bytes are the sections with debugging information: nine tenths of what nvdisasm prints. Of
 # what ptxas said, the lines of this architecture.
@@ -44,4 +45,4 @@ else
 	    else $(call sass_skipped,no nvdisasm here$(comma) and PyPI does not give one); fi
 endif
 sass-report: $(SASS_FILES)
-	@python3 .ci/check_sass.py --budgets kernels/cuda/sass_budgets.txt $(if $(ONLY),--only '$(ONLY)') $(if $(ALL),--all) $(SASS_FILES)
+	@python3 .ci/check_sass.py --budgets kernels/cuda/sass_budgets.txt --compiler "$(call nvcc_release,$(NVCC:%nvcc=%ptxas))" $(if $(ONLY),--only '$(ONLY)') $(if $(ALL),--all) $(SASS_FILES)

@@ -123,15 +123,15 @@ static cudaError_t wait_for_uploads(cuda_device *device) {
     return cudaStreamSynchronize(device->uploads);
 }
 
-/* The driver has read pageable memory when the call returns, but page-locked memory only after a wait. */
+/* Always waited for, so that the caller may free the source: of pageable memory CUDA promises only that the driver
+ * might have read it when the call returns, and a GPU that reads the host's pages by itself reads them later. */
 static cudaError_t copy_unstreamed(cuda_device *device, void *dst, const void *src, size_t bytes,
                                    tort_direction direction) {
     cudaError_t code = cuda_check_current(device);
     if (code != cudaSuccess) return code;
     device->copies++;
     code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], device->uploads);
-    const bool pageable = direction == TORT_TO_DEVICE && cuda_reach(device, src) == TORT_REACH_HOST;
-    return code == cudaSuccess && !pageable ? wait_for_uploads(device) : code;
+    return code == cudaSuccess ? wait_for_uploads(device) : code;
 }
 
 tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_direction direction,
@@ -210,7 +210,15 @@ tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
 tort_status cuda_follow(void *opened, void *handle, void *application, tort_error *error) {
     cuda_device *device = opened;
     cuda_stream *stream = handle;
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     cudaError_t code = cuda_check_current(device);
+    if (code == cudaSuccess) code = cudaStreamIsCapturing(application, &capturing);
+    if (code == cudaSuccess && capturing != cudaStreamCaptureStatusNone)
+        return tort_fail(
+            error, TORT_E_USAGE,
+            "the application captures a CUDA graph from the stream that it gave to this session: a run waits "
+            "for the device, which would break that graph; end the capture before the run (a session replays CUDA "
+            "graphs of its own)");
     if (code == cudaSuccess && !stream->application)
         code = cudaEventCreateWithFlags(&stream->application, cudaEventDisableTiming);
     if (code == cudaSuccess) code = cudaEventRecord(stream->application, application);

@@ -11,30 +11,68 @@
 
 /* Clocks of a step and of a join, about those of sm_80 and sm_90; estimates until a sweep on a GPU corrects them. */
 enum {
-    STEP_CLOCKS = 400,        /* at least: a barrier, shared memory, latency of the pipeline */
-    JOIN_CLOCKS = 2500,       /* writing, counting and reading, however little */
-    MACS_A_CLOCK_HALF = 1024, /* of a multiprocessor */
-    MACS_A_CLOCK_FLOAT = 128, /* likewise */
-    BYTES_A_CLOCK = 64,       /* from the L2 cache to a multiprocessor */
+    STEP_CLOCKS = 400,  /* at least: a barrier, shared memory, latency of the pipeline */
+    JOIN_CLOCKS = 2500, /* writing, counting and reading, however little */
+    BYTES_A_CLOCK = 64, /* from the L2 cache to a multiprocessor */
     MAX_PARTS = 32,
 };
 
+/* Blocks that a multiprocessor holds by their registers and threads, and KiB of shared memory of each. */
 typedef struct tile_size {
-    int32_t rows, columns;
-    int32_t resident; /* blocks on a multiprocessor at a time */
+    int32_t rows, columns, resident, kib_half, kib_float;
 } tile_size;
 
 /* Indexed by gpu_tile; the last is for products of few rows. */
-static const tile_size sizes[GPU_TILE_COUNT] = {{128, 128, 2}, {128, 64, 3}, {64, 64, 4}, {32, 128, 3}};
+static const tile_size sizes[GPU_TILE_COUNT] = {
+    {128, 128, 2, GPU_KIB_HALF_128x128, GPU_KIB_FLOAT_128x128},
+    {128, 64, 3, GPU_KIB_HALF_128x64, GPU_KIB_FLOAT_128x64},
+    {64, 64, 4, GPU_KIB_HALF_64x64, GPU_KIB_FLOAT_64x64},
+    {32, 128, 3, GPU_KIB_HALF_32x128, GPU_KIB_FLOAT_32x128},
+};
+
+/* A multiprocessor of an architecture, and how many of them its largest common board has. */
+typedef struct board_row {
+    int32_t capability, multiprocessors;
+    int32_t shared_kib;            /* of which the system takes one a block */
+    int32_t macs_half, macs_float; /* multiplications with addition a clock */
+} board_row;
+
+/* Shared memory and float rates: CUDA C++ Programming Guide, "Compute Capabilities" (SHARED_KIB in block.h has the
+ * same). Rates of halves with float sums are what `mma.sync` reaches: by NVIDIA's data sheets and whitepapers 1024 on
+ * A100 (312 TFLOP/s) and AGX Orin (43); cards for games have 256 (RTX 3090 71, RTX 4090 165, RTX 5090 210 TFLOP/s),
+ * which stands for those for workstations and servers too, of which some have twice as many (RTX A6000, L40S; T4 among
+ * sm_75). Hopper and the Blackwell of data centers are faster by `wgmma` and `tcgen05`, which no kernel here uses. */
+static const board_row boards[] = {
+    {75, 72, 64, 256, 64},      /* Quadro RTX 8000 */
+    {80, 108, 164, 1024, 64},   /* A100 */
+    {86, 84, 100, 256, 128},    /* RTX A6000 */
+    {87, 16, 164, 1024, 128},   /* Jetson AGX Orin */
+    {89, 142, 100, 256, 128},   /* L40S */
+    {90, 132, 228, 1024, 128},  /* H100, H200 */
+    {100, 148, 228, 1024, 128}, /* B200 */
+    {110, 20, 228, 1024, 128},  /* Jetson AGX Thor */
+    {120, 188, 100, 256, 128},  /* RTX PRO 6000 Blackwell */
+    {121, 48, 100, 256, 128},   /* GB10: DGX Spark */
+};
+
+static const board_row *row_of(int32_t capability) {
+    const board_row *row = boards;
+    for (size_t i = 1; i < sizeof boards / sizeof *boards; i++)
+        if (capability >= boards[i].capability) row = &boards[i];
+    return row;
+}
 
 int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
-    static const struct {
-        int32_t compute_capability, count;
-    } boards[] = {{75, 72}, {80, 108}, {86, 84}, {87, 16}, {89, 142}, {90, 132}, {100, 148}, {110, 20}, {120, 188}};
-    int32_t count = boards[0].count;
-    for (size_t i = 0; i < sizeof boards / sizeof *boards; i++)
-        if (compute_capability >= boards[i].compute_capability) count = boards[i].count;
-    return count;
+    return row_of(compute_capability)->multiprocessors;
+}
+
+static int32_t resident(const board_row *row, const tile_size *size, bool half) {
+    const int32_t room = row->shared_kib / ((half ? size->kib_half : size->kib_float) + 1);
+    return room < 1 ? 1 : room < size->resident ? room : size->resident;
+}
+
+int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, bool half) {
+    return resident(row_of(compute_capability), &sizes[tile], half);
 }
 
 /* True if at least half of such a tile would lie outside the output. */
@@ -48,6 +86,7 @@ static int64_t larger(int64_t a, int64_t b) {
 
 /* A product as the estimate sees it. */
 typedef struct estimated {
+    const board_row *row;
     bool half;
     int64_t steps;           /* of all k */
     int64_t blocks;          /* in one part */
@@ -57,11 +96,11 @@ typedef struct estimated {
 static int64_t clocks_of(const estimated *e, tile_size size, int64_t parts) {
     const int64_t step = e->half ? GPU_STEP_HALF : GPU_STEP_FLOAT, bytes = e->half ? 2 : 4;
     const int64_t elements = (int64_t)size.rows * size.columns;
-    const int64_t multiplying = elements * step / (e->half ? MACS_A_CLOCK_HALF : MACS_A_CLOCK_FLOAT);
+    const int64_t multiplying = elements * step / (e->half ? e->row->macs_half : e->row->macs_float);
     const int64_t reading = (size.rows + size.columns) * step * bytes / BYTES_A_CLOCK;
     const int64_t blocks = gpu_pieces(e->blocks * parts, e->multiprocessors);
-    const int64_t a_step =
-        larger(gpu_pieces(blocks, size.resident) * STEP_CLOCKS, blocks * larger(multiplying, reading));
+    const int64_t a_step = larger(gpu_pieces(blocks, resident(e->row, &size, e->half)) * STEP_CLOCKS,
+                                  blocks * larger(multiplying, reading));
     const int64_t sums = elements * (int64_t)sizeof(float) / BYTES_A_CLOCK;
     return gpu_pieces(e->steps, parts) * a_step + (parts > 1 ? JOIN_CLOCKS + (parts + 1) * sums : 0);
 }
@@ -104,9 +143,12 @@ static void divide(gpu_tiling *tiling, int64_t k, int64_t step, int64_t parts, i
         (size_t)(tiling->tiles * products * tiling->parts * tiling->rows * tiling->columns) * sizeof(float);
 }
 
-gpu_tiling tort_cuda_tiling_of(int32_t multiprocessors, bool half, int64_t m, int64_t n, int64_t k, int64_t batches) {
+gpu_tiling tort_cuda_tiling_of(gpu_board board, bool half, int64_t m, int64_t n, int64_t k, int64_t batches) {
     const int64_t products = larger(batches, 1), step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
-    estimated e = {.half = half, .steps = gpu_pieces(k, step), .multiprocessors = larger(multiprocessors, 1)};
+    estimated e = {.row = row_of(board.capability),
+                   .half = half,
+                   .steps = gpu_pieces(k, step),
+                   .multiprocessors = larger(board.multiprocessors, 1)};
     int64_t parts = 1;
     const gpu_tile tile = choose_tile(m, n, products, &e, &parts);
     const tile_size size = sizes[tile];
@@ -118,14 +160,15 @@ gpu_tiling tort_cuda_tiling_of(int32_t multiprocessors, bool half, int64_t m, in
 }
 
 /* Only B counts: each block reads its columns of it. */
-gpu_tiling tort_cuda_few_rows_tiling_of(int32_t multiprocessors, bool half, int32_t columns, int64_t m, int64_t n,
-                                        int64_t k, int64_t batches) {
+gpu_tiling tort_cuda_few_rows_tiling_of(gpu_board board, bool half, int32_t columns, int64_t m, int64_t n, int64_t k,
+                                        int64_t batches) {
     enum { STEP = 128 }; /* elements of k: some for each warp */
     const int32_t rows = m <= 1 ? 1 : m <= 4 ? 4 : GPU_FEW_ROWS;
     gpu_tiling tiling = {.tile = GPU_TILE_FEW_ROWS, .rows = rows, .columns = columns, .parts = 1, .part = k};
     tiling.across = tiling.tiles = m > 0 ? gpu_pieces(n, columns) : 0;
     const int64_t products = larger(batches, 1), blocks = larger(tiling.tiles * products, 1);
-    const int64_t processors = larger(multiprocessors, 1), bytes = columns * (half ? 2 : 4), sums = rows * columns * 4;
+    const int64_t processors = larger(board.multiprocessors, 1), bytes = columns * (half ? 2 : 4),
+                  sums = rows * columns * 4;
     int64_t best = 1, min_clocks = INT64_MAX;
     for (int64_t parts = 1; parts <= MAX_PARTS && parts <= gpu_pieces(k, STEP); parts += 1 + parts / 4) {
         const int64_t reading = gpu_pieces(blocks * parts, processors) * gpu_pieces(k, parts) * bytes / BYTES_A_CLOCK;

@@ -28,6 +28,24 @@ enum { GPU_FEW_ROWS = 8, GPU_FEW_COLUMNS_ALONG_K = 32 };
 /* Elements of k in a step. A part consists of whole steps, whichever the tile. */
 enum { GPU_STEP_HALF = 64, GPU_STEP_FLOAT = 16 };
 
+/* KiB of shared memory of a block with such a tile, of 16-bit elements and of 32-bit ones; product_half.cuh and
+ * product_float.cuh are held to them. */
+enum {
+    GPU_KIB_HALF_128x128 = 64,
+    GPU_KIB_HALF_128x64 = 48,
+    GPU_KIB_HALF_64x64 = 48,
+    GPU_KIB_HALF_32x128 = 60,
+    GPU_KIB_FLOAT_128x128 = 64,
+    GPU_KIB_FLOAT_128x64 = 32,
+    GPU_KIB_FLOAT_64x64 = 17,
+    GPU_KIB_FLOAT_32x128 = 21
+};
+
+/* A GPU as the estimates see it. */
+typedef struct gpu_board {
+    int32_t capability, multiprocessors;
+} gpu_board;
+
 typedef struct gpu_tiling {
     gpu_tile tile;
     int32_t rows, columns; /* of a tile */
@@ -37,17 +55,18 @@ typedef struct gpu_tiling {
     size_t scratch;        /* bytes for the sums of the parts; 0 if there is one part */
 } gpu_tiling;
 
-/* The tiling of `batches` products (m, k) by (k, n) of 16-bit elements (`half`) or 32-bit ones, for a GPU of so many
- * multiprocessors. Sizes are >= 0. */
-gpu_tiling tort_cuda_tiling_of(int32_t multiprocessors, bool half, int64_t m, int64_t n, int64_t k, int64_t batches);
+/* The tiling of `batches` products (m, k) by (k, n) of 16-bit elements (`half`) or 32-bit ones. Sizes are >= 0. */
+gpu_tiling tort_cuda_tiling_of(gpu_board board, bool half, int64_t m, int64_t n, int64_t k, int64_t batches);
 
 /* The tiling of products of at most GPU_FEW_ROWS rows, in blocks of so many columns. */
-gpu_tiling tort_cuda_few_rows_tiling_of(int32_t multiprocessors, bool half, int32_t columns, int64_t m, int64_t n,
-                                        int64_t k, int64_t batches);
+gpu_tiling tort_cuda_few_rows_tiling_of(gpu_board board, bool half, int32_t columns, int64_t m, int64_t n, int64_t k,
+                                        int64_t batches);
 
 /* Multiprocessors of the largest common board of an architecture, for targets that do not tell; an unknown one counts
  * as the newest older one. */
 int32_t tort_cuda_multiprocessors(int32_t compute_capability);
+/* Blocks with such a tile that a multiprocessor of the architecture holds at a time. */
+int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, bool half);
 
 /* Arrival counters of a context, one per divided tile. Enough: an operator divides its sums only if it has fewer tiles
  * than 4 a multiprocessor, and no more than GPU_MAX_MULTIPROCESSORS of these are believed. */

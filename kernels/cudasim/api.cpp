@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 namespace cudasim {
 
@@ -13,7 +14,8 @@ namespace {
 cudasim_settings default_settings() {
     cudasim_settings settings = {};
     settings.device_count = 2;
-    settings.driver_version = settings.runtime_version = 13000;
+    settings.driver_version = 13000;
+    settings.runtime_version = 12090;
     settings.capability = 80;
     settings.multiprocessors = 108;
     settings.memory_bytes = (size_t)1 << 30;
@@ -72,15 +74,20 @@ Call::Call(const char *function, Needs needs) : error(cudaSuccess), guard(machin
     }
     const cudasim_settings &settings = all.settings;
     if (needs == Needs::nothing) return;
-    if (settings.driver_version < settings.runtime_version)
+    if (settings.driver_version / 1000 < settings.runtime_version / 1000) /* minor versions are compatible */
         error = cudaErrorInsufficientDriver;
+    else if (all.process && all.process != getpid())
+        error = cudaErrorInitializationError;
     else if (settings.initialization_error)
         error = (cudaError_t)settings.initialization_error;
     else if (!settings.device_count)
         error = cudaErrorNoDevice;
     else if (needs == Needs::device)
         error = all.devices[device()].lost;
-    if (needs == Needs::device && !error) all.devices[device()].used = true;
+    if (needs == Needs::device && !error) {
+        all.devices[device()].used = true;
+        all.process = getpid();
+    }
     result(error);
 }
 
@@ -112,6 +119,7 @@ void configure(const cudasim_settings *settings) {
     all.failure.clear();
     all.calls.clear();
     all.all_calls = all.fail_countdown = all.fault_countdown = all.late_loads = all.broken_captures = 0;
+    all.process = 0;
     for (Device &device : all.devices) {
         device.lost = cudaSuccess;
         device.used = false;
@@ -178,6 +186,10 @@ void *stream_open() {
     return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? stream : nullptr;
 }
 
+int stream_capture(void *stream) {
+    return cudaStreamBeginCapture((cudaStream_t)stream, cudaStreamCaptureModeGlobal);
+}
+
 int stream_copy(void *stream, void *to, const void *from, size_t bytes) {
     return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream);
 }
@@ -238,6 +250,7 @@ const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  host_alloc,
                                  host_free,
                                  stream_open,
+                                 stream_capture,
                                  stream_copy,
                                  stream_close,
                                  set_device,

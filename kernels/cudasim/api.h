@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <sys/types.h>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ struct Machine {
     int fault_countdown, fault_code; /* for kernels */
     int late_loads = 0;
     int broken_captures = 0; /* see control.h */
+    pid_t process = 0;       /* that started CUDA; 0: none did */
 
     Machine();
 };

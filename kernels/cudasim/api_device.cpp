@@ -89,13 +89,6 @@ cudaError_t cudaDriverGetVersion(int *version) {
     return cudaSuccess;
 }
 
-cudaError_t cudaRuntimeGetVersion(int *version) {
-    Call call(__func__, Needs::nothing);
-    if (call.error) return call.error;
-    *version = machine().settings.runtime_version;
-    return cudaSuccess;
-}
-
 cudaError_t cudaGetDeviceCount(int *count) {
     Call call(__func__, Needs::driver);
     if (call.error) return call.error;

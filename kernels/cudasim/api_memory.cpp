@@ -1,13 +1,17 @@
 /* api_memory.cpp - the fake CUDA API: device and page-locked memory, copies, fills.
  *
  * A copy is checked when it is submitted (direction, bounds: cudaErrorInvalidValue) and again when it runs, because
- * its buffer may have been freed meanwhile (which loses the device, as on a GPU). An asynchronous copy to pageable
- * memory returns before it is done, although a GPU's driver happens to wait: code must not rely on that. Read next:
- * api_stream.cpp. */
+ * its buffer may have been freed meanwhile (which loses the device, as on a GPU). An asynchronous copy from or to
+ * pageable memory returns before it is done, and reads the memory when it runs, in a lazy stream long afterwards: CUDA
+ * promises no more ("API synchronization behavior": a driver *might* stage the memory first), and a GPU that reads the
+ * host's pages by itself needs no staging. Read next: api_stream.cpp. */
 #include "kernels/cudasim/api.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 using namespace cudasim;
 
@@ -46,14 +50,29 @@ cudaError_t run_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKi
     return cudaSuccess;
 }
 
+/* Copies from host memory that may be gone, or changed, since the copy was submitted, when it held `before`. */
+cudaError_t run_late_copy(void *to, const void *from, const std::string &before) {
+    std::string now(before.size(), 0);
+    const iovec mine = {&now[0], now.size()}, theirs = {const_cast<void *>(from), now.size()};
+    errno = 0;
+    if (process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0) != (ssize_t)now.size()) {
+        if (errno == EPERM || errno == ENOSYS)
+            return run_copy(to, from, now.size(), cudaMemcpyHostToDevice); /* a sandbox */
+        machine().failure = "copy: its source in pageable memory was unmapped before the copy ran";
+        return cudaErrorIllegalAddress;
+    }
+    if (now != before)
+        machine().failure = "copy: its source in pageable memory was changed or freed before the copy ran";
+    return run_copy(to, now.data(), now.size(), cudaMemcpyHostToDevice);
+}
+
 cudaError_t submit_copy(CUstream_st *stream, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
     if (!bytes) return cudaSuccess;
     if (!copy_is_valid(to, from, bytes, kind)) return cudaErrorInvalidValue;
     const bool to_device = heap_device(to) >= 0, from_device = heap_device(from) >= 0;
     if (to_device && !from_device && !is_pinned(from, bytes) && !stream->capture) {
-        /* The driver stages pageable memory before it returns, so the caller may reuse it. */
-        const std::string staged((const char *)from, bytes);
-        return submit(stream, [=] { return run_copy(to, staged.data(), bytes, kind); });
+        const std::string before((const char *)from, bytes);
+        return submit(stream, [=] { return run_late_copy(to, from, before); });
     }
     return submit(stream, [=] { return run_copy(to, from, bytes, kind); });
 }

@@ -292,6 +292,17 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *status) {
+    Call call(__func__);
+    if (call.error) return call.error;
+    const CUstream_st *stream = find_stream(handle);
+    if (!stream) return call.result(cudaErrorInvalidResourceHandle);
+    *status = !stream->capture          ? cudaStreamCaptureStatusNone
+              : stream->capture->broken ? cudaStreamCaptureStatusInvalidated
+                                        : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+}
+
 /* Ends the capture even if an injected error makes it fail. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     Call call(__func__);

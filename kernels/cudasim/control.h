@@ -18,27 +18,29 @@ extern "C" {
 typedef enum cudasim_order { CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM } cudasim_order;
 
 typedef struct cudasim_settings {
-    int device_count;           /* 0 to 2; 0: none, or all hidden by CUDA_VISIBLE_DEVICES */
-    int driver_version;         /* as from cudaDriverGetVersion: 13000 is 13.0; 0: no driver */
-    int runtime_version;        /* an older driver gives cudaErrorInsufficientDriver */
-    int capability;             /* 80 for sm_80 */
-    int multiprocessors;        /* of each device, as the properties tell; blocks run one at a time all the same */
-    size_t memory_bytes;        /* of each device */
-    size_t shared_bytes;        /* max shared memory of a block, static and dynamic; 0: as the capability has it */
-    int initialization_error;   /* a cudaError_t that every call which needs a device returns; 0: none */
-    bool machine_has_gpu;       /* physically present; hidden from CUDA if device_count is 0 */
-    bool no_kernel_image;       /* the binary has no code for the device */
-    bool lazy_streams;          /* work runs only when something waits for it, youngest stream first */
-    bool others_capture;        /* another thread, of the application, captures a stream of each device all the time */
-    int queue_length;           /* max units of work in a lazy stream's queue; one more runs the oldest; 0: no limit */
-    cudasim_order order;        /* of blocks, threads and wake-ups */
-    unsigned seed;              /* of the random order */
-    int cublas_version;         /* installed major version: 13, 12, or 0 for none */
-    int cudnn_version;          /* likewise: 9, 8, or 0 */
-    bool driver_file;           /* libcuda.so.1 exists, even if driver_version is 0 */
-    const char *broken_file;    /* file that exists but does not load, e.g. "libcublas.so.13"; may be NULL. Borrowed */
-    const char *missing_symbol; /* symbol that driver and libraries lack; may be NULL. Borrowed */
-    const char *unsupported;    /* library function that returns NOT_SUPPORTED; may be NULL. Borrowed */
+    int device_count;          /* 0 to 2; 0: none, or all hidden by CUDA_VISIBLE_DEVICES */
+    int driver_version;        /* as from cudaDriverGetVersion: 13000 is 13.0; 0: no driver */
+    int runtime_version;       /* a driver of an older major version gives cudaErrorInsufficientDriver */
+    int capability;            /* 80 for sm_80 */
+    int multiprocessors;       /* of each device, as the properties tell; blocks run one at a time all the same */
+    size_t memory_bytes;       /* of each device */
+    size_t shared_bytes;       /* max shared memory of a block, static and dynamic; 0: as the capability has it */
+    int initialization_error;  /* a cudaError_t that every call which needs a device returns; 0: none */
+    const char *gpu_file;      /* "/dev/nvidia0", of a GPU that is there whatever device_count; may be NULL. Borrowed */
+    bool gpu_forbidden;        /* the user may not open it */
+    const char *driver_number; /* "580.65.06"; NULL: the machine does not tell. Borrowed */
+    bool no_kernel_image;      /* the binary has no code for the device */
+    bool lazy_streams;         /* work runs only when something waits for it, youngest stream first */
+    bool others_capture;       /* another thread, of the application, captures a stream of each device all the time */
+    int queue_length;          /* max units of work in a lazy stream's queue; one more runs the oldest; 0: no limit */
+    cudasim_order order;       /* of blocks, threads and wake-ups */
+    unsigned seed;             /* of the random order */
+    int cublas_version;        /* installed major version: 13, 12, or 0 for none */
+    int cudnn_version;         /* likewise: 9, 8, or 0 */
+    bool driver_file;          /* libcuda.so.1 exists, even if driver_version is 0 */
+    const char *broken_file;   /* file that exists but does not load, e.g. "libcublas.so.13"; may be NULL. Borrowed */
+    const char *missing_symbol;      /* symbol that driver and libraries lack; may be NULL. Borrowed */
+    const char *unsupported;         /* library function that returns NOT_SUPPORTED; may be NULL. Borrowed */
     unsigned unsupported_algorithms; /* bit i: cuDNN offers forward algorithm i, but refuses to run it */
     bool stop_at_failure;            /* print the misbehaviour of a kernel and abort, for a debugger */
     bool meter_traffic;              /* measures instrumented kernels (mode `race`) instead of searching for races */
@@ -60,7 +62,7 @@ typedef struct cudasim_traffic {
 
 typedef struct cudasim_control {
     unsigned version; /* CUDASIM_CONTROL_VERSION */
-    /* Returns the defaults: two devices of sm_80 with 108 multiprocessors and 1 GiB, driver and runtime 13.0, cuBLAS
+    /* Returns the defaults: two devices of sm_80 with 108 multiprocessors and 1 GiB, driver 13.0, runtime 12.9, cuBLAS
      * 13, cuDNN 9, eager streams, forward order. */
     cudasim_settings (*defaults)(void);
     void (*configure)(const cudasim_settings *settings);
@@ -86,6 +88,7 @@ typedef struct cudasim_control {
     /* A non-blocking stream of the application on the current device, NULL on failure; a copy to the device in it, 0 if
      * it was accepted; and its end. */
     void *(*stream_open)(void);
+    int (*stream_capture)(void *stream); /* begins to capture it for all threads; stream_close ends it */
     int (*stream_copy)(void *stream, void *to, const void *from, size_t bytes);
     void (*stream_close)(void *stream);
     /* Set and get the calling thread's current device, as an application would; neither starts CUDA on it. */
@@ -106,7 +109,7 @@ typedef struct cudasim_control {
     size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 7u
+#define CUDASIM_CONTROL_VERSION 8u
 
 const cudasim_control *tinyort_cudasim(void);
 

@@ -89,6 +89,11 @@
     X(cudaStreamCaptureModeThreadLocal, 1)                                                                             \
     X(cudaStreamCaptureModeRelaxed, 2)
 
+#define CUDASIM_CAPTURE_STATES(X)                                                                                      \
+    X(cudaStreamCaptureStatusNone, 0)                                                                                  \
+    X(cudaStreamCaptureStatusActive, 1)                                                                                \
+    X(cudaStreamCaptureStatusInvalidated, 2)
+
 #define CUDASIM_FLAGS(X)                                                                                               \
     X(cudaStreamDefault, 0)                                                                                            \
     X(cudaStreamNonBlocking, 1)                                                                                        \
@@ -114,6 +119,7 @@ enum cudaMemcpyKind { CUDASIM_COPY_KINDS(CUDASIM_ENUMERATE) };
 enum cudaMemoryType { CUDASIM_MEMORY_TYPES(CUDASIM_ENUMERATE) };
 enum cudaFuncAttribute { CUDASIM_FUNCTION_ATTRIBUTES(CUDASIM_ENUMERATE) };
 enum cudaStreamCaptureMode { CUDASIM_CAPTURE_MODES(CUDASIM_ENUMERATE) };
+enum cudaStreamCaptureStatus { CUDASIM_CAPTURE_STATES(CUDASIM_ENUMERATE) };
 enum cudaDriverEntryPointQueryResult { CUDASIM_ENTRY_POINT_RESULTS(CUDASIM_ENUMERATE) };
 enum { CUDASIM_FLAGS(CUDASIM_ENUMERATE) };
 #undef CUDASIM_ENUMERATE
@@ -166,7 +172,6 @@ struct cudaFuncAttributes {
     X(const char *, cudaGetErrorName, (cudaError_t error))                                                             \
     X(const char *, cudaGetErrorString, (cudaError_t error))                                                           \
     X(cudaError_t, cudaDriverGetVersion, (int *version))                                                               \
-    X(cudaError_t, cudaRuntimeGetVersion, (int *version))                                                              \
     X(cudaError_t, cudaGetDeviceCount, (int *count))                                                                   \
     X(cudaError_t, cudaSetDevice, (int device))                                                                        \
     X(cudaError_t, cudaGetDevice, (int *device))                                                                       \
@@ -211,6 +216,7 @@ struct cudaFuncAttributes {
     X(cudaError_t, cudaLaunchKernel,                                                                                   \
       (const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_bytes, cudaStream_t stream))       \
     X(cudaError_t, cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode))                     \
+    X(cudaError_t, cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus * status))                \
     X(cudaError_t, cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph))                                   \
     X(cudaError_t, cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags))  \
     X(cudaError_t, cudaGraphLaunch, (cudaGraphExec_t executable, cudaStream_t stream))                                 \

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "kernels/cuda/machine.h"
 #include "kernels/cudasim/fake_libraries.h"
 
 using namespace cudasim;
@@ -61,9 +62,20 @@ const char *cuda_library_error(void) {
 
 void cuda_library_close(void *) {}
 
-bool cuda_machine_has_gpu(void) {
+cuda_gpu_file cuda_machine_gpu(void) {
     const std::lock_guard<std::recursive_mutex> guard(machine().lock);
-    return machine().settings.machine_has_gpu;
+    cuda_gpu_file file = {"", machine().settings.gpu_forbidden};
+    if (machine().settings.gpu_file) snprintf(file.path, sizeof file.path, "%s", machine().settings.gpu_file);
+    return file;
+}
+
+bool cuda_machine_library(const char *, char *, size_t) {
+    return false;
+}
+
+void cuda_machine_driver(char *number, size_t size) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    snprintf(number, size, "%s", machine().settings.driver_number ? machine().settings.driver_number : "");
 }
 }
 

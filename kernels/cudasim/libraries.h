@@ -1,10 +1,8 @@
 /* libraries.h - opening the simulated cuBLAS and cuDNN: the dlopen functions of kernels/cuda/library_file.h, for
  * library names that exist only in the simulation. Settings (control.h) select the libraries and versions that are
- * "installed", and whether the machine has a GPU. C and C++. */
+ * "installed". C and C++. */
 #ifndef CUDASIM_LIBRARIES_H
 #define CUDASIM_LIBRARIES_H
-
-#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,8 +13,6 @@ void *cuda_library_open(const char *file_name);
 void *cuda_library_symbol(void *library, const char *name);
 const char *cuda_library_error(void);
 void cuda_library_close(void *library);
-/* True if this machine has a GPU, even one that is hidden from CUDA. */
-bool cuda_machine_has_gpu(void);
 
 #ifdef __cplusplus
 }

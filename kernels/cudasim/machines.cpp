@@ -12,7 +12,13 @@ struct Broken {
 
 const Broken machines[] = {
     {"no_driver", [](cudasim_settings *s) { s->driver_version = 0; }},
-    {"old_driver", [](cudasim_settings *s) { s->driver_version = 12040; }},
+    {"old_driver",
+     [](cudasim_settings *s) {
+         s->driver_version = 11040;
+         s->driver_number = "470.256.02";
+     }},
+    {"old_unnumbered_driver", [](cudasim_settings *s) { s->driver_version = 11080; }},
+    {"oldest_driver", [](cudasim_settings *s) { s->driver_version = 12000; }},
     {"broken_driver", [](cudasim_settings *s) { s->initialization_error = cudaErrorSystemDriverMismatch; }},
     {"broken_driver_file",
      [](cudasim_settings *s) {
@@ -39,7 +45,13 @@ const Broken machines[] = {
     {"hidden_device",
      [](cudasim_settings *s) {
          s->device_count = 0;
-         s->machine_has_gpu = true;
+         s->gpu_file = "/dev/nvidia5";
+     }},
+    {"forbidden_device",
+     [](cudasim_settings *s) {
+         s->device_count = 0;
+         s->gpu_file = "/dev/nvhost-gpu";
+         s->gpu_forbidden = true;
      }},
     {"no_image", [](cudasim_settings *s) { s->no_kernel_image = true; }},
     {"older_device", [](cudasim_settings *s) { s->capability = 70; }},

@@ -236,6 +236,9 @@ typedef struct tort_provider {
     const tort_layout *layouts;
     /* Operators that it has no kernel for and that have a cure; ends with a row whose domain is NULL. NULL: none. */
     const struct tort_refusal *refusals;
+    /* Writes one sentence for the report if a node that this row runs, with a first input of this type, gives reason
+     * to, such as an option that would make it faster; the first sentence is told. NULL: none. */
+    void (*remark)(const tort_target *target, const tort_kernel *kernel, tort_type type, char *text, size_t size);
 } tort_provider;
 
 #endif

@@ -112,4 +112,5 @@ python-cuda: python $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so
 wheel-cuda: $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so $(WHEEL_VENV)/.made
 	@cp runtime/python/cuda/pyproject.toml runtime/python/cuda/setup.py runtime/python/cuda/README.md $(CUDA_STAGE)
 	$(call pack_wheel,$(CUDA_STAGE),$(BUILD)/wheel_cuda)
+	@python3 tests/cuda/requires.py $(BUILD)/wheel_cuda/*.whl $(MACHINE) $(CUDA_DRIVER) "$(CUDA_ARCHS)" "$(CUDA_PTX)"
 endif

@@ -1,7 +1,8 @@
 /* library_files.c - what kernels/cuda/libraries.c says of real files, which library_files.sh lays where the system's
- * loader looks; and that a library which was opened stays mapped.
+ * loader looks, and machine.c of those in a folder; and that a library which was opened stays mapped.
  *
- *   library_files driver | cublas | cudnn     tries to open it; prints "found: MESSAGE" or "MESSAGE; CURE"
+ *   library_files driver | cublas | cudnn [FOLDER]   tries to open it; prints "found: MESSAGE" or "MESSAGE; CURE"
+ *   library_files machine FOLDER              prints "GPU: PATH[, forbidden]; driver: NUMBER"
  *   library_files stays                       opens and closes cuBLAS twice; prints whether it is still there
  *
  * libraries.c is that of the simulated device, with the real loader (library_file.h) under it. */
@@ -19,6 +20,7 @@
 #undef cuda_library_close
 
 #include "kernels/cuda/libraries.h"
+#include "kernels/cuda/machine.h"
 
 void *cuda_library_open(const char *file_name) {
     return real_open(file_name);
@@ -31,6 +33,10 @@ const char *cuda_library_error(void) {
 }
 void cuda_library_close(void *library) {
     real_close(library);
+}
+
+bool cuda_machine_library(const char *file_name, char *path, size_t size) {
+    return cuda_find_library("/nowhere", file_name, path, size);
 }
 
 static int stays(cuda_libraries *libraries) {
@@ -47,11 +53,21 @@ static int stays(cuda_libraries *libraries) {
     return !mapped;
 }
 
+static int tell_machine(const char *folder) {
+    const cuda_gpu_file gpu = cuda_gpu_in(folder);
+    char number[32];
+    cuda_driver_in(folder, number, sizeof number);
+    printf("GPU: %s%s; driver: %s\n", gpu.path, gpu.forbidden ? ", forbidden" : "", number);
+    return 0;
+}
+
 int main(int argc, char **argv) {
-    const char *what = argc == 2 ? argv[1] : "";
+    const char *what = argc >= 2 ? argv[1] : "";
     cuda_libraries libraries = {.cublas_handle = NULL};
     char message[320] = "", cure[320] = "";
     bool found = false;
+    if (argc == 3) snprintf(libraries.folder, sizeof libraries.folder, "%s", argv[2]);
+    if (!strcmp(what, "machine") && argc == 3) return tell_machine(argv[2]);
     if (!strcmp(what, "stays")) return stays(&libraries);
     if (!strcmp(what, "driver"))
         printf("%s: ", cuda_driver_is_absent(message, sizeof message, cure, sizeof cure) ? "absent" : "broken");

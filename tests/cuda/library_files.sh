@@ -1,7 +1,8 @@
 #!/bin/sh
 # Real files where the loader looks for NVIDIA's: none, an empty one, a text, a library without the symbols, one that needs
 # another, one that is whole, and one of an old version; what is said of each must tell them apart.
-# Usage: library_files.sh CC PROGRAM [TINYORT], the last one where it was built with CUDA.
+# Usage: library_files.sh CC PROGRAM [TINYORT CUDA DRIVER]: the program that was built with CUDA, the CUDA of the oldest
+# driver that serves it, 12000, and that driver's number, 525.
 set -u
 compiler=$1 program=$2 tinyort=${3:-} passed=0 failed=0 skipped=0
 folder=$(mktemp -d)
@@ -36,6 +37,7 @@ lay() {
         echo "extern int needed; int *needy = &needed;" | "$compiler" -shared -fPIC -o "$folder/$2" -x c - -x none "$folder/libneeded.so"
         rm "$folder/libneeded.so"
         ;;
+    driver) "$compiler" -shared -fPIC -DVERSION="$3" -o "$folder/$2" tests/cuda/stub_driver.c ;;
     whole) "$compiler" -shared -fPIC -w -I. -DTORT_CUDASIM=1 "-D$3" -o "$folder/$2" tests/cuda/stub_library.c ;;
     esac
 }
@@ -87,7 +89,51 @@ lay whole libcublas.so.13 CUBLAS
 says "found: " "$program" cublas
 says "libcublas.so.13 stays mapped after the close" "$program" stays
 
+# A folder that the user names, which is the only one then: with the file itself, a Python environment, or its packages.
+rm -f "$folder"/lib*
+packages="$folder/venv/lib/python3.11/site-packages"
+mkdir -p "$packages/nvidia/cublas/lib" "$folder/named"
+says "$folder/named has no libcublas.so.13 or libcublas.so.12; install cuBLAS 13 or 12 where" "$program" cublas "$folder/named"
+lay whole libcublas.so.12 CUBLAS
+says "$folder/named has no libcublas.so.13 or libcublas.so.12; install cuBLAS 13 or 12 where" "$program" cublas "$folder/named"
+cp "$folder/libcublas.so.12" "$folder/named"
+cp "$folder/libcublas.so.12" "$packages/nvidia/cublas/lib"
+says " in $folder/named" "$program" cublas "$folder/named"
+says " in $packages/nvidia/cublas/lib" "$program" cublas "$folder/venv"
+says " in $packages/nvidia/cublas/lib" "$program" cublas "$packages"
+: > "$folder/named/libcublas.so.13"
+says " in $folder/named" "$program" cublas "$folder/named"
+rm "$folder/named/libcublas.so.12"
+says "libcublas.so.13 $broken$folder/named/libcublas.so.13: file too short" "$program" cublas "$folder/named"
+
+# Device files of a container that has the sixth GPU alone, of a Jetson, of WSL; and the running driver's number.
+machine="$folder/machine"
+mkdir -p "$machine/dev/nvgpu" "$machine/sys/module/nvidia"
+touch "$machine/dev/nvidiactl" "$machine/dev/nvidia-uvm"
+says "GPU: ; driver: " "$program" machine "$machine"
+touch "$machine/dev/nvidia5"
+echo 550.54.14 > "$machine/sys/module/nvidia/version"
+says "GPU: /dev/nvidia5; driver: 550.54.14" "$program" machine "$machine"
+if [ "$(id -u)" = 0 ]; then
+    skip "a device file that may not be opened (root may)"
+else
+    chmod 000 "$machine/dev/nvidia5"
+    says "GPU: /dev/nvidia5, forbidden; driver: 550.54.14" "$program" machine "$machine"
+fi
+rm "$machine/dev/nvidia5"
+for file in nvhost-gpu nvgpu/igpu0 dxg; do
+    touch "$machine/dev/$file"
+    says "GPU: /dev/$file; driver: " "$program" machine "$machine"
+    rm "$machine/dev/$file"
+done
+
 if [ -n "$tinyort" ]; then
+    # NVIDIA's cudart in the program over drivers of each age; the oldest that serves is CUDA_DRIVER of the build.
+    for version in 11080 12000 12040 12090 13000; do
+        lay driver libcuda.so.1 $version
+        if [ $version -ge "$4" ]; then expected="NO_DEVICE"; else expected="for CUDA 11.8, this tinyort needs $5 or newer (CUDA $(($4 / 1000)).$(($4 % 1000 / 10)))"; fi
+        says "$expected" "$tinyort" providers --json
+    done
     for kind in empty text; do
         lay $kind libcuda.so.1
         says "libcuda.so.1 $broken" "$tinyort" providers --json
@@ -95,7 +141,7 @@ if [ -n "$tinyort" ]; then
     lay strange libcuda.so.1
     says "has no cuInit" "$tinyort" providers --json
 else
-    skip "a broken driver under the real provider (this build has no CUDA)"
+    skip "drivers, old and broken, under the real provider (this build has no CUDA)"
 fi
 echo "cuda-library-files: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

@@ -205,6 +205,23 @@ static void check_application_stream(bound *b, bool given) {
     b->stream = NULL;
 }
 
+/* A run waits for the device, which ends a capture: so it is refused, and the application's graph stays whole. */
+static void check_captured_stream(bound *b) {
+    void *made;
+    tester_configure(b->t, NULL);
+    void *const stream = b->t->control->stream_open();
+    b->stream = stream;
+    tort_status status = open_bound(b, "cudasim");
+    check(b, !status && !b->t->control->stream_capture(stream), "a capture", status ? b->error.msg : "did not begin");
+    if (!status) status = run(b, b->image, b->output, &made);
+    check(b, status == TORT_E_USAGE && strstr(b->error.msg, "captures a CUDA graph"), "a captured stream",
+          b->error.msg);
+    check(b, !b->t->control->broken_captures(), "a captured stream", "its graph was broken");
+    b->t->control->stream_close(stream);
+    close_bound(b);
+    b->stream = NULL;
+}
+
 static void check_stream_without_device(bound *b) {
     static char stream;
     tort_session *session = NULL;
@@ -221,6 +238,7 @@ void provider_test_bindings(tester *t) {
     bound b = {.t = t};
     check_application_stream(&b, true);
     check_application_stream(&b, false);
+    check_captured_stream(&b);
     check_stream_without_device(&b);
     check_round_trips(&b, false);
     check_round_trips(&b, true);

@@ -6,7 +6,7 @@ CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cud
 CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/network_calls cuda/decoding cuda/speaker cuda/kernel_case cuda/simulator onnx_bytes)
 CUDA_TRAFFIC_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/traffic cuda/kernel_case cuda/simulator onnx_bytes)
 CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/traffic.o $(OBJ)/tests/cuda/network_calls.o $(OBJ)/tests/cuda/decoding.o $(OBJ)/tests/cuda/speaker.o $(OBJ)/tests/cuda/library_files.o \
-    $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c tests/cases/*.c))) \
+    $(OBJ)/tests/cuda/stub_library.o $(OBJ)/tests/cuda/stub_driver.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c tests/cases/*.c))) \
     $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 
@@ -82,7 +82,7 @@ test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
 
 # libraries.c is compiled against the simulated device's header, and has the real loader under it.
-CUDA_LIBRARY_FILES_OBJECTS := $(patsubst %,$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o,tests/cuda/library_files kernels/cuda/libraries) \
+CUDA_LIBRARY_FILES_OBJECTS := $(patsubst %,$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o,tests/cuda/library_files kernels/cuda/libraries kernels/cuda/machine) \
     $(OBJ)/runtime/core/base/locale.o
 $(CUDA_TESTS)/library_files: $(CUDA_LIBRARY_FILES_OBJECTS)
 	@mkdir -p $(@D)
@@ -92,7 +92,15 @@ $(CUDA_TESTS)/library_files: $(CUDA_LIBRARY_FILES_OBJECTS)
 .PHONY: test-cuda-library-files
 ## Test what is said of files that are missing, broken or too old: the driver, cuBLAS and cuDNN; and that none is unmapped.
 test-cuda-library-files: $(CUDA_TESTS)/library_files $(if $(CUDA_LIBRARY),$(TINYORT))
-	@sh tests/cuda/library_files.sh "$(CC)" $(CUDA_TESTS)/library_files $(if $(CUDA_LIBRARY),$(TINYORT))
+	@sh tests/cuda/library_files.sh "$(CC)" $(CUDA_TESTS)/library_files $(if $(CUDA_LIBRARY),$(TINYORT) $(if $(filter 525,$(CUDA_DRIVER)),12000,$(if $(filter 550,$(CUDA_DRIVER)),12040,13000)) $(CUDA_DRIVER))
+
+ifneq ($(CUDA_LIBRARY),)
+TESTS += test-cuda-requires
+.PHONY: test-cuda-requires
+## Read from the program what it asks of the machine: code for each architecture, in a form that the oldest driver reads.
+test-cuda-requires: $(TINYORT)
+	@python3 tests/cuda/requires.py $(TINYORT) $(MACHINE) $(CUDA_DRIVER) "$(CUDA_ARCHS)" "$(CUDA_PTX)"
+endif
 
 .PHONY: test-cuda-library-rows
 ## Test Conv by cuDNN and what else libraries serve on the simulated device: shapes, threads, workspace, TF32, failing calls.

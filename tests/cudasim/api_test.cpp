@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <functional>
 #include <thread>
@@ -57,7 +58,7 @@ static void test_no_driver() {
     succeeds(cudaDriverGetVersion(&version), "cudaDriverGetVersion without a driver");
     check(version == 0, "driver version %d, expected 0", version);
     expect(cudaGetDeviceCount(&count), cudaErrorInsufficientDriver, "no driver");
-    play([](cudasim_settings &s) { s.driver_version = 12040; });
+    play([](cudasim_settings &s) { s.driver_version = 11080; });
     expect(cudaGetDeviceCount(&count), cudaErrorInsufficientDriver, "old driver");
     expect(cudaGetLastError(), cudaErrorInsufficientDriver, "cudaGetLastError after it");
     succeeds(cudaGetLastError(), "cudaGetLastError again");
@@ -160,6 +161,30 @@ static void test_missing_synchronization() {
         succeeds(cudaStreamDestroy(stream), "cudaStreamDestroy");
         succeeds(cudaFree(memory), "cudaFree");
     }
+}
+
+/* Likewise host code that reuses, or unmaps, pageable memory while a copy from it may still be under way. */
+static void test_late_upload() {
+    enum { PAGE = 4096 };
+    for (bool lazy : {false, true}) {
+        play([=](cudasim_settings &s) { s.lazy_streams = lazy; });
+        float *memory = upload({0}), value = 1;
+        cudaStream_t stream;
+        succeeds(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+        succeeds(cudaMemcpyAsync(memory, &value, sizeof value, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+        value = 7;
+        succeeds(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        check(first_of(memory) == (lazy ? 7 : 1), "%s stream: %g arrives", lazy ? "lazy" : "eager", first_of(memory));
+        check((*tinyort_cudasim()->failure() != 0) == lazy, "it says '%s'", tinyort_cudasim()->failure());
+        void *page = mmap(nullptr, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        succeeds(cudaMemcpyAsync(memory, page, sizeof value, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+        munmap(page, PAGE);
+        expect(cudaStreamSynchronize(stream), lazy ? cudaErrorIllegalAddress : cudaSuccess,
+               "a source that is unmapped");
+        cudaStreamDestroy(stream);
+        cudaFree(memory);
+    }
+    play_default();
 }
 
 /* Two streams without an event between them: the younger runs first, and reads too early. */
@@ -346,6 +371,7 @@ int main() {
     test_memory();
     test_pinned_memory();
     test_missing_synchronization();
+    test_late_upload();
     test_events();
     test_default_stream();
     test_graphs();

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Holds our declarations against NVIDIA's headers, as far as those are installed. Usage: nvidia_headers.sh CC INCLUDE_DIR
-# (the toolkit's; empty if there is none). What is not installed is counted as skipped, by name.
+# Holds our declarations against NVIDIA's headers, as far as those are installed. Usage: nvidia_headers.sh CC INCLUDE_DIR...
+# (of each toolkit: the one that is linked, and that of nvcc, which the libraries' headers belong to). What is not installed is counted
+# as skipped, by name.
 set -u
 passed=0
 failed=0
@@ -26,9 +27,10 @@ compare() {
     fi
 }
 
-compiler=$1
-include=$2
-compare CUDART cuda_runtime_api.h
+compiler=$1 include=
+shift
+for include; do compare CUDART cuda_runtime_api.h; done
+[ $# -gt 0 ] || compare CUDART cuda_runtime_api.h
 compare LIBRARIES cudnn.h
 echo "cudasim-nvidia-headers: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

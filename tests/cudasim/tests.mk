@@ -68,7 +68,7 @@ test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_TESTS)/traffic_test.race $(CUDASIM_T
 	sh tests/cudasim/planted_bugs.sh $(CUDASIM_TESTS)/planted_bug tests/cudasim/planted_bugs.expected $(CUDASIM_TEST_MODES) || status=1; \
 	sh tests/cudasim/exports.sh $(CUDASIM_LIBRARY) || status=1; \
 	$(CUDASIM_TESTS)/open_test $(abspath $(CUDASIM_LIBRARY)) || status=1; \
-	sh tests/cudasim/nvidia_headers.sh "$(CC)" "$(CUDA_HOME:%=%/include)" || status=1; \
+	sh tests/cudasim/nvidia_headers.sh "$(CC)" $(if $(CUDA_HOME),$(CUDA_HOME)/include $(filter-out $(CUDA_HOME)/include,$(NVCC_13:%/bin/nvcc=%/include))) || status=1; \
 	sh tests/cudasim/nvcc.sh "$(NVCC)" $(CUDASIM_TESTS)/sample_kernels.nvcc.o || status=1; \
 	exit $$status
 else

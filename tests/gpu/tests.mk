@@ -115,4 +115,4 @@ gpu-check gpu-bench:
 gpu-carried:
 	@echo "running what was carried here in $(GPU): tinyort $$(cat $(GPU)/VERSION)"
 gpu-missing:
-	@echo "this needs nvcc $(NVCC_NEEDED), or $(GPU) carried from where 'make gpu-bundle' made it ($(CUDA_STATE))"; exit 1
+	@echo "this needs nvcc, or $(GPU) carried from where 'make gpu-bundle' made it ($(CUDA_STATE))"; exit 1

@@ -6,6 +6,8 @@
 
 enum { H100_MULTIPROCESSORS = 132 };
 
+static const gpu_board h100 = {90, H100_MULTIPROCESSORS};
+
 typedef struct product {
     int64_t m, n, k, batches;
 } product;
@@ -40,15 +42,15 @@ static void check_parts(const product *p, bool half, const gpu_tiling *t) {
     cr_assert(t->parts == 1 || t->tiles * p->batches <= GPU_ARRIVALS);
 }
 
-static gpu_tiling tiling_of(const product *p, int32_t multiprocessors, bool half) {
-    const gpu_tiling t = tort_cuda_tiling_of(multiprocessors, half, p->m, p->n, p->k, p->batches);
+static gpu_tiling tiling_of(const product *p, gpu_board board, bool half) {
+    const gpu_tiling t = tort_cuda_tiling_of(board, half, p->m, p->n, p->k, p->batches);
     check_parts(p, half, &t);
     return t;
 }
 
 /* Blocks cost a join each, so a GPU is not filled at any price. */
 static void check_uses_many(const product *p, bool half) {
-    const gpu_tiling t = tiling_of(p, H100_MULTIPROCESSORS, half);
+    const gpu_tiling t = tiling_of(p, h100, half);
     const int64_t blocks = t.tiles * p->batches * t.parts, step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
     cr_assert(blocks >= H100_MULTIPROCESSORS / 4 || pieces(p->k, step) <= 12 * t.parts,
               "%lld by %lld by %lld makes %lld blocks in parts of %lld", (long long)p->m, (long long)p->n,
@@ -65,9 +67,8 @@ Test(cuda_tiling, no_product_of_small_batches_is_long_on_few_multiprocessors) {
 /* A part saves steps and adds a share to the join, so the best number is about the square root of the steps. */
 Test(cuda_tiling, parts_are_few_where_steps_are_few) {
     static const product conv4 = {256, 196, 1024, 1}, conv5 = {512, 49, 4608, 1}, keys = {1, 512, 2048, 2};
-    const gpu_tiling a = tiling_of(&conv4, H100_MULTIPROCESSORS, true),
-                     b = tiling_of(&conv5, H100_MULTIPROCESSORS, true);
-    const gpu_tiling c = tiling_of(&keys, H100_MULTIPROCESSORS, true);
+    const gpu_tiling a = tiling_of(&conv4, h100, true), b = tiling_of(&conv5, h100, true);
+    const gpu_tiling c = tiling_of(&keys, h100, true);
     cr_assert(a.parts >= 2 && a.parts <= 6, "%d parts of 16 steps", (int)a.parts);
     cr_assert(b.parts >= 6 && b.parts <= 12, "%d parts of 72 steps", (int)b.parts);
     cr_assert(c.parts >= 3 && c.parts <= 9, "%d parts of 32 steps", (int)c.parts);
@@ -75,12 +76,13 @@ Test(cuda_tiling, parts_are_few_where_steps_are_few) {
 
 Test(cuda_tiling, a_small_gpu_is_filled_without_parts) {
     static const product conv4 = {256, 196, 1024, 1};
-    cr_assert_eq(tiling_of(&conv4, 8, true).parts, 1);
-    cr_assert(tiling_of(&conv4, 1, true).tile < GPU_TILE_64x64, "small tiles fetch more, and nothing idles");
+    cr_assert_eq(tiling_of(&conv4, (gpu_board){80, 8}, true).parts, 1);
+    cr_assert(tiling_of(&conv4, (gpu_board){80, 1}, true).tile < GPU_TILE_64x64,
+              "small tiles fetch more, and nothing idles");
 }
 
 Test(cuda_tiling, large_products_take_the_largest_tile_and_no_parts) {
-    const gpu_tiling t = tort_cuda_tiling_of(H100_MULTIPROCESSORS, true, 4096, 4096, 4096, 1);
+    const gpu_tiling t = tort_cuda_tiling_of(h100, true, 4096, 4096, 4096, 1);
     cr_assert_eq(t.tile, GPU_TILE_128x128);
     cr_assert_eq(t.parts, 1);
     cr_assert_eq(t.scratch, 0);
@@ -88,6 +90,7 @@ Test(cuda_tiling, large_products_take_the_largest_tile_and_no_parts) {
 
 Test(cuda_tiling, parts_are_right_for_all_sizes) {
     static const int32_t counts[] = {0, 1, 4, 8, 16, 58, 108, 132, 188, GPU_MAX_MULTIPROCESSORS};
+    static const int32_t capabilities[8] = {0, 75, 80, 86, 87, 90, 103, 121};
     uint64_t random = 88172645463325252u;
     for (int i = 0; i < 20000; i++) {
         int64_t size[4];
@@ -97,8 +100,42 @@ Test(cuda_tiling, parts_are_right_for_all_sizes) {
         }
         const product p = {size[0], size[1], size[2], size[3]};
         const bool half = random >> 40 & 1;
-        const gpu_tiling t =
-            tort_cuda_tiling_of(counts[i % (int)(sizeof counts / sizeof *counts)], half, p.m, p.n, p.k, p.batches);
+        const gpu_board board = {capabilities[random >> 50 & 7], counts[i % (int)(sizeof counts / sizeof *counts)]};
+        const gpu_tiling t = tort_cuda_tiling_of(board, half, p.m, p.n, p.k, p.batches);
         if (p.m && p.n && p.batches) check_parts(&p, half, &t);
     }
+}
+
+/* What a multiprocessor has by NVIDIA's table of compute capabilities, 1 KiB a block for the system: so many blocks of
+ * tiles with 64, 48, 48 and 60 KiB (halves), and of 64, 32, 17 and 21 (floats). Registers allow 2, 3, 4 and 3. */
+Test(cuda_tiling, blocks_fit_the_shared_memory_of_each_architecture) {
+    static const struct {
+        int32_t capability, half[4], single[4];
+    } rows[] = {
+        {75, {1, 1, 1, 1}, {1, 1, 3, 2}},  {80, {2, 3, 3, 2}, {2, 3, 4, 3}},  {86, {1, 2, 2, 1}, {1, 3, 4, 3}},
+        {87, {2, 3, 3, 2}, {2, 3, 4, 3}},  {88, {2, 3, 3, 2}, {2, 3, 4, 3}},  {89, {1, 2, 2, 1}, {1, 3, 4, 3}},
+        {90, {2, 3, 4, 3}, {2, 3, 4, 3}},  {100, {2, 3, 4, 3}, {2, 3, 4, 3}}, {103, {2, 3, 4, 3}, {2, 3, 4, 3}},
+        {110, {2, 3, 4, 3}, {2, 3, 4, 3}}, {120, {1, 2, 2, 1}, {1, 3, 4, 3}}, {121, {1, 2, 2, 1}, {1, 3, 4, 3}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (gpu_tile tile = 0; tile < GPU_TILE_COUNT; tile++) {
+            cr_expect_eq(tort_cuda_resident(rows[i].capability, tile, true), rows[i].half[tile],
+                         "sm_%d, tile %d of halves: %d", (int)rows[i].capability, (int)tile,
+                         (int)tort_cuda_resident(rows[i].capability, tile, true));
+            cr_expect_eq(tort_cuda_resident(rows[i].capability, tile, false), rows[i].single[tile],
+                         "sm_%d, tile %d of floats: %d", (int)rows[i].capability, (int)tile,
+                         (int)tort_cuda_resident(rows[i].capability, tile, false));
+        }
+}
+
+/* Slow tensor cores and little shared memory: the choice on an RTX 4090 is another one than on an H100 where that
+ * matters, and the same number of multiprocessors alone does not decide. */
+Test(cuda_tiling, the_architecture_counts) {
+    int differ = 0;
+    for (size_t i = 0; i < sizeof resnet50 / sizeof *resnet50; i++) {
+        const gpu_tiling a = tiling_of(&resnet50[i], (gpu_board){90, 128}, true),
+                         b = tiling_of(&resnet50[i], (gpu_board){89, 128}, true);
+        differ += a.tile != b.tile || a.parts != b.parts;
+    }
+    cr_expect(differ > 0);
 }

@@ -278,24 +278,44 @@ static const char *shared_with(const tort_session *session, const tort_link *lin
     return link->condition.ready && owner && owner != link ? owner->provider->name : NULL;
 }
 
+/* What the provider says of its part: a remark of its opening, or one on the nodes that it runs. */
+static const char *remark_of(writer *w, int32_t provider) {
+    const tort_session *session = w->session;
+    const tort_link *link = &session->chain[provider];
+    char text[320] = "";
+    if (!link->condition.ready) return keep(w, link->condition.message);
+    if (*link->condition.note || !link->provider->remark) return keep(w, link->condition.note);
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t n = 0; lowered->lowered && !*text && n < lowered->graph.node_count; n++) {
+            const tort_node *node = &lowered->graph.nodes[n];
+            const int32_t input = node->input_count ? node->inputs[0] : -1;
+            if (lowered->units[n].provider == provider && input >= 0)
+                link->provider->remark(&link->target, lowered->units[n].kernel, lowered->infos[input].type, text,
+                                       sizeof text);
+        }
+    }
+    return keep(w, text);
+}
+
 static const tort_report_provider *write_provider(writer *w, int32_t i) {
     const tort_session *session = w->session;
     const tort_link *link = &session->chain[i];
     const bool complete = w->planned && w->planned->plan.complete;
     tort_report_provider *out = tort_arena_alloc(w->arena, sizeof *out);
     if (!out) return NULL;
-    *out = (tort_report_provider){
-        .name = link->provider->name,
-        .ready = link->condition.ready,
-        .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
-        .description = describe(w, link),
-        .threads = threads_of(session, link),
-        .nodes = nodes_on(session, i),
-        .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
-        .cure = link->condition.cure,
-        .shares = shared_with(session, link),
-        .peak_bytes = complete ? 0 : -1,
-        .naive_bytes = complete ? 0 : -1};
+    *out =
+        (tort_report_provider){.name = link->provider->name,
+                               .ready = link->condition.ready,
+                               .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
+                               .description = describe(w, link),
+                               .threads = threads_of(session, link),
+                               .nodes = nodes_on(session, i),
+                               .message = remark_of(w, i),
+                               .cure = link->condition.cure,
+                               .shares = shared_with(session, link),
+                               .peak_bytes = complete ? 0 : -1,
+                               .naive_bytes = complete ? 0 : -1};
     if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);
     return out;
 }
