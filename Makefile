@@ -188,7 +188,7 @@ endif
 CUDA_DRIVER ?= $(if $(filter 12,$(CUDA_MAJOR)),525,580)
 $(if $(filter 525 550 580,$(CUDA_DRIVER)),,$(error CUDA_DRIVER=$(CUDA_DRIVER): expected 525, 550 or 580))
 $(if $(filter 13-525 13-550 12-580,$(CUDA_MAJOR)-$(CUDA_DRIVER)),$(error CUDA_DRIVER=$(CUDA_DRIVER): with CUDA_MAJOR=$(CUDA_MAJOR) it is $(if $(filter 12,$(CUDA_MAJOR)),525 or 550,580)))
-CUDA_ALL_ARCHS := $(if $(filter aarch64,$(MACHINE)),$(if $(filter 12,$(CUDA_MAJOR)),87 90,90 100 110 121),75 80 86 89 90 100 120)
+CUDA_ALL_ARCHS := $(if $(filter aarch64,$(MACHINE)),$(if $(filter 12,$(CUDA_MAJOR)),87 90,90 100 110 121),75 80 86 90 100 120)
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
 CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS))$(filter aarch64,$(MACHINE)),,75) 80)
 empty :=
@@ -196,7 +196,7 @@ comma := ,
 space := $(empty) $(empty)
 # $(1) architectures of machine code, $(2) of PTX, $(3) the oldest driver.
 cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\" -DTORT_CUDA_DRIVER=$(3)
-cuda_all_images = $(call cuda_images,75 80 86 87 89 90 100 110 120 121,80,525)
+cuda_all_images = $(call cuda_images,75 80 86 87 90 100 110 120 121,80,525)
 NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
 CUDA_TOOLKIT := build/cuda$(CUDA_MAJOR)-$(MACHINE)
 
@@ -226,14 +226,13 @@ CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS),$(CUDA_PTX),$(CUD
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 # How kernels are compiled, whatever for.
 KERNEL_FLAGS := -std=c++17 -O3 $(if $(PROFILE),-lineinfo) -Xptxas -v -I. -DTORT_CUDA=$(CUDA_MAJOR) -D__NV_LEGACY_LAUNCH -Werror all-warnings
-# Kernels whose tiles fill the shared memory are compiled for sm_86 and sm_89 too, which have less of it than sm_80, by one front end; of
-# all others these run the code for sm_80, which would be the same.
+# Kernels whose tiles fill the shared memory are compiled for sm_86 too, which has less of it than sm_80; of all others it runs the code
+# for sm_80. sm_89 runs what sm_86 does: its own code would be the same, instruction by instruction.
 CUDA_TILED := attend_float attend_half conv conv_nhwc matmul matmul_nbits
 KERNEL_ARCHS = $(if $(filter 80,$(CUDA_ARCHS)),$(filter-out 86 89,$(CUDA_ARCHS)),$(CUDA_ARCHS))
 $(CUDA_TILED:%=$(OBJ)/kernels/cuda/%.cu.o): private KERNEL_ARCHS = $(CUDA_ARCHS)
-front_end = $(if $(filter 89,$(1)),$(if $(filter 86,$(CUDA_ARCHS)),86,89),$(1))
 NVCC_COMPRESS := $(if $(filter 525,$(CUDA_DRIVER)),$(if $(findstring $(CUDA_TOOLKIT),$(NVCC)),--compress-mode=speed) -Xfatbin=-compress-all,--compress-mode=size)
-NVCC_FLAGS = $(foreach arch,$(KERNEL_ARCHS),-gencode arch=compute_$(call front_end,$(arch))$(comma)code=sm_$(arch)) \
+NVCC_FLAGS = $(foreach arch,$(KERNEL_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) $(NVCC_COMPRESS) $(KERNEL_FLAGS) \
     $(if $(filter $(NVCC_RUNS_ON),$(MACHINE)),,-ccbin $(patsubst %gcc,%g++,$(lastword $(CC)))) \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
@@ -266,13 +265,13 @@ EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
 
 # demo and test build on every processor, unless the user's make has a -j of its own.
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-# test builds the GPU kernels for one architecture unless told otherwise: all nine take minutes, and nothing here runs them.
+# test builds the GPU kernels for one architecture unless told otherwise: all of them take minutes, and nothing here runs them.
 ONE_ARCH = $(if $(filter file,$(origin CUDA_ARCHS)),CUDA_ARCHS=80)
 # demo builds them for this machine's GPUs, or not at all where there is none, unless told otherwise; for all architectures where
 # one of the GPUs is not in the list.
 GPU_HERE := $(BUILD)/gpu_here
 GPUS_HERE = $(shell test -x $(GPU_HERE) && $(GPU_HERE))
-DEMO_CUDA = $(if $(CUDA)$(filter-out file,$(origin CUDA_ARCHS)),,$(if $(GPUS_HERE),$(if $(filter-out $(CUDA_ALL_ARCHS),$(GPUS_HERE)),,CUDA_ARCHS='$(GPUS_HERE)'),CUDA=0))
+DEMO_CUDA = $(if $(CUDA)$(filter-out file,$(origin CUDA_ARCHS)),,$(if $(GPUS_HERE),$(if $(filter-out $(CUDA_ALL_ARCHS) 87 88 89 103 110 121,$(GPUS_HERE)),,CUDA_ARCHS='$(GPUS_HERE)'),CUDA=0))
 
 $(GPU_HERE): .ci/gpu_here.c
 	@mkdir -p $(@D)

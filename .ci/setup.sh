@@ -2,7 +2,7 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, aarch64, qemu, embed, systems, deb, browser; of regex,
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, aarch64, cuda_aarch64, qemu, embed, systems, deb, browser; of regex,
 #                               pictures and cache, which a build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
@@ -94,6 +94,7 @@ needed() {
         echo "program:qemu-aarch64 qemu-user"
         for library in protobuf-c png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
         ;;
+    cuda_aarch64) echo "program:aarch64-linux-gnu-g++ g++-aarch64-linux-gnu" ;;
     embed)
         echo "program:arm-none-eabi-gcc gcc-arm-none-eabi binutils-arm-none-eabi"
         echo "file:arm-none-eabi-gcc,libm.a libnewlib-arm-none-eabi"
@@ -115,7 +116,7 @@ needed() {
     systems) echo "program:debootstrap debootstrap" ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, cuda_aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac

@@ -3,7 +3,8 @@
  *
  * Everything that depends on shapes is decided once per plan: size states an upper bound for the node's workspace;
  * fit makes cuDNN's descriptors and takes the fastest algorithm that keeps within it and works: each is tried, as
- * cuDNN may refuse to run what it has offered. Where none works the own convolution serves, and reports say so. run
+ * cuDNN may refuse to run what it has offered. The plan then gives the node what this algorithm needs; where memory is
+ * short, one is chosen that needs nothing. Where none works the own convolution serves, and reports say so. run
  * only calls, with the context's own handle and workspace; descriptors are read-only then, so contexts share them.
  * Empty sums, for which cuDNN has no descriptors, are written by an own kernel. Read next: library_api.h,
  * kernels/cudasim/fake_cudnn.cpp. */
@@ -324,7 +325,7 @@ static bool take_offer(fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, f
     if (code == CUDNN_STATUS_SUCCESS)
         code = f->cudnn->cudnnGetConvolutionForwardWorkspaceSize(f->handle, conv->x, conv->w, conv->window, conv->y,
                                                                  offer->algo, &conv->workspace);
-    return code == CUDNN_STATUS_SUCCESS && conv->workspace <= f->fit->scratch;
+    return code == CUDNN_STATUS_SUCCESS && conv->workspace <= (f->fit->frugal ? 0 : f->fit->scratch);
 }
 
 static tort_status describe_activation(const fitting *f, cudnnActivationMode_t mode, fitted_conv *conv) {
@@ -374,6 +375,7 @@ static tort_status take_own(tort_fit *fit, fitted_conv *conv) {
     tort_status status = tort_cuda_conv_size(fit->target, fit->node, &scratch, fit->error);
     if (!status) status = cuda_status(fit->error, tort_cuda_conv_load(fit->node), "loading a kernel");
     if (!status) status = tort_cuda_conv_fit(fit);
+    fit->needs = scratch;
     conv->own = true;
     conv->own_fitted = fit->fitted;
     fit->fitted = NULL;
@@ -427,6 +429,8 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
         status = choose(&f, params, conv, &works);
         end_trial(&f);
     }
+    fit->needs = conv->workspace;
+    if (fit->frugal) fit->label = "conv_cudnn, without a workspace, as memory is short";
     if (status == TORT_E_UNSUPPORTED || (!status && !works)) status = take_own(fit, conv);
     if (status)
         tort_cuda_conv_cudnn_unfit(device, fit->env, conv);

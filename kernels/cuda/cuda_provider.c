@@ -55,6 +55,7 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
         snprintf(message, size, "mem_limit=%s is not a size such as 2G, 512M or a number of bytes", limit);
         return false;
     }
+    options->tf32_chosen = tf32 != NULL;
     if (tf32 && !parse_switch(tf32, &options->tf32)) {
         snprintf(message, size, "tf32=%s is neither on nor off", tf32);
         return false;
@@ -91,12 +92,10 @@ void tort_cuda_describe_tf32(tort_target *target) {
 }
 
 static void remark(const tort_target *target, const tort_kernel *kernel, tort_type type, char *text, size_t size) {
-    if (!kernel->needs || type != TORT_FLOAT || target->facts[CUDA_TF32] || target->instructions < FIRST_WITH_TF32)
+    if (!kernel->needs || type != TORT_FLOAT || target->facts[CUDA_TF32_CHOSEN] ||
+        target->instructions < FIRST_WITH_TF32)
         return;
-    snprintf(
-        text, size,
-        "products of float32 are exact; " CUDA_PROVIDER_NAME
-        ":tf32=on rounds their operands to 10 bits, as other runtimes do by default: 0.3 to 0.4 of the time on an H200");
+    snprintf(text, size, "exact float32 (tf32=on: 10 bits, in 0.3 to 0.4 of the time on an H200)");
 }
 
 /* ---- a device that is not here ----------------------------------------------------------------------------------- */
@@ -135,7 +134,9 @@ static tort_status describe(const tort_provider_config *config, const char *text
                          config->provider, text, tort_cuda_images, message);
     }
     *target = (tort_target){.instructions = (uint32_t)capability,
-                            .facts = {[CUDA_MULTIPROCESSORS] = multiprocessors, [CUDA_TF32] = options.tf32},
+                            .facts = {[CUDA_MULTIPROCESSORS] = multiprocessors,
+                                      [CUDA_TF32] = options.tf32,
+                                      [CUDA_TF32_CHOSEN] = options.tf32_chosen},
                             .memory = options.memory_limit,
                             .libraries = options.libraries};
     if (image.ptx) snprintf(by_ptx, sizeof by_ptx, ", PTX-%d compiled at the first start", image.code);

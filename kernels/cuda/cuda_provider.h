@@ -36,7 +36,7 @@
 #endif
 
 /* tort_target.facts of this provider; tort_target.instructions is the compute capability, 87 for sm_87. */
-enum { CUDA_MULTIPROCESSORS, CUDA_TF32 };
+enum { CUDA_MULTIPROCESSORS, CUDA_TF32, CUDA_TF32_CHOSEN /* the option was given */ };
 
 static inline gpu_board tort_cuda_board_of(const tort_target *target) {
     return (gpu_board){(int32_t)target->instructions, target->facts[CUDA_MULTIPROCESSORS]};
@@ -47,7 +47,7 @@ enum { CUDA_FOLDER_BYTES = 256 }; /* of the option libraries=FOLDER */
 typedef struct cuda_options {
     int device;
     uint64_t memory_limit; /* bytes; 0: all of the device's */
-    bool tf32, libraries;
+    bool tf32, tf32_chosen, libraries;
     bool graphs;                /* runs are recorded as CUDA graphs */
     const char *library_folder; /* of cuBLAS and cuDNN, and the only one; NULL: they are searched. Borrowed of config */
 } cuda_options;

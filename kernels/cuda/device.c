@@ -198,6 +198,15 @@ static size_t workspace_of(int compute_capability, uint64_t memory) {
     return (size_t)((share < wanted ? share : wanted) / ALIGN * ALIGN);
 }
 
+/* Bytes that can be allocated. A GPU that shares the host's memory counts pages of the file cache as taken, though they
+ * are given up when asked for ("CUDA for Tegra", Estimating Total Allocatable Device Memory). */
+static cudaError_t memory_info(const cuda_device *device, size_t *free_bytes, size_t *total_bytes) {
+    const cudaError_t code = cudaMemGetInfo(free_bytes, total_bytes);
+    const uint64_t available = code == cudaSuccess && device->integrated ? cuda_machine_memory() : 0;
+    if (available > *free_bytes) *free_bytes = available < *total_bytes ? (size_t)available : *total_bytes;
+    return code;
+}
+
 static bool read_properties(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
     struct cudaDeviceProp properties;
     size_t free_bytes = 0, total_bytes = 0;
@@ -205,7 +214,8 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
     cudaError_t code = cuda_check_current(device);
     if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device->ordinal);
     if (code == cudaSuccess) code = cudaDeviceGetPCIBusId(bus, (int)sizeof bus, device->ordinal);
-    if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &total_bytes);
+    device->integrated = code == cudaSuccess && properties.integrated;
+    if (code == cudaSuccess) code = memory_info(device, &free_bytes, &total_bytes);
     if (!opened_well(device, code, condition)) return false;
     if (device->memory_limit > free_bytes) {
         down(condition, "NO_MEMORY", "lower mem_limit, or free memory on the GPU (nvidia-smi shows who holds it)",
@@ -216,11 +226,12 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
     device->board = (gpu_board){properties.major * 10 + properties.minor, properties.multiProcessorCount};
     if (device->board.multiprocessors > GPU_MAX_MULTIPROCESSORS)
         device->board.multiprocessors = GPU_MAX_MULTIPROCESSORS;
-    *target =
-        (tort_target){.instructions = (uint32_t)device->board.capability,
-                      .facts = {[CUDA_MULTIPROCESSORS] = device->board.multiprocessors, [CUDA_TF32] = device->tf32},
-                      .memory = device->memory_limit ? device->memory_limit : free_bytes,
-                      .libraries = device->libraries_allowed};
+    *target = (tort_target){.instructions = (uint32_t)device->board.capability,
+                            .facts = {[CUDA_MULTIPROCESSORS] = device->board.multiprocessors,
+                                      [CUDA_TF32] = device->tf32,
+                                      [CUDA_TF32_CHOSEN] = device->tf32_chosen},
+                            .memory = device->memory_limit ? device->memory_limit : free_bytes,
+                            .libraries = device->libraries_allowed};
     device->workspace = workspace_of(device->board.capability, target->memory);
     snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
              device->board.capability, version_text(driver, version, sizeof version));
@@ -262,6 +273,7 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     device->env = *config->env;
     device->ordinal = options.device;
     device->tf32 = options.tf32;
+    device->tf32_chosen = options.tf32_chosen;
     device->libraries_allowed = options.libraries;
     snprintf(device->libraries.folder, sizeof device->libraries.folder, "%s",
              options.library_folder ? options.library_folder : "");
@@ -370,7 +382,7 @@ uint64_t cuda_memory_free(void *opened) {
     cuda_device *device = opened;
     size_t free_bytes = 0, total_bytes = 0;
     if (cuda_check_current(device) != cudaSuccess) return 0;
-    if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
+    if (memory_info(device, &free_bytes, &total_bytes) != cudaSuccess) {
         (void)cudaGetLastError();
         return 0;
     }

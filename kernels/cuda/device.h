@@ -20,7 +20,8 @@ typedef struct cuda_device {
     tort_env env;
     int ordinal;
     gpu_board board;
-    bool tf32;
+    bool tf32, tf32_chosen;
+    bool integrated; /* its memory is the host's */
     bool libraries_allowed;
     bool graphs;           /* runs are recorded */
     char unrecorded[200];  /* why the last run that could not be recorded was refused; under the lock */

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +48,17 @@ void cuda_driver_in(const char *root, char *number, size_t size) {
     snprintf(number, size, "%s", line);
 }
 
+uint64_t cuda_memory_in(const char *root) {
+    char path[512], line[128];
+    uint64_t bytes = 0;
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    FILE *file = fopen(path, "r");
+    while (file && !bytes && fgets(line, sizeof line, file))
+        if (!strncmp(line, "MemAvailable:", 13)) bytes = strtoull(line + 13, NULL, 10) * 1024; /* it says kB */
+    if (file) fclose(file);
+    return bytes;
+}
+
 /* True if the library is in a folder; path then tells where. */
 static bool is_at(const char *folder, const char *below, const char *file_name, char *path, size_t size) {
     const int length = snprintf(path, size, "%s/%s%s", folder, below, file_name);
@@ -83,6 +95,10 @@ bool cuda_machine_library(const char *file_name, char *path, size_t size) {
 
 cuda_gpu_file cuda_machine_gpu(void) {
     return cuda_gpu_in("");
+}
+
+uint64_t cuda_machine_memory(void) {
+    return cuda_memory_in("");
 }
 
 void cuda_machine_driver(char *number, size_t size) {

@@ -131,6 +131,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     properties->maxGridSize[0] = 2147483647;
     properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
     properties->l2CacheSize = l2_cache_bytes;
+    properties->integrated = settings.file_cache > 0;
     properties->pciBusID = device + 1;
     return cudaSuccess;
 }

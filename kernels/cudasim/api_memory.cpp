@@ -121,7 +121,7 @@ extern "C" {
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
     Call call(__func__);
     if (call.error) return call.error;
-    const size_t live = heap_live_bytes(call.device());
+    const size_t live = heap_live_bytes(call.device()) + machine().settings.file_cache;
     *total_bytes = machine().settings.memory_bytes;
     *free_bytes = live < *total_bytes ? *total_bytes - live : 0;
     return cudaSuccess;

@@ -24,6 +24,7 @@ typedef struct cudasim_settings {
     int capability;            /* 80 for sm_80 */
     int multiprocessors;       /* of each device, as the properties tell; blocks run one at a time all the same */
     size_t memory_bytes;       /* of each device */
+    size_t file_cache;         /* bytes of it that hold files; more than 0: the device shares the host's memory */
     size_t shared_bytes;       /* max shared memory of a block, static and dynamic; 0: as the capability has it */
     int initialization_error;  /* a cudaError_t that every call which needs a device returns; 0: none */
     const char *gpu_file;      /* "/dev/nvidia0", of a GPU that is there whatever device_count; may be NULL. Borrowed */

@@ -69,6 +69,12 @@ cuda_gpu_file cuda_machine_gpu(void) {
     return file;
 }
 
+uint64_t cuda_machine_memory(void) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    const size_t live = heap_live_bytes(thread_state().device()), all = machine().settings.memory_bytes;
+    return live < all ? all - live : 0;
+}
+
 bool cuda_machine_library(const char *, char *, size_t) {
     return false;
 }

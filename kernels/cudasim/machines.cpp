@@ -86,6 +86,7 @@ const Broken machines[] = {
      }},
     {"no_gemm", [](cudasim_settings *s) { s->missing_symbol = "cublasGemmStridedBatchedEx"; }},
     {"no_convolution", [](cudasim_settings *s) { s->missing_symbol = "cudnnConvolutionForward"; }},
+    {"shared_memory", [](cudasim_settings *s) { s->file_cache = s->memory_bytes - (s->memory_bytes >> 3); }},
     {"small_memory", [](cudasim_settings *s) { s->memory_bytes = 64 << 10; }},
 };
 

@@ -31,13 +31,16 @@ typedef struct tort_pack {
 typedef struct tort_fit {
     const tort_node_view *node; /* shapes and params as for size: concrete */
     const struct tort_target *target;
-    size_t scratch; /* bytes of scratch that run will have */
+    size_t scratch; /* bytes of scratch that run will have, or fewer, see needs */
+    bool frugal;    /* memory is too short for what size stated: take what needs the least scratch */
     void *device;
     /* Stream of the context that is about to run the step; NULL while planning, when no other fit is in progress. */
     void *stream;
     const tort_env *env;
     /* To fill: passed to unfit and to run, which must not change it, as contexts share it; NULL: nothing. */
     void *fitted;
+    /* To fill: bytes of scratch that run needs of those, where the choice made here needs fewer. */
+    size_t needs;
     /* To fill: a literal that reports show as the kernel, if another one than the row's does the work; NULL. */
     const char *label;
     tort_error *error;

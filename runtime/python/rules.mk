@@ -55,10 +55,10 @@ $(WHEEL_VENV)/.made:
 	@.ci/setup.sh wheel=$(WHEEL_VENV)
 	@touch $@
 
-# $(1) the folder that is packed, $(2) that of the wheel.
+# $(1) the folder that is packed, $(2) that of the wheel, $(3) what follows the version.
 define pack_wheel
 	@rm -rf $(2)/*.whl $(2)/plain $(1)/build $(1)/*.egg-info
-	@cp LICENSE $(1) && echo $(VERSION) > $(1)/VERSION
+	@cp LICENSE $(1) && echo $(VERSION)$(3) > $(1)/VERSION
 	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(2)/plain $(1)
 	$(Q)PATH=$(abspath $(WHEEL_VENV)/bin):$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(2) $(2)/plain/*.whl 2> $(2)/audit.log || { cat $(2)/audit.log; exit 1; }
 	@ls $(2)/*.whl | grep -qE 'manylinux_2_(1[0-9]|2[0-8])_' || { $(WHEEL_VENV)/bin/auditwheel show $(2)/*.whl; \
@@ -111,6 +111,15 @@ python-cuda: python $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so
 ## Build its wheel in build/wheel_cuda. It names no wheel of tinyort that pip would look for on an index.
 wheel-cuda: $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so $(WHEEL_VENV)/.made
 	@cp runtime/python/cuda/pyproject.toml runtime/python/cuda/setup.py runtime/python/cuda/README.md $(CUDA_STAGE)
-	$(call pack_wheel,$(CUDA_STAGE),$(BUILD)/wheel_cuda)
+	$(call pack_wheel,$(CUDA_STAGE),$(BUILD)/wheel_cuda,$(if $(filter 12,$(CUDA_MAJOR)),,+cu$(CUDA_MAJOR)))
 	@python3 tests/cuda/requires.py $(BUILD)/wheel_cuda/*.whl $(MACHINE) $(CUDA_DRIVER) "$(CUDA_ARCHS)" "$(CUDA_PTX)"
 endif
+
+# Jetson Orin has drivers for CUDA 12 alone, Thor and DGX Spark those for 13; Grace Hopper takes either.
+.PHONY: wheel-cuda-aarch64
+## Cross-compile the two wheels of tinyort_cuda for aarch64, of CUDA 12 and 13, in build/aarch64/cuda12/wheel_cuda and cuda13.
+wheel-cuda-aarch64: $(WHEEL_VENV)/.made
+	@.ci/setup.sh aarch64 cuda_aarch64
+	@for major in 12 13; do _PYTHON_HOST_PLATFORM=linux-aarch64 $(AARCH64_MAKE) $(AARCH64_CUDA) BUILD=$(AARCH64)/cuda$$major CUDA_MAJOR=$$major \
+	    WHEEL_VENV=$(abspath $(WHEEL_VENV)) wheel-cuda || exit 1; done
+

@@ -7,6 +7,8 @@ AARCH64 := $(BUILD)/aarch64
 AARCH64_MAKE = $(MAKE) --no-print-directory BUILD=$(AARCH64) CC='$(CCACHE) aarch64-linux-gnu-gcc' AR=aarch64-linux-gnu-ar CUDA=0 \
     REGEX= PICTURES= CPPFLAGS='$(CPPFLAGS) -Itests/aarch64' EMULATED=1
 
+AARCH64_CUDA := CUDA=1 LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
+
 .PHONY: test-aarch64
 ## Build for aarch64 with a cross compiler, and run the unit tests under qemu-aarch64; ONLY=SUITE/TEST for some.
 test-aarch64:

@@ -2,7 +2,7 @@
  * loader looks, and machine.c of those in a folder; and that a library which was opened stays mapped.
  *
  *   library_files driver | cublas | cudnn [FOLDER]   tries to open it; prints "found: MESSAGE" or "MESSAGE; CURE"
- *   library_files machine FOLDER              prints "GPU: PATH[, forbidden]; driver: NUMBER"
+ *   library_files machine FOLDER              prints "GPU: PATH[, forbidden]; driver: NUMBER; memory: BYTES"
  *   library_files stays                       opens and closes cuBLAS twice; prints whether it is still there
  *
  * libraries.c is that of the simulated device, with the real loader (library_file.h) under it. */
@@ -57,7 +57,8 @@ static int tell_machine(const char *folder) {
     const cuda_gpu_file gpu = cuda_gpu_in(folder);
     char number[32];
     cuda_driver_in(folder, number, sizeof number);
-    printf("GPU: %s%s; driver: %s\n", gpu.path, gpu.forbidden ? ", forbidden" : "", number);
+    printf("GPU: %s%s; driver: %s; memory: %llu\n", gpu.path, gpu.forbidden ? ", forbidden" : "", number,
+           (unsigned long long)cuda_memory_in(folder));
     return 0;
 }
 

@@ -110,10 +110,12 @@ says "libcublas.so.13 $broken$folder/named/libcublas.so.13: file too short" "$pr
 machine="$folder/machine"
 mkdir -p "$machine/dev/nvgpu" "$machine/sys/module/nvidia"
 touch "$machine/dev/nvidiactl" "$machine/dev/nvidia-uvm"
-says "GPU: ; driver: " "$program" machine "$machine"
+says "GPU: ; driver: ; memory: 0" "$program" machine "$machine"
 touch "$machine/dev/nvidia5"
+mkdir "$machine/proc"
+printf 'MemTotal:       7770000 kB\nMemFree:         100000 kB\nMemAvailable:   6000000 kB\n' > "$machine/proc/meminfo"
 echo 550.54.14 > "$machine/sys/module/nvidia/version"
-says "GPU: /dev/nvidia5; driver: 550.54.14" "$program" machine "$machine"
+says "GPU: /dev/nvidia5; driver: 550.54.14; memory: 6144000000" "$program" machine "$machine"
 if [ "$(id -u)" = 0 ]; then
     skip "a device file that may not be opened (root may)"
 else

@@ -164,7 +164,60 @@ static void check_share(library_tester *t, const tort_model *model, int64_t batc
     library_check_leftovers(t, "a share of the workspace");
 }
 
+/* Bytes of a context's values and scratch on the device. */
+static int64_t peak_of(const library_opened *o) {
+    tort_report *report = report_of(o->session);
+    const int64_t bytes = report->providers[0]->peak_bytes;
+    tort_report_free(report);
+    return bytes;
+}
+
+/* The least memory, in steps of 256 bytes, with which a session opens and is right; *frugal: in some session, the first
+ * node was told to have no workspace. */
+static int least_memory(library_tester *t, const tort_model *model, const char *options, const library_expectation *e,
+                        bool *frugal) {
+    const int64_t shape[] = {1, 3, 9, 9};
+    int least = 0;
+    for (int limit = 256; limit <= 64 << 10; limit += 256) {
+        char chain[80];
+        library_opened o;
+        library_play(t, 9);
+        snprintf(chain, sizeof chain, "cudasim:mem_limit=%d%s", limit, options);
+        if (!library_open(t, model, chain, shape, &o)) {
+            if (!least) least = limit;
+            *frugal = *frugal || strstr(library_kernel_of(&o, "first"), "without a workspace");
+            library_check_run(t, &o, false, 1, e, chain);
+        }
+        library_close(&o);
+        library_check_leftovers(t, chain);
+    }
+    return least;
+}
+
+/* A plan has the scratch that the chosen algorithms need (the fake's: 4 KiB at most), not the bound that the kernel
+ * states before (64 KiB and more); and where memory is short, none. */
+static void check_scratch(library_tester *t, const tort_model *model) {
+    const int64_t shape[] = {1, 3, 9, 9};
+    library_expectation *e = malloc(sizeof *e);
+    library_opened o;
+    bool frugal = false, unused = false;
+    char text[80];
+    if (!e) exit(2);
+    library_expect(t, model, false, 1, e);
+    library_play(t, 9);
+    tort_status status = library_open(t, model, "cudasim", shape, &o);
+    library_check(t, !status && peak_of(&o) < 48 << 10, "scratch", status ? o.error.msg : "is that of the bound");
+    library_close(&o);
+    const int own = least_memory(t, model, ":libraries=off", e, &unused),
+              least = least_memory(t, model, "", e, &frugal);
+    snprintf(text, sizeof text, "%d bytes by the own kernels, %d with cuDNN", own, least);
+    library_check(t, own && least && least <= own, "the least memory", text);
+    library_check(t, frugal && !unused, "no node runs without a workspace", text);
+    free(e);
+}
+
 static void check_workspace(library_tester *t, const tort_model *model) {
+    check_scratch(t, model);
     check_algorithm(t, model, "cudasim", 1, 1, 1);               /* 3x3 by Winograd; 1x1 with its bias */
     check_algorithm(t, model, "cudasim:mem_limit=96K", 1, 1, 1); /* 6 KiB for a node */
     check_algorithm(t, model, "cudasim:mem_limit=32K", 1, 2, 0); /* 2 KiB: no table, so no bias in the same call */

@@ -53,6 +53,7 @@ static const situation situations[] = {
     {"device that the program has lost", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorIllegalAddress},
     {"driver without a function", "cudasim,cpu", "no_contexts", NULL, 0},
     {"limit above what is free", "cudasim:mem_limit=2G,cpu", NULL, NULL, 0},
+    {"memory that is the host's and full of files", "cudasim:mem_limit=512M,cpu", "shared_memory", NULL, 0},
     {"no kernel image", "cudasim,cpu", "no_image", NULL, 0},
     {"a device before all images", "cudasim,cpu", "older_device", NULL, 0},
     {"PTX that the driver refuses", "cudasim,cpu", "newer_device", "cudaFuncGetAttributes",

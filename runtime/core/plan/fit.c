@@ -19,6 +19,7 @@ struct tort_kept_fit {
     void *fitted;               /* owned */
     const char *label;
     uint64_t serial;
+    uint64_t needs;   /* bytes of scratch */
     atomic_int users; /* plans */
     size_t key_bytes;
     uint8_t key[];
@@ -46,14 +47,14 @@ static void add_shapes(uint8_t *key, size_t *end, const tort_info *infos, int32_
     }
 }
 
-/* Writes all that a fit depends on; returns its bytes. */
+/* Writes all that a fit depends on; returns its bytes. Scratch follows from it, and from whether memory is short. */
 static size_t write_key(const tort_planned *planned, const tort_step *step, const tort_node_view *node) {
     const tort_segment_view *segment = node->segment;
     uint8_t *key = planned->fit_key;
     size_t end = 0;
     add_shapes(key, &end, segment ? segment->values : node->inputs, segment ? segment->value_count : node->input_count);
     if (!segment) add_shapes(key, &end, node->outputs, node->output_count);
-    add(key, &end, &step->scratch_bytes, sizeof step->scratch_bytes);
+    add(key, &end, &planned->frugal, sizeof planned->frugal);
     add(key, &end, planned->params + step->params, tort_unit_params_bytes(planned->lowered, step->node));
     return end;
 }
@@ -70,7 +71,7 @@ size_t tort_fit_key_bytes(const tort_lowered *lowered, const tort_plan *plan) {
         const tort_segment *segment = lowered->units[step->node].segment;
         const tort_node *node = tort_unit_node(lowered, step->node);
         const int32_t shapes = segment ? segment->value_count : node->input_count + node->output_count;
-        const size_t bytes = (size_t)shapes * (sizeof(int32_t) + TORT_MAX_RANK * sizeof(int64_t)) + sizeof(uint64_t) +
+        const size_t bytes = (size_t)shapes * (sizeof(int32_t) + TORT_MAX_RANK * sizeof(int64_t)) + sizeof(bool) +
                              tort_unit_params_bytes(lowered, step->node);
         if (bytes > max) max = bytes;
     }
@@ -115,6 +116,7 @@ static tort_kept_fit *keep(const tort_planned *planned, tort_unit *unit, const t
     if (!fit) return NULL;
     fit->fitted = made->fitted;
     fit->label = made->label;
+    fit->needs = made->needs;
     fit->serial = ++planned->lowered->session->fits_made;
     fit->key_bytes = bytes;
     memcpy(fit->key, planned->fit_key, bytes);
@@ -158,6 +160,8 @@ static tort_status fit_step(tort_planned *planned, int32_t index, tort_error *er
     tort_fit fit = {.node = &view.node,
                     .target = &link->target,
                     .scratch = (size_t)step->scratch_bytes,
+                    .frugal = planned->frugal,
+                    .needs = (size_t)step->scratch_bytes,
                     .device = link->device,
                     .env = &session->env,
                     .label = kept ? kept->label : NULL,
@@ -188,6 +192,47 @@ tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
         status = fit_step(planned, i, error);
     }
     planned->all_fitted = !status;
+    return status;
+}
+
+/* A plan that was filled in part is none; reports find nothing in it. */
+static void empty(tort_planned *planned) {
+    tort_unfit_plan(planned);
+    planned->plan.step_count = planned->plan.slot_count = 0;
+    planned->plan.complete = false;
+    planned->sized = NULL;
+}
+
+/* Fills the plan again, each step with the scratch that its fit needs. */
+static tort_status settle(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+    const int32_t count = planned->plan.step_count;
+    const size_t bytes = ((size_t)count + 1) * sizeof *planned->needs;
+    bool generous = planned->crowded;
+    planned->needs = tort_alloc(planned->env, bytes);
+    if (!planned->needs) return tort_out_of_memory(error, bytes);
+    for (int32_t i = 0; i < count; i++) {
+        const tort_kept_fit *kept = planned->fitted[i];
+        planned->needs[i] = kept ? kept->needs : UINT64_MAX;
+        generous = generous || planned->needs[i] < planned->plan.steps[i].scratch_bytes;
+    }
+    tort_status status = generous ? tort_planned_fill(planned, inputs, false, error) : TORT_OK;
+    tort_free(planned->env, planned->needs, bytes);
+    planned->needs = NULL;
+    if (status) empty(planned);
+    return status || !generous ? status : tort_fit_plan(planned, error); /* finds them all again */
+}
+
+/* Plans below upper bounds keep the offsets of the largest, whatever their own fits need. */
+tort_status tort_fit_filled(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+    tort_status status = tort_fit_plan(planned, error);
+    if (status || planned->lowered->max || !planned->outline->fits) return status;
+    if (planned->crowded) {
+        planned->frugal = true;
+        planned->all_fitted = false; /* all are to be chosen anew */
+        status = tort_fit_plan(planned, error);
+    }
+    if (!status) status = settle(planned, inputs, error);
+    planned->frugal = false;
     return status;
 }
 

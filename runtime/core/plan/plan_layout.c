@@ -161,11 +161,15 @@ static int32_t largest_maker(const tort_planned *planned, int32_t memory, uint64
     return node;
 }
 
+static bool has_room(const tort_planned *planned, int32_t memory) {
+    return planned->plan.arena_bytes[memory] <= tort_room_for_values(planned->lowered->session, memory);
+}
+
 /* Weights and values together must not exceed the limit of the memory's provider. */
 static tort_status check_room(const tort_planned *planned, int32_t memory, tort_error *error) {
     const tort_session *session = planned->lowered->session;
     const uint64_t values = planned->plan.arena_bytes[memory];
-    if (values <= tort_room_for_values(session, memory)) return TORT_OK;
+    if (has_room(planned, memory)) return TORT_OK;
     const tort_link *link = session->memories[memory].owner;
     uint64_t largest;
     const int32_t maker = largest_maker(planned, memory, &largest);
@@ -281,7 +285,16 @@ tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     const bool shares = planned->plan.complete && !planned->lowered->max;
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);
-    for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
+    /* What is too large may still need less once it is fitted. */
+    const bool final = planned->needs || planned->lowered->max || !planned->outline->fits ||
+                       !planned->lowered->session->prepared || !planned->plan.complete;
+    planned->crowded = false;
+    for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) {
+        if (final)
+            status = check_room(planned, m, error);
+        else
+            planned->crowded = planned->crowded || !has_room(planned, m);
+    }
     atomic_store_explicit(&planned->outline->orders, planned->orders, memory_order_relaxed);
     return status;
 }

@@ -160,5 +160,7 @@ tort_status tort_plan_sizes(tort_planned *planned, tort_error *error) {
         const bool segment = planned->lowered->units[step->node].segment;
         status = (segment ? measure_segment : measure)(planned, step, error);
     }
+    for (int32_t i = 0; !status && planned->needs && i < plan->step_count; i++)
+        if (planned->needs[i] < plan->steps[i].scratch_bytes) plan->steps[i].scratch_bytes = planned->needs[i];
     return status;
 }

@@ -51,6 +51,9 @@ struct tort_planned {
     int64_t *input_dims;    /* TORT_MAX_RANK for each input of the graph: the shapes of this plan */
     tort_kept_fit **fitted; /* by step: of its unit; NULL: nothing */
     bool all_fitted;        /* the steps of these tables have been fitted, maybe to other shapes */
+    uint64_t *needs;        /* by step: scratch that the fits of these very shapes need; NULL: what kernels state */
+    bool frugal;            /* the fits are those that need the least scratch */
+    bool crowded;           /* too large for its memory, but needs are not known yet */
     uint8_t *fit_key;       /* what a fit is looked for by, see fit.c */
     /* See plan_changes.c; only with upper bounds, where a provider records. */
     struct {
@@ -98,6 +101,9 @@ bool tort_plan_extends(const tort_planned *planned, int32_t input, int32_t outpu
 bool tort_plan_is_measured(const tort_planned *planned, const tort_step *step);
 /* fit.c: finds or makes the fits of the static steps; not for two plans at a time: session->fitting. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
+/* The same for a plan that was just filled for these input shapes; where fits need less scratch than their kernels
+ * stated, or memory is short, it is filled again with what they need. */
+tort_status tort_fit_filled(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
 void tort_unfit_plan(tort_planned *planned);
 size_t tort_fit_key_bytes(const tort_lowered *lowered, const tort_plan *plan); /* room for the keys of all its steps */
 uint64_t tort_fit_serial(const tort_planned *planned, int32_t step);           /* unique in the session; 0: nothing */

@@ -93,7 +93,7 @@ static tort_status fit_and_keep(tort_lowered *lowered, tort_planned *made, const
     tort_status status = TORT_OK;
     pthread_mutex_lock(&session->fitting);
     *out = hold_plan(lowered, inputs);
-    if (!*out) status = tort_fit_plan(made, error);
+    if (!*out) status = tort_fit_filled(made, inputs, error);
     if (*out || status)
         tort_planned_free(made);
     else
@@ -134,7 +134,7 @@ static tort_status renew(tort_planned *planned, const tort_tensor *inputs, tort_
     tort_status status = tort_planned_fill(planned, inputs, false, error);
     if (!status && planned->outline->fits) {
         pthread_mutex_lock(&session->fitting);
-        status = tort_fit_plan(planned, error);
+        status = tort_fit_filled(planned, inputs, error);
         pthread_mutex_unlock(&session->fitting);
     }
     if (!status) tort_plan_note_changes(planned);

@@ -87,7 +87,8 @@ static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     tort_planned *planned = NULL;
     if (lowered->max) return tort_plan_bounds(lowered, &lowered->session->env, &lowered->bound, error);
     tort_status status = tort_plan_make(lowered, NULL, false, &planned, error);
-    if (!status && !only_planned(lowered->session) && planned->plan.complete) status = tort_fit_plan(planned, error);
+    if (!status && !only_planned(lowered->session) && planned->plan.complete)
+        status = tort_fit_filled(planned, NULL, error);
     if (!status && planned->plan.complete)
         lowered->plans = planned;
     else

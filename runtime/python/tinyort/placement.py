@@ -49,7 +49,9 @@ class Placement:
             text += f" - {len(wide)} of {self.precision['products']} products of 8-bit numbers in float32: "
             text += f"{', '.join(wide[:MAX_NAMED])}{' ...' * (len(wide) > MAX_NAMED)}"
         for p in self.providers:
-            if p["status"] == "down":
+            if p["status"] != "down":
+                text += f" - {p['name']}: {p['message']}" if p["message"] else ""
+            else:
                 text += f" - {p['name']} did not open: {p['code']}, {p['message']}" + (f"; {p['cure']}" if p["cure"] else "")
         return text + "".join(f" - {note}" for note in self.notes)
 
