@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "kernels/cudasim/cudart.h"
 #include "tests/cuda/provider_tester.h"
@@ -33,6 +35,38 @@ static void check_devices(tester *t, bool lazy) {
     for (int i = 0; i < 3; i++) tort_context_free(contexts[i]);
     for (int i = 0; i < 2; i++) tort_session_free(sessions[i]);
     tester_check_leftovers(t, "after two devices");
+}
+
+/* A process that was forked after CUDA had started has none: a new session there names the error (probing.expected
+ * has its cure), and a run of the parent's says why. Exit statuses of the child: 0 both do, 1 the session does not, 2
+ * the run does not. */
+static void check_fork(tester *t) {
+    static const char cure[] = "CUDA does not survive fork";
+    tort_session *session = NULL, *second = NULL;
+    tort_context *context = NULL;
+    tort_error error;
+    float output[PROVIDER_MODEL_COUNT];
+    int status = -1;
+    tester_configure(t, NULL);
+    if (tester_start(t, "cudasim", &session, &context, &error))
+        tester_check(t, false, "a session before a fork", error.msg);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (!child) {
+        tort_status opened = tester_open(t, &t->model, "cudasim", &second, &error);
+        if (!opened || !strstr(error.msg, "cudaErrorInitializationError")) _exit(1);
+        if (!provider_model_run(&t->model, context, output, &error) || !strstr(error.msg, cure)) _exit(2);
+        _exit(0);
+    }
+    if (child > 0) waitpid(child, &status, 0);
+    tester_check(t, status == 0, "a forked process",
+                 WIFEXITED(status) && WEXITSTATUS(status) == 2 ? "a run there does not say why it fails"
+                                                               : "a session there does not say why it does not open");
+    tester_check(t, context && !provider_model_run(&t->model, context, output, &error) && tester_is_right(t, output),
+                 "the parent of a forked process", "does not run any more");
+    tort_context_free(context);
+    tort_session_free(session);
+    tester_check_leftovers(t, "after a fork");
 }
 
 /* Limits from nothing to enough: each is kept, or refused with what was needed and what is allowed. */
@@ -226,6 +260,7 @@ static void check_stream(tester *t) {
 void provider_test_devices(tester *t) {
     check_devices(t, false);
     check_devices(t, true);
+    check_fork(t);
     check_limits(t);
     check_targets(t);
     check_memory_free(t, false);
