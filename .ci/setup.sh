@@ -233,8 +233,8 @@ fetch() {
 }
 
 # make_toolkit DIR: PyPI has no nvcc of CUDA 12, but its ptxas. So nvcc 13 compiles to PTX; a step behind its front end (cicc) lowers the version
-# of the PTX, which uses nothing newer, to one that this ptxas knows. The headers are those of the cudart that is linked, but for crt/, which
-# belongs to nvcc. nvcc finds all of it by the nvcc.profile beside the link to it.
+# of the PTX, which uses nothing newer, to one that this ptxas knows. The headers are those of the cudart that is linked, but crt/
+# and what it writes fatbinaries with belong to nvcc. nvcc finds all of it by the nvcc.profile beside the link to it.
 make_toolkit() {
     toolkit=$1
     name=$(basename "$toolkit")
@@ -250,7 +250,7 @@ make_toolkit() {
     mkdir -p "$toolkit.new/bin"
     mv "$toolkit.cudart/$runtime/include" "$toolkit.cudart/$runtime/lib" "$toolkit.new"
     rm -rf "$toolkit.new/include/crt" "$toolkit.cudart"
-    ln -s "$compiler/include/crt" "$toolkit.new/include/crt"
+    ln -sf "$compiler/include/crt" "$compiler/include/fatbinary_section.h" "$toolkit.new/include"
     ln -s "$compiler/bin/nvcc" "$toolkit.new/bin/nvcc"
     cat > "$toolkit.new/bin/nvcc.profile" <<PROFILE
 NVVMIR_LIBRARY_DIR = $compiler/nvvm/libdevice
