@@ -309,7 +309,7 @@ check: test-setup
 .PHONY: test-all
 ## What a release runs: test, and all that takes longer than a quarter of an hour.
 test-all: test-setup
-	@$(MAKE) --no-print-directory CUDA_ARCHS='75 80 90 120' CUDA_PTX= RUNNERS='$$(TESTS) $$(THOROUGH_TESTS)' run-tests
+	@$(MAKE) --no-print-directory CUDA_ARCHS='$(CUDA_ALL_ARCHS)' CUDA_PTX= RUNNERS='$$(TESTS) $$(THOROUGH_TESTS)' run-tests
 
 .PHONY: test-setup
 test-setup:

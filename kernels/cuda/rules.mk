@@ -38,7 +38,7 @@ check-sass: $(if $(ONLY),,$(SASS_ALL:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o)))
 ifeq ($(NVCC),)
 	@$(call sass_skipped,no nvcc here)
 else ifeq ($(ONLY)$(SASS_ARCHS),)
-	@$(call sass_skipped,this build has none for sm_75, sm_80, sm_90 or sm_120)
+	@$(call sass_skipped,SASS_ARCHS names none)
 else
 	@if [ -x $(SASS_TOOLS)/nvdisasm ] || .ci/setup.sh disassembler=$(SASS_FETCHED); then \
 	    $(MAKE) $(PARALLEL) $(if $(ONLY),BUILD=$(BUILD)/profile PROFILE=1 CUDA_PTX= CUDA_ARCHS='$(or $(SASS_ARCHS),80)') sass-report; \

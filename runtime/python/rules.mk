@@ -113,6 +113,7 @@ wheel-cuda: $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so $(WHEEL_VENV)/.made
 	@cp runtime/python/cuda/pyproject.toml runtime/python/cuda/setup.py runtime/python/cuda/README.md $(CUDA_STAGE)
 	$(call pack_wheel,$(CUDA_STAGE),$(BUILD)/wheel_cuda,$(if $(filter 12,$(CUDA_MAJOR)),,+cu$(CUDA_MAJOR)))
 	@python3 tests/cuda/requires.py $(BUILD)/wheel_cuda/*.whl $(MACHINE) $(CUDA_DRIVER) "$(CUDA_ARCHS)" "$(CUDA_PTX)"
+	@.ci/check_spills.sh "$(CUDA_ARCHS)" "$(CUDA_TILED)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas) | tail -1
 endif
 
 # Jetson Orin has drivers for CUDA 12 alone, Thor and DGX Spark those for 13; Grace Hopper takes either.

@@ -5,7 +5,7 @@ set -u
 passed=0 failed=0 skipped=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-unset MAKEFLAGS MAKELEVEL MFLAGS BUILD CUDA CUDA_ARCHS CUDA_PTX # of the make that runs this
+unset MAKEFLAGS MAKELEVEL MFLAGS BUILD CUDA CUDA_MAJOR CUDA_DRIVER CUDA_ARCHS CUDA_PTX # of the make that runs this
 
 # $1: what is tested; $2: what was found; $3: what was expected.
 equal() {
@@ -36,6 +36,21 @@ if [ -n "$NVCC" ]; then
     flag() { commands "$@" "$kernel" | grep -e ' -c -o ' | grep -o -e '-gencode [^ ]*' | sort | tr '\n' ' '; }
     equal "a build for one architecture compiles one" "$(flag CUDA_ARCHS=80)" "-gencode arch=compute_80,code=sm_80 "
     equal "a build for two has PTX for the rest" "$(flag CUDA_ARCHS='80 90' | wc -w)" 8
+    equal "code for sm_86 only where it differs from that for sm_80" "$(flag | grep -c -e 'code=sm_86')" 0
+    tiled="$folder/build/obj/kernels/cuda/matmul.cu.o"
+    equal "as in products" "$(commands "$tiled" | grep -e ' -c -o ' | grep -c -e 'code=sm_86')" 1
+    equal "drivers from 525 on read LZ4" "$(commands "$kernel" | grep -e ' -c -o ' | grep -c -e '-compress-all')" 1
+    equal "those from 550 on Zstandard, too" "$(commands CUDA_DRIVER=550 "$kernel" | grep -e ' -c -o ' | grep -c -e '--compress-mode=size')" 1
+    equal "sm_110 needs CUDA 13" "$(commands CUDA_ARCHS=110 "$kernel" | grep -e ' -c -o ' | grep -c -e '-DTORT_CUDA=13 ')" 1
+    equal "a driver that is none of these" "$(commands CUDA_DRIVER=500 "$kernel" | grep -c -e 'CUDA_DRIVER=500: expected 525, 550 or 580')" 1
+    equal "a driver that CUDA 13 does not run with" "$(commands CUDA_MAJOR=13 CUDA_DRIVER=550 "$kernel" | grep -c -e 'CUDA_DRIVER=550: with CUDA_MAJOR=13 it is 580')" 1
+    arm() { commands CC=aarch64-linux-gnu-gcc "$@" "$kernel" | grep -e ' -c -o ' | grep -o -e 'code=sm_[0-9]*' | tr '\n' ' '; }
+    if command -v aarch64-linux-gnu-gcc > /dev/null; then
+        equal "boards of CUDA 12" "$(arm)" "code=sm_87 code=sm_90 "
+        equal "boards of CUDA 13" "$(arm CUDA_MAJOR=13)" "code=sm_90 code=sm_100 code=sm_110 code=sm_121 "
+    else
+        skip "flags for aarch64 (no cross compiler here)"
+    fi
     equal "kernels are shipped without lines of source" "$(commands "$kernel" | lines_with -lineinfo)" 0
     equal "PROFILE=1 keeps them" "$(commands PROFILE=1 "$kernel" | grep -c -e '-lineinfo .*cast.cu ')" 1
 else
