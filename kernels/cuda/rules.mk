@@ -20,7 +20,7 @@ define sass_rule
 $$(OBJ)/sass/sm_$(1)/%.sass: $$(OBJ)/%.cu.o
 	@mkdir -p $$@.parts
 	$$(Q)cd $$@.parts && $$(abspath $$(SASS_TOOLS))/cuobjdump -arch sm_$(1) -xelf all $$(abspath $$<) > listing
-	$$(Q)$$(SASS_TOOLS)/nvdisasm -g $$@.parts/*.cubin > $$@.parts/whole
+	$$(Q)$$(SASS_TOOLS)/nvdisasm -g $$@.parts/*.cubin > $$@.parts/whole 2> $$@.parts/said || { cat $$@.parts/said; exit 1; }
 	$$(Q)awk '/Compiling entry function/ { mine = /sm_$(1)/ } mine' $$(<:.o=.ptxas) > $$(@:.sass=.ptxas)
 	$$(Q)grep -v '\.byte' $$@.parts/whole > $$@
 	@rm -r $$@.parts
