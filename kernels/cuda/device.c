@@ -72,11 +72,6 @@ static const char *version_text(int version, char *buffer, size_t size) {
 /* The CUDA that the oldest driver for this build supports: NVIDIA's "CUDA Toolkit Release Notes" has the table. */
 enum { NEEDED_CUDA = TORT_CUDA_DRIVER >= 580 ? 13000 : TORT_CUDA_DRIVER >= 550 ? 12040 : 12000 };
 
-#define NEEDED_TEXT_(number) #number
-#define NEEDED_TEXT(number) NEEDED_TEXT_(number)
-#define NEEDED_CURE                                                                                                    \
-    "update the NVIDIA driver to " NEEDED_TEXT(TORT_CUDA_DRIVER) " or newer (nvidia-smi shows its number)"
-
 static bool check_driver(tort_condition *condition, int *driver) {
     char have[16], need[16], number[32];
     *driver = 0;
@@ -90,8 +85,12 @@ static bool check_driver(tort_condition *condition, int *driver) {
         return false;
     }
     if (*driver < NEEDED_CUDA) {
+        char cure[160];
+        snprintf(cure, sizeof cure, "update the NVIDIA driver to %d or newer (nvidia-smi shows its number)%s",
+                 TORT_CUDA_DRIVER,
+                 TORT_CUDA_DRIVER > 525 ? ", or build tinyort for drivers from 525 on (make CUDA_DRIVER=525)" : "");
         const char *in = *number ? " (" : "", *out = *number ? ")" : "";
-        down(condition, "OLD_DRIVER", NEEDED_CURE,
+        down(condition, "OLD_DRIVER", cure,
              "the NVIDIA driver is %s%sfor CUDA %s%s, this tinyort needs %d or newer (CUDA %s)", number, in,
              version_text(*driver, have, sizeof have), out, TORT_CUDA_DRIVER,
              version_text(NEEDED_CUDA, need, sizeof need));

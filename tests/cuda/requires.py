@@ -5,7 +5,8 @@ Usage: requires.py FILE MACHINE DRIVER "ARCHITECTURES" "PTX"     (FILE an ELF fi
                                                                   DRIVER 525, 550 or 580; lists as CUDA_ARCHS and CUDA_PTX)
 
 The section .nv_fatbin is a row of containers, one a source file, each with an image an architecture. Image headers have the kind,
-the architecture, the version of the PTX, and how the image is compressed: bit 13 is LZ4, which every driver reads, and bit 15 is
+the architecture, the version of the PTX or of the layout of the machine code (1.7 by ptxas 12; 1.8 by ptxas 13, and by both from
+sm_100 on, whose GPUs need drivers that know it), and how the image is compressed: bit 13 is LZ4, which every driver reads, and bit 15 is
 Zstandard, which those before 550 do not (NVIDIA's page of nvcc, --compress-mode; `cuobjdump -lelf -lptx` lists the same images)."""
 
 import struct
@@ -46,7 +47,7 @@ def sections(elf):
 
 
 def images(fatbin):
-    """For each container a list of (kind, architecture, (major, minor) of a PTX, flags, stored bytes)."""
+    """For each container a list of (kind, architecture, (major, minor) of it, flags, stored bytes)."""
     at = 0
     while at + 16 <= len(fatbin):
         magic, _, header, length = struct.unpack_from("<IHHQ", fatbin, at)
@@ -87,6 +88,8 @@ check("of every kernel, but where sm_80's runs", {(MACHINE_CODE, one) for one in
 check(f"PTX for {sorted(ptx)}, of every kernel", {(PTX, one) for one in ptx} <= in_all, sorted(in_all))
 versions = {version for kind, _, version, *_ in everything if kind == PTX}
 check("PTX that the assembler knows", all(version <= NEWEST_PTX[driver] for version in versions), sorted(versions))
+layouts = {version for kind, architecture, version, *_ in everything if kind == MACHINE_CODE and architecture < 100}
+check(f"machine code laid out as driver {driver} knows it", driver == "580" or layouts <= {(1, 7)}, sorted(layouts))
 compressed = Counter("LZ4" if flags & LZ4 else "Zstandard" if flags & ZSTANDARD else "not compressed" for _, _, _, flags, _ in everything)
 allowed = {"LZ4", "not compressed"} if driver == "525" else {"Zstandard", "not compressed"}
 check(f"a form that driver {driver} reads", set(compressed) <= allowed, dict(compressed))
