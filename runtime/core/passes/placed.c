@@ -121,10 +121,9 @@ static node_list list_nodes(const tort_session *session, bool (*wanted)(const to
 
 /* Makes the words of the error. A provider that is down is named once, as it is the same reason for all nodes. */
 static tort_status word_error(node_list *list, const char *what, tort_error *error) {
-    char text[200] = "", more[32] = "", down[400] = "";
+    enum { BESIDE_CURES = 200 };
+    char text[300] = "", more[32] = "", down[400] = "";
     size_t used = 0;
-    const int32_t left_out = go_through(list, text, sizeof text);
-    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
     for (int32_t i = 0; i < list->session->chain_count && used < sizeof down; i++) {
         const tort_link *link = &list->session->chain[i];
         if (!link->condition.ready)
@@ -133,6 +132,8 @@ static tort_status word_error(node_list *list, const char *what, tort_error *err
                                      link->condition.message, *link->condition.cure ? "; " : "", link->condition.cure);
     }
     if (used >= sizeof down - 1) end_cut_text(down);
+    const int32_t left_out = go_through(list, text, used ? BESIDE_CURES : sizeof text);
+    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
     return tort_fail(error, TORT_E_PLACEMENT, "%s%s%s: %s%s", what, down, *down ? ")" : "", text, more);
 }
 
