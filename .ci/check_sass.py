@@ -162,17 +162,28 @@ def judge(measured, budgets):
     return wrong, decided
 
 
+def is_excepted(budgets, one, requirement):
+    """True if the line that decides about this figure of a kernel is one of its architecture alone."""
+    deciding = next(budget for budget in budgets if budget.covers(one.name, one.architecture)
+                    and any((own.figure, own.sign) == (requirement.figure, requirement.sign) for own in budget.requirements))
+    return deciding.architecture != "*"
+
+
 def idle_budgets(budgets, measured, decided):
-    """Lines that match no kernel, or decide nothing because lines before them do."""
+    """Lines that match no kernel, or decide nothing because lines before them do. A build for few architectures may have exceptions
+    for all of them, which leave nothing to a line for the rest."""
     architectures = {one.architecture for one in measured}
     for budget in budgets:
         if budget.architecture != "*" and budget.architecture not in architectures:
             continue
-        if not any(budget.covers(one.name, one.architecture) for one in measured):
+        covered = [one for one in measured if budget.covers(one.name, one.architecture)]
+        if not covered:
             yield f"{budget.place}: no kernel is named {budget.pattern}"
             continue
         for requirement in budget.requirements:
-            if requirement.sign != "=" and (budget.place, requirement) not in decided:
+            if requirement.sign == "=" or (budget.place, requirement) in decided:
+                continue
+            if budget.architecture != "*" or not all(is_excepted(budgets, one, requirement) for one in covered):
                 yield f"{budget.place}: {requirement} decides nothing: lines before it do"
 
 

@@ -9,6 +9,12 @@ AARCH64_MAKE = $(MAKE) --no-print-directory BUILD=$(AARCH64) CC='$(CCACHE) aarch
 
 AARCH64_CUDA := CUDA=1 LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
 
+.PHONY: check-sass-aarch64
+## Hold the machine code for sm_87 and sm_90, as the aarch64 package of CUDA 12 has it, to kernels/cuda/sass_budgets.txt.
+check-sass-aarch64:
+	@.ci/setup.sh aarch64 cuda_aarch64
+	@$(AARCH64_MAKE) $(AARCH64_CUDA) BUILD=$(AARCH64)/cuda12 CUDA_MAJOR=12 check-sass
+
 .PHONY: test-aarch64
 ## Build for aarch64 with a cross compiler, and run the unit tests under qemu-aarch64; ONLY=SUITE/TEST for some.
 test-aarch64:

@@ -133,6 +133,7 @@ def test_lines_that_decide_nothing_fail():
     holds(HOLDS + "gone<*>  *  registers <= 9\n", "no kernel is named gone<*>", "cuda-sass: 3 passed, 1 failed")
     holds(HOLDS + "copy  *  spills <= 7\n", "spills <= 7 decides nothing")
     holds(HOLDS + "gone  sm_90  registers <= 9\n", "cuda-sass: 3 passed, 0 failed", status=0)  # no code of sm_90 here
+    holds(HOLDS.replace("divide   *", "divide  sm_80  spills <= 20\ndivide   *"), "3 passed, 0 failed", status=0)  # the rest is for others
 
 
 def test_a_loop_that_is_gone_fails():
