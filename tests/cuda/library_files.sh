@@ -133,7 +133,7 @@ if [ -n "$tinyort" ]; then
     # NVIDIA's cudart in the program over drivers of each age; the oldest that serves is CUDA_DRIVER of the build.
     for version in 11080 12000 12040 12090 13000; do
         lay driver libcuda.so.1 $version
-        if [ $version -ge "$4" ]; then expected="NO_DEVICE"; else expected="for CUDA 11.8, this tinyort needs $5 or newer (CUDA $(($4 / 1000)).$(($4 % 1000 / 10)))"; fi
+        if [ $version -ge "$4" ]; then expected="NO_DEVICE"; else expected="for CUDA $(($version / 1000)).$(($version % 1000 / 10)), this tinyort needs $5 or newer (CUDA $(($4 / 1000)).$(($4 % 1000 / 10)))"; fi
         says "$expected" "$tinyort" providers --json
     done
     for kind in empty text; do
