@@ -229,10 +229,10 @@ KERNEL_FLAGS := -std=c++17 -O3 $(if $(PROFILE),-lineinfo) -Xptxas -v -I. -DTORT_
 # Kernels whose tiles fill the shared memory are compiled for sm_86 too, which has less of it than sm_80; of all others it runs the code
 # for sm_80. sm_89 runs what sm_86 does: its own code would be the same, instruction by instruction.
 CUDA_TILED := attend_float attend_half conv conv_nhwc matmul matmul_nbits
-KERNEL_ARCHS = $(if $(filter 80,$(CUDA_ARCHS)),$(filter-out 86 89,$(CUDA_ARCHS)),$(CUDA_ARCHS))
-$(CUDA_TILED:%=$(OBJ)/kernels/cuda/%.cu.o): private KERNEL_ARCHS = $(CUDA_ARCHS)
+# $(1) a source.
+archs_of = $(filter-out $(if $(filter $(CUDA_TILED:%=kernels/cuda/%.cu),$(1)),,$(if $(filter 80,$(CUDA_ARCHS)),86 89)),$(CUDA_ARCHS))
 NVCC_COMPRESS := $(if $(filter 525,$(CUDA_DRIVER)),$(if $(findstring $(CUDA_TOOLKIT),$(NVCC)),--compress-mode=speed) -Xfatbin=-compress-all,--compress-mode=size)
-NVCC_FLAGS = $(foreach arch,$(KERNEL_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
+NVCC_FLAGS = $(foreach arch,$(call archs_of,$<),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) $(NVCC_COMPRESS) $(KERNEL_FLAGS) \
     $(if $(filter $(NVCC_RUNS_ON),$(MACHINE)),,-ccbin $(patsubst %gcc,%g++,$(lastword $(CC)))) \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra

@@ -73,10 +73,8 @@ static const char *version_text(int version, char *buffer, size_t size) {
 enum { NEEDED_CUDA = TORT_CUDA_DRIVER >= 580 ? 13000 : TORT_CUDA_DRIVER >= 550 ? 12040 : 12000 };
 
 static bool check_driver(tort_condition *condition, int *driver) {
-    char have[16], need[16], number[32];
     *driver = 0;
     cudaDriverGetVersion(driver);
-    cuda_machine_driver(number, sizeof number);
     if (*driver == 0) {
         *condition = (tort_condition){.ready = false};
         const bool absent = cuda_driver_is_absent(condition->message, sizeof condition->message, condition->cure,
@@ -85,7 +83,8 @@ static bool check_driver(tort_condition *condition, int *driver) {
         return false;
     }
     if (*driver < NEEDED_CUDA) {
-        char cure[160];
+        char have[16], need[16], number[32], cure[160];
+        cuda_machine_driver(number, sizeof number);
         snprintf(cure, sizeof cure, "update the NVIDIA driver to %d or newer (nvidia-smi shows its number)%s",
                  TORT_CUDA_DRIVER,
                  TORT_CUDA_DRIVER > 525 ? ", or build tinyort for drivers from 525 on (make CUDA_DRIVER=525)" : "");

@@ -11,8 +11,7 @@ SASS_ALL := $(CUDA_SOURCES) $(wildcard kernels/cuda/ladder/*.cu)
 # The sources that name the kernel ONLY, up to its < or *.
 SASS_NAME := $(firstword $(subst <, ,$(subst *, ,$(ONLY))))
 SASS_SOURCES := $(or $(if $(SASS_NAME),$(shell grep -lw -e '$(SASS_NAME)' $(SASS_ALL))),$(SASS_ALL))
-sass_sources = $(if $(filter 86 89,$(1)),$(if $(filter 80,$(CUDA_ARCHS)),$(filter $(CUDA_TILED:%=kernels/cuda/%.cu),$(SASS_SOURCES)),$(SASS_SOURCES)),$(SASS_SOURCES))
-SASS_FILES := $(foreach arch,$(SASS_ARCHS),$(patsubst %.cu,$(OBJ)/sass/sm_$(arch)/%.sass,$(call sass_sources,$(arch))))
+SASS_FILES := $(foreach source,$(SASS_SOURCES),$(foreach arch,$(filter $(call archs_of,$(source)),$(SASS_ARCHS)),$(OBJ)/sass/sm_$(arch)/$(source:.cu=.sass)))
 
 # cuobjdump writes where it stands. Bytes are the sections with debugging information: nine tenths of what nvdisasm prints. Of
 # what ptxas said, the lines of this architecture.

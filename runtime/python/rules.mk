@@ -123,4 +123,3 @@ wheel-cuda-aarch64: $(WHEEL_VENV)/.made
 	@.ci/setup.sh aarch64 cuda_aarch64
 	@for major in 12 13; do _PYTHON_HOST_PLATFORM=linux-aarch64 $(AARCH64_MAKE) $(AARCH64_CUDA) BUILD=$(AARCH64)/cuda$$major CUDA_MAJOR=$$major \
 	    WHEEL_VENV=$(abspath $(WHEEL_VENV)) wheel-cuda || exit 1; done
-

@@ -172,26 +172,26 @@ static int64_t peak_of(const library_opened *o) {
     return bytes;
 }
 
-/* The least memory, in steps of 256 bytes, with which a session opens and is right; *frugal: in some session, the first
- * node was told to have no workspace. */
-static int least_memory(library_tester *t, const tort_model *model, const char *options, const library_expectation *e,
-                        bool *frugal) {
+/* The minimum of memory, in steps of 256 bytes, with which a session opens and is right; *frugal: in some session, the
+ * first node was told to have no workspace. */
+static int min_memory(library_tester *t, const tort_model *model, const char *options, const library_expectation *e,
+                      bool *frugal) {
     const int64_t shape[] = {1, 3, 9, 9};
-    int least = 0;
+    int min = 0;
     for (int limit = 256; limit <= 64 << 10; limit += 256) {
         char chain[80];
         library_opened o;
         library_play(t, 9);
         snprintf(chain, sizeof chain, "cudasim:mem_limit=%d%s", limit, options);
         if (!library_open(t, model, chain, shape, &o)) {
-            if (!least) least = limit;
+            if (!min) min = limit;
             *frugal = *frugal || strstr(library_kernel_of(&o, "first"), "without a workspace");
             library_check_run(t, &o, false, 1, e, chain);
         }
         library_close(&o);
         library_check_leftovers(t, chain);
     }
-    return least;
+    return min;
 }
 
 /* A plan has the scratch that the chosen algorithms need (the fake's: 4 KiB at most), not the bound that the kernel
@@ -208,10 +208,9 @@ static void check_scratch(library_tester *t, const tort_model *model) {
     tort_status status = library_open(t, model, "cudasim", shape, &o);
     library_check(t, !status && peak_of(&o) < 48 << 10, "scratch", status ? o.error.msg : "is that of the bound");
     library_close(&o);
-    const int own = least_memory(t, model, ":libraries=off", e, &unused),
-              least = least_memory(t, model, "", e, &frugal);
-    snprintf(text, sizeof text, "%d bytes by the own kernels, %d with cuDNN", own, least);
-    library_check(t, own && least && least <= own, "the least memory", text);
+    const int own = min_memory(t, model, ":libraries=off", e, &unused), min = min_memory(t, model, "", e, &frugal);
+    snprintf(text, sizeof text, "%d bytes by the own kernels, %d with cuDNN", own, min);
+    library_check(t, own && min && min <= own, "the minimum of memory", text);
     library_check(t, frugal && !unused, "no node runs without a workspace", text);
     free(e);
 }

@@ -37,9 +37,8 @@ static void check_devices(tester *t, bool lazy) {
     tester_check_leftovers(t, "after two devices");
 }
 
-/* A process that was forked after CUDA had started has none: a new session there says why, and so does a run of
- * the parent's. Exit statuses of the child: 0 both do, 1 the session does not, 2
- * the run does not. */
+/* A process that was forked after CUDA had started has none: a new session there says why, and so does a run of the
+ * parent's. Exit statuses of the child: 0 both do, 1 the session does not, 2 the run does not. */
 static void check_fork(tester *t) {
     static const char cure[] = "CUDA does not survive fork";
     tort_session *session = NULL, *second = NULL;

@@ -106,8 +106,9 @@ Test(cuda_tiling, parts_are_right_for_all_sizes) {
     }
 }
 
-/* What a multiprocessor has by NVIDIA's table of compute capabilities, 1 KiB a block for the system: so many blocks of
- * tiles with 64, 48, 48 and 60 KiB (halves), and of 64, 32, 17 and 21 (floats). Registers allow 2, 3, 4 and 3. */
+/* Blocks by NVIDIA's table of compute capabilities: the shared memory of a multiprocessor, of which the system takes 1
+ * KiB a block, over tiles of 64, 48, 48 and 60 KiB (halves), and of 64, 32, 17 and 21 (floats). Registers allow 2, 3, 4
+ * and 3. */
 Test(cuda_tiling, blocks_fit_the_shared_memory_of_each_architecture) {
     static const struct {
         int32_t capability, half[4], single[4];

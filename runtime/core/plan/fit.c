@@ -203,23 +203,31 @@ static void empty(tort_planned *planned) {
     planned->sized = NULL;
 }
 
+static uint64_t needs_of(const tort_planned *planned, int32_t step) {
+    const tort_kept_fit *kept = planned->fitted[step];
+    return kept ? kept->needs : UINT64_MAX;
+}
+
+/* True if some step has more scratch than its fit needs. */
+static bool is_generous(const tort_planned *planned) {
+    const tort_plan *plan = &planned->plan;
+    int32_t i = 0;
+    while (i < plan->step_count && needs_of(planned, i) >= plan->steps[i].scratch_bytes) i++;
+    return i < plan->step_count;
+}
+
 /* Fills the plan again, each step with the scratch that its fit needs. */
 static tort_status settle(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
     const int32_t count = planned->plan.step_count;
     const size_t bytes = ((size_t)count + 1) * sizeof *planned->needs;
-    bool generous = planned->crowded;
     planned->needs = tort_alloc(planned->env, bytes);
     if (!planned->needs) return tort_out_of_memory(error, bytes);
-    for (int32_t i = 0; i < count; i++) {
-        const tort_kept_fit *kept = planned->fitted[i];
-        planned->needs[i] = kept ? kept->needs : UINT64_MAX;
-        generous = generous || planned->needs[i] < planned->plan.steps[i].scratch_bytes;
-    }
-    tort_status status = generous ? tort_planned_fill(planned, inputs, false, error) : TORT_OK;
+    for (int32_t i = 0; i < count; i++) planned->needs[i] = needs_of(planned, i);
+    tort_status status = tort_planned_fill(planned, inputs, false, error);
     tort_free(planned->env, planned->needs, bytes);
     planned->needs = NULL;
     if (status) empty(planned);
-    return status || !generous ? status : tort_fit_plan(planned, error); /* finds them all again */
+    return status ? status : tort_fit_plan(planned, error); /* finds them all again */
 }
 
 /* Plans below upper bounds keep the offsets of the largest, whatever their own fits need. */
@@ -231,7 +239,7 @@ tort_status tort_fit_filled(tort_planned *planned, const tort_tensor *inputs, to
         planned->all_fitted = false; /* all are to be chosen anew */
         status = tort_fit_plan(planned, error);
     }
-    if (!status) status = settle(planned, inputs, error);
+    if (!status && (planned->crowded || is_generous(planned))) status = settle(planned, inputs, error);
     planned->frugal = false;
     return status;
 }

@@ -285,7 +285,7 @@ tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     const bool shares = planned->plan.complete && !planned->lowered->max;
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);
-    /* What is too large may still need less once it is fitted. */
+    /* A plan that is too large may need less once it is fitted, so its limits are checked then. */
     const bool final = planned->needs || planned->lowered->max || !planned->outline->fits ||
                        !planned->lowered->session->prepared || !planned->plan.complete;
     planned->crowded = false;

@@ -278,7 +278,8 @@ static const char *shared_with(const tort_session *session, const tort_link *lin
     return link->condition.ready && owner && owner != link ? owner->provider->name : NULL;
 }
 
-/* What the provider says of its part: a remark of its opening, or one on the nodes that it runs. */
+/* The provider's words on its part of the plan: why it is down, a remark of its opening, or one on a node that it runs.
+ */
 static const char *remark_of(writer *w, int32_t provider) {
     const tort_session *session = w->session;
     const tort_link *link = &session->chain[provider];
