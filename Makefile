@@ -628,11 +628,12 @@ $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter build/%,$(NV
 	@echo "  CC    $< (with CUDA)"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
-# What ptxas says of every kernel stays beside the object, for check-spills. ccache sees nvcc alone, and is told of ptxas.
+# What ptxas says of every kernel stays beside the object, for check-spills. ccache sees nvcc alone, and is told of ptxas (by the
+# shell: make may have looked before the toolkit was there).
 $(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter build/%,$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)CCACHE_EXTRAFILES=$(wildcard $(NVCC:%nvcc=%ptxas)) $(CCACHE) $(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
+	$(Q)CCACHE_EXTRAFILES=$$(ls $(NVCC:%nvcc=%ptxas) 2>/dev/null) $(CCACHE) $(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
 
 $(NVCC_FETCHED):
 	@.ci/setup.sh cuda=build/cuda
