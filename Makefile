@@ -200,12 +200,12 @@ cuda_all_images = $(call cuda_images,75 80 86 87 90 100 110 120 121,80,525)
 NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
 CUDA_TOOLKIT := build/cuda$(CUDA_MAJOR)-$(MACHINE)
 
-# Of the nvccs here (that on PATH, the one from PyPI): one of CUDA_MAJOR that compiles for the machine it runs on, or one of 13, which
+# Of the nvccs here (that on PATH, or which a script on PATH calls; the one from PyPI): one of CUDA_MAJOR that compiles for the machine it runs on, or one of 13, which
 # takes the rest from CUDA_TOOLKIT.
 NVCC :=
 ifneq ($(CUDA),0)
 NVCC_RUNS_ON := $(shell uname -m)
-NVCCS := $(shell command -v nvcc) $(wildcard $(NVCC_FETCHED))
+NVCCS := $(addsuffix /nvcc,$(shell nvcc --dryrun -x cu -c -o /dev/null /dev/null 2>&1 | sed -n 's/^.\$$ _HERE_=//p')) $(wildcard $(NVCC_FETCHED))
 nvcc_release = $(shell $(1) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
 nvcc_of = $(firstword $(foreach nvcc,$(NVCCS),$(if $(filter $(1),$(call nvcc_release,$(nvcc))),$(nvcc))))
 NVCC_13 := $(or $(call nvcc_of,13.%),$(if $(filter 1,$(CUDA)),$(NVCC_FETCHED)))

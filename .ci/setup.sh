@@ -259,6 +259,10 @@ PATH += \$(_HERE_):$compiler/nvvm/bin:$compiler/bin:
 INCLUDES += "-I\$(_HERE_)/../include" \$(_SPACE_)
 SYSTEM_INCLUDES += "-isystem" "$compiler/include/cccl" \$(_SPACE_)
 PROFILE
+    if ! "$toolkit.new/bin/nvcc" --dryrun -x cu -c -o /dev/null /dev/null 2>&1 | grep -q "_HERE_=$toolkit.new/bin"; then
+        echo "setup: $NVCC does not read the nvcc.profile beside it: expected the compiler itself, not a script that calls it" >&2
+        exit 1
+    fi
     if [ "$cudart" = "$CUDART_12" ]; then
         fetch "$toolkit.ptxas" --no-deps "$PTXAS_12"
         mv "$toolkit.ptxas/nvidia/cuda_nvcc/bin/ptxas" "$toolkit.new/bin"
