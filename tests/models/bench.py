@@ -19,6 +19,7 @@ from chart import chart
 from pairs import Ours, Theirs, chain, in_turns, loading
 
 LARGE_FILE = 10e6  # bytes: loading a smaller model takes a few milliseconds, of which most is not for its weights
+SLOW = 1.3  # of onnxruntime's time: what a single operator may take
 LONG = 1e-3  # seconds of onnxruntime: below that the clock, and the call from Python, weigh too much to name a worst
 HEAD = f"{'model':28} {'input':>16} threads   {'tinyort':>9}    {'onnxruntime':>11}  ratio loading memory  FLOP/s  bytes/s"
 
@@ -59,8 +60,10 @@ def measure(options, case, threads):
     mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench, threads)
     ours.close()
     row = {"model": case["label"], "input": "x".join(map(str, next(iter(case["runs"][0].values())).shape)), "threads": threads,
-           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio, "file_bytes": case["path"].stat().st_size,
-           "loading": loading(case["path"], threads, library, options.isa)}
+           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio, "file_bytes": case["path"].stat().st_size}
+    if case.get("operator"):
+        return row
+    row["loading"] = loading(case["path"], threads, library, options.isa)
     if threads != options.threads[0]:
         return row
     memory = peak_memory(options, case, library)
@@ -69,7 +72,8 @@ def measure(options, case, threads):
 
 def row_of(row):
     rest = f"{row['memory']:6.2f} {100 * row['peak']:5.0f} % {100 * row['bandwidth']:6.0f} %" if "memory" in row else ""
-    return f"{row['model'][:28]:28} {row['input']:>16} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:11.3f} ms {row['ratio']:6.2f} {row['loading']:7.2f} {rest}"
+    loads = f"{row['loading']:7.2f}" if "loading" in row else ""
+    return f"{row['model'][:28]:28} {row['input']:>16} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:11.3f} ms {row['ratio']:6.2f} {loads} {rest}".rstrip()
 
 
 def bench_case(options, case, wrong):
@@ -103,7 +107,7 @@ def tell(rows):
         print(f"{threads} thread{'s' * (threads > 1)}: {geometric_mean(ratios):.3f} of onnxruntime's time, median {statistics.median(ratios):.2f}, "
               f"{len(some)} models{words}")
     for threads in sorted({row["threads"] for row in rows}):
-        loaded = [row for row in rows if row["threads"] == threads]
+        loaded = [row for row in rows if row["threads"] == threads and "loading" in row]
         on = f" on {threads} thread{'s' * (threads > 1)}"
         tell_means(f"time of loading{on}", [row["loading"] for row in loaded])
         tell_means(f"that of files of 10 MB and more{on}", [row["loading"] for row in loaded if row["file_bytes"] >= LARGE_FILE])
@@ -113,6 +117,15 @@ def tell(rows):
 def tell_means(words, values):
     if values:
         print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst, {len(values)} models")
+
+
+def tell_operators(rows):
+    """Single operators, which are only timed: those that are to be faster are listed, and a mean says little."""
+    slow = sorted((row for row in rows if row["ratio"] > SLOW), key=lambda row: -row["ratio"])
+    if rows:
+        print(f"{len(slow)} of {len(rows)} rows above {SLOW} of onnxruntime's time{':' if slow else ''}")
+    for row in slow:
+        print(f"    {row['ratio']:6.2f}  {row['model']}, {row['threads']} thread{'s' * (row['threads'] > 1)}")
 
 
 def keep(options, rows):
@@ -137,5 +150,6 @@ def run_bench(options, cases, wrong):
         rows += made
         problems += [problem] if problem else []
     tell(rows)
+    tell_operators([row for row in rows if "loading" not in row])
     keep(options, rows)
     sys.exit(bool(problems))

@@ -6,7 +6,7 @@ arrays; `exporter`, the tool that wrote the file, `package` that it comes in, an
 `optimized`: whether onnxruntime may rewrite the graph, which it may; `itself`: what the exported program makes of the inputs of a run,
 for models that onnxruntime cannot run; `original`: a model that means the same, which onnxruntime runs in its place; `refused`: whether
 tinyort must refuse the file, and `refusal`: what is wrong with how it does; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances;
-`of_largest`, in their place: the one tolerance as a part of an output's largest value; `threads` of onnxruntime, 2 where it is absent; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
+`of_largest`, in their place: the one tolerance as a part of an output's largest value; `threads` of onnxruntime, 2 where it is absent; `operator`: a single one, which --bench only times; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
 Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
 With --bench SECONDS the cases are timed in place of that (bench.py); with --plugin LIBRARY onnxruntime runs them by tinyort's provider

@@ -19,7 +19,7 @@ compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder
 bench_models = $(or $(2),$(MODELS_VENV))/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
     $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
 
-.PHONY: test-models-all bench bench-shipped bench-plugin bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
+.PHONY: test-models-all bench bench-shipped bench-plugin bench-kernels bench-ops test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
 test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
@@ -40,6 +40,10 @@ test-models-shipped: $(TINYORT) test-setup
 ## The same of single products, convolutions and a token of 100 MB of weights, as shares of the machine's peak. BENCH=S, ONLY=NAME,...
 bench-kernels: all $(MODELS_VENV)/ready
 	$(call bench_models,bench_kernels.py)
+
+## The same of single operators in the shapes of real models, and a list of those that take above 1.3 of onnxruntime's time. BENCH=S, ONLY=NAME,..., ISA=v3
+bench-ops: $(TINYORT) $(SHARED) test-setup
+	$(call bench_models,bench_ops.py,$(VENV))
 
 ## The networks of bench and bench-shipped in onnxruntime by tinyort's provider: results, nodes that stay with it, time, memory. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-plugin: all plugin test-setup $(MODELS_VENV)/ready
