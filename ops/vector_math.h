@@ -1,5 +1,6 @@
-/* vector_math.h - exp, log, tanh, erf and functions derived from them for float, without branches or calls, so that
- * compilers vectorize plain loops over them. For ops/ and kernels/; double goes through the C library.
+/* vector_math.h - exp, log, tanh, erf, sin, cos, tan, atan and functions derived from them for float, without branches
+ * or calls, so that compilers vectorize plain loops over them. For ops/ and kernels/; double goes through the C
+ * library.
  *
  * The polynomials are fitted by weighted least squares, iterated towards the smallest maximum, and evaluated by
  * Horner's rule. Errors are against the exact value, in units of the last place (ulp), measured over all floats. NaN
@@ -148,6 +149,64 @@ TORT_INLINE float tort_erff(float x) {
     q = q * a - 1.705520293085e-04f;
     float large = 1.0f - tort_exp_downf(-q);
     return a < 0.9f ? small : copysignf(large, x);
+}
+
+/* Sine and cosine of r and the quarter turns that were taken off: x = turns * pi / 2 + r, |r| <= pi / 4. Taken off in
+ * double: 33 bits of pi / 2, whose products with up to 2^20 turns are exact, and then the rest. */
+typedef struct tort_turned {
+    float sine, cosine;
+    uint32_t turns; /* modulo 2^32 */
+} tort_turned;
+#define TORT_TURNS_LIMIT 1e6f /* of |x|: beyond it r has too few bits, and the C library is to be asked */
+
+TORT_INLINE tort_turned tort_turnedf(float x) {
+    const double round = 0x1.8p52; /* as in tort_expf */
+    double wide = (double)x, shifted = wide * 0x1.45f306dc9c883p-1 + round, turns = shifted - round;
+    float r = (float)((wide - turns * 0x1.921fb544p0) - turns * 0x1.0b4611a626331p-34), z = r * r;
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    float p = -0.000195152172747f;
+    p = p * z + 0.00833216028532f;
+    p = p * z - 0.166666546022f;
+    float q = 2.44330817316e-05f;
+    q = q * z - 0.00138873156077f;
+    q = q * z + 0.04166664567f;
+    return (tort_turned){p * z * r + r, q * z * z - 0.5f * z + 1.0f, (uint32_t)bits};
+}
+
+/* Sine and cosine within 2 ulp, and tangent within 4, for |x| <= TORT_TURNS_LIMIT. */
+TORT_INLINE float tort_sinf(float x) {
+    tort_turned t = tort_turnedf(x);
+    float value = t.turns & 1 ? t.cosine : t.sine;
+    return tort_float_of_bits(tort_bits_of_float(value) ^ (t.turns & 2) << 30);
+}
+
+TORT_INLINE float tort_cosf(float x) {
+    tort_turned t = tort_turnedf(x);
+    float value = t.turns & 1 ? t.sine : t.cosine;
+    return tort_float_of_bits(tort_bits_of_float(value) ^ ((t.turns + 1) & 2) << 30);
+}
+
+TORT_INLINE float tort_tanf(float x) {
+    tort_turned t = tort_turnedf(x);
+    float above = t.turns & 1 ? -t.cosine : t.sine, below = t.turns & 1 ? t.sine : t.cosine;
+    return above / below;
+}
+
+/* Arc tangent, within 3 ulp: atan(a) = atan(b) + atan((a - b) / (1 + a b)) with b = 0, 1 or infinity, so that the
+ * polynomial is asked for no more than tan(pi / 8). */
+TORT_INLINE float tort_atanf(float x) {
+    float a = fabsf(x);
+    float above = a > 2.4142135f ? -1.0f : a > 0.41421356f ? a - 1.0f : a;
+    float below = a > 2.4142135f ? a : a > 0.41421356f ? a + 1.0f : 1.0f;
+    float base = a > 2.4142135f ? 1.57079633f : a > 0.41421356f ? 0.785398163f : 0.0f;
+    float t = above / below, z = t * t;
+    float p = -0.0607591154809f;
+    p = p * z + 0.105929446695f;
+    p = p * z - 0.142434220443f;
+    p = p * z + 0.199984659872f;
+    p = p * z - 0.33333315105f;
+    return copysignf(base + (p * z * t + t), x);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* map.c - elementwise functions in fp32: the activations, and Exp, Erf, Sqrt and the like.
+/* map.c - elementwise functions in fp32: the activations, and Exp, Erf, Sqrt and the like; Not, BitwiseNot and IsNaN.
  *
  * Read next: simd/maps.c. */
 #include "kernels/cpu/cpu.h"
@@ -49,6 +49,46 @@ static tort_status run_clip(const tort_call *call) {
     const tort_tensor *low = tort_call_input(call, 1), *high = tort_call_input(call, 2);
     return map(call, TORT_ACTIVATION_CLIP, low ? *(const float *)low->data : params->low,
                high ? *(const float *)high->data : params->high);
+}
+
+/* ---- to bits and bools ------------------------------------------------------------------------------------------- */
+
+typedef struct byte_job {
+    const tort_simd *simd;
+    const void *x;
+    uint8_t *y;
+    uint8_t bits;
+} byte_job;
+
+static void flip_range(void *arg, int64_t begin, int64_t end) {
+    const byte_job *job = arg;
+    job->simd->flip((const uint8_t *)job->x + begin, job->y + begin, end - begin, job->bits);
+}
+
+static void is_nan_range(void *arg, int64_t begin, int64_t end) {
+    const byte_job *job = arg;
+    job->simd->is_nan((const float *)job->x + begin, job->y + begin, end - begin);
+}
+
+static tort_status run_bytes(const tort_call *call, int64_t count, void (*range)(void *, int64_t, int64_t)) {
+    byte_job job = {((const tort_cpu_device *)call->device)->simd, call->inputs[0].data, call->outputs[0].data,
+                    (uint8_t)call->kernel->variant};
+    tort_parallel(call, count, 1, range, &job);
+    return TORT_OK;
+}
+
+static tort_status run_flip(const tort_call *call) {
+    return run_bytes(call, tort_count(&call->inputs[0]) * (tort_type_bits(call->inputs[0].type) / 8), flip_range);
+}
+
+static tort_status run_is_nan(const tort_call *call) {
+    return run_bytes(call, tort_count(&call->inputs[0]), is_nan_range);
+}
+
+static tort_verdict claim_is_nan(const tort_target *target, const tort_node_view *node) {
+    if (node->inputs[0].type != TORT_FLOAT)
+        return tort_no(TORT_NO_TYPE, "", "is for float, the input is %s", tort_type_name(node->inputs[0].type));
+    return tort_cpu_claim_processor(target);
 }
 
 /* ---- with a bias ------------------------------------------------------------------------------------------------- */
@@ -115,6 +155,11 @@ const tort_kernel tort_cpu_map[] = {
     ROW("", "Sqrt", "sqrt_vectors", run_map, TORT_MAP_SQRT),
     ROW("", "Reciprocal", "reciprocal_vectors", run_map, TORT_MAP_RECIPROCAL),
     ROW("", "Log", "log_vectors", run_map, TORT_MAP_LOG),
+    ROW("", "Sin", "sin_vectors", run_map, TORT_MAP_SIN),
+    ROW("", "Cos", "cos_vectors", run_map, TORT_MAP_COS),
+    ROW("", "Tan", "tan_vectors", run_map, TORT_MAP_TAN),
+    ROW("", "Atan", "atan_vectors", run_map, TORT_MAP_ATAN),
+    ROW("", "Sign", "sign_vectors", run_map, TORT_MAP_SIGN),
     ROW("", "Relu", "relu_vectors", run_map, TORT_ACTIVATION_RELU),
     ROW("", "Sigmoid", "sigmoid_vectors", run_map, TORT_ACTIVATION_SIGMOID),
     ROW("", "HardSwish", "hard_swish_vectors", run_map, TORT_ACTIVATION_HARD_SWISH),
@@ -132,6 +177,21 @@ const tort_kernel tort_cpu_map[] = {
     ROW("", "Clip", "clip_vectors", run_clip, 0),
     ROW("", "Gelu", "gelu_vectors", run_gelu, 0),
     ROW("com.microsoft", "Gelu", "gelu_vectors", run_gelu, 0),
+    {.domain = "",
+     .op = "Not",
+     .name = "not_vectors",
+     .claim = tort_cpu_claim_any,
+     .run = run_flip,
+     .variant = 1,
+     .in_place = 1},
+    {.domain = "",
+     .op = "BitwiseNot",
+     .name = "not_vectors",
+     .claim = tort_cpu_claim_any,
+     .run = run_flip,
+     .variant = 0xff,
+     .in_place = 1},
+    {.domain = "", .op = "IsNaN", .name = "is_nan_vectors", .claim = claim_is_nan, .run = run_is_nan},
     BIAS_ROW("FastGelu"),
     BIAS_ROW("BiasGelu"),
     {.op = NULL},

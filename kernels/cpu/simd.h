@@ -120,6 +120,7 @@ typedef struct tort_linear_pair {
     bool multiplies, is_signed;
 } tort_linear_pair;
 
+#define TORT_COLUMNS 64     /* that columns_max and its kin take at a time */
 #define TORT_MAX_COLUMNS 32 /* of a panel, upper bound over all instruction sets */
 
 /* Elements that are contiguous in the source: `length` of them go to positions at .. at+length of a row of a packed
@@ -188,6 +189,11 @@ typedef enum tort_map_kind {
     TORT_MAP_RECIPROCAL,
     TORT_MAP_LOG,
     TORT_MAP_MISH,
+    TORT_MAP_SIN,
+    TORT_MAP_COS,
+    TORT_MAP_TAN,
+    TORT_MAP_ATAN,
+    TORT_MAP_SIGN, /* NaN stays NaN, -0 stays -0 */
     TORT_MAP_COUNT
 } tort_map_kind;
 
@@ -241,6 +247,9 @@ typedef struct tort_simd {
     void (*winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step);
     const tort_map_loop *maps;                       /* by tort_activation and tort_map_kind */
     const tort_chunk_loop (*pairs)[TORT_PAIR_COUNT]; /* by tort_type and tort_pair_kind; NULL: no such loop */
+    /* y[i] = x[i] ^ bits; y may be x. is_nan: y[i] is 1 if x[i] is NaN, else 0. */
+    void (*flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits);
+    void (*is_nan)(const float *x, uint8_t *y, int64_t count);
     /* in[0] ? in[1] : in[2], indexed by log2 of the element's bytes; the condition's elements have the same size. */
     const tort_chunk_loop *choose;
     const tort_cast_loop *casts; /* ends with a row whose run is NULL */
@@ -285,6 +294,17 @@ typedef struct tort_simd {
      * and bias are rows too, or one number each. */
     void (*normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered, const float *scale,
                           const float *bias, bool one_scale);
+    /* Of `count` columns, TORT_COLUMNS at most, of rows that lie `stride` elements apart; max, sum, best and index have
+     * TORT_COLUMNS elements. columns_max: max becomes the larger of itself and the column's largest (with a NaN in the
+     * column, any). columns_exp: y = e^(x - max), which is added to sum; y may be x. columns_arg: where sign * x is
+     * larger than best, or the first NaN, it becomes best, and its row index. */
+    void (*columns_max)(float *max, const float *x, int64_t stride, int64_t rows, int64_t count);
+    void (*columns_exp)(const float *max, float *sum, const float *x, float *y, int64_t stride, int64_t rows,
+                        int64_t count);
+    void (*columns_arg)(float *best, int32_t *index, const float *x, int64_t stride, int64_t rows, int64_t count,
+                        float sign);
+    /* The index of the first NaN, or of the first of the largest sign * x; count >= 1. */
+    int64_t (*row_arg)(const float *x, int64_t count, float sign);
     /* Returns the sum of x - shift, or of its squares. */
     float (*row_sum)(const float *x, int64_t count, float shift, bool squared);
     /* y = (x - mean) * factor + bias, with one mean, factor and bias for the row, or one per element; y may be x. */

@@ -32,6 +32,15 @@ static double softplus(double x) {
     return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
+/* Of the C library beyond TORT_TURNS_LIMIT, as the loops over these functions are. */
+#define WITHIN_TURNS(name, ours, beyond)                                                                               \
+    static float name(float x) {                                                                                       \
+        return fabsf(x) > TORT_TURNS_LIMIT ? beyond(x) : ours(x);                                                      \
+    }
+WITHIN_TURNS(sine, tort_sinf, sinf)
+WITHIN_TURNS(cosine, tort_cosf, cosf)
+WITHIN_TURNS(tangent, tort_tanf, tanf)
+
 /* clang-format off */
 Test(vector_math, exp_is_within_its_bound) { check("exp", tort_expf, exp, 1.5); }
 Test(vector_math, expm1_is_within_its_bound) { check("expm1", tort_expm1f, expm1, 5); }
@@ -41,4 +50,8 @@ Test(vector_math, tanh_is_within_its_bound) { check("tanh", tort_tanhf, tanh, 2)
 Test(vector_math, erf_is_within_its_bound) { check("erf", tort_erff, erf, 2); }
 Test(vector_math, sigmoid_is_within_its_bound) { check("sigmoid", tort_sigmoidf, sigmoid, 3); }
 Test(vector_math, softplus_is_within_its_bound) { check("softplus", tort_softplusf, softplus, 3); }
+Test(vector_math, sin_is_within_its_bound) { check("sin", sine, sin, 2); }
+Test(vector_math, cos_is_within_its_bound) { check("cos", cosine, cos, 2); }
+Test(vector_math, tan_is_within_its_bound) { check("tan", tangent, tan, 4); }
+Test(vector_math, atan_is_within_its_bound) { check("atan", tort_atanf, atan, 3); }
 /* clang-format on */

@@ -68,6 +68,38 @@ MAP(map_sqrt, sqrtf(x))
 MAP(map_reciprocal, 1.0f / x)
 MAP(map_log, tort_logf(x))
 MAP(map_mish, tort_mishf(x))
+MAP(map_atan, tort_atanf(x))
+MAP(map_sign, choose(x > 0, 1, choose(x < 0, -1, x)))
+MAP(near_sin, tort_sinf(x))
+MAP(near_cos, tort_cosf(x))
+MAP(near_tan, tort_tanf(x))
+
+/* Blocks with an element beyond TORT_TURNS_LIMIT go through the C library, whole. */
+INLINE void turns(tort_map_loop near, float (*far)(float), const float *x, float *y, int64_t count) {
+    enum { BLOCK = 256 };
+    for (int64_t at = 0, some; at < count; at += some) {
+        int32_t beyond = 0;
+        some = count - at < BLOCK ? count - at : BLOCK;
+        for (int64_t i = at; i < at + some; i++) beyond |= fabsf(x[i]) > TORT_TURNS_LIMIT;
+        if (!beyond)
+            near(0, 0, x + at, y + at, some);
+        else
+            for (int64_t i = at; i < at + some; i++) y[i] = far(x[i]);
+    }
+}
+
+static void map_sin(float alpha, float beta, const float *x, float *y, int64_t count) {
+    (void)alpha, (void)beta;
+    turns(near_sin, sinf, x, y, count);
+}
+static void map_cos(float alpha, float beta, const float *x, float *y, int64_t count) {
+    (void)alpha, (void)beta;
+    turns(near_cos, cosf, x, y, count);
+}
+static void map_tan(float alpha, float beta, const float *x, float *y, int64_t count) {
+    (void)alpha, (void)beta;
+    turns(near_tan, tanf, x, y, count);
+}
 
 static void map_none(float alpha, float beta, const float *x, float *y, int64_t count) {
     (void)alpha, (void)beta;
@@ -104,7 +136,20 @@ const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
     [TORT_MAP_RECIPROCAL] = map_reciprocal,
     [TORT_MAP_LOG] = map_log,
     [TORT_MAP_MISH] = map_mish,
+    [TORT_MAP_SIN] = map_sin,
+    [TORT_MAP_COS] = map_cos,
+    [TORT_MAP_TAN] = map_tan,
+    [TORT_MAP_ATAN] = map_atan,
+    [TORT_MAP_SIGN] = map_sign,
 };
+
+void SIMD(tort_simd_flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits) {
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = x[i] ^ bits;
+}
+
+void SIMD(tort_simd_is_nan)(const float *restrict x, uint8_t *restrict y, int64_t count) {
+    for (int64_t i = 0; i < count; i++) y[i] = x[i] != x[i];
+}
 
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *restrict residual, float *restrict values,
                             int64_t count) {

@@ -147,6 +147,14 @@ void SIMD(tort_simd_to_float16)(const float *x, uint16_t *y, int64_t count);
 void SIMD(tort_simd_from_bfloat16)(const uint16_t *x, float *y, int64_t count);
 void SIMD(tort_simd_to_bfloat16)(const float *x, uint16_t *y, int64_t count);
 double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum);
+void SIMD(tort_simd_columns_max)(float *max, const float *x, int64_t stride, int64_t rows, int64_t count);
+void SIMD(tort_simd_columns_exp)(const float *max, float *sum, const float *x, float *y, int64_t stride, int64_t rows,
+                                 int64_t count);
+void SIMD(tort_simd_columns_arg)(float *best, int32_t *index, const float *x, int64_t stride, int64_t rows,
+                                 int64_t count, float sign);
+int64_t SIMD(tort_simd_row_arg)(const float *x, int64_t count, float sign);
+void SIMD(tort_simd_flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits);
+void SIMD(tort_simd_is_nan)(const float *x, uint8_t *y, int64_t count);
 extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
 extern const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT];
 extern const tort_chunk_loop SIMD(tort_simd_wheres)[4];
