@@ -34,9 +34,12 @@ typedef struct pool_job {
     const tort_pool_params *params;
     const tort_simd *simd;
     tort_planes planes;
-    const int64_t *offsets;
-    tort_weighted sum; /* of a window */
-    float *buffers;    /* one per part */
+    const int64_t *offsets; /* of a window's positions; of one row of them, if maxima are taken in two steps */
+    int64_t positions;
+    const int64_t *row_offsets; /* NULL: all in one step */
+    tort_weighted sum;          /* of a window */
+    float *counts;              /* for each column of outputs, the columns that its window counts */
+    float *buffers;             /* one per part */
     const float *x;
     float *y;
     int32_t parts;
@@ -45,21 +48,25 @@ typedef struct pool_job {
 static tort_status size_pool(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const tort_pool_params *p = node->params;
-    return tort_planes_size(target, &p->window, scratch, error);
+    const int64_t columns = p->window.output[p->window.axes - 1];
+    tort_status status = tort_planes_size(target, &p->window, scratch, error);
+    if (!status && p->kind != TORT_POOL_MAX && !tort_cpu_reserve_floats(scratch, columns))
+        return tort_fail(error, TORT_E_MODEL, "a row of %lld outputs is too large", (long long)columns);
+    return status;
 }
 
 /* Divides the sums of row `row` by the elements that their windows count. */
-static void divide_row(const pool_job *job, int64_t row, float *y) {
+static void divide_row(const pool_job *job, int64_t row, float *restrict y) {
     const tort_pool_params *p = job->params;
-    const int32_t x = p->window.axes - 1;
     int64_t rest = row, rows = 1;
-    for (int32_t i = x - 1; i >= 0; i--) {
+    for (int32_t i = p->window.axes - 2; i >= 0; i--) {
         rows *= tort_pool_divisor(p, i, rest % p->window.output[i]);
         rest /= p->window.output[i];
     }
-    for (int64_t i = 0; i < p->window.output[x]; i++) {
-        const int64_t count = rows * tort_pool_divisor(p, x, i);
-        y[i] = count ? y[i] / (float)count : 0;
+    const float *restrict counts = job->counts;
+    for (int64_t i = 0; i < job->planes.output[2]; i++) {
+        const float count = (float)rows * counts[i], quotient = y[i] / count;
+        y[i] = count > 0 ? quotient : 0;
     }
 }
 
@@ -67,9 +74,20 @@ static void pool_outputs(const void *arg, int64_t channel, float *out, int64_t w
     const pool_job *job = arg;
     (void)channel;
     if (job->params->kind == TORT_POOL_MAX)
-        tort_maximum(job->call, job->simd, out, width, source, job->offsets, job->planes.kernel_size);
+        tort_maximum(job->call, job->simd, out, width, source, job->offsets, job->positions);
     else
         tort_weighted_sum(job->call, job->simd, out, width, source, &job->sum);
+}
+
+/* Maxima in two steps: here each stored element becomes the maximum of those in its column that its window has, in
+ * place, since all of them come later; then a window is one row. 5x5 positions are 10 so. */
+static void columns_first(const pool_job *job, float *buffer) {
+    const tort_planes *p = &job->planes;
+    const int64_t elements = p->output[1] * p->length[2];
+    for (int64_t d = 0; d < p->output[0]; d++) {
+        float *slice = buffer + tort_planes_row(p, d * p->output[1]);
+        tort_maximum(job->call, job->simd, slice, elements, slice, job->row_offsets, p->kernel[1]);
+    }
 }
 
 static void pool_part(void *arg, int64_t begin, int64_t end) {
@@ -86,12 +104,18 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
              channel++) {
             float *y = job->y + channel * planes->outputs;
             tort_planes_store(job->call, planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
+            if (job->row_offsets) columns_first(job, buffer);
             tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);
             if (max) continue;
             for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
                 divide_row(job, row, y + row * planes->output[2]);
         }
     }
+}
+
+static bool in_two_steps(const tort_pool_params *params, const tort_planes *p) {
+    return params->kind == TORT_POOL_MAX && p->phases[1] == 1 && p->phases[2] == 1 && p->kernel[0] == 1 &&
+           p->kernel[1] > 2 && p->kernel[2] > 2;
 }
 
 static tort_status run_pool(const tort_call *call) {
@@ -109,8 +133,21 @@ static tort_status run_pool(const tort_call *call) {
     int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
     tort_planes_offsets(&job.planes, 1, offsets);
     job.offsets = offsets;
+    job.positions = job.planes.kernel_size;
+    if (in_two_steps(p, &job.planes)) {
+        job.positions = job.planes.kernel[2];
+        job.row_offsets = offsets + job.positions;
+        for (int64_t h = 0; h < job.planes.kernel[1]; h++)
+            offsets[job.positions + h] = h * job.planes.dilations[1] * job.planes.length[2];
+    }
     job.sum = (tort_weighted){.offsets = offsets, .count = job.planes.kernel_size};
     tort_simd_bounds(NULL, &job.sum.bounds);
+    if (p->kind != TORT_POOL_MAX) {
+        const int64_t columns = job.planes.output[2];
+        job.counts = tort_cpu_take(&scratch, (size_t)columns * sizeof(float));
+        for (int64_t i = 0; i < columns && tort_row_goes_on(call->watch, i); i++)
+            job.counts[i] = (float)tort_pool_divisor(p, p->window.axes - 1, i);
+    }
     job.buffers = (float *)scratch;
     tort_cpu_parts(call, job.parts, pool_part, &job);
     return TORT_OK;

@@ -2,7 +2,7 @@
  * GlobalMaxPool.
  *
  * The view of ops/reduce.h alternates kept and reduced dimensions. If the last one is kept, its elements are the
- * columns of a fold (simd.h) over the dimension before it; if it is reduced, a run is folded as a few columns, which
+ * columns of a fold (simd.h) over the dimension before it; if it is reduced, a run is folded as 16 columns, which
  * are then joined. The order of additions depends only on the shape, not on threads. Read next: simd/folds.c. */
 #include "kernels/cpu/cpu.h"
 #include "ops/numeric.h"
@@ -14,10 +14,13 @@
 
 typedef enum finishing { FINISH_NOT, FINISH_MEAN, FINISH_ROOT, FINISH_LOG } finishing;
 
+#define SHORT_ROW 1024 /* elements of a row that is not worth a call of its own */
+
 typedef struct reduce_job {
     const tort_call *call;
     const tort_reduce_params *view;
     tort_fold fold;
+    tort_row_fold fold_row;
     tort_fold_kind kind;
     finishing finish;
     const float *x;
@@ -88,62 +91,15 @@ static void fold_columns(const reduce_job *job, double *into, const float *x, in
     memcpy(into + count - rest, results + TORT_FOLD_CHUNK - rest, (size_t)rest * sizeof(double));
 }
 
-/* Joins the results of `width` columns, a power of 2, pairwise. */
-static double join_columns(tort_fold_kind kind, double *into, int64_t width) {
-    for (int64_t half = width / 2; half > 0; half /= 2) {
-        if (kind == TORT_FOLD_LARGEST || kind == TORT_FOLD_SMALLEST)
-            for (int64_t i = 0; i < half; i++) into[i] = merged(kind, into[i], into[half + i]);
-        else
-            for (int64_t i = 0; i < half; i++) into[i] += into[half + i];
-    }
-    return into[0];
-}
-
-static inline __attribute__((always_inline)) double term_of(tort_fold_kind kind, float x) {
-    const double value = (double)x;
-    return kind == TORT_FOLD_MAGNITUDES ? fabs(value) : kind == TORT_FOLD_SQUARES ? value * value : value;
-}
-
-/* Folds a run in four lanes; `kind` is a constant after inlining. */
-static inline __attribute__((always_inline)) double fold_lanes(tort_fold_kind kind, const float *x, int64_t count) {
-    double a = first_of(kind), b = a, c = a, d = a;
-    for (; count >= 4; count -= 4, x += 4) {
-        a = merged(kind, a, term_of(kind, x[0]));
-        b = merged(kind, b, term_of(kind, x[1]));
-        c = merged(kind, c, term_of(kind, x[2]));
-        d = merged(kind, d, term_of(kind, x[3]));
-    }
-    for (; count > 0; count--, x++) a = merged(kind, a, term_of(kind, x[0]));
-    return merged(kind, merged(kind, a, b), merged(kind, c, d));
-}
-
-/* Folds a run too short for chunks. */
-static double fold_few(tort_fold_kind kind, const float *x, int64_t count) {
-    switch (kind) {
-    case TORT_FOLD_MAGNITUDES: return fold_lanes(TORT_FOLD_MAGNITUDES, x, count);
-    case TORT_FOLD_SQUARES: return fold_lanes(TORT_FOLD_SQUARES, x, count);
-    case TORT_FOLD_LARGEST: return fold_lanes(TORT_FOLD_LARGEST, x, count);
-    case TORT_FOLD_SMALLEST: return fold_lanes(TORT_FOLD_SMALLEST, x, count);
-    default: return fold_lanes(TORT_FOLD_SUM, x, count);
-    }
-}
-
-/* Folds a run as rows of `width` columns; missing columns of the last row are 0 in sums, else a repeated element. */
+/* Folds a run; the run of the model may end between its parts. */
 static double fold_run(const reduce_job *job, double so_far, const float *x, int64_t count) {
-    enum { WIDEST = 4 * TORT_FOLD_CHUNK };
-    if (count < WIDEST) return merged(job->kind, so_far, fold_few(job->kind, x, count));
-    const int64_t width = count >= 4 * WIDEST ? WIDEST : TORT_FOLD_CHUNK, rest = count % width;
-    double into[WIDEST];
-    float last[WIDEST];
-    for (int64_t i = 0; i < width; i++) into[i] = first_of(job->kind);
-    fold_rows(job, into, x, width, count / width, width / TORT_FOLD_CHUNK);
-    if (rest) {
-        const bool sums = first_of(job->kind) == 0;
-        for (int64_t i = 0; i < width; i++) last[i] = sums ? 0 : x[0];
-        memcpy(last, x + count - rest, (size_t)rest * sizeof(float));
-        job->fold(into, last, 0, 1, width / TORT_FOLD_CHUNK);
+    enum { PART = 1 << 18 };
+    for (int64_t at = 0; at < count && (at == 0 || tort_call_goes_on(job->call, 0)); at += PART) {
+        double part;
+        job->fold_row(&part, x + at, tort_min(PART, count - at), 1);
+        so_far = merged(job->kind, so_far, part);
     }
-    return merged(job->kind, so_far, join_columns(job->kind, into, width));
+    return so_far;
 }
 
 /* ---- the view ---------------------------------------------------------------------------------------------------- */
@@ -171,6 +127,18 @@ static const float *start_of(const reduce_job *job, int32_t end, int64_t positio
         position /= view->dims[d];
     }
     return x;
+}
+
+/* Reduces short rows that lie one behind the other. */
+static void reduce_rows(void *arg, int64_t begin, int64_t end) {
+    const reduce_job *job = arg;
+    const int64_t length = job->view->reduced_count;
+    double into[TORT_BLOCK];
+    for (int64_t row = begin; row < end && tort_row_goes_on(job->call->watch, row * length); row += TORT_BLOCK) {
+        const int64_t rows = tort_min(TORT_BLOCK, end - row);
+        job->fold_row(into, job->x + row * length, length, rows);
+        for (int64_t i = 0; i < rows; i++) job->y[row + i] = finished(job, into[i]);
+    }
 }
 
 static void reduce_runs(void *arg, int64_t begin, int64_t end) {
@@ -219,6 +187,7 @@ static tort_status reduce_view(const tort_call *call, const tort_reduce_params *
     reduce_job job = {.call = call,
                       .view = view,
                       .fold = device->simd->folds[kind],
+                      .fold_row = device->simd->row_folds[kind],
                       .kind = kind,
                       .finish = finish,
                       .x = call->inputs[0].data,
@@ -227,6 +196,10 @@ static tort_status reduce_view(const tort_call *call, const tort_reduce_params *
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (view->kept_count == 0) return tort_fail(call->error, TORT_E_INTERNAL, "the axes were not known in time");
     const int64_t depth = view->reduced_count < INT32_MAX ? view->reduced_count : INT32_MAX;
+    if (last == 1 && view->reduced[1] && !view->reduced[0] && depth > 0 && depth <= SHORT_ROW) {
+        tort_parallel(call, view->kept_count, 5 + depth / 8, reduce_rows, &job);
+        return TORT_OK;
+    }
     if (last < 0 || view->reduced[last]) {
         tort_parallel(call, view->kept_count, 20 + depth / 8, reduce_runs, &job);
         return TORT_OK;

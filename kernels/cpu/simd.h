@@ -174,6 +174,9 @@ typedef enum tort_fold_kind {
     TORT_FOLD_COUNT
 } tort_fold_kind;
 typedef void (*tort_fold)(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks);
+/* Of each of `rows` rows of `count` elements, one behind the other: as TORT_FOLD_CHUNK columns that are then joined by
+ * halves, in the same order with all instructions. count >= 1. */
+typedef void (*tort_row_fold)(double *into, const float *x, int64_t count, int64_t rows);
 
 /* Elementwise functions: every tort_activation under its own number, followed by these. */
 typedef enum tort_map_kind {
@@ -254,6 +257,7 @@ typedef struct tort_simd {
     const tort_chunk_loop *choose;
     const tort_cast_loop *casts; /* ends with a row whose run is NULL */
     const tort_fold *folds;      /* by tort_fold_kind */
+    const tort_row_fold *row_folds;
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
     void (*nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);

@@ -1,8 +1,9 @@
-/* folds.c - sums and extremes of rows of floats, column by column, into a row of doubles.
+/* folds.c - sums and extremes of floats: of rows column by column, into a row of doubles, and of a single row.
  *
- * Plain loops that compilers vectorize. Four rows are added at a time, so that each result is loaded and stored once
- * for all of them. Read next: ../reduce.c, which brings all reductions into rows. */
-#include "kernels/cpu/simd/vector.h"
+ * Of columns by plain loops that compilers vectorize. Four rows are added at a time, so that each result is loaded and
+ * stored once for all of them. A single row's sums stay in registers. Read next: ../reduce.c, which brings all
+ * reductions into rows. */
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <math.h>
 
@@ -64,4 +65,121 @@ static void smallest(double *into, const float *x, int64_t stride, int64_t rows,
 const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT] = {
     [TORT_FOLD_SUM] = sum,         [TORT_FOLD_MAGNITUDES] = sum_magnitudes, [TORT_FOLD_SQUARES] = sum_squares,
     [TORT_FOLD_LARGEST] = largest, [TORT_FOLD_SMALLEST] = smallest,
+};
+
+/* ---- single rows ------------------------------------------------------------------------------------------------- */
+
+#define DOUBLES (WIDTH / 2)
+#define WIDES (TORT_FOLD_CHUNK / DOUBLES)
+typedef double wide __attribute__((vector_size(DOUBLES * 8)));
+typedef int64_t wide_bits __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
+
+/* Compilers make several pieces of __builtin_convertvector. */
+INLINE wide widened(const float *x) {
+#if WIDTH == 16
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif WIDTH == 8
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+#elif defined(__aarch64__)
+    return (wide)vcvt_f64_f32(vld1_f32(x));
+#else
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
+#endif
+}
+
+INLINE wide term_of(tort_fold_kind kind, const float *x) {
+    const wide value = widened(x);
+    if (kind == TORT_FOLD_MAGNITUDES) return (wide)((wide_bits)value & INT64_MAX);
+    return kind == TORT_FOLD_SQUARES ? value * value : value;
+}
+
+/* Adds up the lanes by halves. */
+INLINE double joined(wide *sums) {
+    /* One loop around these would keep the sums on the stack. */
+    for (int v = 0; WIDES > 4 && v < 4; v++) sums[v] += sums[WIDES > 4 ? 4 + v : 0];
+    for (int v = 0; WIDES > 2 && v < 2; v++) sums[v] += sums[WIDES > 2 ? 2 + v : 0];
+    sums[0] += sums[1];
+#if WIDTH == 16
+    const __m256d four = _mm512_castpd512_pd256(sums[0]) + _mm512_extractf64x4_pd(sums[0], 1);
+    const __m128d two = _mm256_castpd256_pd128(four) + _mm256_extractf128_pd(four, 1);
+#elif WIDTH == 8
+    const __m128d two = _mm256_castpd256_pd128(sums[0]) + _mm256_extractf128_pd(sums[0], 1);
+#else
+    const wide two = sums[0];
+#endif
+    return two[0] + two[1];
+}
+
+INLINE double row_sums(tort_fold_kind kind, const float *x, int64_t count) {
+    enum { CHUNK = TORT_FOLD_CHUNK };
+    static const int64_t last_ones[2 * CHUNK] = {[CHUNK] = -1, -1, -1, -1, -1, -1, -1, -1,
+                                                 -1,           -1, -1, -1, -1, -1, -1, -1};
+    wide sums[WIDES];
+    int64_t i = 0;
+    for (int v = 0; v < WIDES; v++) sums[v] = (wide){0};
+    for (; i + 4 * CHUNK <= count; i += 4 * CHUNK)
+        for (int v = 0; v < WIDES; v++) {
+            const float *at = x + i + v * DOUBLES;
+            sums[v] += (term_of(kind, at) + term_of(kind, at + CHUNK)) +
+                       (term_of(kind, at + 2 * CHUNK) + term_of(kind, at + 3 * CHUNK));
+        }
+    for (; i + CHUNK <= count; i += CHUNK)
+        for (int v = 0; v < WIDES; v++) sums[v] += term_of(kind, x + i + v * DOUBLES);
+    if (i < count && count < CHUNK) { /* there is no chunk that ends where the row does */
+        float few[CHUNK] = {0};
+        for (; i < count; i++) few[CHUNK - count + i] = x[i];
+        for (int v = 0; v < WIDES; v++) sums[v] += term_of(kind, few + v * DOUBLES);
+    } else if (i < count) {
+        const int64_t *kept = last_ones + count - i; /* of the last chunk, the lanes that are not in one before */
+        for (int v = 0; v < WIDES; v++) {
+            const wide term = term_of(kind, x + count - CHUNK + v * DOUBLES);
+            sums[v] += (wide)((wide_bits)term & *(const wide_bits *)(kept + v * DOUBLES));
+        }
+    }
+    return joined(sums);
+}
+
+typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t quad_mask __attribute__((vector_size(16)));
+
+INLINE quad larger_quad(quad a, quad b) {
+    const quad_mask keep = (a >= b) | (a != a);
+    return (quad)((keep & (quad_mask)a) | (~keep & (quad_mask)b));
+}
+
+INLINE double row_extreme(const float *x, int64_t count, float sign) {
+    enum { VECTORS_AT_ONCE = 4 };
+    vector top[VECTORS_AT_ONCE];
+    float lanes[WIDTH], best = sign * x[0];
+    int64_t i = 0;
+    if (count < WIDTH) {
+        for (i = 1; i < count; i++) best = best >= sign * x[i] || best != best ? best : sign * x[i];
+        return (double)(sign * best);
+    }
+    for (int v = 0; v < VECTORS_AT_ONCE; v++) top[v] = broadcast(-INFINITY);
+    for (; i + VECTORS_AT_ONCE * WIDTH <= count; i += VECTORS_AT_ONCE * WIDTH)
+        for (int v = 0; v < VECTORS_AT_ONCE; v++) top[v] = larger(top[v], broadcast(sign) * load(x + i + v * WIDTH));
+    for (; i < count; i += WIDTH) /* the last one overlaps those before */
+        top[1] = larger(top[1], broadcast(sign) * load(x + (i + WIDTH <= count ? i : count - WIDTH)));
+    store(lanes, larger(larger(top[0], top[1]), larger(top[2], top[3])));
+    quad four = *(const quad *)lanes;
+    for (int q = 4; q < WIDTH; q += 4) four = larger_quad(four, *(const quad *)(lanes + q));
+    four = larger_quad(four, __builtin_shuffle(four, (quad_mask){2, 3, 0, 1}));
+    four = larger_quad(four, __builtin_shuffle(four, (quad_mask){1, 0, 3, 2}));
+    return (double)(sign * four[0]);
+}
+
+#define ROWS(name, fold)                                                                                               \
+    static void name(double *into, const float *x, int64_t count, int64_t rows) {                                      \
+        for (; rows > 0; rows--, x += count) *into++ = fold;                                                           \
+    }
+ROWS(rows_sum, row_sums(TORT_FOLD_SUM, x, count))
+ROWS(rows_magnitudes, row_sums(TORT_FOLD_MAGNITUDES, x, count))
+ROWS(rows_squares, row_sums(TORT_FOLD_SQUARES, x, count))
+ROWS(rows_largest, row_extreme(x, count, 1))
+ROWS(rows_smallest, row_extreme(x, count, -1))
+
+const tort_row_fold SIMD(tort_simd_row_folds)[TORT_FOLD_COUNT] = {
+    [TORT_FOLD_SUM] = rows_sum,         [TORT_FOLD_MAGNITUDES] = rows_magnitudes, [TORT_FOLD_SQUARES] = rows_squares,
+    [TORT_FOLD_LARGEST] = rows_largest, [TORT_FOLD_SMALLEST] = rows_smallest,
 };

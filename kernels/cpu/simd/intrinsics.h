@@ -28,4 +28,20 @@ static inline vector clamp(vector value, vector low, vector high) {
 #endif
 }
 
+/* Returns the larger one; NaN if either is NaN. x86 returns the second operand if either is NaN: here `best`, so that
+ * only a NaN in `value` is to be put back. */
+static inline vector larger(vector best, vector value) {
+#if WIDTH == 16
+    const vector max = _mm512_max_ps(value, best);
+    return _mm512_mask_mov_ps(max, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), value);
+#elif WIDTH == 8
+    return _mm256_blendv_ps(_mm256_max_ps(value, best), value, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+#elif defined(__aarch64__)
+    return vmaxq_f32(best, value);
+#else
+    const vector nan = _mm_cmpunord_ps(value, value);
+    return _mm_or_ps(_mm_max_ps(value, best), nan); /* all bits set are a NaN, too */
+#endif
+}
+
 #endif

@@ -41,6 +41,7 @@ const tort_simd SIMD(tort_simd) = {
     .choose = SIMD(tort_simd_wheres),
     .casts = SIMD(tort_simd_casts),
     .folds = SIMD(tort_simd_folds),
+    .row_folds = SIMD(tort_simd_row_folds),
     .finish = SIMD(tort_simd_finish),
     .nbits_rows = SIMD(tort_simd_nbits_rows),
     .nbits_unpack = SIMD(tort_simd_nbits_unpack),

@@ -76,12 +76,6 @@ static inline mask multiply_modulo(mask a, int32_t b) {
     return (mask)((modulo)a * (uint32_t)b);
 }
 
-/* Returns the larger one; NaN if either is NaN. */
-static inline vector larger(vector best, vector value) {
-    const mask keep = (best >= value) | (best != best);
-    return (vector)((keep & (mask)best) | (~keep & (mask)value));
-}
-
 void SIMD(tort_simd_tile)(const tort_tile *tile);
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread);
@@ -160,5 +154,6 @@ extern const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_CO
 extern const tort_chunk_loop SIMD(tort_simd_wheres)[4];
 extern const tort_cast_loop SIMD(tort_simd_casts)[];
 extern const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT];
+extern const tort_row_fold SIMD(tort_simd_row_folds)[TORT_FOLD_COUNT];
 
 #endif
