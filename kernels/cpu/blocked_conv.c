@@ -23,6 +23,7 @@
 #define BAND_FLOATS 65536 /* floats of input per band: half of an L2 cache of 512 KiB */
 #define BLOCK_FLOATS 4608 /* weights of 16 channels, 32 filters and 9 positions */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
+#define SPREAD 8          /* elements that dilations leave out along an axis, from which on windows are spread wide */
 #define ALONE_CHANNELS 32 /* fewer do not pay for converting the layout before and after a single convolution */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -170,6 +171,13 @@ static tort_verdict claim_window(const tort_target *target, const tort_node_view
     return tort_cpu_claim_float(target, node);
 }
 
+bool tort_cpu_conv_is_spread(const tort_conv_params *p) {
+    const tort_sliding *w = &p->window;
+    bool spread = false;
+    for (int32_t i = 0; i < w->axes; i++) spread = spread || (w->kernel[i] - 1) * (w->dilations[i] - 1) >= SPREAD;
+    return spread && w->axes < 3 && p->group == 1 && p->channels >= TORT_LANES && p->filters >= MIN_FILTERS;
+}
+
 static tort_verdict claim_blocked(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = claim_window(target, node);
@@ -178,6 +186,8 @@ static tort_verdict claim_blocked(const tort_target *target, const tort_node_vie
     if (is_plain(p))
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
                        (long long)p->channels);
+    if (tort_cpu_conv_is_spread(p))
+        return tort_no(TORT_NO_ATTR, "", "leaves windows that dilations spread wide to conv_blocked_dilated");
     if (!group_blocks(tort_simd_choose(target->instructions), p, &g))
         return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are not blocks of %d",
                        (long long)(p->channels / p->group), (long long)(p->filters / p->group), TORT_LANES);

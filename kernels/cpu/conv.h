@@ -13,6 +13,10 @@ tort_verdict tort_cpu_claim_window(const tort_target *target, const tort_conv_pa
  * x 1 filters never do: the plain product copies nothing. */
 bool tort_cpu_conv_pays_alone(const tort_node_view *node);
 
+/* True if dilations spread a window so wide that a copy of the rows under it would be mostly rows that it does not
+ * read: conv_blocked_dilated. */
+bool tort_cpu_conv_is_spread(const tort_conv_params *params);
+
 /* Returns the floats of all packed weights; -1: overflow. */
 int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params *params);
 /* call: NULL, or that of the run in which the weights are packed. */

@@ -106,7 +106,7 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
             tort_planes_store(job->call, planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
             if (job->row_offsets) columns_first(job, buffer);
             tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);
-            if (max) continue;
+            if (max || planes->kernel_size == 1) continue; /* windows of one element count that, or nothing but 0 */
             for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
                 divide_row(job, row, y + row * planes->output[2]);
         }
@@ -143,7 +143,7 @@ static tort_status run_pool(const tort_call *call) {
     job.sum = (tort_weighted){.offsets = offsets, .count = job.planes.kernel_size};
     tort_simd_bounds(NULL, &job.sum.bounds);
     if (p->kind != TORT_POOL_MAX) {
-        const int64_t columns = job.planes.output[2];
+        const int64_t columns = p->window.output[p->window.axes - 1];
         job.counts = tort_cpu_take(&scratch, (size_t)columns * sizeof(float));
         for (int64_t i = 0; i < columns && tort_row_goes_on(call->watch, i); i++)
             job.counts[i] = (float)tort_pool_divisor(p, p->window.axes - 1, i);

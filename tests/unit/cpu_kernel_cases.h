@@ -78,6 +78,7 @@ void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *
 
 /* cpu_kernel_cases_blocked.c */
 void make_blocked_conv(random_node *n, random_source *r);
+void make_dilated_conv(random_node *n, random_source *r);
 void make_first_conv(random_node *n, random_source *r);
 void make_blocked_depthwise(random_node *n, random_source *r);
 void make_blocked_transpose(random_node *n, random_source *r);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/include/op.h"
+#include "kernels/cpu/sizes.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 #define PICK(r, ...) pick(r, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
@@ -36,6 +37,29 @@ void make_blocked_conv(random_node *n, random_source *r) {
         add_operands(n, r, axes, channels, channels, channels / of_group);
     } else
         add_operands(n, r, axes, PICK(r, 16, 19, 24, 40), PICK(r, 8, 13, 16, 40, 64, 70), 1);
+}
+
+/* Windows of which some positions see nothing but padding, and pictures smaller than the window. */
+void make_dilated_conv(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 2);
+    const int64_t channels = PICK(r, 16, 19, 40), filters = PICK(r, 8, 13, 16, 40, 70);
+    int64_t x[4] = {draw(r, 1, 2), channels}, w[4] = {filters, channels};
+    for (int32_t i = 0; i < axes; i++) x[i + 2] = draw(r, 14, axes == 1 ? 90 : 30);
+    int64_t *strides = add_list(n, "strides", axes), *dilations = add_list(n, "dilations", axes),
+            *pads = add_list(n, "pads", 2 * axes);
+    for (int32_t i = 0; i < axes; i++) {
+        const int64_t extent = draw(r, 1, 30);
+        w[i + 2] = i == 0 ? draw(r, 2, 5) : draw(r, 1, 3);
+        dilations[i] = tort_max(i == 0 ? 9 : 1, extent / w[i + 2]);
+        strides[i] = chance(r, 70) ? 1 : 2;
+        const int64_t needed = (w[i + 2] - 1) * dilations[i] + 1 - x[i + 2];
+        for (int32_t end = 0; end < 2; end++) pads[i + end * axes] = tort_max(draw(r, 0, 25), (needed + 1) / 2);
+    }
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, &filters);
+    n->constant[1] = true;
+    n->opset = 11;
 }
 
 void make_first_conv(random_node *n, random_source *r) {
