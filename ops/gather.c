@@ -152,6 +152,27 @@ typedef struct elements_task {
     size_t size; /* of an element in bytes */
 } elements_task;
 
+/* Elements begin .. end of a row of indices whose first is number `first`: each is element base + index * stride + i *
+ * step of data. */
+typedef struct element_row {
+    int64_t first, base, axis_size, stride, step;
+} element_row;
+
+static void gather_part(const elements_task *task, const element_row *row, int64_t begin, int64_t end) {
+    const tort_tensor indices = task->call->inputs[1];
+    const element_row r = *row;
+    const char *data = task->call->inputs[0].data;
+    char *to = (char *)task->call->outputs[0].data + (size_t)r.first * task->size;
+#define SOURCE(i) (r.base + tort_index_wrapped(&indices, r.first + (i), r.axis_size) * r.stride + (i)*r.step)
+    if (task->size == sizeof(uint32_t)) /* a loop of moves: that of any size has a call for each */
+        for (int64_t i = begin; i < end; i++)
+            ((uint32_t *)(void *)to)[i] = ((const uint32_t *)(const void *)data)[SOURCE(i)];
+    else
+        for (int64_t i = begin; i < end; i++)
+            tort_copy_element(to + (size_t)i * task->size, data + (size_t)SOURCE(i) * task->size, task->size);
+#undef SOURCE
+}
+
 /* Gathers rows along the last axis of indices. */
 static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
     const elements_task *task = arg;
@@ -161,20 +182,14 @@ static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
     int64_t strides[TORT_MAX_RANK];
     tort_strides(data->rank, data->dims, strides);
     for (int64_t row = begin; row < end; row++) {
-        int64_t base = 0, rest = row;
+        element_row r = {row * length, 0, axis_size, strides[task->axis], task->axis == last ? 0 : 1};
+        int64_t rest = row;
         for (int32_t d = last - 1; d >= 0; d--) {
-            if (d != task->axis) base += rest % indices->dims[d] * strides[d];
+            if (d != task->axis) r.base += rest % indices->dims[d] * strides[d];
             rest /= indices->dims[d];
         }
-        int64_t step = task->axis == last ? 0 : 1;
-        char *to = (char *)task->call->outputs[0].data + (size_t)(row * length) * task->size;
         for (int64_t at = 0; at < length && tort_row_goes_on(task->call->watch, at); at += TORT_PART)
-            for (int64_t i = at; i < at + tort_part_count(length, at); i++) {
-                int64_t index = tort_index_wrapped(indices, row * length + i, axis_size);
-                int64_t source = base + i * step + index * strides[task->axis];
-                tort_copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,
-                                  task->size);
-            }
+            gather_part(task, &r, at, at + tort_part_count(length, at));
     }
 }
 

@@ -23,11 +23,23 @@ static tort_status refuse(tort_error *error, const tort_tensor *indices, int64_t
                      position, (long long)size, (long long)size);
 }
 
+/* Indices begin .. end are all in [-size, size). They are read again by whoever uses them, so plain loads will do. */
+static bool all_within(const tort_tensor *indices, int64_t begin, int64_t end, int64_t size) {
+    const uint64_t low = (uint64_t)size, limit = 2 * low;
+    bool beyond = false;
+    if (indices->type == TORT_INT32)
+        for (int64_t i = begin; i < end; i++) beyond |= (uint64_t)((const int32_t *)indices->data)[i] + low >= limit;
+    else
+        for (int64_t i = begin; i < end; i++) beyond |= (uint64_t)((const int64_t *)indices->data)[i] + low >= limit;
+    return !beyond;
+}
+
 tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices, int64_t first, int64_t step,
                                int64_t size) {
     const int64_t total = tort_count(indices);
     for (int64_t i = first; i < total;) {
         const int64_t end = (total - i) / step > TORT_PART ? i + TORT_PART * step : total;
+        if (step == 1 && all_within(indices, i, end, size)) i = end;
         for (; i < end; i += step) {
             const int64_t index = tort_index_at(indices, i);
             if (index < -size || index >= size) return refuse(call->error, indices, i, index, size);

@@ -181,25 +181,37 @@ typedef struct pad_job {
     int64_t inside, inside_count;       /* part of an output row that is contiguous in its input row */
 } pad_job;
 
+/* Writes positions first .. first+count of a row, elements of 4 bytes, as pad_part does. */
+static void pad_words(const pad_job *job, int64_t dst, int64_t src, int64_t first, int64_t count) {
+    const int64_t *map = job->maps[job->rank - 1];
+    const uint32_t *from = (const uint32_t *)job->input->data + src, *value = job->value;
+    uint32_t *to = (uint32_t *)job->output->data + dst;
+    for (int64_t i = first; i < first + count; i++) to[i] = map[i] < 0 ? *value : from[map[i]];
+}
+
 /* Writes positions begin .. end-1 of a row that begins at element dst of the output, and at src of the input; src < 0:
  * all padding. */
 static void pad_part(const pad_job *job, int64_t dst, int64_t src, int64_t begin, int64_t end) {
     const tort_type type = job->output->type;
     const int64_t *map = job->maps[job->rank - 1], inside_end = job->inside + job->inside_count;
+    const size_t type_size = (size_t)tort_type_bits(type) / 8;
     if (src < 0) {
         tort_fill_elements(type, job->output->data, dst + begin, end - begin, job->value, 0);
         return;
     }
     for (int64_t i = begin, count; i < end; i += count) {
-        count = 1;
         if (i >= job->inside && i < inside_end) {
             count = (inside_end < end ? inside_end : end) - i;
             tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], count);
-        } else if (map[i] < 0) {
-            tort_copy_elements(type, job->output->data, dst + i, job->value, 0, 1);
-        } else {
-            tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], 1);
+            continue;
         }
+        count = (i < job->inside && job->inside < end ? job->inside : end) - i;
+        if (type_size == sizeof(uint32_t)) /* a loop of moves: that of any type has a call for each */
+            pad_words(job, dst, src, i, count);
+        else
+            for (int64_t k = i; k < i + count; k++)
+                tort_copy_elements(type, job->output->data, dst + k, map[k] < 0 ? job->value : job->input->data,
+                                   map[k] < 0 ? 0 : src + map[k], 1);
     }
 }
 

@@ -137,6 +137,30 @@ static int64_t combine_integers(tort_scatter_reduction reduction, int64_t a, int
     }
 }
 
+/* combine_floats rounded to float, of which the sum and the product are the same whether made in double or in float. */
+static inline float combined(tort_scatter_reduction reduction, float a, float b) {
+    switch (reduction) {
+    case TORT_SCATTER_ADD: return a + b;
+    case TORT_SCATTER_MUL: return a * b;
+    case TORT_SCATTER_MAX: return a >= b || a != a ? a : b;
+    case TORT_SCATTER_MIN: return a <= b || a != a ? a : b;
+    default: return b;
+    }
+}
+
+static void combine_rows(tort_scatter_reduction reduction, float *restrict a, const float *restrict b, int64_t count) {
+    switch (reduction) { /* a loop each, in which the reduction is a constant */
+    case TORT_SCATTER_ADD:
+        for (int64_t i = 0; i < count; i++) a[i] = combined(TORT_SCATTER_ADD, a[i], b[i]);
+        return;
+    case TORT_SCATTER_MUL:
+        for (int64_t i = 0; i < count; i++) a[i] = combined(TORT_SCATTER_MUL, a[i], b[i]);
+        return;
+    default:
+        for (int64_t i = 0; i < count; i++) a[i] = combined(reduction, a[i], b[i]);
+    }
+}
+
 /* output[to ...] = output[to ...] combined with updates[from ...], `count` elements. */
 static void combine(const tort_scatter_params *params, const tort_tensor *output, int64_t to,
                     const tort_tensor *updates, int64_t from, int64_t count) {
@@ -144,6 +168,10 @@ static void combine(const tort_scatter_params *params, const tort_tensor *output
     tort_scatter_reduction reduction = params->reduction;
     if (reduction == TORT_SCATTER_REPLACE) {
         tort_copy_elements(type, output->data, to, updates->data, from, count);
+        return;
+    }
+    if (type == TORT_FLOAT) {
+        combine_rows(reduction, (float *)output->data + to, (const float *)updates->data + from, count);
         return;
     }
     for (int64_t first = 0; first < count; first += TORT_BLOCK) {
@@ -170,25 +198,49 @@ static void combine(const tort_scatter_params *params, const tort_tensor *output
 
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
+/* A row of ScatterElements along the last axis of the indices: element i goes to `base` + index * axis_stride + i *
+ * step. */
+typedef struct scatter_row {
+    int64_t first, base, axis_size, axis_stride, step;
+} scatter_row;
+
+static void scatter_part(const tort_call *call, const scatter_row *row, int64_t begin, int64_t end) {
+    const tort_scatter_params *params = call->params;
+    const tort_tensor indices = call->inputs[1], *updates = &call->inputs[2], *output = &call->outputs[0];
+    const scatter_row r = *row;
+    float *to = output->data;
+    const float *from = updates->data;
+#define TARGET(i) (r.base + tort_index_wrapped(&indices, r.first + (i), r.axis_size) * r.axis_stride + (i)*r.step)
+    if (output->type == TORT_FLOAT && params->reduction == TORT_SCATTER_ADD)
+        for (int64_t i = begin; i < end; i++) to[TARGET(i)] += from[r.first + i];
+    else if (output->type == TORT_FLOAT)
+        for (int64_t i = begin, at; i < end; i++)
+            at = TARGET(i), to[at] = combined(params->reduction, to[at], from[r.first + i]);
+    else
+        for (int64_t i = begin; i < end; i++) combine(params, output, TARGET(i), updates, r.first + i, 1);
+#undef TARGET
+}
+
 static tort_status scatter_elements(const tort_call *call) {
     const tort_scatter_params *params = call->params;
-    const tort_tensor *indices = &call->inputs[1], *updates = &call->inputs[2], *output = &call->outputs[0];
-    const int64_t axis_size = output->dims[params->axis], total = tort_count(indices);
+    const tort_tensor *indices = &call->inputs[1], *output = &call->outputs[0];
+    const int32_t last = indices->rank - 1;
+    const int64_t axis_size = output->dims[params->axis], total = tort_count(indices), length = indices->dims[last];
     tort_status status = tort_check_indices(call, indices, 0, 1, axis_size);
     if (status != TORT_OK || tort_count(output) == 0) return status;
     tort_fill_tensor(call, output, call->inputs[0].data, 1);
-    int64_t strides[TORT_MAX_RANK], coordinates[TORT_MAX_RANK] = {0};
+    int64_t strides[TORT_MAX_RANK];
     tort_strides(output->rank, output->dims, strides);
-    int64_t base = 0; /* offset of all coordinates but the one along the axis */
-    for (int64_t i = 0; i < total && tort_row_goes_on(call->watch, i); i++) {
-        int64_t to = base + tort_index_wrapped(indices, i, axis_size) * strides[params->axis];
-        combine(params, output, to, updates, i, 1);
-        for (int32_t d = indices->rank - 1; d >= 0; d--) {
-            int64_t stride = d == params->axis ? 0 : strides[d];
-            base += stride;
-            if (++coordinates[d] < indices->dims[d]) break;
-            base -= indices->dims[d] * stride;
-            coordinates[d] = 0;
+    for (int64_t row = 0, first = 0; first < total; row++, first += length) {
+        scatter_row r = {first, 0, axis_size, strides[params->axis], last == params->axis ? 0 : 1};
+        int64_t rest = row;
+        for (int32_t d = last - 1; d >= 0; d--) {
+            if (d != params->axis) r.base += rest % indices->dims[d] * strides[d];
+            rest /= indices->dims[d];
+        }
+        for (int64_t at = 0; at < length; at += TORT_PART) {
+            if (!tort_row_goes_on(call->watch, first + at)) return TORT_OK;
+            scatter_part(call, &r, at, at + tort_part_count(length, at));
         }
     }
     return TORT_OK;

@@ -195,6 +195,20 @@ static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first
     }
 }
 
+/* Returns the bytes of a row that is contiguous in both layouts and too short for a call of memmove; 0: it is not. */
+static size_t short_bytes(const copy_job *job) {
+    const int32_t last = job->box->rank - 1, bits = tort_type_bits(job->type);
+    const int64_t bytes = job->box->dims[last] < 256 ? job->box->dims[last] * bits / 8 : 0;
+    const bool contiguous = job->box->dst_strides[last] == 1 && job->box->src_strides[last] == 1;
+    return job->inner == 1 && bits >= 8 && contiguous && bytes >= 16 && bytes <= 128 ? (size_t)bytes : 0;
+}
+
+/* In moves of 16 bytes, of which the last may overlap the one before it; bytes >= 16. */
+static inline void copy_short(char *to, const char *from, size_t bytes) {
+    for (size_t at = 0; at + 16 < bytes; at += 16) memcpy(to + at, from + at, 16);
+    memcpy(to + bytes - 16, from + bytes - 16, 16);
+}
+
 /* Copies items begin .. end-1 of the outer dims, in row-major order. */
 static void copy_items(void *arg, int64_t begin, int64_t end) {
     const copy_job *job = arg;
@@ -207,8 +221,11 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
         dst += index[k] * box->dst_strides[k];
         src += index[k] * box->src_strides[k];
     }
+    const size_t bytes = short_bytes(job), size = (size_t)tort_type_bits(job->type) / 8;
     for (int64_t item = begin; item < end; item++) {
-        if (job->inner == 2) {
+        if (bytes) {
+            copy_short((char *)job->dst + (size_t)dst * size, (const char *)job->src + (size_t)src * size, bytes);
+        } else if (job->inner == 2) {
             copy_plane(job, dst, src);
         } else {
             copy_row(job->type, job->dst, dst, box->dst_strides[last], job->src, src, box->src_strides[last],

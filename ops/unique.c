@@ -14,6 +14,7 @@ typedef struct slices {
     tort_type type;
     const void *data;
     int64_t outer, count, inner;
+    uint64_t *keys; /* numbers that order slices of a single number each, see key_slices; NULL: compare them */
 } slices;
 
 typedef struct unique_params {
@@ -58,6 +59,7 @@ static int compare_elements(tort_type type, const void *data, int64_t a, int64_t
 
 static int compare_slices(const slices *s, int64_t a, int64_t b) {
     int64_t done = 0;
+    if (s->keys) return (s->keys[a] > s->keys[b]) - (s->keys[a] < s->keys[b]);
     for (int64_t o = 0; o < s->outer; o++) {
         for (int64_t i = 0; i < s->inner && tort_row_goes_on(s->watch, done); i++, done++) {
             int64_t first = o * s->count;
@@ -68,11 +70,66 @@ static int compare_slices(const slices *s, int64_t a, int64_t b) {
     return 0;
 }
 
+static bool has_keys(const slices *s) {
+    return s->outer == 1 && s->inner == 1 && s->type != TORT_STRING && s->type != TORT_COMPLEX64 &&
+           s->type != TORT_COMPLEX128;
+}
+
+/* A number of 64 bits that orders doubles as compare_doubles does: the bits, of negative numbers all flipped, of others
+ * the sign. */
+static uint64_t key_of_double(double x) {
+    uint64_t bits;
+    if (x != x) return UINT64_MAX;
+    x += 0.0; /* -0 becomes 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | 1ull << 63;
+}
+
+/* Fills s->keys. False: the run is over. */
+static bool key_slices(const slices *s) {
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t integer;
+        double number;
+        if (!tort_row_goes_on(s->watch, i)) return false;
+        if (tort_type_is_float(s->type)) {
+            tort_load_doubles(s->type, s->data, i, 1, &number);
+            s->keys[i] = key_of_double(number);
+        } else {
+            tort_load_integers(s->type, s->data, i, 1, &integer);
+            s->keys[i] = (uint64_t)integer ^ (s->type == TORT_UINT64 ? 0 : 1ull << 63);
+        }
+    }
+    return true;
+}
+
+/* Sorts by keys, a byte after the other from the lowest on (radix sort); a byte that all keys share is passed over. */
+static bool sort_by_keys(const slices *s, int64_t *order, int64_t *spare) {
+    int64_t *from = order, *to = spare;
+    for (int shift = 0; shift < 64; shift += 8) {
+        int64_t starts[257] = {0}, done = 0;
+        for (int64_t i = 0; i < s->count; i++) {
+            if (!tort_work_goes_on(s->watch, &done, 1)) return false;
+            starts[(s->keys[i] >> shift & 255) + 1]++;
+        }
+        if (starts[(s->keys[0] >> shift & 255) + 1] == s->count) continue;
+        for (int b = 0; b < 255; b++) starts[b + 1] += starts[b];
+        for (int64_t i = 0; i < s->count; i++) {
+            if (!tort_work_goes_on(s->watch, &done, 4)) return false;
+            to[starts[s->keys[from[i]] >> shift & 255]++] = from[i];
+        }
+        int64_t *const swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from == order || tort_copy_bytes(s->watch, order, from, (size_t)s->count * sizeof *order);
+}
+
 /* Fills `order` with the slices' numbers, sorted; equal ones in the order of the tensor. Both arrays have s->count
- * entries. Merge sort, bottom up. False: the run is over, and the order is none. */
+ * entries. By keys, or merge sort, bottom up. False: the run is over, and the order is none. */
 static bool sort_slices(const slices *s, int64_t *order, int64_t *spare) {
     int64_t done = 0;
     for (int64_t i = 0; i < s->count; i++) order[i] = i;
+    if (s->keys) return key_slices(s) && sort_by_keys(s, order, spare) && tort_goes_on(s->watch, 0);
     for (int64_t run = 1; run<s->count; run = run> s->count / 2 ? s->count : 2 * run) {
         for (int64_t first = 0; first < s->count; first += 2 * run) {
             int64_t middle = s->count - first < run ? s->count : first + run;
@@ -106,20 +163,21 @@ static tort_status read_params(const tort_node_view *node, tort_error *error, un
 
 static slices slices_of(const unique_params *params, struct tort_watch *watch, tort_type type, const void *data,
                         int32_t rank, const int64_t *dims) {
-    if (params->flat) return (slices){watch, type, data, 1, tort_extent(dims, 0, rank), 1};
+    if (params->flat) return (slices){watch, type, data, 1, tort_extent(dims, 0, rank), 1, NULL};
     const int32_t axis = params->axis;
-    return (slices){watch, type, data, tort_extent(dims, 0, axis), dims[axis], tort_extent(dims, axis + 1, rank)};
+    return (slices){watch, type, data, tort_extent(dims, 0, axis), dims[axis], tort_extent(dims, axis + 1, rank), NULL};
 }
 
-static tort_status count_unique(const tort_infer *infer, const slices *s, tort_dim *out) {
+static tort_status count_unique(const tort_infer *infer, slices *s, tort_dim *out) {
     const tort_env *env = tort_model_env(infer->node->model);
     size_t bytes = 0;
-    if (!tort_mul_size((size_t)s->count, 2 * sizeof(int64_t), &bytes))
+    if (!tort_mul_size((size_t)s->count, 3 * sizeof(int64_t), &bytes))
         return tort_out_of_memory(infer->error, SIZE_MAX);
     *out = 0;
     if (bytes == 0) return TORT_OK;
     int64_t *order = tort_alloc(env, bytes);
     if (!order) return tort_out_of_memory(infer->error, bytes);
+    if (has_keys(s)) s->keys = (uint64_t *)order + 2 * s->count;
     const bool sorted = sort_slices(s, order, order + s->count);
     for (int64_t i = 0; sorted && i < s->count; i++) *out += i == 0 || compare_slices(s, order[i - 1], order[i]) != 0;
     tort_free(env, order, bytes);
@@ -154,7 +212,7 @@ static tort_status unique_infer(tort_infer *infer) {
     return TORT_OK;
 }
 
-enum { SCRATCH_ARRAYS = 4 }; /* each with a number per slice, see unique_reference */
+enum { SCRATCH_ARRAYS = 5 }; /* each with a number per slice, see unique_reference */
 
 static tort_status unique_resolve(tort_resolve *resolve) {
     const tort_info *input = &resolve->node->inputs[0];
@@ -199,14 +257,16 @@ static tort_status unique_reference(const tort_call *call) {
     slices s = slices_of(params, call->watch, input->type, input->data, input->rank, input->dims);
     if (s.count == 0) return TORT_OK; /* and there is no scratch */
     int64_t *order = call->scratch, *group = order + s.count, *first = group + s.count, *place = first + s.count;
-    const int64_t most = counted(call);
+    if (has_keys(&s)) s.keys = (uint64_t *)place + s.count;
+    const int64_t max_groups = counted(call);
     int64_t groups = 0, placed = 0, done = 0, *indices = output_of(call, params->indices);
     int64_t *inverse = output_of(call, params->inverse), *counts = output_of(call, params->counts);
 
     if (!sort_slices(&s, order, first)) return TORT_OK; /* more groups would be found than there are */
     for (int64_t i = 0; i < s.count; i++) {
         if (!tort_work_goes_on(call->watch, &done, 16 + s.outer * s.inner)) return TORT_OK;
-        if (i == 0 || (groups < most && compare_slices(&s, order[i - 1], order[i]) != 0)) first[groups++] = order[i];
+        if (i == 0 || (groups < max_groups && compare_slices(&s, order[i - 1], order[i]) != 0))
+            first[groups++] = order[i];
         group[order[i]] = groups - 1;
     }
     for (int64_t g = 0; g < groups; g++) place[g] = g;

@@ -232,7 +232,8 @@ static void widen(const depthwise_job *job, const uint8_t *channel, const buffer
     memset(padding, (uint8_t)(int32_t)job->x.zero_point, sizeof padding);
     place_rows(l, channel, padding, b->placed);
     job->simd->dequantize(&job->x, b->placed, b->wide, whole_vectors(l->bytes));
-    if (l->strides[1] > 1) job->simd->deal(b->wide, l->bytes / l->strides[1], l->strides[1], b->cut);
+    const int64_t list = l->bytes / l->strides[1];
+    if (l->strides[1] > 1) job->simd->deal(b->wide, list, l->strides[1], b->cut, list);
 }
 
 static void run_channel(const depthwise_job *job, int64_t channel, const buffer *b) {

@@ -1,6 +1,7 @@
-/* move.c - Transpose, DepthToSpace and SpaceToDepth: planes are transposed by square tiles.
+/* move.c - Transpose, DepthToSpace and SpaceToDepth: planes are transposed by square tiles, and pixels of a few
+ * channels dealt out. And Concat, so that a node that would be alone in a layout of blocks has a row to move on to.
  *
- * Permutations without such a plane go to the plain mover (ops/strided.h). Elements are moved by size, whatever
+ * Permutations of another kind go to the plain mover (ops/strided.h). Elements are moved by size, whatever
  * their type. Vectors have 16 bytes, which every instruction set supports. */
 #include "kernels/cpu/cpu.h"
 #include "ops/strided.h"
@@ -118,11 +119,75 @@ static int32_t neighbours(const tort_box *box, const int64_t *strides) {
     return -1;
 }
 
+/* ---- pixels of a few channels ------------------------------------------------------------------------------------ */
+
+enum { HANDS = 4, DEALT = 4096 }; /* maximum channels of a pixel; pixels that are dealt at a time */
+
+typedef struct deal_job {
+    const tort_simd *simd;
+    tort_box box;          /* the dimensions besides pixels and channels */
+    int64_t pixels, hands; /* hands: channels */
+    int64_t stride;        /* elements from a channel to the next in `to` */
+    int64_t size;          /* bytes of an element: 1 or 4 */
+    char *to;
+    const char *from;
+} deal_job;
+
+static void deal_pixels(void *arg, int64_t begin, int64_t end) {
+    const deal_job *job = arg;
+    const tort_box *box = &job->box;
+    const int64_t parts = (job->pixels + DEALT - 1) / DEALT;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t pixel = item % parts * DEALT, count = tort_min(DEALT, job->pixels - pixel);
+        int64_t rest = item / parts, to = box->dst_first + pixel, from = box->src_first + pixel * job->hands;
+        for (int32_t d = box->rank - 1; d >= 0; d--) {
+            to += rest % box->dims[d] * box->dst_strides[d];
+            from += rest % box->dims[d] * box->src_strides[d];
+            rest /= box->dims[d];
+        }
+        if (job->size == 1)
+            job->simd->deal_bytes((const uint8_t *)job->from + from, count, job->hands, (uint8_t *)job->to + to,
+                                  job->stride);
+        else
+            job->simd->deal((const float *)(const void *)job->from + from, count, job->hands,
+                            (float *)(void *)job->to + to, job->stride);
+    }
+}
+
+/* Moves a box of pixels whose channels are contiguous in the source, and whose pixels are in the destination. False: it
+ * is none. */
+static bool move_pixels(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
+    deal_job job = {.simd = ((const tort_cpu_device *)call->device)->simd,
+                    .box = {.dst_first = box->dst_first, .src_first = box->src_first},
+                    .size = tort_type_bits(type) / 8,
+                    .to = dst,
+                    .from = src};
+    int64_t boxes = 1;
+    int32_t channels = -1, pixels = -1;
+    for (int32_t d = 0; d < box->rank; d++) {
+        if (box->src_strides[d] == 1 && box->dims[d] <= HANDS) channels = d;
+        if (box->dst_strides[d] == 1 && box->dims[d] >= SIDE) pixels = d;
+    }
+    if (channels < 0 || pixels < 0 || box->src_strides[pixels] != box->dims[channels]) return false;
+    if (tort_type_bits(type) != 8 && tort_type_bits(type) != 32) return false;
+    for (int32_t d = 0; d < box->rank; d++) {
+        if (d == channels || d == pixels) continue;
+        tort_box_add(&job.box, box->dims[d], box->dst_strides[d], box->src_strides[d]);
+        boxes *= box->dims[d];
+    }
+    job.hands = box->dims[channels];
+    job.stride = box->dst_strides[channels];
+    job.pixels = box->dims[pixels];
+    tort_parallel(call, boxes * ((job.pixels + DEALT - 1) / DEALT), tort_min(job.pixels, DEALT) / 4 + 10, deal_pixels,
+                  &job);
+    return true;
+}
+
 static tort_status move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
     tort_box box;
     move_job job = {
         .tile = tile_mover_of(tort_type_bits(type)), .size = tort_type_bits(type) / 8, .to = dst, .from = src};
-    if (!tort_box_simplify(given, &box)) return TORT_OK;
+    if (!tort_box_simplify(given, &box) || move_pixels(call, type, dst, src, &box)) return TORT_OK;
     const int32_t column = neighbours(&box, box.dst_strides), row = neighbours(&box, box.src_strides);
     if (!job.tile || column < 0 || row < 0 || column == row) return tort_copy_box(call, type, dst, src, given);
     int64_t planes = 1;
@@ -143,11 +208,12 @@ static tort_status move_box(const tort_call *call, tort_type type, void *dst, co
     return TORT_OK;
 }
 
-enum { TRANSPOSE, DEPTH_TO_SPACE, SPACE_TO_DEPTH }; /* the variants of the rows */
+enum { TRANSPOSE, DEPTH_TO_SPACE, SPACE_TO_DEPTH, CONCAT }; /* the variants of the rows */
 
 static tort_status run(const tort_call *call) {
     if (call->kernel->variant == DEPTH_TO_SPACE) return tort_move_depth_to_space(call, move_box);
     if (call->kernel->variant == SPACE_TO_DEPTH) return tort_move_space_to_depth(call, move_box);
+    if (call->kernel->variant == CONCAT) return tort_move_concat(call, tort_copy_box);
     return tort_move_transpose(call, move_box);
 }
 
@@ -161,5 +227,6 @@ const tort_kernel tort_cpu_move[] = {
     {"", "Transpose", "move_tiles", .claim = claim_bytes, .run = run, .variant = TRANSPOSE},
     {"", "DepthToSpace", "move_tiles", .claim = claim_bytes, .run = run, .variant = DEPTH_TO_SPACE},
     {"", "SpaceToDepth", "move_tiles", .claim = claim_bytes, .run = run, .variant = SPACE_TO_DEPTH},
+    {"", "Concat", "move_boxes", .claim = tort_cpu_claim_any, .run = run, .variant = CONCAT},
     {.op = NULL},
 };

@@ -283,8 +283,10 @@ typedef struct tort_simd {
     /* scale_to_bytes over the pixels of a block (blocked.h), with its own factor for each of the 16 channels. */
     void (*blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
                              int64_t pixels);
-    /* Deals count * hands elements out to `hands` lists of `count`: element i goes to list i % hands. */
-    void (*deal)(const float *x, int64_t count, int64_t hands, float *lists);
+    /* Deals count * hands elements out to `hands` lists of `count`, `stride` elements apart: element i goes to list
+     * i % hands. Elements of `deal` may be of any 4-byte type. */
+    void (*deal)(const float *x, int64_t count, int64_t hands, float *lists, int64_t stride);
+    void (*deal_bytes)(const uint8_t *x, int64_t count, int64_t hands, uint8_t *lists, int64_t stride);
     /* Finds the minimum and maximum of x and 0; NaN is skipped. */
     void (*range)(const float *x, int64_t count, float *low, float *high);
     /* The maximum of a row; if an element is NaN, any. */
@@ -307,6 +309,8 @@ typedef struct tort_simd {
                         int64_t count);
     void (*columns_arg)(float *best, int32_t *index, const float *x, int64_t stride, int64_t rows, int64_t count,
                         float sign);
+    /* y = sums += x, row after row; the sums are exact to a double. */
+    void (*columns_sum)(double *sums, const float *x, float *y, int64_t stride, int64_t rows, int64_t count);
     /* The index of the first NaN, or of the first of the largest sign * x; count >= 1. */
     int64_t (*row_arg)(const float *x, int64_t count, float sign);
     /* Returns the sum of x - shift, or of its squares. */

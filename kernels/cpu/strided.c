@@ -1,9 +1,10 @@
-/* strided.c - Softmax and LogSoftmax of floats along an inner axis, ArgMax and ArgMin along any.
+/* strided.c - Softmax, LogSoftmax and CumSum of floats along an inner axis, ArgMax and ArgMin along any.
  *
  * The view is [outer, length, inner] (ops/softmax.h, ops/reduce.h). Along an inner axis up to TORT_COLUMNS neighbouring
  * lanes are taken together: a row of them is contiguous. Long lanes are taken in parts, between which a run may end.
  * Read first: rows.c, which has the last axis of Softmax; read next: simd/strided.c. */
 #include "kernels/cpu/cpu.h"
+#include "ops/cumulative.h"
 #include "ops/reduce.h"
 #include "ops/softmax.h"
 
@@ -171,10 +172,54 @@ static tort_status run_arg(const tort_call *call) {
     return TORT_OK;
 }
 
+/* ---- CumSum ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_sums(const tort_target *target, const tort_node_view *node) {
+    const tort_cumulative_params *p = node->params;
+    const tort_type type = node->inputs[0].type;
+    if (p->exclusive) return tort_no(TORT_NO_ATTR, "", "is for sums that have their own element, exclusive is 1");
+    if (type != TORT_FLOAT) return tort_no(TORT_NO_TYPE, "", "is for float, the input is %s", tort_type_name(type));
+    return tort_cpu_claim_processor(target);
+}
+
+typedef struct sums_job {
+    const tort_call *call;
+    const tort_simd *simd;
+    tort_cumulative_view view;
+    bool reverse;
+} sums_job;
+
+static void sum_blocks(void *arg, int64_t begin, int64_t end) {
+    const sums_job *job = arg;
+    const int64_t length = job->view.length, inner = job->view.inner;
+    const float *x = job->call->inputs[0].data;
+    float *y = job->call->outputs[0].data;
+    for (int64_t item = begin; item < end; item++) {
+        const column_block b = block_of(item, length, inner);
+        double sums[TORT_COLUMNS] = {0};
+        for (int64_t row = 0; row < length && tort_row_goes_on(job->call->watch, row * TORT_COLUMNS); row += ROWS) {
+            const int64_t at = b.first + (job->reverse ? length - 1 - row : row) * inner;
+            job->simd->columns_sum(sums, x + at, y + at, job->reverse ? -inner : inner, tort_min(ROWS, length - row),
+                                   b.count);
+        }
+    }
+}
+
+static tort_status run_sums(const tort_call *call) {
+    const tort_cumulative_params *p = call->params;
+    sums_job job = {.call = call, .simd = ((const tort_cpu_device *)call->device)->simd, .reverse = p->reverse};
+    tort_status status = tort_cumulative_view_of(call, &job.view);
+    if (status || tort_count(&call->inputs[0]) == 0) return status;
+    const int64_t work = 5 + tort_min(job.view.inner, TORT_COLUMNS) * job.view.length / 2;
+    tort_parallel(call, job.view.outer * blocks_of(job.view.inner), work, sum_blocks, &job);
+    return TORT_OK;
+}
+
 const tort_kernel tort_cpu_strided[] = {
     {"", "Softmax", "softmax_columns", .claim = claim_softmax, .run = run_softmax, .in_place = 1},
     {"", "LogSoftmax", "log_softmax_columns", .claim = claim_softmax, .run = run_softmax, .variant = 1},
     {"", "ArgMax", "arg_vectors", .claim = claim_arg, .run = run_arg, .variant = 1},
     {"", "ArgMin", "arg_vectors", .claim = claim_arg, .run = run_arg, .variant = -1},
+    {"", "CumSum", "cumsum_columns", .claim = claim_sums, .run = run_sums, .in_place = 1},
     {.op = NULL},
 };

@@ -28,10 +28,21 @@ static void make_arg(random_node *n, random_source *r) {
     for (int64_t i = 0; i < tort_count(&n->inputs[0]); i++) x[i] = -INFINITY;
 }
 
+static void make_sums(random_node *n, random_source *r) {
+    make_lanes(n, r, true);
+    n->attribute_count = 0; /* the axis is input 1 */
+    const tort_tensor *axis = add_buffer(n, TORT_INT64, 0, NULL);
+    *(int64_t *)axis->data = draw(r, -3, 2);
+    n->constant[1] = true;
+    add_int(n, "reverse", draw(r, 0, 1));
+    n->opset = 14;
+}
+
 const kernel_case tort_rows_strided[] = {
     {"", "Softmax", "softmax_columns", make_inner_softmax, NULL},
     {"", "LogSoftmax", "log_softmax_columns", make_inner_softmax, NULL},
     {"", "ArgMax", "arg_vectors", make_arg, NULL},
     {"", "ArgMin", "arg_vectors", make_arg, NULL},
+    {"", "CumSum", "cumsum_columns", make_sums, NULL},
     {.op = NULL},
 };

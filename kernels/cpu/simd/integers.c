@@ -147,17 +147,27 @@ void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *
         _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = ((float)x[i] - zero) * scale;
 }
 
-void SIMD(tort_simd_deal)(const float *restrict x, int64_t count, int64_t hands, float *restrict lists) {
-    if (hands == 2) {
-        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
-            lists[i] = x[2 * i];
-            lists[count + i] = x[2 * i + 1];
-        }
-        return;
+#define DEAL(name, T)                                                                                                  \
+    void SIMD(tort_simd_##name)(const T *restrict x, int64_t count, int64_t hands, T *restrict lists,                  \
+                                int64_t stride) {                                                                      \
+        T *restrict second = lists + stride, *restrict third = lists + 2 * stride;                                     \
+        if (hands == 2) {                                                                                              \
+            _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {                                                  \
+                lists[i] = x[2 * i];                                                                                   \
+                second[i] = x[2 * i + 1];                                                                              \
+            }                                                                                                          \
+        } else if (hands == 3) {                                                                                       \
+            _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {                                                  \
+                lists[i] = x[3 * i];                                                                                   \
+                second[i] = x[3 * i + 1];                                                                              \
+                third[i] = x[3 * i + 2];                                                                               \
+            }                                                                                                          \
+        } else                                                                                                         \
+            for (int64_t h = 0; h < hands; h++)                                                                        \
+                for (int64_t i = 0; i < count; i++) lists[h * stride + i] = x[hands * i + h];                          \
     }
-    for (int64_t h = 0; h < hands; h++)
-        for (int64_t i = 0; i < count; i++) lists[h * count + i] = x[hands * i + h];
-}
+DEAL(deal, float)
+DEAL(deal_bytes, uint8_t)
 
 #define RANGES 4 /* independent minima and maxima, so that comparisons overlap */
 

@@ -67,6 +67,13 @@ void SIMD(tort_simd_columns_arg)(float *best, int32_t *index, const float *x, in
     }
 }
 
+void SIMD(tort_simd_columns_sum)(double *sums, const float *x, float *y, int64_t stride, int64_t rows, int64_t count) {
+    for (; rows > 0; rows--, x += stride, y += stride) _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
+            sums[i] += (double)x[i];
+            y[i] = (float)sums[i];
+        }
+}
+
 INLINE bool any(mask m) {
     int32_t all = 0;
     for (int i = 0; i < WIDTH; i++) all |= m[i];

@@ -105,7 +105,8 @@ void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
 void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
                                       int64_t pixels);
-void SIMD(tort_simd_deal)(const float *x, int64_t count, int64_t hands, float *lists);
+void SIMD(tort_simd_deal)(const float *x, int64_t count, int64_t hands, float *lists, int64_t stride);
+void SIMD(tort_simd_deal_bytes)(const uint8_t *x, int64_t count, int64_t hands, uint8_t *lists, int64_t stride);
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high);
 float SIMD(tort_simd_row_max)(const float *x, int64_t count);
 float SIMD(tort_simd_exp_row)(const float *x, float *y, int64_t count, float max);
@@ -146,6 +147,7 @@ void SIMD(tort_simd_columns_exp)(const float *max, float *sum, const float *x, f
                                  int64_t count);
 void SIMD(tort_simd_columns_arg)(float *best, int32_t *index, const float *x, int64_t stride, int64_t rows,
                                  int64_t count, float sign);
+void SIMD(tort_simd_columns_sum)(double *sums, const float *x, float *y, int64_t stride, int64_t rows, int64_t count);
 int64_t SIMD(tort_simd_row_arg)(const float *x, int64_t count, float sign);
 void SIMD(tort_simd_flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits);
 void SIMD(tort_simd_is_nan)(const float *x, uint8_t *y, int64_t count);
