@@ -424,15 +424,15 @@ static tort_status run(const tort_call *call) {
 #define BLOCKED(domain_, op_, z_)                                                                                      \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size,                    \
-        .pack.size = pack_size, .pack.writes_all = true, .prepare = prepare_weights, .run = run, .in_place = z_,       \
-        .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1,                                     \
-        .layout.alone = tort_cpu_conv_pays_alone                                                                       \
+        .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
+        .prepare = prepare_weights, .run = run, .in_place = z_, .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_),  \
+        .layout.outputs = 1, .layout.alone = tort_cpu_conv_pays_alone                                                  \
     }
 #define BLOCKED_FIRST(domain_, op_, z_)                                                                                \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size,                \
-        .pack.size = pack_size, .pack.writes_all = true, .prepare = prepare_weights, .run = run,                       \
-        .layout.id = TORT_BLOCKED, .layout.inputs = (z_), .layout.outputs = 1                                          \
+        .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
+        .prepare = prepare_weights, .run = run, .layout.id = TORT_BLOCKED, .layout.inputs = (z_), .layout.outputs = 1  \
     }
 
 const tort_kernel tort_cpu_blocked_conv[] = {

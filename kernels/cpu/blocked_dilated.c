@@ -232,9 +232,9 @@ static tort_status run(const tort_call *call) {
 #define DILATED(domain_, op_, z_)                                                                                      \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_dilated", .claim = claim, .size = size,                    \
-        .pack.size = pack_size, .pack.writes_all = true, .prepare = prepare_weights, .run = run, .in_place = z_,       \
-        .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1,                                     \
-        .layout.alone = tort_cpu_conv_pays_alone                                                                       \
+        .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
+        .prepare = prepare_weights, .run = run, .in_place = z_, .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_),  \
+        .layout.outputs = 1, .layout.alone = tort_cpu_conv_pays_alone                                                  \
     }
 
 const tort_kernel tort_cpu_blocked_dilated[] = {

@@ -248,8 +248,9 @@ static tort_status run_average_pool(const tort_call *call) {
 #define DEPTHWISE(domain_, op_, z_)                                                                                    \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_depthwise", .claim = claim_depthwise,                      \
-        .size = size_depthwise, .pack.size = pack_size, .prepare = prepare_depthwise, .run = run_depthwise,            \
-        .in_place = z_, .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1                      \
+        .size = size_depthwise, .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike,                             \
+        .prepare = prepare_depthwise, .run = run_depthwise, .in_place = z_, .layout.id = TORT_BLOCKED,                 \
+        .layout.inputs = 1 | (z_), .layout.outputs = 1                                                                 \
     }
 #define POOL(op_, name_, claim_, run_)                                                                                 \
     {                                                                                                                  \

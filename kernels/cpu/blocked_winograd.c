@@ -329,9 +329,9 @@ static tort_status run_winograd(const tort_call *call) {
 #define WINOGRAD(domain_, op_, z_)                                                                                     \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_winograd", .claim = claim_winograd, .size = size_winograd, \
-        .pack.size = pack_size, .pack.writes_all = true, .prepare = prepare_winograd, .run = run_winograd,             \
-        .in_place = z_, .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1,                     \
-        .layout.alone = tort_cpu_conv_pays_alone                                                                       \
+        .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
+        .prepare = prepare_winograd, .run = run_winograd, .in_place = z_, .layout.id = TORT_BLOCKED,                   \
+        .layout.inputs = 1 | (z_), .layout.outputs = 1, .layout.alone = tort_cpu_conv_pays_alone                       \
     }
 
 const tort_kernel tort_cpu_blocked_winograd[] = {

@@ -59,6 +59,14 @@ static int64_t packed_group_size(const tort_simd *simd, const tort_conv_params *
     return tort_packed_a_size(simd, p->filters / p->group, products(p));
 }
 
+bool tort_cpu_conv_alike(const void *params, const void *others) {
+    const tort_conv_params *a = params, *b = others;
+    bool same = a->group == b->group && a->channels == b->channels && a->filters == b->filters &&
+                a->window.axes == b->window.axes;
+    for (int32_t i = 0; same && i < a->window.axes; i++) same = a->window.kernel[i] == b->window.kernel[i];
+    return same;
+}
+
 int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params *p) {
     int64_t size;
     return __builtin_mul_overflow(packed_group_size(simd, p), p->group, &size) ? -1 : size;
@@ -338,7 +346,8 @@ static tort_status run_nhwc(const tort_call *call) {
 #define PACKED_GEMM(domain_, op_, size_, run_, in_place_)                                                              \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_,                  \
-        .pack.size = pack_size_conv, .prepare = prepare_conv, .run = run_, .in_place = in_place_                       \
+        .pack.size = pack_size_conv, .pack.alike = tort_cpu_conv_alike, .prepare = prepare_conv, .run = run_,          \
+        .in_place = in_place_                                                                                          \
     }
 
 const tort_kernel tort_cpu_conv[] = {

@@ -17,6 +17,9 @@ bool tort_cpu_conv_pays_alone(const tort_node_view *node);
  * read: conv_blocked_dilated. */
 bool tort_cpu_conv_is_spread(const tort_conv_params *params);
 
+/* Packed weights of all kernels of Conv in float depend on the filters alone: tort_pack.alike. */
+bool tort_cpu_conv_alike(const void *params, const void *others);
+
 /* Returns the floats of all packed weights; -1: overflow. */
 int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params *params);
 /* call: NULL, or that of the run in which the weights are packed. */

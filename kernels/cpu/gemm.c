@@ -18,6 +18,11 @@ static tort_status pack_size_gemm(const tort_target *target, const tort_node_vie
     return tort_product_pack_size(target, b->dims[!p->trans_b], b->dims[p->trans_b], bytes, consumed, error);
 }
 
+static bool alike(const void *params, const void *others) {
+    const tort_gemm_params *a = params, *b = others;
+    return a->n == b->n && a->k == b->k && a->trans_b == b->trans_b && !memcmp(&a->alpha, &b->alpha, sizeof a->alpha);
+}
+
 static tort_status prepare_gemm(tort_prepare *prepare) {
     const tort_gemm_params *p = prepare->node->params;
     const tort_info *b = &prepare->node->inputs[1];
@@ -68,8 +73,8 @@ static tort_status run_gemm(const tort_call *call) {
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "gemm_packed", .claim = tort_cpu_claim_float, .size = tort_product_size, \
-        .pack.size = pack_size_gemm, .pack.in_parts = 1u << 1, .pack.writes_all = true, .prepare = prepare_gemm,       \
-        .run = run_gemm, .in_place = in_place_                                                                         \
+        .pack.size = pack_size_gemm, .pack.alike = alike, .pack.in_parts = 1u << 1, .pack.writes_all = true,           \
+        .prepare = prepare_gemm, .run = run_gemm, .in_place = in_place_                                                \
     }
 
 const tort_kernel tort_cpu_gemm[] = {

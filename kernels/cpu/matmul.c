@@ -10,11 +10,19 @@
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/product.h"
 
+#include <string.h>
+
 static tort_status pack_size_matmul(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                     uint32_t *consumed, tort_error *error) {
     const tort_matmul_params *p = node->params;
     if (!tort_product_packs_b(node)) return TORT_OK;
     return tort_product_pack_size(target, p->n, p->k, bytes, consumed, error);
+}
+
+static bool alike(const void *params, const void *others) {
+    const tort_matmul_params *a = params, *b = others;
+    return a->n == b->n && a->k == b->k && a->b_row == b->b_row && a->b_column == b->b_column &&
+           !memcmp(&a->alpha, &b->alpha, sizeof a->alpha);
 }
 
 static tort_status prepare_matmul(tort_prepare *prepare) {
@@ -50,8 +58,8 @@ static tort_status run_matmul(const tort_call *call) {
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "matmul_packed", .claim = tort_cpu_claim_float,                          \
-        .size = tort_product_size, .pack.size = pack_size_matmul, .pack.in_parts = 1u << 1, .pack.writes_all = true,   \
-        .prepare = prepare_matmul, .run = run_matmul, .in_place = in_place_                                            \
+        .size = tort_product_size, .pack.size = pack_size_matmul, .pack.alike = alike, .pack.in_parts = 1u << 1,       \
+        .pack.writes_all = true, .prepare = prepare_matmul, .run = run_matmul, .in_place = in_place_                   \
     }
 
 const tort_kernel tort_cpu_matmul[] = {

@@ -21,6 +21,9 @@ typedef struct tort_pack {
      * nothing else for a node that it packs. */
     tort_status (*size)(const struct tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                         tort_error *error);
+    /* True if nodes with these params and the same packed inputs pack the same. NULL: they do if all their params and
+     * all their constants are equal. Such nodes share one block. */
+    bool (*alike)(const void *params, const void *others);
     uint32_t in_parts; /* bit i: prepare accepts constant input i without data, and reads it in parts */
     bool writes_all;   /* prepare writes every byte of packed: no need to zero it */
 } tort_pack;

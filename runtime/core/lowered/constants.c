@@ -159,7 +159,7 @@ static void count_small(const counter *c) {
 
 static void count_packed(tort_session *session, const tort_unit *unit) {
     const int32_t memory = unit->provider < 0 ? 0 : session->chain[unit->provider].memory;
-    if (!unit->packed_bytes || unit->mapped) return;
+    if (!unit->packed_bytes || unit->mapped || unit->twin) return;
     if (memory)
         session->weight_bytes[memory] += unit->packed_bytes;
     else if (!tort_add_size(session->packed_bytes, tort_packed_place(unit->packed_bytes), &session->packed_bytes))

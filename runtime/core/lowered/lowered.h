@@ -121,13 +121,14 @@ typedef struct tort_unit {
     int32_t pin;         /* chain index */
     void *params;        /* resolved with what is known at placement; in the session's arena; NULL: none */
     size_t scratch_bytes;
-    size_t packed_bytes; /* as kernel->pack.size says */
-    uint32_t consumed;   /* inputs, bit i, that are in `packed`; run never reads them */
-    void *packed;        /* in the session's block, or owned in a device's memory; NULL before pack.c */
-    bool mapped;         /* packed points into a mapped saved plan: not owned */
-    void *prepared;      /* made by kernel->prepare */
-    tort_kept_fit *fits; /* made by kernel->fit; owned; under session->fitting */
-    const int32_t *from; /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
+    size_t packed_bytes;    /* as kernel->pack.size says */
+    uint32_t consumed;      /* inputs, bit i, that are in `packed`; run never reads them */
+    struct tort_unit *twin; /* packs the same: its packed weights serve this unit too (share.c); NULL */
+    void *packed;           /* in the session's block, or owned in a device's memory; NULL before pack.c */
+    bool mapped;            /* packed points into a mapped saved plan: not owned */
+    void *prepared;         /* made by kernel->prepare */
+    tort_kept_fit *fits;    /* made by kernel->fit; owned; under session->fitting */
+    const int32_t *from;    /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;
     int32_t products;            /* of 8-bit numbers in the model that the unit computes, see precision.c */
     const tort_segment *segment; /* the segment that the unit runs or is a part of; NULL */

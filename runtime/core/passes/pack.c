@@ -14,7 +14,8 @@
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static bool is_in_block(const tort_session *session, const tort_unit *unit) {
-    return unit->packed_bytes && !unit->mapped && unit->provider >= 0 && !session->chain[unit->provider].memory;
+    return unit->packed_bytes && !unit->mapped && !unit->twin && unit->provider >= 0 &&
+           !session->chain[unit->provider].memory;
 }
 
 tort_status tort_pack_open(tort_session *session, tort_error *error) {
@@ -283,7 +284,7 @@ static tort_status pack_all(packing *p, int32_t *side_by_side, tort_error *error
     if (status) return status;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_unit *unit = &lowered->units[i];
-        if (unit->provider < 0 || !unit->kernel->prepare) continue;
+        if (unit->provider < 0 || !unit->kernel->prepare || unit->twin) continue;
         if (is_side_by_side(lowered, i))
             side_by_side[p->count++] = i;
         else

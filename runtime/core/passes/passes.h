@@ -42,6 +42,9 @@ tort_status tort_note_precision(tort_session *session, tort_error *error);
 /* layout.c: chooses the layouts of operands; a unit that would be the only one in its layout
  * gets another kernel row. */
 tort_status tort_layout_units(tort_session *session, tort_error *error);
+/* share.c: finds units whose packed weights are those of an earlier unit; once they are packed, sets their places. */
+tort_status tort_share_packed(tort_session *session, tort_error *error);
+void tort_share_places(tort_session *session);
 /* pack.c: allocates the block for packed weights; then packs the weights of all units of a graph. */
 tort_status tort_pack_open(tort_session *session, tort_error *error);
 tort_status tort_pack_units(tort_lowered *lowered, tort_error *error);

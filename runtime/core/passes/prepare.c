@@ -139,6 +139,7 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = prepare_graph(&session->graphs[g], error);
     if (!status) status = wait_for_uploads(session, error);
+    if (!status) tort_share_places(session);
     if (!status) drop_unread(session);
     session->prepared = !status;
     return status;
@@ -153,7 +154,7 @@ static void release_unit(tort_session *session, tort_unit *unit) {
     if (unit->prepared && unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
     tort_link_leave(link, before);
     unit->prepared = NULL;
-    if (unit->packed && link->memory)
+    if (unit->packed && link->memory && !unit->twin)
         tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
     unit->packed = NULL;
 }

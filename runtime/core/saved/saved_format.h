@@ -184,6 +184,9 @@ uint64_t tort_saved_kernels(const tort_provider *provider);
 
 /* Makes the decisions of a session as the file has them; for tort_session_open. */
 tort_status tort_saved_decide(tort_session *session, tort_error *error);
+/* Checks where packed weights lie in the file of a saved plan: one behind the other, but for units that share them,
+ * which have one place, or their own in plans of before. */
+tort_status tort_saved_check_places(tort_session *session, tort_error *error);
 
 /* Places in the file that GRPH refers to, by graph, while a session is saved: saved_graphs.c. */
 typedef struct tort_saved_offsets {

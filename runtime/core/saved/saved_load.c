@@ -216,6 +216,33 @@ static tort_status place(tort_session *session, tort_error *error) {
     return status;
 }
 
+/* The place of a unit's packed weights in the file. */
+static uint64_t place_of(const tort_session *session, const tort_unit *unit) {
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        if (unit >= lowered->units && unit < lowered->units + lowered->graph.node_count)
+            return session->saved->graphs[g].units[unit - lowered->units].packed_at;
+    }
+    return 0;
+}
+
+tort_status tort_saved_check_places(tort_session *session, tort_error *error) {
+    uint64_t end = 0;
+    for (int32_t g = 0; session->saved && g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++) {
+            tort_unit *unit = &lowered->units[i];
+            const uint64_t at = session->saved->graphs[g].units[i].packed_at;
+            if (!unit->packed_bytes) continue;
+            if (unit->twin && at != place_of(session, unit->twin)) unit->twin = NULL;
+            if (unit->twin) continue;
+            if (at < end) return tort_saved_damaged(error, "packed weights");
+            end = at + unit->packed_bytes;
+        }
+    }
+    return TORT_OK;
+}
+
 /* ---- packed weights ---------------------------------------------------------------------------------------------- */
 
 static tort_status unpack_to_device(tort_session *session, const tort_link *link, const tort_unit *unit, uint64_t at,

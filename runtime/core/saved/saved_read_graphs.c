@@ -15,9 +15,9 @@ typedef struct reader {
     int32_t g; /* index of the graph being read */
     tort_graph *graph;
     tort_saved_graph *decisions;
-    uint8_t *made;              /* by value: 0, SHAPED or MADE before this point */
-    uint8_t *bodies;            /* by graph: its depth; 0: no node has it as a body yet */
-    uint64_t data_at, data_end; /* the rest of DATA */
+    uint8_t *made;                  /* by value: 0, SHAPED or MADE before this point */
+    uint8_t *bodies;                /* by graph: its depth; 0: no node has it as a body yet */
+    uint64_t packed_from, data_end; /* the rest of DATA: packed weights */
     bool no_memory;
 } reader;
 
@@ -228,14 +228,14 @@ static bool read_said(reader *r, tort_unit *unit) {
     return fine(r);
 }
 
-/* Checks the place of packed weights in DATA: behind all earlier data, so none overlap. */
+/* Checks that packed weights lie in DATA behind the constants; that only units which share them overlap is checked when
+ * these are known (tort_saved_check_places). */
 static bool take_packed(reader *r, tort_saved_unit *unit) {
     const uint64_t at = tort_get_u64(r->in), bytes = tort_get_u64(r->in);
     if (!bytes) return fine(r);
-    if (at < r->data_at || at % TORT_SAVED_ALIGN || at > r->data_end || bytes > r->data_end - at) return refuse(r);
+    if (at < r->packed_from || at % TORT_SAVED_ALIGN || at > r->data_end || bytes > r->data_end - at) return refuse(r);
     unit->packed_at = at;
     unit->packed_bytes = bytes;
-    r->data_at = at + bytes;
     return fine(r);
 }
 
@@ -339,7 +339,7 @@ tort_status tort_saved_read_graphs(tort_saved *saved, tort_saved_in *in, uint64_
                 .in = in,
                 .model = saved->model,
                 .arena = &saved->model->arena,
-                .data_at = data_at,
+                .packed_from = data_at,
                 .data_end = data_end};
     bool done = add_graphs(&r);
     for (int32_t g = 0; done && g < saved->model->graph_count; g++) done = read_graph(&r, g);

@@ -254,9 +254,22 @@ static tort_status write_contents(saver *s, entry *e) {
     return status;
 }
 
+static uint64_t packed_place(const saver *s, const tort_unit *unit) {
+    for (int32_t g = 0; g < s->session->graph_count; g++) {
+        const tort_lowered *lowered = &s->session->graphs[g];
+        if (lowered->lowered && unit >= lowered->units && unit < lowered->units + lowered->graph.node_count)
+            return s->places[g].packed_at[unit - lowered->units];
+    }
+    return 0;
+}
+
 /* Packed weights in a device's memory are copied to the host first. */
 static tort_status write_packed(saver *s, const tort_unit *unit, uint64_t *at) {
     const tort_link *link = &s->session->chain[unit->provider];
+    if (unit->twin) { /* units come in the order in which sharing looked at them: its own place is known */
+        *at = packed_place(s, unit->twin);
+        return TORT_OK;
+    }
     tort_status status = pad(s);
     *at = s->at;
     if (status || !link->memory) return status ? status : emit(s, unit->packed, unit->packed_bytes);

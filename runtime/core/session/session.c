@@ -131,6 +131,8 @@ static tort_status plan_session(tort_session *session, tort_decide *decide, bool
     if (!status) status = tort_bind_bodies(session, error);
     if (!status) status = tort_mark_rules(session, error);
     if (!status) status = tort_hold_small_weights(session, error);
+    if (!status) status = tort_share_packed(session, error);
+    if (!status) status = tort_saved_check_places(session, error);
     if (!status) status = tort_count_weights(session, error);
     session->placed = !status;
     *reportable = !status || status == TORT_E_PLACEMENT;

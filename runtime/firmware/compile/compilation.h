@@ -49,7 +49,9 @@ typedef struct tort_compilation {
     int32_t peak_step;                    /* the step that sets bound_bytes; -1: none */
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
-    tort_emit *emit;                           /* room for a statement; NULL: not allocated yet */
+    const char **packed_names; /* by unit: of the arrays of its packed weights; NULL: it has no name yet */
+    bool packed_listed;        /* those of the step at hand are listed: an earlier step has the same */
+    tort_emit *emit;           /* room for a statement; NULL: not allocated yet */
     const char *defines[TORT_COMPILE_DEFINES]; /* distinct lines of the preprocessor */
     int32_t define_count;
     const char *layout, *target;         /* of the options */

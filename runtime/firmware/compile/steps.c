@@ -92,9 +92,22 @@ static bool makes_nothing(const tort_compilation *c, const tort_step *step) {
     return true;
 }
 
+/* The name of the arrays of a unit's packed weights: that of the unit whose they are, which is given when it is first
+ * asked for, at some step of a unit that reads them. *listed: its arrays are listed already. NULL: no memory. */
+static const char *packed_name(tort_compilation *c, const tort_unit *unit, bool *listed) {
+    const int32_t owner = (int32_t)((unit->twin ? unit->twin : unit) - c->lowered->units);
+    if (!c->packed_names)
+        c->packed_names = tort_arena_array(&c->arena, (size_t)c->lowered->graph.node_count, sizeof *c->packed_names);
+    if (!c->packed_names) return NULL;
+    *listed = c->packed_names[owner] != NULL;
+    if (!*listed) c->packed_names[owner] = tort_arena_format(&c->arena, "%s_p%d", c->name, (int)c->calls);
+    return c->packed_names[owner];
+}
+
 /* Lists the arrays of a step's packed weights. */
 static tort_status list_packed(tort_compilation *c, const tort_step *step, const tort_emit *emit) {
     const tort_unit *unit = &c->lowered->units[step->node];
+    if (c->packed_listed) return TORT_OK;
     for (int32_t i = 0; i < (int32_t)(sizeof emit->arrays / sizeof *emit->arrays) && emit->arrays[i].count; i++) {
         const tort_packed_array *part = &emit->arrays[i];
         const size_t size = (size_t)tort_type_bits(part->type) / 8;
@@ -177,7 +190,8 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
                         .error = c->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&c->arena, "values + %llu", (unsigned long long)step->scratch_offset);
-    if (unit->packed) emit->packed = tort_arena_format(&c->arena, "%s_p%d", c->name, (int)c->calls);
+    c->packed_listed = false;
+    if (unit->packed) emit->packed = packed_name(c, unit, &c->packed_listed);
     if (!emit->scratch || !emit->packed) return tort_out_of_memory(c->error, 0);
     tort_status status = tort_unit_view_open(&view, c->lowered, &c->planned->pass, step->node,
                                              c->planned->params + step->params, c->error);
