@@ -198,6 +198,15 @@ static bool check_spin(const tort_provider_config *config) {
     return !text || read_number(text, 0, MAX_SPIN, &microseconds);
 }
 
+/* True if the option subnormals is valid; the session reads it, for the threads of its runs. */
+static bool check_subnormals(const tort_provider_config *config, tort_condition *condition) {
+    const char *text = tort_provider_option_get(config, "subnormals");
+    if (text && !strcmp(text, "off"))
+        snprintf(condition->note, sizeof condition->note,
+                 "runs take subnormal numbers, those nearer to 0 than 1.2e-38, as 0 (option subnormals=off)");
+    return !text || !strcmp(text, "off") || !strcmp(text, "on");
+}
+
 /* Reads mem_limit, which bounds weights and values. Without it weights may take what the model has, while values are
  * bounded, so that a model of a few bytes cannot demand all of the machine's memory. */
 static bool read_memory(const tort_provider_config *config, tort_target *target) {
@@ -237,6 +246,10 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     if (!check_spin(config)) {
         refuse(condition, "option spin is not a number of microseconds from 0 to 1000000",
                "write spin=1000, or leave it out");
+        return;
+    }
+    if (!check_subnormals(config, condition)) {
+        refuse(condition, "option subnormals is neither on nor off", "write subnormals=off, or leave it out");
         return;
     }
     if (!read_memory(config, target)) {
@@ -311,6 +324,7 @@ static const tort_option_help options[] = {
     {"threads", "4", "threads (default: one per processor)"},
     {"spin", "1000", "microseconds that idle threads spin for work (default 200)"},
     {"isa", "v3", "v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
+    {"subnormals", "off", "off: numbers nearer to 0 than 1.2e-38 are 0 in runs (default: on)"},
     {"mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
     {0},
 };

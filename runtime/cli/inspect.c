@@ -86,6 +86,7 @@ typedef struct summary {
     op_count *ops;
     int32_t op_kinds, nodes, unknown_flops, in_bodies; /* in_bodies: part of unknown_flops */
     double flops, parameters, parameter_bytes;
+    int64_t subnormals; /* of the parameters */
 } summary;
 
 static double resolved_flops(const tort_node_view *view, const tort_node *node) {
@@ -177,6 +178,7 @@ static void count_parameters(summary *s, const tort_model *model) {
         s->parameters += (double)tort_count(&tensor);
         s->parameter_bytes += (double)weight->bytes;
     }
+    s->subnormals = cli_count_subnormals(model);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -221,9 +223,13 @@ static void print_head(const tort_model *model, const summary *s, int width) {
         cli_append(&versions, "%s %s %lld", i ? "," : "",
                    *model->opsets[i].domain ? model->opsets[i].domain : "ai.onnx", (long long)model->opsets[i].version);
     add_line(table, "IR version", versions);
-    add_line(table, "parameters",
-             cli_format("%s in %s", cli_count_text(s->parameters, parameters, sizeof parameters),
-                        cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes)));
+    char *amount = cli_format("%s in %s", cli_count_text(s->parameters, parameters, sizeof parameters),
+                              cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes));
+    if (s->subnormals)
+        cli_append(&amount,
+                   ", %lld of them subnormal, which makes arithmetic slow (cpu:subnormals=off takes them as 0)",
+                   (long long)s->subnormals);
+    add_line(table, "parameters", amount);
     const int32_t open = s->unknown_flops - s->in_bodies;
     char *work = cli_format("%s of convolutions and matrix products, 2 a multiply-add",
                             s->flops > 0 || !open ? cli_count_text(s->flops, flops, sizeof flops) : "?");
@@ -386,6 +392,7 @@ static void fill_json(const facts *k, const char *path, const summary *s, cJSON 
     cJSON_AddItemToObject(root, "outputs", ports_json(k, graph->outputs, graph->output_count));
     cJSON_AddNumberToObject(root, "parameters", s->parameters);
     cJSON_AddNumberToObject(root, "parameter_bytes", s->parameter_bytes);
+    cJSON_AddNumberToObject(root, "subnormal_parameters", (double)s->subnormals);
     add_flops(root, s->flops, s->unknown_flops);
     cJSON_AddItemToObject(root, "operators", operators_json(s));
     cJSON *metadata = cJSON_AddObjectToObject(root, "metadata");

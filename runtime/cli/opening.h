@@ -4,6 +4,8 @@
 
 #include "runtime/cli/options.h"
 
+/* Subnormal numbers among the model's weights of float and double, all of which are read. In subnormals.c. */
+int64_t cli_count_subnormals(const tort_model *model);
 /* Loads a model. The error for a missing file suggests the nearest name in its folder. */
 tort_status cli_open_model(const cli_options *options, const char *path, tort_model **model, tort_error *error);
 

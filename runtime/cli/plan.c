@@ -479,9 +479,22 @@ static tort_status check_lock(const cli_options *options, const cli_lock *lock, 
     return status;
 }
 
-static void print_summary(const cli_options *options, const tort_report *report, int width) {
+static void print_subnormals(const tort_model *model, int width) {
+    const int64_t count = cli_count_subnormals(model);
+    if (!count) return;
+    cli_table *table = cli_table_new("|", 0);
+    cli_cell(table, CLI_PLAIN, "subnormals: ");
+    cli_cell(
+        table, CLI_YELLOW,
+        "%lld numbers of the weights are subnormal, which makes arithmetic slow; cpu:subnormals=off takes them as 0",
+        (long long)count);
+    cli_table_print(table, stdout, width);
+}
+
+static void print_summary(const cli_options *options, const tort_model *model, const tort_report *report, int width) {
     print_providers(report, width);
     print_memory(report, width);
+    print_subnormals(model, width);
     print_recording(report, width);
     print_conversions(report, width);
     print_reasons(options, report, width);
@@ -499,11 +512,11 @@ static void tell(const cli_options *options, tort_session *session, const tort_r
     const bool scrolls = width && report->node_count - report->folded > A_SCREEN && !options->only.count;
     layout l = {.first = report->providers[0]->name, .width = width};
     const bool lists = lists_nodes(options);
-    if (!scrolls || !lists) print_summary(options, report, width);
+    if (!scrolls || !lists) print_summary(options, tort_session_model(session), report, width);
     if (!lists) return;
     print_nodes(options, session, report, &l);
     if (scrolls) cli_print(stdout, "\n");
-    if (scrolls) print_summary(options, report, width);
+    if (scrolls) print_summary(options, tort_session_model(session), report, width);
 }
 
 int cli_plan(cli_options *options) {
@@ -517,6 +530,7 @@ int cli_plan(cli_options *options) {
     if (report && json) {
         cli_json_model(json, tort_session_model(session), cli_model_path(options));
         cli_json_plan(json, session, report);
+        cJSON_AddNumberToObject(json, "subnormal_weights", (double)cli_count_subnormals(tort_session_model(session)));
     }
     if (report && options->check)
         status = check_lock(options, &lock, report, json, &error);

@@ -111,6 +111,19 @@ def test_ignored_options():
     assert session.get_session_options() is options
 
 
+def test_denormals_as_zero():
+    """A run takes subnormal numbers as 0; the calling thread computes with them before and after."""
+    tiny = np.full(4, 1e-40, np.float32)
+    model = models.build([models.value("x", 1, [4])], [models.value("y", 1, [4])], [models.node("Add", "x x", "y")])
+    options = tinyort.SessionOptions()
+    assert (tinyort.InferenceSession(model).run(None, {"x": tiny})[0] == tiny + tiny).all()
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    session = tinyort.InferenceSession(model, options)
+    assert session.ignored_options() == {}
+    assert (session.run(None, {"x": tiny})[0] == 0).all()
+    assert (tiny + tiny > 0).all()
+
+
 def test_no_optimization():
     options = tinyort.SessionOptions()
     model = models.build([models.value("x", 1, [2])], [models.value("y", 1, [2])],

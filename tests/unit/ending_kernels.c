@@ -30,7 +30,7 @@ static bool open_cpu(const char *isa, const char *threads, opened *cpu) {
     const tort_provider_option options[] = {{"isa", isa}, {"threads", threads}};
     tort_condition condition;
     cpu->env = tort_env_complete(NULL);
-    cpu->pool = tort_pool_create(&cpu->env, threads[0] - '0', -1);
+    cpu->pool = tort_pool_create(&cpu->env, threads[0] - '0', -1, false);
     cr_assert(cpu->pool);
     cpu->env.parallel_for = tort_pool_parallel_for;
     cpu->env.parallel_ud = cpu->pool;

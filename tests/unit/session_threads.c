@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/threads.h"
 #include "runtime/include/provider.h"
 #include "tests/build_model.h"
 #include "tests/report_of.h"
@@ -21,8 +22,14 @@ static struct {
     pthread_cond_t all;
     pthread_t seen[MAX_THREADS];
     int count;
-    int64_t items; /* that have begun */
+    int64_t items;    /* that have begun */
+    int64_t flushing; /* that took a subnormal number as 0 */
 } met = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER};
+
+static bool takes_subnormals_as_zero(void) {
+    const volatile float tiny = 1e-40f, one = 1;
+    return tiny * one == 0;
+}
 
 /* Threads take parts: a part that waits for all others to begin leaves each of them to another thread. */
 static void meet(void *arg, int64_t begin, int64_t end) {
@@ -32,6 +39,7 @@ static void meet(void *arg, int64_t begin, int64_t end) {
     while (i < met.count && !pthread_equal(met.seen[i], pthread_self())) i++;
     if (i == met.count && met.count < MAX_THREADS) met.seen[met.count++] = pthread_self();
     met.items += end - begin;
+    if (takes_subnormals_as_zero()) met.flushing += end - begin;
     while (met.items < ITEMS) pthread_cond_wait(&met.all, &met.lock);
     pthread_cond_broadcast(&met.all);
     pthread_mutex_unlock(&met.lock);
@@ -81,6 +89,7 @@ static int threads_met(const tort_env *env, const char *chain, tort_report_provi
     tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {4}, .data = x}, output = {.data = NULL};
     met.count = 0;
     met.items = 0;
+    met.flushing = 0;
     cr_assert_eq(tort_session_create(env, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);
@@ -122,6 +131,55 @@ Test(session_threads, an_application_brings_its_own) {
     cr_expect_gt(calls, 0);
     cr_expect_eq(told.threads, 0, "they are not ours to count");
     cr_expect(strstr(description, "the application's threads"), "%s", description);
+}
+
+typedef struct elsewhere {
+    int64_t count;
+    void (*body)(void *, int64_t, int64_t);
+    void *arg;
+    uint64_t mode; /* the thread's */
+    bool changed;  /* after the body */
+} elsewhere;
+
+static void *run_elsewhere(void *arg) {
+    elsewhere *e = arg;
+    tort_subnormals_restore(
+        e->mode); /* else a thread begins with the mode of the one that makes it, which is in a run */
+    e->body(e->arg, 0, e->count);
+    e->changed = takes_subnormals_as_zero();
+    return NULL;
+}
+
+typedef struct observed {
+    uint64_t mode; /* in which threads begin */
+    bool changed;  /* one was left in another */
+} observed;
+
+/* Runs all on a thread of its own. */
+static void on_another_thread(void *ud, int64_t count, int64_t grain, void (*body)(void *, int64_t, int64_t),
+                              void *arg) {
+    observed *o = ud;
+    elsewhere e = {.count = count, .body = body, .arg = arg, .mode = o->mode};
+    pthread_t thread;
+    (void)grain;
+    cr_assert(pthread_create(&thread, NULL, run_elsewhere, &e) == 0);
+    pthread_join(thread, NULL);
+    o->changed |= e.changed;
+}
+
+Test(session_threads, subnormals_are_zero_on_every_thread_of_a_run_and_nowhere_else) {
+    observed seen = {.mode = tort_subnormals_off()};
+    tort_subnormals_restore(seen.mode);
+    const tort_env env = {.struct_size = sizeof env, .parallel_for = on_another_thread, .parallel_ud = &seen};
+    tort_report_provider told;
+    char description[300];
+    for (int own = 0; own < 2; own++) {
+        threads_met(own ? &env : NULL, "cpu:threads=3:subnormals=off,counting", &told, description);
+        cr_expect_eq(met.flushing, ITEMS, "%lld of %d items", (long long)met.flushing, (int)ITEMS);
+        cr_expect(!takes_subnormals_as_zero() && !seen.changed, "a thread of the application has its mode back");
+        threads_met(own ? &env : NULL, "cpu:threads=3:subnormals=on,counting", &told, description);
+        cr_expect_eq(met.flushing, 0);
+    }
 }
 
 Test(session_threads, how_long_they_look_is_an_option) {

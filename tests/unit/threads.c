@@ -32,7 +32,7 @@ static void assert_each_once(const marks *m, int64_t count) {
 Test(threads, every_item_is_done_once_whatever_the_counts) {
     tort_env env = tort_env_complete(NULL);
     for (int32_t threads = 1; threads <= 5; threads++) {
-        tort_pool *pool = tort_pool_create(&env, threads, -1);
+        tort_pool *pool = tort_pool_create(&env, threads, -1, false);
         cr_assert_eq(tort_pool_threads(pool), threads);
         for (int64_t count = 0; count < COUNT; count += 37) {
             marks m = {0};
@@ -50,7 +50,7 @@ Test(threads, every_item_is_done_once_whatever_the_counts) {
 Test(threads, a_forked_child_works_without_workers_and_frees_the_pool) {
     tort_env env = tort_env_complete(NULL);
     for (int round = 0; round < 50; round++) {
-        tort_pool *pool = tort_pool_create(&env, 4, -1);
+        tort_pool *pool = tort_pool_create(&env, 4, -1, false);
         marks m = {0};
         tort_pool_parallel_for(pool, COUNT, 10, mark, &m);
         if (round % 2) usleep(20000);
@@ -84,7 +84,7 @@ static void mark_nested(void *arg, int64_t begin, int64_t end) {
 
 Test(threads, a_nested_call_runs_serially) {
     tort_env env = tort_env_complete(NULL);
-    marks m = {.pool = tort_pool_create(&env, 3, -1)};
+    marks m = {.pool = tort_pool_create(&env, 3, -1, false)};
     tort_pool_parallel_for(m.pool, 50, 1, mark_nested, &m);
     assert_each_once(&m, 50);
     tort_pool_destroy(m.pool);
@@ -102,7 +102,7 @@ static void *call_often(void *pool) {
 
 Test(threads, contexts_side_by_side_share_a_pool) {
     tort_env env = tort_env_complete(NULL);
-    tort_pool *pool = tort_pool_create(&env, 3, -1);
+    tort_pool *pool = tort_pool_create(&env, 3, -1, false);
     pthread_t callers[4];
     for (int i = 0; i < 4; i++) pthread_create(&callers[i], NULL, call_often, pool);
     for (int i = 0; i < 4; i++) {
@@ -128,7 +128,7 @@ Test(threads, jobs_that_follow_each_other_closely_are_all_done) {
     tort_env env = tort_env_complete(NULL);
     const int32_t threads[] = {2, 3, 40};
     for (int i = 0; i < 3; i++) {
-        tort_pool *pool = tort_pool_create(&env, threads[i], i == 1 ? 1000 : 0);
+        tort_pool *pool = tort_pool_create(&env, threads[i], i == 1 ? 1000 : 0, false);
         cr_assert_null(run_often(pool));
         tort_pool_destroy(pool);
     }
@@ -142,7 +142,7 @@ static void wait_for_others(void *arg, int64_t begin, int64_t end) {
 
 Test(threads, workers_that_sleep_are_woken) {
     tort_env env = tort_env_complete(NULL);
-    tort_pool *pool = tort_pool_create(&env, 4, 0);
+    tort_pool *pool = tort_pool_create(&env, 4, 0, false);
     for (int i = 0; i < 20; i++) {
         atomic_int begun = 0;
         usleep(2000); /* until they sleep */
@@ -159,7 +159,7 @@ static void mark_slowly(void *arg, int64_t begin, int64_t end) {
 
 Test(threads, a_caller_that_sleeps_is_woken) {
     tort_env env = tort_env_complete(NULL);
-    tort_pool *pool = tort_pool_create(&env, 2, -1);
+    tort_pool *pool = tort_pool_create(&env, 2, -1, false);
     for (int i = 0; i < 20; i++) {
         marks m = {0};
         tort_pool_parallel_for(pool, 100, 1, mark_slowly, &m);
@@ -222,7 +222,7 @@ Test(threads, a_worker_beside_its_caller_steps_aside) {
         printf("threads: 0 passed, 0 failed, 1 skipped\n");
         return;
     }
-    tort_pool *pool = tort_pool_create(&env, 2, -1);
+    tort_pool *pool = tort_pool_create(&env, 2, -1, false);
     CPU_ZERO(&one);
     CPU_SET((unsigned)n.processor, &one);
     cr_assert_eq(pthread_setaffinity_np(pthread_self(), sizeof one, &one), 0);

@@ -41,6 +41,7 @@ struct tort_pool {
     int64_t spin;         /* microseconds of busy waiting between runs */
     atomic_int processor; /* of the caller when it offered its last job */
     pid_t process;        /* that has the workers: after a fork the child has none, and calls work without */
+    bool flushes;         /* its threads take subnormal numbers as 0 */
     bool looks;           /* false if there are more threads than processors: busy waiting would slow others down */
     atomic_flag busy;
     atomic_int runs;     /* that are under way */
@@ -61,6 +62,37 @@ static void rest_a_moment(void) {
     __asm__ volatile("yield");
 #endif
 }
+
+/* ---- subnormal numbers ------------------------------------------------------------------------------------------- */
+
+/* Bits of MXCSR (flush to zero, denormals are zero) and of FPCR (flush to zero, which is both). */
+#if defined(__x86_64__)
+uint64_t tort_subnormals_off(void) {
+    const uint32_t mode = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(mode | 0x8040);
+    return mode;
+}
+void tort_subnormals_restore(uint64_t mode) {
+    __builtin_ia32_ldmxcsr((uint32_t)mode);
+}
+#elif defined(__aarch64__)
+uint64_t tort_subnormals_off(void) {
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode | 1u << 24));
+    return mode;
+}
+void tort_subnormals_restore(uint64_t mode) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+#else
+uint64_t tort_subnormals_off(void) {
+    return 0;
+}
+void tort_subnormals_restore(uint64_t mode) {
+    (void)mode;
+}
+#endif
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
@@ -159,6 +191,7 @@ static void step_aside(const tort_pool *pool) {
 
 static void *work(void *arg) {
     tort_pool *pool = arg;
+    if (pool->flushes) tort_subnormals_off();
     while (!atomic_load(&pool->stop)) {
         wait_for_work(pool);
         if (WAITS_BUSILY) step_aside(pool);
@@ -192,7 +225,7 @@ static void free_pool(tort_pool *pool) {
     tort_free_aligned(&env, pool, sizeof *pool);
 }
 
-tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) {
+tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin, bool flushes) {
     if (threads <= 0) threads = tort_processors();
     if (threads > MAX_PARTS) threads = MAX_PARTS;
     tort_pool *pool = tort_alloc_aligned(env, sizeof *pool);
@@ -201,6 +234,7 @@ tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) 
                         .worker_capacity = threads - 1,
                         .spin = spin < 0 ? BETWEEN_RUNS : spin,
                         .process = getpid(),
+                        .flushes = flushes,
                         .looks = WAITS_BUSILY && threads <= tort_processors(),
                         .busy = ATOMIC_FLAG_INIT,
                         .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -16,9 +16,9 @@ typedef struct tort_pool tort_pool;
 int32_t tort_processors(void);
 
 /* threads: including the caller; 0: one for each of tort_processors; fewer if the system refuses to start them.
- * spin: microseconds of busy waiting between runs; negative: the default. NULL: out of memory. Copies env, and
- * uses only its allocator. */
-tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin);
+ * spin: microseconds of busy waiting between runs; negative: the default. flushes: its threads take subnormal numbers
+ * as 0. NULL: out of memory. Copies env, and uses only its allocator. */
+tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin, bool flushes);
 /* No call may be in progress. NULL is allowed. */
 void tort_pool_destroy(tort_pool *pool);
 int32_t tort_pool_threads(const tort_pool *pool);
@@ -26,6 +26,11 @@ int32_t tort_pool_threads(const tort_pool *pool);
 /* Mark begin and end of a run, during which the next call is near. Runs may overlap. NULL is allowed. */
 void tort_pool_begin_run(tort_pool *pool);
 void tort_pool_end_run(tort_pool *pool);
+
+/* From here on the calling thread takes subnormal numbers as 0, and makes 0 in their place; returns the mode before, to
+ * be restored. */
+uint64_t tort_subnormals_off(void);
+void tort_subnormals_restore(uint64_t mode);
 
 /* A tort_env.parallel_for, with the pool as parallel_ud. No part is smaller than `grain`,
  * unless it is the whole range. */

@@ -211,6 +211,8 @@ typedef struct tort_lowered {
 struct tort_session {
     tort_env env; /* the application's, with memory counted in `account` and parallel_for set */
     tort_account account;
+    bool flushes;    /* runs take subnormal numbers as 0 (option subnormals=off), also in threads of the application */
+    tort_env inner;  /* if so: its parallel_for before it was wrapped */
     tort_pool *pool; /* NULL: the application brings parallel_for, or nothing has run in parallel yet */
     const tort_model *model;
     tort_model *own_model;    /* the model inside a saved plan; owned; NULL */

@@ -222,8 +222,10 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     tort_held_begin(context->held, session->options.dynamic_limit);
     tort_profile_begin_calls(context);
     tort_pool_begin_run(session->pool);
+    const uint64_t mode = session->flushes ? tort_subnormals_off() : 0;
     status = follow_application(context, error);
     if (!status) status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
+    if (session->flushes) tort_subnormals_restore(mode);
     tort_pool_end_run(session->pool);
     tort_held_end(context->held);
     const tort_status synced = sync_all(context, status ? NULL : error);

@@ -102,13 +102,38 @@ int32_t tort_session_threads(const tort_session *session) {
     return link ? link->target.threads : 1;
 }
 
+/* A part of a parallel_for of the application, on one of its threads, which gets its mode back. */
+typedef struct flushed_part {
+    void (*body)(void *, int64_t, int64_t);
+    void *arg;
+} flushed_part;
+
+static void run_flushed(void *arg, int64_t begin, int64_t end) {
+    const flushed_part *part = arg;
+    const uint64_t mode = tort_subnormals_off();
+    part->body(part->arg, begin, end);
+    tort_subnormals_restore(mode);
+}
+
+static void flushed_for(void *ud, int64_t count, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg) {
+    const tort_session *session = ud;
+    flushed_part part = {body, arg};
+    session->inner.parallel_for(session->inner.parallel_ud, count, grain, run_flushed, &part);
+}
+
 static tort_status open_pool(tort_session *session, tort_error *error) {
-    if (session->env.parallel_for) return TORT_OK;
     const tort_link *link = link_of_threads(session);
+    const char *subnormals = link ? tort_provider_option_get(&link->config, "subnormals") : NULL;
+    session->flushes = subnormals && !strcmp(subnormals, "off");
+    if (session->env.parallel_for) {
+        session->inner = session->env;
+        if (session->flushes) session->env.parallel_for = flushed_for, session->env.parallel_ud = session;
+        return TORT_OK;
+    }
     const char *spin = link ? tort_provider_option_get(&link->config, "spin") : NULL;
     int32_t threads = tort_session_threads(session);
     if (session->chain_from_file && threads > tort_processors()) threads = tort_processors();
-    session->pool = tort_pool_create(&session->env, threads, spin ? strtol(spin, NULL, 10) : -1);
+    session->pool = tort_pool_create(&session->env, threads, spin ? strtol(spin, NULL, 10) : -1, session->flushes);
     if (!session->pool) return tort_out_of_memory(error, 0);
     session->env.parallel_for = tort_pool_parallel_for;
     session->env.parallel_ud = session->pool;

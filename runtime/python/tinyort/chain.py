@@ -93,7 +93,8 @@ class Chain:
     stream    address of the application's stream; 0: none
     """
 
-    def __init__(self, providers, provider_options, threads, spin):
+    def __init__(self, providers, provider_options, told):
+        """told: options of the CPU provider that follow from those of the session, unless its own say otherwise."""
         known = {info["name"]: info["options"] for info in _core.providers()}
         self.names, self.asked, self.absent, self.ignored, self.stream = [], [], [], {}, 0
         parts = []
@@ -110,18 +111,18 @@ class Chain:
                                       f"and by tinyort's names {', '.join(known)}")
             self.names.append(name)
             self.asked.append((given, options))
-            parts.append(self._part(name, options, known[name], threads, spin))
+            parts.append(self._part(name, options, known[name], told))
         self.text = ",".join(parts)
 
     @classmethod
     def written(cls, text):
         """A chain as the command line has it."""
-        chain = cls([], None, 0, None)
+        chain = cls([], None, {})
         chain.text, chain.names = text, [part.split(":")[0] for part in text.split(",")]
         chain.asked = [(name, {}) for name in chain.names]
         return chain
 
-    def _part(self, name, options, keys, threads, spin):
+    def _part(self, name, options, keys, told):
         heeded = {}
         for key, value in options.items():
             ours = CUDA_OPTIONS.get(key, key) if name == "cuda" else key
@@ -132,5 +133,5 @@ class Chain:
             else:
                 self.ignored[f"{name}.{key}"] = value
         if name == "cpu":
-            heeded = {**({"threads": threads} if threads > 0 else {}), **({"spin": spin} if spin else {}), **heeded}
+            heeded = {**told, **heeded}
         return ":".join([name, *(f"{key}={value}" for key, value in heeded.items())])

@@ -65,6 +65,7 @@ _ATTRIBUTES = {
 }
 # Entries of add_session_config_entry that tinyort heeds.
 SPIN = "session.intra_op.allow_spinning"
+SUBNORMALS = "session.set_denormal_as_zero"
 
 
 class SessionOptions:
@@ -131,7 +132,7 @@ class SessionOptions:
         level = self.graph_optimization_level
         if level not in (GraphOptimizationLevel.ORT_DISABLE_ALL, GraphOptimizationLevel.ORT_ENABLE_ALL):
             found["graph_optimization_level"] = level
-        found.update((key, value) for key, value in self._entries.items() if key != SPIN)
+        found.update((key, value) for key, value in self._entries.items() if key not in (SPIN, SUBNORMALS))
         return found
 
 

@@ -419,7 +419,7 @@ def app(model: Union[str, bytes], providers: Union[str, list] = "cpu:threads=1",
                     may hide GPUs from all others
     options         as for InferenceSession
     """
-    chain = providers if isinstance(providers, str) else Chain(providers, None, 0, None).text
+    chain = providers if isinstance(providers, str) else Chain(providers, None, {}).text
     require = ",".join(require) if isinstance(require, list) else require
     deployment = serve.deployment(replica, name=Model.__name__, num_replicas=replicas, ray_actor_options=actor,
                                   max_ongoing_requests=2 * max_batch_size)  # a batch that runs, and the next one

@@ -8,7 +8,7 @@ from . import _core
 from .arguments import checked
 from .chain import OURS, THEIRS, Chain, say_once
 from .errors import EPFail, Error, Fail, InvalidArgument, NotImplemented, UnknownOperator
-from .options import SPIN, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
+from .options import SPIN, SUBNORMALS, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
 from .placement import Placement
 from .values import OrtValue, numpy_or_none
 
@@ -113,13 +113,17 @@ class InferenceSession:
 
     def _open(self, providers, provider_options, chain=None):
         options = self._options
-        spin = "1" if options._entries.get(SPIN) == "0" else None
+        told = {"threads": str(options.intra_op_num_threads)} if options.intra_op_num_threads > 0 else {}
+        if options._entries.get(SPIN) == "0":
+            told["spin"] = "1"
+        if options._entries.get(SUBNORMALS) == "1":
+            told["subnormals"] = "off"
         if providers is None and chain is None:
             providers = options._providers or None
         if chain is not None:
             self._chain = Chain.written(",".join(chain) if isinstance(chain, (list, tuple)) else chain)
         else:
-            self._chain = Chain(providers or [], provider_options, options.intra_op_num_threads, spin)
+            self._chain = Chain(providers or [], provider_options, told)
         self._notes = [f"{name} is no provider of tinyort" for name in self._chain.absent]
         if not self._chain.text:
             self._none_opens(self._notes[0])
