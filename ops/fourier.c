@@ -41,34 +41,67 @@ static int64_t smallest_factor(int64_t n) {
     return n;
 }
 
-/* Computes out = transform of the n numbers in[0], in[stride] ... where stride * n is the plan's length. */
-static void transform(const fourier_plan *plan, const complex_number *in, int64_t stride, complex_number *out,
-                      int64_t n) {
-    const int64_t often = 1 << 9; /* factors, and a multiple of that many columns, that are worth a question */
-    if (n == 1) {
-        out[0] = in[0];
-        return;
-    }
-    const int64_t p = smallest_factor(n), m = n / p, length = plan->length;
-    complex_number *column = plan->column;
-    for (int64_t k = 0; k < p; k++) transform(plan, in + k * stride, stride * p, out + k * m, m);
+enum { OFTEN = 1 << 9 }; /* factors, or columns, that are worth a question whether the run goes on */
+
+static inline complex_number times(complex_number a, complex_number b) {
+    return (complex_number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/* Joins four transforms of m numbers each, which lie one behind the other, with three multiplications for four numbers:
+ * powers of the root of 4, 1 and +-i, need none. The numbers of the whole are `stride` apart in the plan's. */
+static void join_four(const fourier_plan *plan, int64_t stride, complex_number *out, int64_t m) {
+    const double turn = plan->roots[plan->length / 4].im; /* -1, or 1 for the inverse */
     for (int64_t u = 0; u < m; u++) {
-        if (u % often == often - 1 && !tort_call_goes_on(plan->call, 0)) return;
+        if (u % OFTEN == OFTEN - 1 && !tort_call_goes_on(plan->call, 0)) return;
+        const complex_number a = out[u], b = times(out[u + m], plan->roots[stride * u]);
+        const complex_number c = times(out[u + 2 * m], plan->roots[2 * stride * u]);
+        const complex_number d = times(out[u + 3 * m], plan->roots[3 * stride * u]);
+        const complex_number even = {a.re + c.re, a.im + c.im}, odd = {b.re + d.re, b.im + d.im};
+        const complex_number left = {a.re - c.re, a.im - c.im}, right = {turn * (d.im - b.im), turn * (b.re - d.re)};
+        out[u] = (complex_number){even.re + odd.re, even.im + odd.im};
+        out[u + m] = (complex_number){left.re + right.re, left.im + right.im};
+        out[u + 2 * m] = (complex_number){even.re - odd.re, even.im - odd.im};
+        out[u + 3 * m] = (complex_number){left.re - right.re, left.im - right.im};
+    }
+}
+
+/* Joins p transforms of m numbers each. */
+static void join(const fourier_plan *plan, int64_t stride, complex_number *out, int64_t p, int64_t m) {
+    const int64_t length = plan->length;
+    complex_number *column = plan->column;
+    for (int64_t u = 0; u < m; u++) {
+        if (u % OFTEN == OFTEN - 1 && !tort_call_goes_on(plan->call, 0)) return;
         for (int64_t k = 0; k < p; k++) column[k] = out[u + k * m];
         for (int64_t q = 0; q < p; q++) {
-            if (p > often && !tort_call_goes_on(plan->call, 0)) return;
+            if (p > OFTEN && !tort_call_goes_on(plan->call, 0)) return;
             const int64_t step = stride * (u + q * m) % length;
             complex_number sum = column[0];
             for (int64_t k = 1, at = step; k < p; k++) {
-                complex_number root = plan->roots[at];
-                sum.re += column[k].re * root.re - column[k].im * root.im;
-                sum.im += column[k].re * root.im + column[k].im * root.re;
+                const complex_number product = times(column[k], plan->roots[at]);
+                sum.re += product.re;
+                sum.im += product.im;
                 at += step;
                 if (at >= length) at -= length;
             }
             out[u + q * m] = sum;
         }
     }
+}
+
+/* Computes out = transform of the n numbers in[0], in[stride] ... where stride * n is the plan's length. */
+static void transform(const fourier_plan *plan, const complex_number *in, int64_t stride, complex_number *out,
+                      int64_t n) {
+    if (n == 1) {
+        out[0] = in[0];
+        return;
+    }
+    const int64_t p = smallest_factor(n), m = n / p;
+    for (int64_t k = 0; k < p && m > 1; k++) transform(plan, in + k * stride, stride * p, out + k * m, m);
+    for (int64_t k = 0; k < p && m == 1; k++) out[k] = in[k * stride];
+    if (p == 4)
+        join_four(plan, stride, out, m);
+    else
+        join(plan, stride, out, p, m);
 }
 
 static void fill_roots(const tort_call *call, complex_number *roots, int64_t length, bool inverse) {
@@ -292,6 +325,24 @@ typedef struct fourier_task {
     int64_t workers;
 } fourier_task;
 
+/* Loads `count` numbers that lie one behind the other, times the window. */
+static void load_numbers(const fourier_task *task, int64_t first, int64_t count, complex_number *in) {
+    enum { NUMBERS = TORT_BLOCK / 2 };
+    const tort_tensor *input = &task->call->inputs[0];
+    const int64_t parts = task->params->in_parts;
+    double block[TORT_BLOCK], window[NUMBERS];
+    for (int64_t at = 0; at < count; at += NUMBERS) {
+        const int64_t some = count - at < NUMBERS ? count - at : NUMBERS;
+        tort_load_doubles(input->type, input->data, (first + at) * parts, some * parts, block);
+        if (task->window) tort_load_doubles(task->window->type, task->window->data, at, some, window);
+        for (int64_t i = 0; i < some; i++) {
+            const double weight = task->window ? window[i] : 1;
+            in[at + i].re = block[i * parts] * weight;
+            if (parts == 2) in[at + i].im = block[2 * i + 1] * weight;
+        }
+    }
+}
+
 static void load_lane(const fourier_task *task, int64_t lane, complex_number *in) {
     const fourier_params *params = task->params;
     const tort_tensor *input = &task->call->inputs[0];
@@ -300,21 +351,38 @@ static void load_lane(const fourier_task *task, int64_t lane, complex_number *in
         first = lane / params->frames * params->signal_length + lane % params->frames * params->frame_step;
     int64_t count = params->in_length < params->length ? params->in_length : params->length;
     memset(in, 0, (size_t)params->length * sizeof *in);
-    for (int64_t i = 0; i < count; i++) {
-        double parts[2] = {0, 0}, weight = 1;
-        tort_load_doubles(input->type, input->data, (first + i * params->inner) * params->in_parts, params->in_parts,
-                          parts);
-        if (task->window) tort_load_doubles(task->window->type, task->window->data, i, 1, &weight);
-        in[i] = (complex_number){parts[0] * weight, parts[1] * weight};
+    if (params->inner == 1) {
+        load_numbers(task, first, count, in);
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            tort_load_doubles(input->type, input->data, (first + i * params->inner) * params->in_parts,
+                              params->in_parts, (double *)&in[i]);
     }
     for (int64_t i = params->length / 2 + 1; params->completes && i < params->length; i++)
         in[i] = (complex_number){in[params->length - i].re, -in[params->length - i].im};
 }
 
+/* Stores the bins that the output keeps; those of the inverse are divided by the length. */
+static void store_lane(const fourier_task *task, int64_t lane, complex_number *out) {
+    const fourier_params *params = task->params;
+    const tort_tensor *output = &task->call->outputs[0];
+    const int64_t first = lane / params->inner * params->out_length * params->inner + lane % params->inner;
+    for (int64_t i = 0; i < params->out_length && params->inverse; i++) {
+        out[i].re /= (double)params->length;
+        out[i].im /= (double)params->length;
+    }
+    if (params->inner == 1 && params->out_parts == 2) {
+        tort_store_doubles(output->type, output->data, 2 * first, 2 * params->out_length, (double *)out);
+        return;
+    }
+    for (int64_t i = 0; i < params->out_length; i++)
+        tort_store_doubles(output->type, output->data, (first + i * params->inner) * params->out_parts,
+                           params->out_parts, (double *)&out[i]);
+}
+
 static void transform_lanes(void *arg, int64_t begin, int64_t end) {
     const fourier_task *task = arg;
     const fourier_params *params = task->params;
-    const tort_tensor *output = &task->call->outputs[0];
     const int64_t length = params->length;
     complex_number *roots = task->call->scratch;
     for (int64_t worker = begin; worker < end; worker++) {
@@ -324,13 +392,7 @@ static void transform_lanes(void *arg, int64_t begin, int64_t end) {
             if (!tort_call_goes_on(task->call, 0)) return;
             load_lane(task, lane, in);
             transform(&plan, in, 1, out, length);
-            int64_t first = lane / params->inner * params->out_length * params->inner + lane % params->inner;
-            for (int64_t i = 0; i < params->out_length; i++) {
-                double parts[2] = {out[i].re, out[i].im};
-                for (int32_t k = 0; k < 2 && params->inverse; k++) parts[k] /= (double)length;
-                tort_store_doubles(output->type, output->data, (first + i * params->inner) * params->out_parts,
-                                   params->out_parts, parts);
-            }
+            store_lane(task, lane, out);
         }
     }
 }
