@@ -187,7 +187,7 @@ static tort_verdict claim_blocked(const tort_target *target, const tort_node_vie
         return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
                        (long long)p->channels);
     if (tort_cpu_conv_is_spread(p))
-        return tort_no(TORT_NO_ATTR, "", "leaves windows that dilations spread wide to conv_blocked_dilated");
+        return tort_no(TORT_NO_SHAPE, "", "leaves windows that dilations spread wide to conv_blocked_dilated");
     if (!group_blocks(tort_simd_choose(target->instructions), p, &g))
         return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are not blocks of %d",
                        (long long)(p->channels / p->group), (long long)(p->filters / p->group), TORT_LANES);

@@ -77,7 +77,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     const tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code != TORT_YES) return verdict;
     if (!tort_cpu_conv_is_spread(p))
-        return tort_no(TORT_NO_ATTR, "",
+        return tort_no(TORT_NO_SHAPE, "",
                        "is for windows that dilations spread wide, of 16 channels and more in one group");
     if (!node->inputs[1].constant)
         return tort_no(TORT_NO_DYNAMIC, "", "W is not a constant, so it cannot be packed ahead");

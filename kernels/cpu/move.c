@@ -1,5 +1,5 @@
 /* move.c - Transpose, DepthToSpace and SpaceToDepth: planes are transposed by square tiles, and pixels of a few
- * channels dealt out. And Concat, so that a node that would be alone in a layout of blocks has a row to move on to.
+ * channels dealt out.
  *
  * Permutations of another kind go to the plain mover (ops/strided.h). Elements are moved by size, whatever
  * their type. Vectors have 16 bytes, which every instruction set supports. */
@@ -208,12 +208,11 @@ static tort_status move_box(const tort_call *call, tort_type type, void *dst, co
     return TORT_OK;
 }
 
-enum { TRANSPOSE, DEPTH_TO_SPACE, SPACE_TO_DEPTH, CONCAT }; /* the variants of the rows */
+enum { TRANSPOSE, DEPTH_TO_SPACE, SPACE_TO_DEPTH }; /* the variants of the rows */
 
 static tort_status run(const tort_call *call) {
     if (call->kernel->variant == DEPTH_TO_SPACE) return tort_move_depth_to_space(call, move_box);
     if (call->kernel->variant == SPACE_TO_DEPTH) return tort_move_space_to_depth(call, move_box);
-    if (call->kernel->variant == CONCAT) return tort_move_concat(call, tort_copy_box);
     return tort_move_transpose(call, move_box);
 }
 
@@ -227,6 +226,5 @@ const tort_kernel tort_cpu_move[] = {
     {"", "Transpose", "move_tiles", .claim = claim_bytes, .run = run, .variant = TRANSPOSE},
     {"", "DepthToSpace", "move_tiles", .claim = claim_bytes, .run = run, .variant = DEPTH_TO_SPACE},
     {"", "SpaceToDepth", "move_tiles", .claim = claim_bytes, .run = run, .variant = SPACE_TO_DEPTH},
-    {"", "Concat", "move_boxes", .claim = tort_cpu_claim_any, .run = run, .variant = CONCAT},
     {.op = NULL},
 };

@@ -120,6 +120,17 @@ typedef struct tort_linear_pair {
     bool multiplies, is_signed;
 } tort_linear_pair;
 
+/* Rows of a product of doubles: y (rows, columns) = A (rows, k) times a panel of B, or that added to y. */
+typedef struct tort_double_rows {
+    const double *a;
+    int64_t a_row, a_k;  /* elements between rows of A, and between those of a row */
+    const double *panel; /* [k][double_columns], 0 beyond `columns` */
+    int64_t k;
+    double *y;
+    int64_t y_row, rows, columns;
+    bool adds;
+} tort_double_rows;
+
 #define TORT_COLUMNS 64     /* that columns_max and its kin take at a time */
 #define TORT_MAX_COLUMNS 32 /* of a panel, upper bound over all instruction sets */
 
@@ -300,6 +311,10 @@ typedef struct tort_simd {
      * and bias are rows too, or one number each. */
     void (*normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered, const float *scale,
                           const float *bias, bool one_scale);
+    int32_t double_columns; /* of a panel of double_rows, 16 at most */
+    void (*double_rows)(const tort_double_rows *rows);
+    /* y[i] = the dot product of row i of A (rows, k) and b, or that added to y[i]; rows lie a_row elements apart. */
+    void (*double_dots)(double *y, int64_t rows, const double *a, int64_t a_row, const double *b, int64_t k, bool adds);
     /* Of `count` columns, TORT_COLUMNS at most, of rows that lie `stride` elements apart; max, sum, best and index have
      * TORT_COLUMNS elements. columns_max: max becomes the larger of itself and the column's largest (with a NaN in the
      * column, any). columns_exp: y = e^(x - max), which is added to sum; y may be x. columns_arg: where sign * x is

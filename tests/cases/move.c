@@ -1,4 +1,4 @@
-/* move.c - random nodes for kernels/cpu/move.c beside those of planes: pixels of a few channels, and Concat. */
+/* move.c - random nodes for kernels/cpu/move.c beside those of planes: pixels of a few channels. */
 #include "ops/numeric.h"
 #include "tests/cases/cases.h"
 
@@ -21,20 +21,7 @@ static void make_pixels(random_node *n, random_source *r) {
     n->opset = 13;
 }
 
-static void make_concat(random_node *n, random_source *r) {
-    int64_t dims[3] = {draw(r, 1, 4), draw(r, 1, 40), draw(r, 1, 40)};
-    const int32_t axis = (int32_t)draw(r, 0, 2), inputs = (int32_t)draw(r, 1, 4);
-    const tort_type type = chance(r, 50) ? TORT_FLOAT : TORT_INT64;
-    for (int32_t i = 0; i < inputs; i++) {
-        dims[axis] = draw(r, 0, 5);
-        add_any(n, r, type, 3, dims);
-    }
-    add_int(n, "axis", axis);
-    n->opset = 13;
-}
-
 const kernel_case tort_rows_move[] = {
     {"", "Transpose", "move_tiles", make_pixels, NULL},
-    {"", "Concat", "move_boxes", make_concat, NULL},
     {.op = NULL},
 };

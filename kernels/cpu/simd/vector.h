@@ -142,6 +142,9 @@ void SIMD(tort_simd_to_float16)(const float *x, uint16_t *y, int64_t count);
 void SIMD(tort_simd_from_bfloat16)(const uint16_t *x, float *y, int64_t count);
 void SIMD(tort_simd_to_bfloat16)(const float *x, uint16_t *y, int64_t count);
 double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum);
+void SIMD(tort_simd_double_rows)(const tort_double_rows *rows);
+void SIMD(tort_simd_double_dots)(double *y, int64_t rows, const double *a, int64_t a_row, const double *b, int64_t k,
+                                 bool adds);
 void SIMD(tort_simd_columns_max)(float *max, const float *x, int64_t stride, int64_t rows, int64_t count);
 void SIMD(tort_simd_columns_exp)(const float *max, float *sum, const float *x, float *y, int64_t stride, int64_t rows,
                                  int64_t count);

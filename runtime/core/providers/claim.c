@@ -250,7 +250,9 @@ static const tort_kernel *find_behind(tort_candidate *c, tort_link *link) {
 tort_status tort_candidate_move_on(tort_candidate *c, const tort_verdict *verdict, bool *moved, tort_error *error) {
     tort_unit *unit = c->unit;
     tort_link *link = &c->session->chain[unit->provider];
-    c->no_loops = !tort_runs_reference(link->provider, unit->kernel);
+    /* A row that only follows others into their layout gives nothing up for the plain loop, which for Concat is all
+     * that there is. */
+    c->no_loops = !tort_runs_reference(link->provider, unit->kernel) && !unit->kernel->layout.follows;
     c->alone = true;
     const tort_kernel *next = find_behind(c, link);
     *moved = next != NULL;
