@@ -7,6 +7,7 @@
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
 #   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
+#   setup.sh peer=DIR           OpenVINO in an environment that is there, for make bench PEER=openvino (60 MB)
 #   setup.sh serve=DIR          one with Ray, for tinyort.serve (900 MB)
 #   setup.sh page=DIR           one with Selenium, which drives a browser
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
@@ -32,6 +33,7 @@ piper-tts==1.8.0
 fastembed==0.9.1
 optimum-onnx==0.1.0
 sentence-transformers==5.1.2"
+PEER_PACKAGE="openvino==2026.4.1"
 SERVE_PACKAGES="ray[serve,data]==2.60.0 numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 pytest==9.2.0"
 PAGE_PACKAGES="selenium==4.51.0"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
@@ -117,7 +119,7 @@ needed() {
     systems) echo "program:debootstrap debootstrap" ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, cuda_aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, cuda_aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -302,6 +304,7 @@ for argument in "$@"; do
     venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
     wheel=*) make_venv "${argument#wheel=}" $WHEEL_PACKAGES ;;
     clients=*) make_clients "${argument#clients=}" ;;
+    peer=*) install_client "${argument#peer=}" $PEER_PACKAGE ;;
     serve=*) make_venv "${argument#serve=}" $SERVE_PACKAGES ;;
     page=*) make_venv "${argument#page=}" $PAGE_PACKAGES ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;

@@ -16,7 +16,7 @@ import sys
 import numpy
 
 from chart import chart
-from pairs import Ours, Theirs, chain, in_turns, loading
+from pairs import OpenVINO, Ours, Theirs, chain, in_turns, loading
 
 LARGE_FILE = 10e6  # bytes: loading a smaller model takes a few milliseconds, of which most is not for its weights
 SLOW = 1.3  # of onnxruntime's time: what a single operator may take
@@ -54,13 +54,24 @@ def shares_of_peak(options, case, threads):
             for name, kind in (("peak", "flops"), ("bandwidth", "bytes"))}
 
 
+def beside(options, case, threads, ours, alone):
+    """The same with OpenVINO: the ratio of pairs, and that to the better of both; `alone` is onnxruntime's time over tinyort's."""
+    try:
+        mine, other, ratio = in_turns(ours, OpenVINO(case["path"], threads), case["runs"][0], options.bench, threads)
+    except Exception as error:  # a model that it refuses, mostly
+        print(f"OpenVINO refuses {case['label']}: {first_line(error)[:120]}", flush=True)
+        return {}
+    return {"openvino_ms": 1e3 * other, "openvino_ratio": ratio, "best_ratio": max(ratio, 1 / alone)}
+
+
 def measure(options, case, threads):
     library = pathlib.Path(options.tinyort).with_name("libtinyort.so")
     ours, theirs = Ours(case["path"], threads, library, options.isa), Theirs(case["path"], threads)
     mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench, threads)
+    peer = beside(options, case, threads, ours, other / mine) if options.peer else {}
     ours.close()
     row = {"model": case["label"], "input": "x".join(map(str, next(iter(case["runs"][0].values())).shape)), "threads": threads,
-           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio, "file_bytes": case["path"].stat().st_size}
+           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio, "file_bytes": case["path"].stat().st_size} | peer
     if case.get("operator"):
         return row
     row["loading"] = loading(case["path"], threads, library, options.isa)
@@ -73,6 +84,8 @@ def measure(options, case, threads):
 def row_of(row):
     rest = f"{row['memory']:6.2f} {100 * row['peak']:5.0f} % {100 * row['bandwidth']:6.0f} %" if "memory" in row else ""
     loads = f"{row['loading']:7.2f}" if "loading" in row else ""
+    if "openvino_ms" in row:
+        rest += f" {row['openvino_ms']:10.3f} ms {row['openvino_ratio']:5.2f}"
     return f"{row['model'][:28]:28} {row['input']:>16} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:11.3f} ms {row['ratio']:6.2f} {loads} {rest}".rstrip()
 
 
@@ -106,6 +119,11 @@ def tell(rows):
         words = f"; of those that take it 1 ms or more {worst['model']} at worst, {worst['ratio']:.2f}" if worst else ""
         print(f"{threads} thread{'s' * (threads > 1)}: {geometric_mean(ratios):.3f} of onnxruntime's time, median {statistics.median(ratios):.2f}, "
               f"{len(some)} models{words}")
+    for threads in sorted({row["threads"] for row in rows if "best_ratio" in row}):
+        some = [row for row in rows if row["threads"] == threads and "best_ratio" in row]
+        on = f" on {threads} thread{'s' * (threads > 1)}"
+        tell_means(f"time beside OpenVINO{on}", [row["openvino_ratio"] for row in some], "OpenVINO")
+        tell_means(f"time beside the better of both{on}", [row["best_ratio"] for row in some], "the better one")
     for threads in sorted({row["threads"] for row in rows}):
         loaded = [row for row in rows if row["threads"] == threads and "loading" in row]
         on = f" on {threads} thread{'s' * (threads > 1)}"
@@ -114,9 +132,9 @@ def tell(rows):
     tell_means("memory", [row["memory"] for row in rows if "memory" in row])
 
 
-def tell_means(words, values):
+def tell_means(words, values, whose="onnxruntime"):
     if values:
-        print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst, {len(values)} models")
+        print(f"{words}: {geometric_mean(values):.3f} of {whose}'s, median {statistics.median(values):.2f}, {max(values):.2f} at worst, {len(values)} models")
 
 
 def tell_operators(rows):
@@ -142,7 +160,7 @@ def keep(options, rows):
 def run_bench(options, cases, wrong):
     """`wrong(options, case)` says how results differ from onnxruntime's. Ends the program with 1 where some do."""
     (options.folder / "bench").mkdir(exist_ok=True, parents=True)
-    print(HEAD)
+    print(HEAD + ("   OpenVINO  ratio" if options.peer else ""))
     rows, problems = [], []
     for number, case in enumerate(cases, 1):
         print(f"[{number}/{len(cases)}] {case['label']}", end="\r", flush=True, file=sys.stderr)

@@ -46,6 +46,7 @@ def arguments():
     parser.add_argument("--bench", type=float, metavar="SECONDS", help="time each model in turns with onnxruntime")
     parser.add_argument("--threads", default=[1, 2], type=lambda text: [int(n) for n in text.split(",")], help="of --bench: 1,2")
     parser.add_argument("--isa", default="", help="of --bench: the instruction set of tinyort, v2, v3 ...; onnxruntime has all of the machine")
+    parser.add_argument("--peer", default="", choices=["", "openvino"], help="of --bench: another runtime beside onnxruntime")
     parser.add_argument("--plugin", default="", help="the provider for onnxruntime, in place of tinyort alone (bench_plugin.py)")
     parser.add_argument("--set", default=pathlib.Path(sys.argv[0]).stem, help="the name under which the results are kept")
     return parser

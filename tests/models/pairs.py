@@ -64,6 +64,25 @@ class Theirs:
         return lambda: self.session.run_with_iobinding(binding)
 
 
+class OpenVINO:
+    """In float32, as tinyort computes: on processors with bfloat16 it would otherwise take that, unasked."""
+
+    def __init__(self, path, threads):
+        import openvino
+
+        self.openvino = openvino
+        config = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
+        self.model = openvino.Core().compile_model(str(path), "CPU", config)
+
+    def run(self, feeds):
+        request = self.model.create_infer_request()
+        for port in self.model.inputs:
+            value = next(feeds[name] for name in port.get_names() if name in feeds)
+            request.set_tensor(port, self.openvino.Tensor(numpy.ascontiguousarray(value).reshape(numpy.shape(value)), shared_memory=True))
+        request.infer()
+        return request.infer
+
+
 class Plugged(Theirs):
     """onnxruntime with tinyort's provider, the library of `make plugin`. `declined`: the nodes that stay with onnxruntime."""
 

