@@ -163,6 +163,12 @@ static void gather_part(const elements_task *task, const element_row *row, int64
     const element_row r = *row;
     const char *data = task->call->inputs[0].data;
     char *to = (char *)task->call->outputs[0].data + (size_t)r.first * task->size;
+    if (task->size == sizeof(uint32_t) && r.stride == 1 && r.step == 0) { /* along the last axis */
+        const uint32_t *from = (const uint32_t *)(const void *)data + r.base;
+        for (int64_t i = begin; i < end; i++)
+            ((uint32_t *)(void *)to)[i] = from[tort_index_wrapped(&indices, r.first + i, r.axis_size)];
+        return;
+    }
 #define SOURCE(i) (r.base + tort_index_wrapped(&indices, r.first + (i), r.axis_size) * r.stride + (i)*r.step)
     if (task->size == sizeof(uint32_t)) /* a loop of moves: that of any size has a call for each */
         for (int64_t i = begin; i < end; i++)

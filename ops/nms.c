@@ -68,16 +68,24 @@ static float area_of(nms_corners box) {
 }
 
 /* True if the intersection over union of the box with a kept one is above the threshold. Blocks without branches, so
- * that the compiler can vectorize them. */
+ * that the compiler can vectorize them; only where a product says that a quotient may be above it are quotients made.
+ */
 static bool overlaps(const nms_state *state, nms_corners a, int64_t kept) {
     enum { BLOCK = 32 };
+    const float near = state->iou_threshold * (state->iou_threshold > 0 ? 0.9999f : 1.0001f);
     const float *x1 = state->sides[0], *y1 = state->sides[1], *x2 = state->sides[2], *y2 = state->sides[3];
     const float *areas = state->sides[4], area = area_of(a), threshold = state->iou_threshold;
     if (!(area > 0)) return false;
     for (int64_t first = 0; first < kept; first += BLOCK) {
         const int64_t last = first + BLOCK < kept ? first + BLOCK : kept;
-        int32_t any = 0;
+        int32_t maybe = 0, any = 0;
         for (int64_t i = first; i < last; i++) {
+            const float width = smaller(a.x2, x2[i]) - larger(a.x1, x1[i]);
+            const float height = smaller(a.y2, y2[i]) - larger(a.y1, y1[i]);
+            const float common = width * height, all = area + areas[i] - common;
+            maybe |= (width > 0) & (height > 0) & !(common <= near * all);
+        }
+        for (int64_t i = first; i < last && maybe; i++) {
             const float width = smaller(a.x2, x2[i]) - larger(a.x1, x1[i]);
             const float height = smaller(a.y2, y2[i]) - larger(a.y1, y1[i]);
             const float common = width * height, all = area + areas[i] - common;
@@ -96,8 +104,9 @@ static void keep(nms_state *state, int64_t index, nms_corners box, int64_t at) {
 
 /* ---- the selection ----------------------------------------------------------------------------------------------- */
 
-static bool better(nms_box a, nms_box b) {
-    return a.score > b.score || (a.score == b.score && a.index < b.index);
+/* Without branches, which processors could not foretell. */
+static inline bool better(nms_box a, nms_box b) {
+    return (a.score > b.score) | ((a.score == b.score) & (a.index < b.index));
 }
 
 /* Sifts the box at `at` down in a heap whose best box is at 0. */
@@ -106,7 +115,7 @@ static void sink(nms_box *heap, int64_t count, int64_t at) {
     for (;;) {
         int64_t child = 2 * at + 1;
         if (child >= count) break;
-        if (child + 1 < count && better(heap[child + 1], heap[child])) child++;
+        if (child + 1 < count) child += better(heap[child + 1], heap[child]);
         if (!better(heap[child], box)) break;
         heap[at] = heap[child];
         at = child;

@@ -61,7 +61,7 @@ OPS = {
     "argmax_classes": op("ArgMax", data((1, 21, 512, 512)), axis=1, keepdims=0, source="DeepLab"),
     "argmax_vocabulary": op("ArgMax", data((1, 20, 50257)), axis=-1, keepdims=0, source="greedy decoders"),
     "argmax_short": op("ArgMax", data((8400, 80)), axis=-1, keepdims=0, source="YOLO classes"),
-    "argmin_bytes": op("ArgMin", data((64, 1000), "i32"), axis=-1, keepdims=0, source="nearest codes"),
+    "argmin_codes": op("ArgMin", data((64, 1024)), axis=-1, keepdims=0, source="nearest codes of a codebook"),
     "reduce_max_scores": op("ReduceMax", data((8400, 80)), Const(ints(-1)), keepdims=0, source="YOLO scores"),
     "reduce_sum_short": op("ReduceSum", data((4000, 64)), Const(ints(-1)), keepdims=1, source="graph networks"),
     "reduce_mean_short": op("ReduceMean", data((4000, 64)), Const(ints(-1)), keepdims=1, source="layer normalization in pieces"),

@@ -10,12 +10,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Loads `count` floats, WIDTH at most; the other lanes are 0. */
+/* Loads `count` floats, WIDTH at most; the other lanes are 0. Put together on the stack they would have to reach the
+ * cache before they can be loaded as a vector. */
 INLINE vector load_some(const float *x, int64_t count) {
-    float lanes[WIDTH] = {0};
     if (count >= WIDTH) return load(x);
-    memcpy(lanes, x, (size_t)count * sizeof *lanes);
-    return load(lanes);
+#if WIDTH == 16
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), x);
+#elif WIDTH == 8
+    static const int32_t kept[2 * WIDTH] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_maskload_ps(x, _mm256_loadu_si256((const __m256i_u *)(kept + WIDTH - count)));
+#else
+    vector some = {0};
+    for (int64_t i = 0; i < count; i++) some[i] = x[i];
+    return some;
+#endif
 }
 
 /* A NaN may be lost here: the sum of its column becomes NaN anyway. */
