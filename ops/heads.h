@@ -50,6 +50,9 @@ typedef struct tort_heads_params {
     /* Number of keys of a batch entry: input past_count, of the past, plus the new ones; or input `lengths` plus one,
      * where input `total` is the largest such number. */
     int64_t past_count, lengths, total;
+    /* Not 0: the past is a cache of so many of the latest keys as it has room for, or somewhat fewer
+     * (tort_heads_resident), of which a query sees this many, and the present is the cache for the next run. */
+    int64_t cached_window;
     bool zero_rest; /* the present is 0 behind the keys; else it keeps what the past has there */
     int64_t end;    /* keys from this one on are hidden */
     int64_t valid;  /* input: number of keys of a batch entry that are not hidden; the last query is at the last one */
@@ -104,7 +107,8 @@ enum { TORT_HEADS_QUERY, TORT_HEADS_KEY, TORT_HEADS_VALUE };
 /* Keys of a batch entry. */
 typedef struct tort_heads_span {
     int64_t past, total; /* keys taken from the past; all keys */
-    int64_t before, end; /* position of the first query; keys from here on are hidden */
+    int64_t before, end; /* position of the first query among the keys; keys from here on are hidden */
+    int64_t start;       /* position of the first query in the whole sequence, of which a cache may have lost keys */
 } tort_heads_span;
 
 /* Rows of one type: row (batch, head, position) is at the sum of its strides, in elements. */

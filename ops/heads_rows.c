@@ -22,8 +22,8 @@ static int64_t index_at(const tort_heads_run *run, int64_t input, int64_t i) {
 /* Keys of a batch entry without input `lengths`; valid: number of those that are not hidden, -1: all. */
 static tort_heads_span span_of(const tort_heads_run *run, int64_t valid) {
     const tort_heads_params *p = run->p;
-    tort_heads_span span = {run->past_count, run->longest, run->past_count, run->longest};
-    if (valid >= 0) span.end = valid, span.before = valid - p->queries;
+    tort_heads_span span = {run->past_count, run->longest, run->past_count, run->longest, run->past_count};
+    if (valid >= 0) span.end = valid, span.before = span.start = valid - p->queries;
     if (span.end > p->end) span.end = p->end;
     return span;
 }
@@ -38,20 +38,32 @@ static tort_status check_valid(const tort_heads_run *run, int64_t batch) {
     return TORT_OK;
 }
 
+/* Keys that a cache has after `total` of a sequence: all that fit; then, each time that one more would not, as many go
+ * at once as leave one less than a window, which the next query joins. So ONNX Runtime defines sliding_window_cache. */
+static int64_t resident(const tort_heads_params *p, int64_t total) {
+    const int64_t room = p->past_length, at_once = room - p->cached_window + 1;
+    return total <= room ? total : total - (total - room + at_once - 1) / at_once * at_once;
+}
+
 /* Keys of a batch entry with input `lengths`. */
 static tort_heads_span read_span(const tort_heads_run *run, int64_t batch) {
     const tort_heads_params *p = run->p;
     const int64_t total = index_at(run, p->lengths, batch) + 1;
-    const int64_t before = p->past_key.operand < 0 || run->first ? 0 : total - p->queries;
-    return (tort_heads_span){p->new_keys == 0 ? total : before, total, before, total};
+    const int64_t start = p->past_key.operand < 0 || run->first ? 0 : total - p->queries;
+    if (p->cached_window > 0) {
+        const int64_t past = start > 0 ? resident(p, start) : 0, all = past + total - start;
+        return (tort_heads_span){past, all, start < 0 ? start : past, all, start};
+    }
+    return (tort_heads_span){p->new_keys == 0 ? total : start, total, start, total, start};
 }
 
 static tort_status check_span(const tort_heads_run *run, int64_t batch) {
     const tort_heads_params *p = run->p;
     const tort_heads_span span = run->spans[batch] = read_span(run, batch);
-    if (span.total < 1 || span.total > run->longest)
+    const int64_t length = index_at(run, p->lengths, batch) + 1;
+    if (length < 1 || length > run->longest || span.total < 1)
         return tort_fail(run->call->error, TORT_E_RUN, "seqlens_k[%lld] is %lld; expected 0 to %lld", (long long)batch,
-                         (long long)span.total - 1, (long long)run->longest - 1);
+                         (long long)length - 1, (long long)run->longest - 1);
     if (span.before < 0 || span.past > p->past_length || span.total > span.past + p->new_keys)
         return tort_fail(run->call->error, TORT_E_RUN,
                          "seqlens_k[%lld] is %lld: %lld keys are not those of a past of at most %lld and %lld new ones",
@@ -91,7 +103,7 @@ static tort_status check_beams(tort_heads_run *run) {
 /* Row of the caches for a position: given by position_ids, or counted from that of the first query. */
 static int64_t rotary_row(const tort_heads_run *run, int64_t batch, int64_t position) {
     const tort_heads_params *p = run->p;
-    if (p->positions < 0) return run->spans[batch].before + position;
+    if (p->positions < 0) return run->spans[batch].start + position;
     const tort_tensor *ids = &run->call->inputs[p->positions];
     return run->first ? tort_index_at(ids, 0) + position : tort_index_at(ids, batch * p->queries + position);
 }
@@ -109,6 +121,13 @@ static tort_status check_positions(const tort_heads_run *run) {
     return TORT_OK;
 }
 
+static int64_t longest_span(const tort_heads_run *run) {
+    int64_t longest = 0;
+    for (int64_t b = 0; b < run->p->batch; b++)
+        if (run->spans[b].total > longest) longest = run->spans[b].total;
+    return longest;
+}
+
 static tort_status check_numbers(tort_heads_run *run) {
     const tort_heads_params *p = run->p;
     if (p->lengths < 0) {
@@ -118,7 +137,7 @@ static tort_status check_numbers(tort_heads_run *run) {
     }
     run->longest = index_at(run, p->total, 0);
     run->first = p->queries == run->longest;
-    if (run->longest != tort_heads_capacity(p) && run->longest > p->past_length)
+    if (!p->cached_window && run->longest != tort_heads_capacity(p) && run->longest > p->past_length)
         return tort_fail(
             run->call->error, TORT_E_RUN,
             "total_sequence_length is %lld; expected %lld, that of the past and the new keys, or, where the "
@@ -128,6 +147,7 @@ static tort_status check_numbers(tort_heads_run *run) {
         tort_status status = check_span(run, b);
         if (status) return status;
     }
+    if (p->cached_window) run->longest = longest_span(run);
     return check_positions(run);
 }
 
@@ -163,6 +183,7 @@ static heads_home home_of(const tort_heads_params *p, tort_type source, tort_typ
     const int64_t present = which == QUERY ? TORT_HEADS_NONE : which == KEY ? p->present_key : p->present_value;
     const bool past = which != QUERY && p->past_key.operand >= 0,
                apart = type == TORT_DOUBLE && rows->strides.element != 1;
+    if (p->cached_window && which != QUERY) return SCRATCH; /* the present has other keys than the run */
     if (present >= 0) return source == type && p->beam_choices < 0 ? PRESENT : SCRATCH;
     if (rows->operand == TORT_HEADS_PROJECTED) source = TORT_FLOAT;
     return source == type && !changes(p, which) && !past && !apart ? IN_PLACE : SCRATCH;
@@ -245,7 +266,7 @@ static tort_heads_plane plane_of(tort_heads_run *run, int32_t which, char **scra
 static tort_status check_room(const tort_heads_run *run) {
     const tort_heads_params *p = run->p;
     for (int32_t which = KEY; which <= VALUE; which++)
-        if (present(run, which) && present_length(present(run, which)) < run->longest)
+        if (!p->cached_window && present(run, which) && present_length(present(run, which)) < run->longest)
             return tort_fail(run->call->error, TORT_E_RUN, "%lld keys do not fit the present, which has room for %lld",
                              (long long)run->longest, (long long)present_length(present(run, which)));
     const tort_tensor *bias = p->score_bias >= 0 ? &run->call->inputs[p->score_bias] : NULL;
@@ -404,6 +425,21 @@ static void keep_past(const tort_heads_run *run, int32_t which, int64_t batch, i
     }
 }
 
+/* Fills the present output of a head with the latest of its rows, past ones and new ones, as many as the cache has from
+ * now on. */
+static void keep_latest(const tort_heads_run *run, int32_t which, int64_t batch, int64_t head, const void *rows) {
+    const tort_heads_span *span = &run->spans[batch];
+    const tort_tensor *out = present(run, which);
+    const int64_t size = size_of(run->p, which), to = present_at(run, which, batch, head);
+    const int64_t kept = resident(run->p, span->start + span->total - span->past), first = span->total - kept;
+    const int64_t rest = (present_length(out) - kept) * size, bytes = tort_type_bits(out->type) / 8;
+    if (run->type == TORT_FLOAT)
+        tort_store_floats(out->type, out->data, to, kept * size, (const float *)rows + first * size);
+    else
+        tort_store_doubles(out->type, out->data, to, kept * size, (const double *)rows + first * size);
+    memset((char *)out->data + (to + kept * size) * bytes, 0, (size_t)(rest * bytes));
+}
+
 /* Lays out the rows of a head of keys or values, and fills its present output. */
 static void lay_out_keys(const tort_heads_run *run, int32_t which, int64_t batch, int64_t head, float *room) {
     const tort_heads_params *p = run->p;
@@ -414,9 +450,13 @@ static void lay_out_keys(const tort_heads_run *run, int32_t which, int64_t batch
     if (!run->laid_out[which] && !out) return;
     void *rows = element(run, plane->rows, at), *fresh = element(run, rows, past * size);
     if (run->laid_out[which]) load_past(run, which, batch, head, past, rows);
-    if (out) keep_past(run, which, batch, head, past);
+    if (out && !p->cached_window) keep_past(run, which, batch, head, past);
     make_rows(run, which, batch, head, room, fresh);
     if (!out || !run->laid_out[which]) return;
+    if (p->cached_window) {
+        keep_latest(run, which, batch, head, rows);
+        return;
+    }
     const int64_t to = present_at(run, which, batch, head) + past * size;
     if (run->type == TORT_FLOAT)
         tort_store_floats(out->type, out->data, to, p->new_keys * size, fresh);

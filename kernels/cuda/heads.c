@@ -19,6 +19,9 @@ static tort_verdict claim_heads(const tort_target *target, const tort_node_view 
     if (p->beam_choices >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel knows no beams (cache_indirection)");
     if (p->sink >= 0 || p->smooth) return tort_no(TORT_NO_ATTR, CURE, "the kernel knows no sinks of the softmax");
     if (p->query_norm >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel does not normalize queries and keys");
+    if (p->cached_window)
+        return tort_no(TORT_NO_ATTR, "export the model with a cache of the whole sequence",
+                       "keeps all keys, sliding_window_cache is 1");
     const tort_verdict verdict = tort_cuda_claim_attend_type(target, node);
     return verdict.code == TORT_YES ? tort_cuda_claim_attend(p->key_size, p->value_size) : verdict;
 }

@@ -56,7 +56,9 @@ static tort_status infer_group_query(tort_infer *infer) {
     const tort_dim output[3] = {query->dims[0], query->dims[1], hidden};
     const tort_dim total = tort_scalar_to_dim(infer->dims, longest);
     tort_dim length = total;
-    if (tort_has_input(node, PAST_KEY))
+    if (tort_has_input(node, PAST_KEY) && tort_attr_int(node, "sliding_window_cache") != 0)
+        length = past->rank == 4 ? past->dims[2] : tort_dim_fresh(infer->dims, true);
+    else if (tort_has_input(node, PAST_KEY))
         length = past->rank == 4 ? tort_dim_max(infer->dims, total, past->dims[2]) : tort_dim_fresh(infer->dims, true);
     const tort_dim present[4] = {query->dims[0], key_heads, length, size};
     const tort_dim scores[4] = {query->dims[0], heads, query->dims[1], total};
@@ -69,7 +71,7 @@ static tort_status infer_group_query(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-/* Refuses quantized caches and sliding_window_cache, which no tested model has. */
+/* Refuses quantized caches, and what does not go with a cache that evicts. */
 static tort_status refuse(const tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_type cache = node->inputs[tort_has_input(node, PAST_KEY) ? PAST_KEY : QUERY].type;
@@ -79,10 +81,15 @@ static tort_status refuse(const tort_resolve *resolve) {
         tort_has_input(node, VALUE_SCALE))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
                          "the cache of keys is quantized; export the model with a cache of the type of the query");
-    if (tort_attr_int(node, "sliding_window_cache") != 0)
+    if (tort_attr_int(node, "sliding_window_cache") == 0) return TORT_OK;
+    if (tort_attr_int(node, "local_window_size") < 1 || tort_attr_int(node, "causal") == 0 ||
+        !tort_has_input(node, PAST_KEY))
+        return tort_fail(resolve->error, TORT_E_MODEL,
+                         "sliding_window_cache needs local_window_size of 1 or more, causal 1 and past_key");
+    if (tort_has_input(node, SCORE_BIAS) || tort_has_output(node, SCORES))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
-                         "sliding_window_cache 1 is not supported; export the model with a cache of the whole sequence "
-                         "(local_window_size alone hides what is outside of the window)");
+                         "sliding_window_cache with attention_bias or output_qk, which are for keys that the cache has "
+                         "lost; export the model with a cache of the whole sequence");
     return TORT_OK;
 }
 
@@ -137,6 +144,12 @@ static tort_status read_past(const tort_resolve *resolve, tort_heads_params *p) 
     const int64_t head = length * p->key_size;
     p->past_key.strides = p->past_value.strides = (tort_head_strides){p->key_heads * head, head, p->key_size, 1};
     tort_status status = tort_heads_expect(resolve, PAST_KEY, "past_key", 4, wanted);
+    if (!status && p->cached_window > length)
+        status = tort_fail(resolve->error, TORT_E_MODEL,
+                           "the cache has room for %lld keys, fewer than the %lld of local_window_size",
+                           (long long)length, (long long)p->cached_window);
+    if (!status && p->cached_window && p->new_keys != p->queries)
+        status = tort_fail(resolve->error, TORT_E_MODEL, "sliding_window_cache needs a key for each query");
     return status ? status : tort_heads_expect(resolve, PAST_VALUE, "past_value", 4, wanted);
 }
 
@@ -192,6 +205,7 @@ static tort_status read_attributes(const tort_resolve *resolve, tort_heads_param
     const int64_t shown = tort_attr_int(node, "qk_output");
     p->causal = tort_attr_int(node, "causal") != 0;
     p->left_window = window > 0 && p->causal ? window : -1;
+    p->cached_window = tort_attr_int(node, "sliding_window_cache") ? window : 0;
     p->smooth = tort_attr_int(node, "smooth_softmax") == 1;
     p->softcap = (double)tort_attr_float(node, "softcap");
     p->scale = (double)tort_attr_float(node, "scale");

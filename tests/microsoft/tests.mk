@@ -5,3 +5,4 @@ TESTS += test-microsoft
 ## Run operators of com.microsoft that only other devices of onnxruntime have, and hold them against formulas.
 test-microsoft: $(TINYORT) $(CUDASIM_LIBRARY)
 	$(VENV)/bin/python tests/microsoft/formulas.py $(TINYORT)
+	$(VENV)/bin/python tests/microsoft/decoding.py $(TINYORT)

@@ -62,12 +62,20 @@ const char *const microsoft_attention_cases[] = {
     "f32[4] -0.75 3.25 0.25 -0.25; f32[1,2,2,2] -0.25 -0.75 -1 -0.5 0.5 -0.25 1 -0.25; f32[2,4] 0 1.5 0.5 -0.5"
     " -0.25 0.5 2 -0.25; f32[4] -0.25 1 -1 -0.25; f32[1,2,1,1] 1 0.5 -> f32[1,2,2,2] -0.385765 -1.1573 "
     "-1.99267 -0.996337 0.593156 -0.296578 1.88716 -0.471789",
+    /* A query of 0 weighs all keys of its window alike: here the last of the cache, and the new one, which takes the
+     * place of the first. */
+    "com.microsoft.GroupQueryAttention 1; num_heads=1 kv_num_heads=1 sliding_window_cache=1 local_window_size=2; f32[1,1,2] 0 0; "
+    "f32[1,1,2] 5 6; f32[1,1,2] 5 6; f32[1,1,2,2] 1 2 3 4; f32[1,1,2,2] 1 2 3 4; i32[1] 2; i32[1] 3 -> f32[1,1,2] 4 5; "
+    "f32[1,1,2,2] 3 4 5 6; f32[1,1,2,2] 3 4 5 6",
     NULL,
 };
 
 const char *const microsoft_attention_refusals[] = {
     "com.microsoft.GroupQueryAttention 1; num_heads=1 kv_num_heads=1 sliding_window_cache=1; f32[1,1,2] 1 2; f32[1,1,2] 1 2; "
-    "f32[1,1,2] 1 2; -; -; i32[1] 0; i32[1] 1 -> error UNSUPPORTED cache of the whole sequence",
+    "f32[1,1,2] 1 2; -; -; i32[1] 0; i32[1] 1 -> error MODEL needs local_window_size",
+    "com.microsoft.GroupQueryAttention 1; num_heads=1 kv_num_heads=1 sliding_window_cache=1 local_window_size=3; f32[1,1,2] 1 2; "
+    "f32[1,1,2] 1 2; f32[1,1,2] 1 2; f32[1,1,2,2] 1 2 3 4; f32[1,1,2,2] 1 2 3 4; i32[1] 2; i32[1] 3 -> error MODEL fewer than "
+    "the 3 of local_window_size",
     "com.microsoft.GroupQueryAttention 1; num_heads=2 kv_num_heads=1; f32[1,1,3] 1 2 3; f32[1,1,1] 1; f32[1,1,1] 1; -; -; "
     "i32[1] 0; i32[1] 1 -> error MODEL expected a multiple of the 2 heads",
     "com.microsoft.MultiHeadAttention 1; num_heads=1; f32[1,1,2] 1 2; f32[1,1,2] 1 2; f32[1,1,2] 1 2; f32[5] 1 2 3 4 5 -> "
