@@ -133,6 +133,13 @@ static tort_status run_matmul(const tort_call *call) {
     return run_job(call, &job, p->batches);
 }
 
+static tort_status run_fused_matmul(const tort_call *call) {
+    const tort_matmul_params *p = call->params;
+    const tort_status status = run_matmul(call);
+    if (!status) tort_epilogue_run(call, &p->epilogue, tort_call_input(call, 2));
+    return status;
+}
+
 static tort_status run_gemm(const tort_call *call) {
     const tort_gemm_params *p = call->params;
     double_job job = {.gemm = p,
@@ -146,8 +153,17 @@ static tort_status run_gemm(const tort_call *call) {
     return run_job(call, &job, 1);
 }
 
+static tort_status run_fused_gemm(const tort_call *call) {
+    const tort_gemm_params *p = call->params;
+    const tort_status status = run_gemm(call);
+    if (!status) tort_epilogue_run(call, &p->epilogue, NULL);
+    return status;
+}
+
 const tort_kernel tort_cpu_product_doubles[] = {
     {"", "MatMul", "matmul_doubles", .claim = claim, .size = size, .run = run_matmul},
     {"", "Gemm", "gemm_doubles", .claim = claim, .size = size, .run = run_gemm},
+    {"tinyort", "FusedMatMul", "matmul_doubles", .claim = claim, .size = size, .run = run_fused_matmul},
+    {"tinyort", "FusedGemm", "gemm_doubles", .claim = claim, .size = size, .run = run_fused_gemm},
     {.op = NULL},
 };

@@ -317,6 +317,17 @@ static void add_bias(random_node *n, random_source *r, const char *op) {
     if (strcmp(op, "FusedMatMul") == 0 && chance(r, 60)) add_tensor(n, r, 1, &columns);
 }
 
+/* In place, from the last element: buffers have room for elements of 8 bytes. */
+void to_doubles(random_node *n) {
+    for (int32_t i = 0; i < n->input_count; i++) {
+        tort_tensor *tensor = &n->inputs[i];
+        if (!tort_present(tensor) || tensor->type != TORT_FLOAT) continue;
+        for (int64_t e = tort_count(tensor) - 1; e >= 0; e--)
+            ((double *)tensor->data)[e] = (double)((const float *)tensor->data)[e];
+        tensor->type = TORT_DOUBLE;
+    }
+}
+
 void add_epilogue(random_node *n, random_source *r, const kernel_case *kernel, const tort_info *y) {
     const bool operator_names = strcmp(kernel->domain, "com.microsoft") == 0;
     static const char *const exact[] = {"none", "relu", "leaky_relu", "clip", "hard_sigmoid"};
@@ -343,6 +354,7 @@ void add_epilogue(random_node *n, random_source *r, const kernel_case *kernel, c
         if (n->input_count > TORT_EPILOGUE_Z) put_channels_last(&n->inputs[TORT_EPILOGUE_Z]);
     }
     if (!is_exact && n->tolerance < 1e-5f) n->tolerance = 1e-5f;
+    if (n->inputs[0].type == TORT_DOUBLE) to_doubles(n);
     n->opset = 1;
 }
 

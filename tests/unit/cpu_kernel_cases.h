@@ -42,6 +42,8 @@ void add_epilogue(random_node *node, random_source *random, const kernel_case *k
 bool make_random_node(const kernel_case *kernel, random_node *node, random_source *random, const tort_env *env);
 /* Every input of float becomes one of a half type; TORT_FLOAT: all stays as it is. False: there is none. */
 bool to_halves(random_node *node, tort_type half);
+/* Every input of float becomes one of double. */
+void to_doubles(random_node *node);
 /* A model of that node alone, with copies of what is constant; the caller frees it. NULL: it is not valid. */
 tort_model *random_node_model(const kernel_case *kernel, random_node *node, const tort_env *env, tort_error *error);
 void free_random_node(random_node *node);
