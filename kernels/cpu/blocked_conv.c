@@ -24,6 +24,7 @@
 #define BLOCK_FLOATS 4608 /* weights of 16 channels, 32 filters and 9 positions */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
 #define SPREAD 8          /* elements that dilations leave out along an axis, from which on windows are spread wide */
+#define ONE_TILE 6        /* pixels of a tile on every instruction set but v2 */
 #define ALONE_CHANNELS 32 /* fewer do not pay for converting the layout before and after a single convolution */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -208,6 +209,17 @@ bool tort_cpu_conv_pays_alone(const tort_node_view *node) {
     const tort_conv_params *p = node->params;
     return tort_sliding_positions(&p->window) > 1 && p->channels >= ALONE_CHANNELS &&
            p->channels / p->group >= TORT_LANES;
+}
+
+/* True if a convolution of few channels has so few outputs (of a frame of sound, say) that they fill one tile: as
+ * columns of a product they would leave most of each vector idle, and their conversion is nothing beside the filters.
+ */
+static bool is_one_tile(const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    int64_t outputs = 1;
+    for (int32_t i = 0; i < p->window.axes; i++)
+        if (p->window.output[i] < 0 || (outputs *= p->window.output[i]) > ONE_TILE) return false;
+    return p->channels * tort_sliding_positions(&p->window) >= ALONE_CHANNELS;
 }
 
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
@@ -432,7 +444,8 @@ static tort_status run(const tort_call *call) {
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size,                \
         .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
-        .prepare = prepare_weights, .run = run, .layout.id = TORT_BLOCKED, .layout.inputs = (z_), .layout.outputs = 1  \
+        .prepare = prepare_weights, .run = run, .layout.id = TORT_BLOCKED, .layout.inputs = (z_), .layout.outputs = 1, \
+        .layout.alone = is_one_tile                                                                                    \
     }
 
 const tort_kernel tort_cpu_blocked_conv[] = {

@@ -198,6 +198,18 @@ void SIMD(tort_simd_tile)(const tort_tile *t) {
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
+/* Sets lanes from..WIDTH-1 of a vector to 0. */
+INLINE void clear_lanes(float *to, int32_t from) {
+#if WIDTH == 16
+    _mm512_mask_storeu_ps(to, (__mmask16)(0xffffu << from), _mm512_setzero_ps());
+#elif WIDTH == 8
+    static const int32_t cleared[2 * WIDTH] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
+    _mm256_maskstore_ps(to, _mm256_loadu_si256((const __m256i_u *)(cleared + WIDTH - from)), _mm256_setzero_ps());
+#else
+    for (; from < WIDTH; from++) to[from] = 0;
+#endif
+}
+
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread) {
     if (run_count == 1 && runs[0].at == 0 && runs[0].length == TILE_COLUMNS) {
@@ -211,6 +223,7 @@ void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t 
         }
         return;
     }
+    const int32_t end = run_count ? runs[run_count - 1].at + runs[run_count - 1].length : 0, rest = end % WIDTH;
     for (int64_t k = 0; k < rows; k++) {
         const float *from = source + offsets[k];
         float *to = panel + k * TILE_COLUMNS;
@@ -222,6 +235,9 @@ void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t 
                 for (int32_t i = 0; i < runs[r].length; i += WIDTH)
                     store(to + runs[r].at + i, load(from + runs[r].offset + i));
         }
+        /* The products of these lanes are dropped. But what lay there may be subnormal (an index, an address), and
+         * takes a hundred times as long to multiply. */
+        if (rest) clear_lanes(to + end - rest, rest);
     }
 }
 
