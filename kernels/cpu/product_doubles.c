@@ -49,16 +49,17 @@ static void pack_panel(const double_job *job, const double *b, int64_t columns, 
             for (int64_t j = 0; j < columns; j++) panel[j] = b[j * job->b_column];
 }
 
-/* Y = alpha * Y + beta * C. */
+/* Y = alpha * Y + beta * C, for the columns of a panel. */
 static void finish_rows(const double_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const tort_gemm_params *g = job->gemm;
-    const double *c = g->has_c ? job->call->inputs[2].data : NULL;
-    for (int64_t i = row; i < row + rows; i++)
-        for (int64_t j = column; j < column + columns; j++) {
-            double *y = &job->y[i * job->n + j];
-            *y *= (double)g->alpha;
-            if (c) *y += (double)g->beta * c[i * g->c_row_stride + j * g->c_column_stride];
-        }
+    const double alpha = (double)g->alpha, *c = g->has_c ? job->call->inputs[2].data : NULL;
+    double scaled[MAX_PANEL] = {0}; /* beta * C of a row, or of all rows */
+    for (int64_t i = row; i < row + rows; i++) {
+        double *restrict y = job->y + i * job->n + column;
+        for (int64_t j = 0; c && j < columns && (i == row || g->c_row_stride); j++)
+            scaled[j] = (double)g->beta * c[i * g->c_row_stride + (column + j) * g->c_column_stride];
+        for (int64_t j = 0; j < columns; j++) y[j] = alpha * y[j] + scaled[j];
+    }
 }
 
 /* Makes some rows of a panel's columns. */

@@ -29,7 +29,7 @@ INLINE void multiply(const tort_double_rows *t, const double *a, double *y, int 
     _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++, y += t->y_row) {
         const bool whole = t->columns == COLUMNS;
         double *to = whole ? y : last;
-        if (!whole) memcpy(last, y, (size_t)t->columns * sizeof *last);
+        if (!whole && t->adds) memcpy(last, y, (size_t)t->columns * sizeof *last);
         for (int v = 0; v < VECTORS; v++) {
             loose_wide *place = (loose_wide *)(to + v * DOUBLES);
             *place = t->adds ? (wide)*place + sums[r][v] : sums[r][v];
