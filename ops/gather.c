@@ -7,6 +7,8 @@
 #include "ops/index.h"
 #include "ops/shapes.h"
 
+#include <stdatomic.h>
+
 /* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
 /* Infers the output's contents if those of data (rank 1) and indices are known. */
@@ -150,6 +152,8 @@ typedef struct elements_task {
     const tort_call *call;
     int32_t axis;
     size_t size; /* of an element in bytes */
+    atomic_bool
+        *beyond; /* an index was outside of the axis, where they are checked as elements move; NULL: they were before */
 } elements_task;
 
 /* Elements begin .. end of a row of indices whose first is number `first`: each is element base + index * stride + i *
@@ -165,8 +169,15 @@ static void gather_part(const elements_task *task, const element_row *row, int64
     char *to = (char *)task->call->outputs[0].data + (size_t)r.first * task->size;
     if (task->size == sizeof(uint32_t) && r.stride == 1 && r.step == 0) { /* along the last axis */
         const uint32_t *from = (const uint32_t *)(const void *)data + r.base;
-        for (int64_t i = begin; i < end; i++)
-            ((uint32_t *)(void *)to)[i] = from[tort_index_wrapped(&indices, r.first + i, r.axis_size)];
+        uint32_t *words = (uint32_t *)(void *)to;
+        bool beyond = false;
+        for (int64_t i = begin; i < end; i++) {
+            int64_t index = tort_index_at(&indices, r.first + i);
+            index += index < 0 ? r.axis_size : 0;
+            beyond |= (uint64_t)index >= (uint64_t)r.axis_size;
+            words[i] = from[tort_index_within(index, r.axis_size)];
+        }
+        if (beyond && task->beyond) atomic_store(task->beyond, true);
         return;
     }
 #define SOURCE(i) (r.base + tort_index_wrapped(&indices, r.first + (i), r.axis_size) * r.stride + (i)*r.step)
@@ -202,14 +213,20 @@ static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
 static tort_status gather_elements(const tort_call *call) {
     const tort_gather_elements_params *params = call->params;
     const tort_tensor *data = &call->inputs[0], *indices = &call->inputs[1];
-    elements_task task = {call, params->axis, (size_t)tort_type_bits(data->type) / 8};
-    int64_t total = tort_count(indices);
+    atomic_bool beyond = false;
+    elements_task task = {call, params->axis, (size_t)tort_type_bits(data->type) / 8, NULL};
+    const int64_t total = tort_count(indices), size = data->dims[params->axis];
+    const int32_t last = indices->rank - 1;
+    tort_status status = TORT_OK;
     if (total == 0) return TORT_OK;
-    tort_status status = tort_check_indices(call, indices, 0, 1, data->dims[params->axis]);
+    if (size > 0 && task.size == sizeof(uint32_t) && params->axis == last) /* one pass over the indices, not two */
+        task.beyond = &beyond;
+    else
+        status = tort_check_indices(call, indices, 0, 1, size);
     if (status != TORT_OK) return status;
-    int64_t length = indices->dims[indices->rank - 1];
+    int64_t length = indices->dims[last];
     tort_parallel(call, total / length, 2 * length, gather_element_rows, &task);
-    return TORT_OK;
+    return atomic_load(&beyond) ? tort_check_indices(call, indices, 0, 1, size) : TORT_OK;
 }
 
 /* ---- GatherND ---------------------------------------------------------------------------------------------------- */

@@ -126,8 +126,10 @@ static void sink(nms_box *heap, int64_t count, int64_t at) {
 /* Fills state->kept with the selected boxes of one class, best first; returns their number. */
 static int64_t select_class(nms_state *state, const float *boxes, const float *scores) {
     int64_t count = 0, kept = 0;
-    for (int64_t i = 0; i < state->params.boxes; i++)
-        if (scores[i] > state->score_threshold) state->heap[count++] = (nms_box){scores[i], i};
+    for (int64_t i = 0; i < state->params.boxes; i++) { /* without a branch; the heap has room for all */
+        state->heap[count] = (nms_box){scores[i], i};
+        count += scores[i] > state->score_threshold;
+    }
     for (int64_t at = count / 2 - 1; at >= 0; at--) sink(state->heap, count, at);
     while (count > 0 && kept < state->max_boxes && tort_goes_on(state->watch, 0)) {
         const int64_t best = state->heap[0].index;

@@ -1,34 +1,57 @@
 /* folds.c - sums and extremes of floats: of rows column by column, into a row of doubles, and of a single row.
  *
- * Of columns by plain loops that compilers vectorize. Four rows are added at a time, so that each result is loaded and
+ * Of columns, four rows are added at a time, so that each result is loaded and
  * stored once for all of them. A single row's sums stay in registers. Read next: ../reduce.c, which brings all
  * reductions into rows. */
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include <math.h>
 
-INLINE double value_of(float x) {
-    return (double)x;
+#define DOUBLES (WIDTH / 2)
+#define WIDES (TORT_FOLD_CHUNK / DOUBLES)
+typedef double wide __attribute__((vector_size(DOUBLES * 8)));
+typedef double loose_wide __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
+typedef int64_t wide_bits __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
+
+/* Compilers make several pieces of __builtin_convertvector. */
+INLINE wide widened(const float *x) {
+#if WIDTH == 16
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif WIDTH == 8
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+#elif defined(__aarch64__)
+    return (wide)vcvt_f64_f32(vld1_f32(x));
+#else
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
+#endif
 }
-INLINE double magnitude_of(float x) {
-    return fabs((double)x);
+
+INLINE wide term_of(tort_fold_kind kind, const float *x) {
+    const wide value = widened(x);
+    if (kind == TORT_FOLD_MAGNITUDES) return (wide)((wide_bits)value & INT64_MAX);
+    return kind == TORT_FOLD_SQUARES ? value * value : value;
 }
-INLINE double square_of(float x) {
-    return (double)x * (double)x;
+
+/* Column by column; into has whole chunks of doubles. */
+INLINE void fold_sums(tort_fold_kind kind, double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
+    const int64_t count = chunks * TORT_FOLD_CHUNK;
+    for (; rows >= 4; rows -= 4, x += 4 * stride)
+        for (int64_t i = 0; i < count; i += DOUBLES)
+            *(loose_wide *)(into + i) += (term_of(kind, x + i) + term_of(kind, x + stride + i)) +
+                                         (term_of(kind, x + 2 * stride + i) + term_of(kind, x + 3 * stride + i));
+    for (; rows > 0; rows--, x += stride)
+        for (int64_t i = 0; i < count; i += DOUBLES) *(loose_wide *)(into + i) += term_of(kind, x + i);
 }
-/* Defines a sum of term(x). */
-#define SUMS(name, term)                                                                                               \
-    static void name(double *restrict into, const float *restrict x, int64_t stride, int64_t rows, int64_t chunks) {   \
-        const int64_t count = chunks * TORT_FOLD_CHUNK;                                                                \
-        for (; rows >= 4; rows -= 4, x += 4 * stride)                                                                  \
-            for (int64_t i = 0; i < count; i++)                                                                        \
-                into[i] += (term(x[i]) + term(x[stride + i])) + (term(x[2 * stride + i]) + term(x[3 * stride + i]));   \
-        for (; rows > 0; rows--, x += stride)                                                                          \
-            for (int64_t i = 0; i < count; i++) into[i] += term(x[i]);                                                 \
-    }
-SUMS(sum, value_of)
-SUMS(sum_magnitudes, magnitude_of)
-SUMS(sum_squares, square_of)
+
+static void sum(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
+    fold_sums(TORT_FOLD_SUM, into, x, stride, rows, chunks);
+}
+static void sum_magnitudes(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
+    fold_sums(TORT_FOLD_MAGNITUDES, into, x, stride, rows, chunks);
+}
+static void sum_squares(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
+    fold_sums(TORT_FOLD_SQUARES, into, x, stride, rows, chunks);
+}
 
 /* ---- extremes ---------------------------------------------------------------------------------------------------- */
 
@@ -68,30 +91,6 @@ const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT] = {
 };
 
 /* ---- single rows ------------------------------------------------------------------------------------------------- */
-
-#define DOUBLES (WIDTH / 2)
-#define WIDES (TORT_FOLD_CHUNK / DOUBLES)
-typedef double wide __attribute__((vector_size(DOUBLES * 8)));
-typedef int64_t wide_bits __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
-
-/* Compilers make several pieces of __builtin_convertvector. */
-INLINE wide widened(const float *x) {
-#if WIDTH == 16
-    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
-#elif WIDTH == 8
-    return _mm256_cvtps_pd(_mm_loadu_ps(x));
-#elif defined(__aarch64__)
-    return (wide)vcvt_f64_f32(vld1_f32(x));
-#else
-    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
-#endif
-}
-
-INLINE wide term_of(tort_fold_kind kind, const float *x) {
-    const wide value = widened(x);
-    if (kind == TORT_FOLD_MAGNITUDES) return (wide)((wide_bits)value & INT64_MAX);
-    return kind == TORT_FOLD_SQUARES ? value * value : value;
-}
 
 /* Adds up the lanes by halves. */
 INLINE double joined(wide *sums) {
