@@ -127,6 +127,16 @@ static bool sum_rows(const resize_task *task, const int64_t *coordinates, double
     }
 }
 
+/* Rounds to the nearest integer within low .. high, which are less than 2^50; NaN becomes low. Adding 1.5 * 2^52 leaves
+ * no digits behind the point: a loop of it needs no calls. */
+static void round_narrow(double *part, int64_t count, double low, double high) {
+    for (int64_t i = 0; i < count; i++) {
+        double value = part[i] > low ? part[i] : low;
+        value = value < high ? value : high;
+        part[i] = value + 0x1.8p52 - 0x1.8p52;
+    }
+}
+
 /* Stores part of a row; integers are rounded to nearest and saturate. */
 static void store_part(const tort_tensor *output, int64_t first, int64_t count, double *part) {
     if (!tort_type_is_float(output->type)) {
@@ -134,7 +144,10 @@ static void store_part(const tort_tensor *output, int64_t first, int64_t count, 
         bool is_signed = tort_type_is_signed(output->type);
         double low = is_signed ? -ldexp(1, bits - 1) : 0;
         double high = nextafter(ldexp(1, is_signed ? bits - 1 : bits), 0);
-        for (int64_t i = 0; i < count; i++) part[i] = fmin(fmax(nearbyint(part[i]), low), high);
+        if (bits <= 32)
+            round_narrow(part, count, low, floor(high));
+        else
+            for (int64_t i = 0; i < count; i++) part[i] = fmin(fmax(nearbyint(part[i]), low), high);
     }
     tort_store_doubles(output->type, output->data, first, count, part);
 }
@@ -143,9 +156,12 @@ static void store_part(const tort_tensor *output, int64_t first, int64_t count, 
 static void interpolate_part(const resize_task *task, const double *sum, int64_t first, int64_t count, double *part) {
     const resize_table *table = &task->tables[task->row_axis];
     const int64_t taps = task->params->axes[task->row_axis].taps, inner = task->inner;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = inner == 1 ? first + i : (first + i) / inner;
-        int64_t behind = inner == 1 ? 0 : (first + i) % inner;
+    int64_t at = first / inner, behind = first % inner; /* the output coordinate, and the element of its run */
+    for (int64_t i = 0; i < count; i++, behind++) {
+        if (behind == inner) {
+            behind = 0;
+            at++;
+        }
         const int64_t *indices = table->indices + at * taps;
         const double *weights = table->weights + at * taps;
         double value = 0;
