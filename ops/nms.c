@@ -68,11 +68,10 @@ static float area_of(nms_corners box) {
 }
 
 /* True if the intersection over union of the box with a kept one is above the threshold. Blocks without branches, so
- * that the compiler can vectorize them; only where a product says that a quotient may be above it are quotients made.
- */
+ * that the compiler can vectorize them; areas are only compared in blocks where a kept box has something in common with
+ * it. */
 static bool overlaps(const nms_state *state, nms_corners a, int64_t kept) {
     enum { BLOCK = 32 };
-    const float near = state->iou_threshold * (state->iou_threshold > 0 ? 0.9999f : 1.0001f);
     const float *x1 = state->sides[0], *y1 = state->sides[1], *x2 = state->sides[2], *y2 = state->sides[3];
     const float *areas = state->sides[4], area = area_of(a), threshold = state->iou_threshold;
     if (!(area > 0)) return false;
@@ -80,10 +79,7 @@ static bool overlaps(const nms_state *state, nms_corners a, int64_t kept) {
         const int64_t last = first + BLOCK < kept ? first + BLOCK : kept;
         int32_t maybe = 0, any = 0;
         for (int64_t i = first; i < last; i++) {
-            const float width = smaller(a.x2, x2[i]) - larger(a.x1, x1[i]);
-            const float height = smaller(a.y2, y2[i]) - larger(a.y1, y1[i]);
-            const float common = width * height, all = area + areas[i] - common;
-            maybe |= (width > 0) & (height > 0) & !(common <= near * all);
+            maybe |= (a.x2 > x1[i]) & (x2[i] > a.x1) & (a.y2 > y1[i]) & (y2[i] > a.y1);
         }
         for (int64_t i = first; i < last && maybe; i++) {
             const float width = smaller(a.x2, x2[i]) - larger(a.x1, x1[i]);

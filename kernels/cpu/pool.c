@@ -64,9 +64,12 @@ static void divide_row(const pool_job *job, int64_t row, float *restrict y) {
         rest /= p->window.output[i];
     }
     const float *restrict counts = job->counts;
-    for (int64_t i = 0; i < job->planes.output[2]; i++) {
-        const float count = (float)rows * counts[i], quotient = y[i] / count;
-        y[i] = count > 0 ? quotient : 0;
+    const int64_t columns = job->planes.output[2];
+    for (int64_t at = 0; at < columns && tort_row_goes_on(job->call->watch, at); at += TORT_PART) {
+        for (int64_t i = at; i < at + tort_part_count(columns, at); i++) {
+            const float count = (float)rows * counts[i], quotient = y[i] / count;
+            y[i] = count > 0 ? quotient : 0;
+        }
     }
 }
 
@@ -107,7 +110,9 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
             if (job->row_offsets) columns_first(job, buffer);
             tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);
             if (max || planes->kernel_size == 1) continue; /* windows of one element count that, or nothing but 0 */
-            for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
+            const int64_t rows = planes->output[0] * planes->output[1];
+            const int64_t row_work = tort_work(planes->output[2], 8, 1);
+            for (int64_t row = 0; row < rows && tort_piece_goes_on(job->call, row, row_work); row++)
                 divide_row(job, row, y + row * planes->output[2]);
         }
     }

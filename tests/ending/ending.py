@@ -72,7 +72,7 @@ CASES = [
     ("Dropout", [LARGE, np.array(0.5, np.float32), np.array(True)], {}), ("Bernoulli", [LARGE], {}), ("RandomUniformLike", [LARGE], {}), ("RandomNormalLike", [LARGE], {}),
     ("Multinomial", [[10, 100000]], {"sample_size": 10000}), ("TopK", [LARGE, np.array([1000])], {}), ("TopK", [SQUARE, np.array([4000])], {"axis": 0}),
     ("Unique", [[4000000]], {}), ("Unique", [SQUARE], {"axis": 0}), ("NonMaxSuppression", [[1, 30000, 4], [1, 1, 30000], np.array([1 << 30]), np.array([0.9], np.float32)], {}),
-    ("MaxPool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}), ("MaxPool", [[1, 1, 4096, 4096]], {"kernel_shape": [2, 2]}), ("MaxPool", [[1, 1, 4096, 4096]], {"kernel_shape": [5, 5]}), ("AveragePool", [[1, 1, 4096, 4096]], {"kernel_shape": [3, 3]}),
+    ("MaxPool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}), ("MaxPool", [[1, 1, 4096, 4096]], {"kernel_shape": [2, 2]}), ("MaxPool", [[1, 1, 4096, 4096]], {"kernel_shape": [5, 5]}), ("AveragePool", [[1, 1, 4096, 4096]], {"kernel_shape": [3, 3]}), ("AveragePool", [[1, 1, 1 << 24]], {"kernel_shape": [3]}),
     ("AveragePool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}), ("LpPool", [[1, 1, 2400, 2400]], {"kernel_shape": [1200, 1200]}),
     ("GlobalAveragePool", [[1, 2, 4096, 4096]], {}), ("GlobalMaxPool", [[1, 2, 4096, 4096]], {}), ("MaxUnpool", [[1, 1, 2048, 2048], (INT64, [1, 1, 2048, 2048])], {"kernel_shape": [2, 2]}),
     ("MaxRoiPool", [[1, 1, 2000, 2000], [400, 5]], {"pooled_shape": [2, 2]}), ("RoiAlign", [[1, 1, 500, 500], [300, 4], np.zeros(300, np.int64)], {"sampling_ratio": 100, "output_height": 30, "output_width": 30}),
