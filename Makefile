@@ -119,7 +119,8 @@ LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcar
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
-SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
+SIMD_UNIT_SOURCES := kernels/cpu/simd/amx.c
+SIMD_SOURCES := $(filter-out $(SIMD_UNIT_SOURCES),$(wildcard kernels/cpu/simd/*.c))
 SIMD_DOT_SOURCES := kernels/cpu/simd/bytes.c kernels/cpu/simd/blocked_bytes.c
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)
 UNIT_SOURCES := $(wildcard tests/unit/*.c tests/cases/*.c)
@@ -140,6 +141,7 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 ifeq ($(MACHINE),x86_64)
 SIMD_SETS := v2 v3 v4
 SIMD_DOT_SETS := v3_vnni v4_vnni
+SIMD_UNIT_SETS := v4_amx
 else ifeq ($(MACHINE),aarch64)
 SIMD_SETS := neon
 SIMD_DOT_SETS := neon_dot
@@ -147,9 +149,10 @@ endif
 ifneq ($(SIMD)$(PLAIN),all)
 SIMD_SETS := $(if $(PLAIN),,$(filter $(SIMD),$(SIMD_SETS)))
 SIMD_DOT_SETS := $(if $(PLAIN),,$(filter $(SIMD)_%,$(SIMD_DOT_SETS)))
+SIMD_UNIT_SETS := $(if $(PLAIN),,$(filter $(SIMD)_%,$(SIMD_UNIT_SETS)))
 $(if $(PLAIN)$(SIMD_SETS),,$(error SIMD=$(SIMD): no instruction set of this architecture))
 endif
-CPU_SETS := $(strip $(SIMD_SETS) $(SIMD_DOT_SETS))
+CPU_SETS := $(strip $(SIMD_SETS) $(SIMD_DOT_SETS) $(SIMD_UNIT_SETS))
 CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"plain$(CPU_SETS:%=, %)"' \
     -DTORT_CPU_BUILT_FOR='"$(strip $(patsubst neon,aarch64-neon,$(SIMD_SETS:v%=x86-64-v%)))"')
 SIMD_FLAGS_v2 := -march=x86-64-v2
@@ -159,6 +162,7 @@ SIMD_FLAGS_neon :=
 # With instructions that multiply bytes: the products of bytes alone.
 SIMD_FLAGS_v3_vnni := $(SIMD_FLAGS_v3) -mavxvnni
 SIMD_FLAGS_v4_vnni := $(SIMD_FLAGS_v4) -mavx512vnni
+SIMD_FLAGS_v4_amx := $(SIMD_FLAGS_v4_vnni) -mamx-tile -mamx-int8
 SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 
 # ---- CUDA -------------------------------------------------------------------------------------------------------------
@@ -243,7 +247,8 @@ endif
 # ---- products -------------------------------------------------------------------------------------------------------
 
 SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o)) \
-    $(foreach set,$(SIMD_DOT_SETS),$(SIMD_DOT_SOURCES:%.c=$(OBJ)/%.$(set).o))
+    $(foreach set,$(SIMD_DOT_SETS),$(SIMD_DOT_SOURCES:%.c=$(OBJ)/%.$(set).o)) \
+    $(foreach set,$(SIMD_UNIT_SETS),$(SIMD_UNIT_SOURCES:%.c=$(OBJ)/%.$(set).o))
 # The ONNX format as C structs, which protoc-c makes of loader/onnx.proto.
 FORMAT := $(OBJ)/loader/onnx.pb-c
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(FORMAT).o $(SIMD_OBJECTS)
@@ -609,7 +614,7 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 	@echo "  CC    $$< ($(1))"
 	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=$$(CONTRACT) -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
-$(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
+$(foreach set,$(CPU_SETS),$(eval $(call simd_rule,$(set))))
 
 $(OBJ)/ops/refused.o: private TORT_CPPFLAGS += $(OPS_DEFINES)
 $(addprefix $(OBJ)/,kernels/cpu/cpu.o kernels/cpu/cpu_provider.o runtime/build.o runtime/core/base/threads.o): private TORT_CPPFLAGS += $(CPU_DEFINES)

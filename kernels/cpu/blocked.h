@@ -71,6 +71,19 @@ typedef struct tort_blocked_byte_tile {
     int32_t *sums;                 /* [blocks][pixels][16]: if given, sums are stored here and y is not written */
 } tort_blocked_byte_tile;
 
+/* A tile of a matrix unit: the sums of two groups of 16 pixels by up to two blocks of filters, of 64 channels a span.
+ */
+typedef struct tort_unit_tile {
+    const uint8_t *x[2];    /* the first pixel of each group; the second may be NULL. 16 pixels are read */
+    int64_t x_step;         /* bytes from a pixel to the next */
+    const tort_span *spans; /* offsets in bytes; counts are not read */
+    int64_t span_count;
+    const uint8_t *weights; /* [span][16 words][filters][4] */
+    const uint8_t *later;   /* prefetched, `lines` lines of 64 bytes a span */
+    int32_t lines, blocks;
+    int32_t *sums; /* [32][32] */
+} tort_unit_tile;
+
 /* One block of channels through a window: pixel i of y is the sum, or maximum, over the rows and columns of the
  * window, of x[i * x_step + row * row_step + column * column_step] (* weights[row * weight_row + column]). */
 typedef struct tort_blocked_window {

@@ -5,7 +5,8 @@
  * is padding (with the zero point), or where bytes need another sign; the first convolution of a network has few
  * channels, and its plain planes are interleaved to words of four. The zero point of the input is folded into the
  * bias with the sums of the weights. Weights with a zero point, and factors for which float arithmetic is not exact,
- * are rare: make_slowly handles them. Read next: simd/blocked_bytes.c, byte_conv.c. */
+ * are rare: make_slowly handles them. A matrix unit (tort_bytes.unit_tile) reads pixels of 64 channels, so there each
+ * band is copied, four blocks side by side. Read next: simd/blocked_bytes.c, byte_conv.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
 #include "kernels/cpu/pieces.h"
@@ -15,22 +16,37 @@
 #define BAND_BYTES 262144 /* bytes of input per band: half of an L2 cache of 512 KiB */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
 #define MAX_SUMS 512      /* sums of a tile, upper bound over all instruction sets */
+#define UNIT_CHANNELS 64  /* of a pixel, as a matrix unit reads it */
+#define UNIT_GROUP 16     /* pixels that a matrix unit reads at a time */
+#define UNIT_FILTERS 32
+#define MIN_UNIT 32       /* channels from which on a matrix unit is faster */
+#define MAX_UNIT_STRIDE 4 /* a group of pixels may end so far behind the band */
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Packed weights: [tile of filters][word][filter][4], then the sum of each filter. A tile has `tile` filters, the
  * last one as many blocks as remain. */
 typedef struct shape {
+    bool on_unit;
     int64_t filters, tile; /* in whole blocks */
+    int64_t together;      /* channels of a pixel of a band */
     int64_t channels, positions, words;
 } shape;
+
+/* Images of fewer channels than a block (the first convolution's, say) come in plain layout; claims tell the two apart
+ * by nothing else. */
+static bool is_plain(const tort_conv_params *p) {
+    return p->channels < TORT_LANES;
+}
 
 static shape shape_of(const tort_conv_params *p, const tort_bytes *bytes) {
     shape s = {.filters = tort_blocks(p->filters) * TORT_LANES,
                .channels = p->channels,
                .positions = tort_sliding_positions(&p->window)};
+    s.on_unit = bytes->unit_tile && p->channels >= MIN_UNIT && p->window.strides[p->window.axes - 1] <= MAX_UNIT_STRIDE;
+    s.together = s.on_unit ? UNIT_CHANNELS : is_plain(p) ? 4 : TORT_LANES;
     s.tile = p->filters <= TORT_LANES ? TORT_LANES : TORT_LANES * bytes->blocked_blocks;
-    s.words = (p->channels + 3) / 4 * s.positions;
+    s.words = tort_round_up(p->channels, s.on_unit ? UNIT_CHANNELS : 4) / 4 * s.positions;
     return s;
 }
 
@@ -53,14 +69,15 @@ static void pack_four(const int8_t *weights, int64_t positions, int64_t step, ui
 }
 
 /* Packs the words of one filter as [block][position][word], a block having `together` channels. Missing channels of
- * a word are 0. */
-static void order_words(struct tort_watch *watch, const shape *s, const int8_t *weights, int64_t together,
-                        uint8_t *words) {
+ * a word, and missing words for a matrix unit, are 0. */
+static void order_words(struct tort_watch *watch, const shape *s, const int8_t *weights, uint8_t *words) {
+    const int64_t together = s->together;
     int64_t done = 0;
     for (int64_t block = 0; block < s->channels && tort_work_goes_on(watch, &done, together * s->positions);
          block += together) {
-        const int64_t last = tort_min(block + together, s->channels), step = (last - block + 3) / 4 * 4;
-        for (int64_t c = block; c < last; c += 4, words += 4) {
+        const int64_t last = tort_min(block + together, s->channels);
+        const int64_t step = s->on_unit ? together : (last - block + 3) / 4 * 4;
+        for (int64_t c = block; c < block + step; c += 4, words += 4) {
             if (c + 4 <= last) {
                 pack_four(weights + c * s->positions, s->positions, step, words);
                 continue;
@@ -84,28 +101,22 @@ static int32_t sum_of(struct tort_watch *watch, const int8_t *weights, int64_t c
 /* Packs `count` filters into a tile of `lanes`: each is ordered by itself (1 x 1 filters already are), then their
  * words are interleaved. */
 static void pack_tile(struct tort_watch *watch, const tort_simd *simd, const shape *s, const int8_t *weights,
-                      int64_t together, int64_t lanes, int64_t count, uint8_t *ordered, uint8_t *packed) {
+                      int64_t lanes, int64_t count, uint8_t *ordered, uint8_t *packed) {
     const int64_t size = s->channels * s->positions;
-    const bool as_they_lie = s->positions == 1 && s->channels % 4 == 0 && (uintptr_t)weights % sizeof(float) == 0;
+    const bool as_they_lie = s->words * 4 == s->channels && (uintptr_t)weights % sizeof(float) == 0;
     for (int64_t f = 0; !as_they_lie && f < count; f++)
-        order_words(watch, s, weights + f * size, together, ordered + f * s->words * 4);
+        order_words(watch, s, weights + f * size, ordered + f * s->words * 4);
     const void *words = as_they_lie ? (const void *)weights : ordered;
     for (int64_t at = 0; at < s->words && tort_row_goes_on(watch, at); at += TORT_PART)
         simd->pack_lanes((float *)(void *)(packed + at * 4 * lanes), (int32_t)lanes, (const float *)words + at,
                          s->words, 1, (int32_t)count, tort_part_count(s->words, at), 1);
 }
 
-/* Images of fewer channels than a block (the first convolution's, say) come in plain layout; claims tell the two apart
- * by nothing else. */
-static bool is_plain(const tort_conv_params *p) {
-    return p->channels < TORT_LANES;
-}
-
 static tort_status prepare_weights(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_conv_params *p = prepare->node->params;
     const shape s = shape_of(p, device->bytes);
-    const int64_t size = s.channels * s.positions, together = is_plain(p) ? 4 : TORT_LANES;
+    const int64_t size = s.channels * s.positions;
     const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
     uint8_t *packed = prepare->packed;
     int64_t done = 0;
@@ -116,7 +127,7 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     if (!ordered) return tort_out_of_memory(prepare->error, bytes);
     for (int64_t first = 0; first < p->filters && tort_goes_on(prepare->watch, 0); first += s.tile) {
         const int64_t lanes = tort_min(s.tile, s.filters - first), count = tort_min(lanes, p->filters - first);
-        pack_tile(prepare->watch, device->simd, &s, weights + first * size, together, lanes, count, ordered,
+        pack_tile(prepare->watch, device->simd, &s, weights + first * size, lanes, count, ordered,
                   packed + first * s.words * 4);
     }
     for (int64_t f = 0; f < s.filters && tort_work_goes_on(prepare->watch, &done, size); f++)
@@ -183,18 +194,22 @@ typedef struct conv_job {
 
 /* Returns false on overflow. */
 static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes *bytes, tort_type x) {
-    const bool plain = is_plain(p);
+    const shape s = shape_of(p, bytes);
     const tort_byte_sign sign = tort_byte_sign_of(bytes, x, false);
     const tort_band_source source = {.channels = p->channels,
                                      .element = 1,
-                                     .lanes = plain ? 4 : TORT_LANES,
-                                     .copied = plain || sign.flip,
-                                     .pixels = bytes->blocked_pixels,
+                                     .lanes = s.together,
+                                     .copied = s.together != TORT_LANES || sign.flip,
+                                     .pixels = s.on_unit ? 2 * UNIT_GROUP : bytes->blocked_pixels,
                                      .at_once = BAND_BYTES};
     job->params = p;
-    job->shape = shape_of(p, bytes);
+    job->shape = s;
     if (!tort_bands_init(&job->bands, &p->window, &source)) return false;
-    if (plain) job->bands.image = (size_t)(p->channels * job->bands.shape.pixels);
+    if (is_plain(p)) job->bands.image = (size_t)(p->channels * job->bands.shape.pixels);
+    if (s.on_unit) {
+        job->bands.image = (size_t)(tort_blocks(p->channels) * TORT_LANES * job->bands.shape.pixels);
+        job->bands.buffer += UNIT_GROUP * MAX_UNIT_STRIDE * UNIT_CHANNELS; /* what the last group reads too much */
+    }
     job->bands.flip = sign.flip;
     return true;
 }
@@ -223,6 +238,19 @@ static void copy_words(const tort_bands *bands, const void *image, int64_t plane
         rows[r] = (const uint8_t *)image + channel * bands->shape.pixels + pixel;
     }
     job->device->simd->byte_words(to, rows, count, bands->flip);
+}
+
+/* Copies pixels of four blocks side by side; channels of missing blocks, whose weights are 0, keep what was there. */
+static void copy_blocks(const tort_bands *bands, const void *image, int64_t plane, int64_t pixel, int64_t count,
+                        void *to) {
+    enum { BLOCKS = UNIT_CHANNELS / TORT_LANES };
+    typedef uint64_t block __attribute__((vector_size(TORT_LANES), aligned(1), may_alias));
+    const int64_t blocks = tort_min(BLOCKS, tort_blocks(bands->channels) - plane * BLOCKS);
+    const uint64_t flip = bands->flip ? UINT64_C(0x8080808080808080) : 0;
+    const block *from = (const block *)image + plane * BLOCKS * bands->shape.pixels + pixel;
+    block *made = to;
+    for (int64_t i = 0; i < count; i++, made += BLOCKS)
+        for (int64_t b = 0; b < blocks; b++) made[b] = from[b * bands->shape.pixels + i] ^ flip;
 }
 
 /* ---- the slow way ------------------------------------------------------------------------------------------------ */
@@ -321,12 +349,64 @@ static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
     }
 }
 
+/* Makes all rows of a band for a tile of filters on a matrix unit. Its groups of pixels are taken from rows of `pitch`
+ * places: those of the copied band, border and all, where rows of stride 1 follow one another without a gap; sums of
+ * places that are no output are dropped. Otherwise each row begins a group. Example: of 7 x 7 outputs with a border of
+ * 1, 7 rows of 9 places are 4 groups rather than 7. */
+static void make_band_on_unit(const conv_job *job, const tort_band *b, int64_t filter) {
+    const tort_bands *bands = &job->bands;
+    const tort_bytes *bytes = job->device->bytes;
+    const int64_t *strides = bands->shape.strides, columns = bands->band_columns, x_step = strides[2] * bands->lanes;
+    const int64_t length = bands->flat ? b->rows : bands->row_length, rows = bands->flat ? 1 : b->rows;
+    const int64_t whole = tort_round_up(length, UNIT_GROUP);
+    const bool follow = strides[1] == 1 && strides[2] == 1 && columns < whole;
+    const int64_t pitch = bands->flat ? length : follow ? columns : whole, places = (rows - 1) * pitch + length;
+    const int64_t words = job->shape.words * 4, outputs = bands->shape.outputs;
+    const int64_t work = tort_work(2 * UNIT_GROUP, job->shape.tile, words);
+    const int32_t blocks = (int32_t)(tort_min(job->shape.tile, job->shape.filters - filter) / TORT_LANES);
+    const int64_t first = bands->flat ? b->row : b->row * length;
+    uint8_t *y = job->y + (b->n * job->shape.filters + filter) * outputs + first * TORT_LANES;
+    _Alignas(64) int32_t sums[2 * UNIT_GROUP * UNIT_FILTERS];
+    tort_unit_tile tile = {.x_step = x_step,
+                           .spans = job->spans,
+                           .span_count = bands->planes * job->shape.positions,
+                           .weights = job->packed + filter * words,
+                           .blocks = blocks,
+                           .sums = sums};
+    tort_blocked_byte_tile t = {.bias = job->bias + filter,
+                                .factors = job->factors + filter,
+                                .y_block = outputs * TORT_LANES,
+                                .blocks = blocks,
+                                .zero_point = job->zero_point,
+                                .low = job->low,
+                                .high = job->high};
+    for (int64_t p = 0; p < places && tort_piece_goes_on(bands->call, p / (2 * UNIT_GROUP), work);
+         p += 2 * UNIT_GROUP) {
+        for (int64_t g = 0; g < 2; g++) {
+            const int64_t at = p + g * UNIT_GROUP;
+            tile.x[g] = (const uint8_t *)b->x + at / pitch * b->row_step + at % pitch * x_step;
+        }
+        if (p + UNIT_GROUP >= places) tile.x[1] = NULL;
+        bytes->unit_tile(&tile);
+        const int64_t end = tort_min(p + 2 * UNIT_GROUP, places);
+        for (int64_t at = p; at < end;) {
+            const int64_t row = at / pitch, column = at % pitch, count = tort_min(length - column, end - at);
+            t.pixels = (int32_t)count;
+            t.y = y + (row * length + column) * TORT_LANES;
+            if (count > 0) bytes->blocked_finish(&t, sums + (at - p) * UNIT_FILTERS);
+            at = count > 0 && column + count < length ? at + count : (row + 1) * pitch;
+        }
+    }
+}
+
 static void conv_part(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     for (int64_t part = begin; part < end; part++) {
         uint8_t *buffer = job->buffers + part * job->bands.buffer;
+        const bool on_unit = job->shape.on_unit && !job->slow;
         int64_t row, last, first, end_filter;
         tort_band b;
+        if (on_unit) job->device->bytes->begin();
         tort_cpu_share(job->params->batch * job->bands.rows, 1, part % job->split.pixel_parts, job->split.pixel_parts,
                        &row, &last);
         tort_cpu_share(job->shape.filters, job->shape.tile, part / job->split.pixel_parts, job->split.filter_parts,
@@ -334,7 +414,8 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
         for (; first < end_filter && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows)
             for (int64_t filter = first; filter < end_filter && tort_call_goes_on(job->bands.call, 0);
                  filter += job->shape.tile)
-                make_band(job, &b, filter);
+                (on_unit ? make_band_on_unit : make_band)(job, &b, filter);
+        if (on_unit) job->device->bytes->end();
     }
 }
 
@@ -381,16 +462,16 @@ static tort_status run(const tort_call *call) {
     int32_t *biases = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *biases);
     float *factors = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *factors);
     tort_bands_spans(&job.bands, 4, spans);
+    for (int64_t s = 0; job.shape.on_unit && s < job.bands.planes * job.shape.positions; s++)
+        spans[s].count = UNIT_CHANNELS / 4;
     job.spans = spans;
     take_operands(call, &job, factors, biases);
     job.buffers = (uint8_t *)scratch;
     job.bands.call = call;
     job.bands.x = call->inputs[0].data;
     job.bands.fill = (uint8_t)job.x_zero;
-    if (is_plain(p)) {
-        job.bands.copy = copy_words;
-        job.bands.copy_arg = &job;
-    }
+    if (job.shape.together != TORT_LANES) job.bands.copy = job.shape.on_unit ? copy_blocks : copy_words;
+    job.bands.copy_arg = &job;
     const tort_cpu_products products = {.pixels = p->batch * job.bands.rows,
                                         .filters = (job.shape.filters + job.shape.tile - 1) / job.shape.tile,
                                         .pixel_cost = job.bands.copied ? 2 : 1,

@@ -21,7 +21,7 @@
 #define PACKING 16                 /* rows whose products take as long as packing columns */
 #define SLACK 256                  /* bytes behind a panel that packing may overwrite */
 #define MAX_COLUMNS TORT_MAX_COLUMNS
-#define MAX_TILE_ROWS 14
+#define MAX_TILE_ROWS 32
 #define MAX_TILE (MAX_TILE_ROWS * MAX_COLUMNS)
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
@@ -137,11 +137,7 @@ static void gather_panel(const tort_bytes *bytes, uint8_t *panel, const tort_byt
     }
 }
 
-/* True if columns consist of aligned words, which are moved as elements. */
-static bool is_in_words(const tort_byte_matrix *b, int64_t k) {
-    return b->k_stride == 1 && k % 4 == 0 && b->line_stride % 4 == 0 && (uintptr_t)b->data % sizeof(float) == 0;
-}
-
+/* Packs a panel whose columns consist of aligned words, which are moved as elements. */
 static void gather_words(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
                          int64_t first, int32_t columns, int64_t k) {
     const uint8_t flip = b->sign.flip;
@@ -154,7 +150,7 @@ static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *
                        int64_t first, int32_t columns, int64_t k) {
     if (b->line_stride == 1)
         interleave_panel(simd, bytes, panel, b, first, columns, k);
-    else if (is_in_words(b, k))
+    else if (b->k_stride == 1 && k % 4 == 0 && b->line_stride % 4 == 0 && (uintptr_t)b->data % sizeof(float) == 0)
         gather_words(simd, bytes, panel, b, first, columns, k);
     else
         gather_panel(bytes, panel, b, first, columns, k);
@@ -320,10 +316,6 @@ static bool needs_double(const tort_byte_gemm *g) {
             !tort_byte_factors_exact(g->column_factors, g->n));
 }
 
-static int32_t usual_bias(int32_t bias) {
-    return bias > MAX_BIAS ? MAX_BIAS : bias < -MAX_BIAS ? -MAX_BIAS : bias;
-}
-
 /* Fills the lists of rows: (products * row zero - sum of the row) * column zero, and the bias. */
 static void fill_rows(work *w, const int32_t *sums) {
     const tort_byte_gemm *g = w->g;
@@ -337,7 +329,7 @@ static void fill_rows(work *w, const int32_t *sums) {
         if (g->row_bias && g->result != TORT_BYTES_TO_BYTES)
             w->row_add[i] = sum32(w->row_add[i], g->row_bias[m]);
         else if (g->row_bias && !w->slow)
-            w->row_add[i] = sum32(w->row_add[i], usual_bias(g->row_bias[m]));
+            w->row_add[i] = sum32(w->row_add[i], (int32_t)tort_min(tort_max(g->row_bias[m], -MAX_BIAS), MAX_BIAS));
     }
 }
 
@@ -395,7 +387,7 @@ static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t 
 /* Returns how many of `columns` columns are made one by one. */
 static int32_t dots_of(const tort_bytes *bytes, int32_t columns) {
     const int32_t rest = columns % bytes->width;
-    return rest <= MAX_DOTS ? rest : 0;
+    return bytes->dots && rest <= MAX_DOTS ? rest : 0;
 }
 
 static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
@@ -461,6 +453,7 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
                            .columns = columns,
                            .words = (g->k + 3) / 4,
                            .row_count = (int32_t)tort_min(g->bytes->tile_rows, w->m_last - m),
+                           .chunk_rows = g->bytes->tile_rows,
                            .unsigned_rows = g->unsigned_rows,
                            .sums = sums};
     make_sums(w, &tile, column_count);
@@ -496,6 +489,7 @@ static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_li
                                  .columns = panel,
                                  .words = (g->k + 3) / 4,
                                  .row_count = 1,
+                                 .chunk_rows = g->bytes->tile_rows,
                                  .column_count = g->bytes->tile_columns,
                                  .unsigned_rows = g->unsigned_rows,
                                  .sums = lists->sums};
@@ -578,21 +572,28 @@ static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
         w->ones[k / TORT_BYTE_CHUNK * g->bytes->tile_rows * TORT_BYTE_CHUNK + k % TORT_BYTE_CHUNK] = k < g->k;
 }
 
-void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
-                          uint8_t *buffer) {
-    work w;
-    open_work(g, buffer, &w);
-    const int64_t block_work = tort_work(w.parts.rows_at_once + PACKING, w.parts.columns_at_once, g->k);
+static void make_blocks(work *w, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last) {
+    const int64_t block_work = tort_work(w->parts.rows_at_once + PACKING, w->parts.columns_at_once, w->g->k);
     int64_t i = 0;
-    for (int64_t m = m_first; m < m_last; m += w.parts.rows_at_once) {
-        w.m_first = m;
-        w.m_last = tort_min(m_last, m + w.parts.rows_at_once);
-        const uint8_t *rows = take_rows(&w);
-        for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once, i++) {
-            if (!tort_piece_goes_on(g->call, i, block_work)) return;
-            w.n_first = n;
-            w.n_last = tort_min(n_last, n + w.parts.columns_at_once);
-            multiply_columns(&w, rows);
+    for (int64_t m = m_first; m < m_last; m += w->parts.rows_at_once) {
+        w->m_first = m;
+        w->m_last = tort_min(m_last, m + w->parts.rows_at_once);
+        const uint8_t *rows = take_rows(w);
+        for (int64_t n = n_first; n < n_last; n += w->parts.columns_at_once, i++) {
+            if (!tort_piece_goes_on(w->g->call, i, block_work)) return;
+            w->n_first = n;
+            w->n_last = tort_min(n_last, n + w->parts.columns_at_once);
+            multiply_columns(w, rows);
         }
     }
+}
+
+void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
+                          uint8_t *buffer) {
+    const bool on_unit = g->bytes->begin && m_last - m_first > g->bytes->few_rows;
+    work w;
+    open_work(g, buffer, &w);
+    if (on_unit) g->bytes->begin();
+    make_blocks(&w, m_first, m_last, n_first, n_last);
+    if (on_unit) g->bytes->end();
 }

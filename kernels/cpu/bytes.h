@@ -10,6 +10,7 @@
 #include "kernels/cpu/simd.h"
 
 struct tort_blocked_byte_tile;
+struct tort_unit_tile;
 
 #define TORT_BYTE_CHUNK 64
 
@@ -21,6 +22,7 @@ typedef struct tort_byte_tile {
     const uint8_t *rows, *columns;
     int64_t words;                   /* of k */
     int32_t row_count, column_count; /* to be made; the sums of others may be made too */
+    int32_t chunk_rows;              /* tile_rows of the table whose layout the rows have */
     bool unsigned_rows;              /* rows unsigned and columns signed, or vice versa; ignored if `all_signed` */
     int32_t *sums;                   /* [tile_rows][tile_columns], modulo 2^32 */
 } tort_byte_tile;
@@ -30,11 +32,20 @@ typedef struct tort_bytes {
     int32_t tile_rows, tile_columns;
     bool all_signed; /* both operands are signed */
     int32_t width;   /* columns per vector: a tile with no more columns costs half */
+    /* Around all tiles of a part, on the thread that makes them: a matrix unit needs a configuration. NULL: nothing.
+     * Tiles of up to few_rows rows need none. */
+    int32_t few_rows;
+    void (*begin)(void);
+    void (*end)(void);
     void (*tile)(const tort_byte_tile *tile);
-    /* Multiplies with one column of whole chunks whose bytes are contiguous, and sets the first column of sums. */
+    /* Multiplies with one column of whole chunks whose bytes are contiguous, and sets the first column of sums. NULL:
+     * a tile with a vector of columns takes no longer. */
     void (*dots)(const tort_byte_tile *tile);
     int32_t blocked_pixels, blocked_blocks; /* of the largest tort_blocked_byte_tile, see blocked.h */
     void (*blocked_tile)(const struct tort_blocked_byte_tile *tile);
+    /* The same on a matrix unit: sums, and what blocked_tile does with `pixels` rows of them. NULL: there is none. */
+    void (*unit_tile)(const struct tort_unit_tile *tile);
+    void (*blocked_finish)(const struct tort_blocked_byte_tile *tile, const int32_t *sums);
 } tort_bytes;
 
 /* Returns the best table for a target's instructions, with the tile_columns of its tort_simd; NULL: none fits. */

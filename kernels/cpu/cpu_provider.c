@@ -1,9 +1,10 @@
 /* cpu_provider.c - the provider `cpu`: host memory, and the best instruction set that the machine and the build
  * share. Its tables of kernels are in cpu_kernels.c.
  *
- * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It
- * knows neither files nor models nor other providers. Read next: conv.c for a family with packed weights,
+ * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|v4_amx|neon|neon_dot|plain, mem_limit=SIZE.
+ * It knows neither files nor models nor other providers. Read next: conv.c for a family with packed weights,
  * simd/gemm.c for the inner loops. */
+#define _DEFAULT_SOURCE /* syscall */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/cgroup.h"
 #include "kernels/cpu/widened.h"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 #elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -58,6 +60,9 @@ static const instruction_set instruction_sets[] = {
 #ifdef TORT_HAS_v4_vnni
     {"v4_vnni", "x86-64-v4 with VNNI", V4_BITS | TORT_CPU_AVX512_VNNI},
 #endif
+#ifdef TORT_HAS_v4_amx
+    {"v4_amx", "x86-64-v4 with AMX", V4_BITS | TORT_CPU_AVX512_VNNI | TORT_CPU_AMX},
+#endif
 #ifdef TORT_HAS_neon
     {"neon", "aarch64 NEON", TORT_CPU_NEON},
 #endif
@@ -88,15 +93,31 @@ static bool has_rest_of_v3(void) {
     return (c & lzcnt) != 0;
 }
 
-/* Detects VNNI; `found` has the vector sets found before. AVX-VNNI is bit 4 of EAX of leaf 7.1, which has no
- * portable name. */
-static uint32_t detect_vnni(uint32_t found) {
+/* Detects what multiplies bytes; `found` has the vector sets found before. AVX-VNNI is bit 4 of EAX of leaf 7.1, AMX
+ * with products of bytes bits 24 and 25 of EDX of leaf 7: they have no portable names. Leaf 1D.1 has the tiles: eight,
+ * of 16 rows of 64 bytes. */
+static uint32_t detect_byte_products(uint32_t found) {
     unsigned a, b, c, d;
     uint32_t bits = 0;
     __cpuid_count(7, 1, a, b, c, d);
     if (a >> 4 & 1) bits |= TORT_CPU_AVX_VNNI;
-    if (found & TORT_CPU_V4 && __builtin_cpu_supports("avx512vnni")) bits |= TORT_CPU_AVX512_VNNI;
-    return bits;
+    if (!(found & TORT_CPU_V4) || !__builtin_cpu_supports("avx512vnni")) return bits;
+    bits |= TORT_CPU_AVX512_VNNI;
+    __cpuid_count(7, 0, a, b, c, d);
+    if ((d >> 24 & 3) != 3) return bits;
+    __cpuid_count(0x1d, 1, a, b, c, d);
+    return b == (8u << 16 | 64) && (c & 0xffff) == 16 ? bits | TORT_CPU_AMX : bits;
+}
+
+/* Asks Linux for the tiles' registers, for all threads of the process; asking again is harmless. From then on frames of
+ * signals take 12 kB, and an alternate stack that is smaller is refused. */
+static bool may_use_tiles(void) {
+#ifdef SYS_arch_prctl
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
 }
 
 static uint32_t detect_instructions(void) {
@@ -110,7 +131,7 @@ static uint32_t detect_instructions(void) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         found |= TORT_CPU_V4;
-    return found | detect_vnni(found);
+    return found | detect_byte_products(found);
 }
 
 /* Writes the processor's brand string without its padding blanks. */
@@ -130,6 +151,7 @@ static void processor_name(char *name, size_t size) {
     snprintf(name, size, "%.*s", (int)length, start);
 }
 #else
+#define may_use_tiles() false
 static uint32_t detect_instructions(void) {
 #if defined(__aarch64__) && !defined(TORT_CPU_PLAIN)
     return TORT_CPU_NEON | (getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? TORT_CPU_NEON_DOT : 0);
@@ -233,9 +255,34 @@ static void refuse(tort_condition *condition, const char *message, const char *c
     snprintf(condition->cure, sizeof condition->cure, "%s", cure);
 }
 
+/* Sets the instructions of this machine and build, or those of the option isa. */
+static bool choose_instructions(const char *isa, tort_target *target, tort_condition *condition) {
+    const uint32_t found = detect_instructions() & TORT_CPU_SEEN;
+    const bool named = isa && strcmp(isa, "auto") != 0;
+    const instruction_set *set = named ? find_set(isa) : best_set(found);
+    if (!set) {
+        refuse(condition, "option isa is not the name of an instruction set of this architecture",
+               "write isa=auto, or isa= with one of " TORT_CPU_SETS);
+        return false;
+    }
+    if (set->bits & ~found) {
+        char message[128];
+        snprintf(message, sizeof message, "option isa asks for %s, this processor has %s", set->name,
+                 best_set(found)->name);
+        refuse(condition, message, "leave isa out: the best set the processor has is then chosen");
+        return false;
+    }
+    target->instructions = named ? set->bits : found;
+    if (!(target->instructions & TORT_CPU_AMX) || may_use_tiles()) return true;
+    target->instructions &= ~(uint32_t)TORT_CPU_AMX;
+    if (!named) return true;
+    refuse(condition, "option isa asks for AMX, the system does not let this process use it",
+           "it takes Linux 5.16, and no thread with an alternate signal stack below 12 kB; or leave isa out");
+    return false;
+}
+
 static void cpu_open(const tort_provider_config *config, void **device, tort_target *target,
                      tort_condition *condition) {
-    const char *isa = tort_provider_option_get(config, "isa");
     *device = NULL;
     memset(target, 0, sizeof *target);
     memset(condition, 0, sizeof *condition);
@@ -256,23 +303,7 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         refuse(condition, "option mem_limit is not a size", "write bytes, or a number with k, M, G or T: mem_limit=2G");
         return;
     }
-    target->instructions = detect_instructions() & TORT_CPU_SEEN;
-    if (isa && strcmp(isa, "auto") != 0) {
-        const instruction_set *set = find_set(isa);
-        if (!set) {
-            refuse(condition, "option isa is not the name of an instruction set of this architecture",
-                   "write isa=auto, or isa= with one of " TORT_CPU_SETS);
-            return;
-        }
-        if (set->bits & ~target->instructions) {
-            char message[128];
-            snprintf(message, sizeof message, "option isa asks for %s, this processor has %s", set->name,
-                     best_set(target->instructions)->name);
-            refuse(condition, message, "leave isa out: the best set the processor has is then chosen");
-            return;
-        }
-        target->instructions = set->bits;
-    }
+    if (!choose_instructions(tort_provider_option_get(config, "isa"), target, condition)) return;
     const tort_env env = tort_env_complete(config->env);
     tort_cpu_device *made = tort_alloc(&env, sizeof *made);
     if (!made) {
@@ -323,7 +354,7 @@ static void cpu_close(void *device) {
 static const tort_option_help options[] = {
     {"threads", "4", "threads (default: one per processor)"},
     {"spin", "1000", "microseconds that idle threads spin for work (default 200)"},
-    {"isa", "v3", "v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},
+    {"isa", "v3", "best of v2, v3, v3_vnni, v4, v4_vnni, v4_amx, neon, neon_dot, plain"},
     {"subnormals", "off", "off: numbers nearer to 0 than 1.2e-38 are 0 in runs (default: on)"},
     {"mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
     {0},

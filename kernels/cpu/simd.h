@@ -29,7 +29,8 @@ enum {
     /* Dot products of four bytes, with the vectors of v3, v4 and NEON. */
     TORT_CPU_AVX_VNNI = 1u << 4,
     TORT_CPU_AVX512_VNNI = 1u << 5,
-    TORT_CPU_NEON_DOT = 1u << 6
+    TORT_CPU_NEON_DOT = 1u << 6,
+    TORT_CPU_AMX = 1u << 7 /* tiles and their products of bytes */
 };
 
 /* Bounds of Relu and Clip: loops that make sums apply them while the sums are still in registers. */

@@ -12,11 +12,11 @@
 extern const tort_provider tort_provider_cpu;
 
 #if defined(__x86_64__)
-const char *const instruction_sets[6] = {"v2", "v3", "v3_vnni", "v4", "v4_vnni", NULL};
+const char *const instruction_sets[7] = {"v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", NULL};
 #elif defined(__aarch64__)
-const char *const instruction_sets[6] = {"neon", "neon_dot", NULL};
+const char *const instruction_sets[7] = {"neon", "neon_dot", NULL};
 #else
-const char *const instruction_sets[6] = {NULL};
+const char *const instruction_sets[7] = {NULL};
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

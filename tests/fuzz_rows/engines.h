@@ -29,7 +29,7 @@ typedef struct row_count {
     bool incapable;       /* refused once because this processor lacks something */
 } row_count;
 
-extern const char *const instruction_sets[6]; /* of this architecture; NULL: no more */
+extern const char *const instruction_sets[7]; /* of this architecture; NULL: no more */
 int32_t row_total(void);
 const tort_kernel *row_at(int32_t index);
 

@@ -5,6 +5,8 @@
 A processor forwards a store to a load only where the store has all of its bytes. Compilers copy blocks by pieces of 16 bytes, and a vector
 of 32 that is then loaded from the stack waits until both pieces have left for the cache: some ten cycles each, six times the time of a loop
 of sums. Found here: in one function, stores of part of a place on the stack, and a wider load of that place.
+
+Loops on the matrix unit (amx.c) have as many loads of tiles as products, four each, and store none: their sums stay in tiles.
 """
 
 import re
@@ -70,16 +72,36 @@ def torn_loads(lines):
     return found
 
 
+def tile_loops(lines):
+    """The products, loads and stores of tiles of each innermost loop that has any."""
+    places = {line.split(":")[0].strip(): at for at, line in enumerate(lines) if ":" in line}
+    jumps = [(places.get(match[1], at), at) for at, line in enumerate(lines) if (match := re.search(r"\tj\w+\s+([0-9a-f]+) <", line))]
+    loops = {(first, last) for first, last in jumps if any("tdpb" in line for line in lines[first:last])}
+    for first, last in loops:
+        if not any(first <= begin and end <= last and (begin, end) != (first, last) for begin, end in loops):
+            yield [sum(word in line for line in lines[first:last]) for word in ("tdpb", "tileload", "tilestore")]
+
+
 def main():
     passed = int(len(torn_loads(TORN)) == 1) + int(not torn_loads(WHOLE))
-    failed = 2 - passed
+    failed, squares = 2 - passed, 0
     for path in sys.argv[1:]:
         for name, lines in functions(path):
             torn = [] if re.sub(r"_v\d(_vnni)?$", "", name) in RESTS else torn_loads(lines)
             passed += not torn
             failed += bool(torn)
+            loops = list(tile_loops(lines))
+            passed += sum(loads <= products + 1 and not stores for products, loads, stores in loops)
+            for products, loads, stores in loops:
+                if loads > products + 1 or stores:
+                    failed += 1
+                    print(f"FAILED: {path}: {name}: a loop of {products} products has {loads} loads and {stores} stores of tiles")
+            squares += [4, 4, 0] in loops
             if torn:
                 print(f"FAILED: {path}: {name}: {len(torn)} loads of what was stored in pieces: {torn[0]}")
+    if any("_amx" in path for path in sys.argv[1:]) and squares < 2:
+        failed += 1
+        print(f"FAILED: of the two kinds of tiles {squares} have a loop of four loads and four products")
     print(f"simd-code: {passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

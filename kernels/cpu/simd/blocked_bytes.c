@@ -20,10 +20,17 @@ INLINE mask word_at(const uint8_t *const *groups, int64_t step, int i) {
     return word - (mask){0};
 }
 
-/* Requantizes or stores sums. One function for all sizes of tiles: not inlined, so sums pass through memory. No
- * factor turns a sum into NaN. Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
-__attribute__((noinline)) static void finish(const tort_blocked_byte_tile *t, int pixels, int vectors,
-                                             const mask (*made)[BLOCKED_BYTE_VECTORS]) {
+INLINE mask made_at(const int32_t *made, int i, int v) {
+    return *(const loose_mask *)(made + (i * BLOCKED_BYTE_VECTORS + v) * WIDTH);
+}
+
+void SIMD(tort_bytes_blocked_finish)(const tort_blocked_byte_tile *t, const int32_t *made);
+
+/* Requantizes or stores sums, of [pixels][BLOCKED_BYTE_VECTORS] vectors. One function for all sizes of tiles: not
+ * inlined, so sums pass through memory. No factor turns a sum into NaN. Adding 1.5 * 2^23 rounds numbers below 2^22 to
+ * an integer. */
+__attribute__((noinline)) void SIMD(tort_bytes_blocked_finish)(const tort_blocked_byte_tile *t, const int32_t *made) {
+    const int pixels = t->pixels, vectors = BLOCK_VECTORS * (BLOCKED_BYTE_VECTORS > BLOCK_VECTORS ? t->blocks : 1);
     const union {
         float number;
         int32_t bits;
@@ -36,9 +43,10 @@ __attribute__((noinline)) static void finish(const tort_blocked_byte_tile *t, in
         const vector factor = load(t->factors + v * WIDTH);
         uint8_t *y = t->y + block * t->y_block + within;
         for (int i = 0; t->sums && i < pixels; i++)
-            *(loose_mask *)(t->sums + (block * pixels + i) * TORT_LANES + within) = add_modulo(made[i][v], bias);
+            *(loose_mask *)(t->sums + (block * pixels + i) * TORT_LANES + within) =
+                add_modulo(made_at(made, i, v), bias);
         for (int i = 0; !t->sums && i < pixels; i++) {
-            const vector scaled = __builtin_convertvector(add_modulo(made[i][v], bias), vector) * factor;
+            const vector scaled = __builtin_convertvector(add_modulo(made_at(made, i, v), bias), vector) * factor;
             narrow_bytes((mask)(clamp(scaled, low, high) + round.number) + shift, y + i * TORT_LANES);
         }
     }
@@ -73,7 +81,7 @@ INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vec
     UNROLL
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < vectors; v++) made[i][v] = total(acc[i][v]);
-    finish(t, pixels, vectors, made);
+    SIMD(tort_bytes_blocked_finish)(t, (const int32_t *)(const void *)made);
 }
 
 #define CASE(n)                                                                                                        \

@@ -63,7 +63,7 @@ INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes,
         for (int l = 0; l < lanes; l++)
             for (int v = 0; v < vectors; v++) acc[l][i][v] = (sums){0};
     const uint8_t *b = t->columns, *chunk_start = t->rows;
-    for (int64_t left = t->words; left > 0; left -= chunk, chunk_start += BYTE_ROWS * TORT_BYTE_CHUNK) {
+    for (int64_t left = t->words; left > 0; left -= chunk, chunk_start += t->chunk_rows * TORT_BYTE_CHUNK) {
         const uint8_t *a = chunk_start, *end = a + 4 * (left < chunk ? left : chunk);
         for (; a + 4 * lanes <= end; a += 4 * lanes, b += lanes * row_bytes)
             for (int l = 0; l < lanes; l++) step(rows, vectors, unsigned_rows, acc[l], a + 4 * l, b + l * row_bytes);
@@ -130,7 +130,7 @@ INLINE void make_dots(const tort_byte_tile *t, bool unsigned_rows) {
         for (int v = 0; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) acc[v] = (sums){0};
         for (int64_t c = 0; c < chunks; c++)
             for (int v = 0; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) {
-                const uint8_t *a = t->rows + (c * BYTE_ROWS + i) * TORT_BYTE_CHUNK + v * WIDTH * 4;
+                const uint8_t *a = t->rows + (c * t->chunk_rows + i) * TORT_BYTE_CHUNK + v * WIDTH * 4;
                 const mask row = *(const loose_mask *)(const void *)a;
                 const mask column =
                     *(const loose_mask *)(const void *)(t->columns + c * TORT_BYTE_CHUNK + v * WIDTH * 4);
