@@ -26,29 +26,43 @@ INLINE mask made_at(const int32_t *made, int i, int v) {
 
 void SIMD(tort_bytes_blocked_finish)(const tort_blocked_byte_tile *t, const int32_t *made);
 
+/* Returns requantized sums, not rounded yet. No factor turns a sum into NaN. */
+INLINE vector scaled(const tort_blocked_byte_tile *t, const int32_t *made, int i, int v) {
+    const mask sum = add_modulo(made_at(made, i, v), *(const loose_mask *)(t->bias + v * WIDTH));
+    return __builtin_convertvector(sum, vector) * load(t->factors + v * WIDTH);
+}
+
+/* Requantizes the sums of a block of filters. */
+INLINE void finish_block(const tort_blocked_byte_tile *t, const int32_t *made, int block, bool is_signed) {
+    uint8_t *y = t->y + block * t->y_block;
+    int i = 0;
+    for (; i + 4 / BLOCK_VECTORS <= t->pixels; i += 4 / BLOCK_VECTORS) {
+        vector numbers[4];
+        for (int n = 0; n < 4; n++)
+            numbers[n] = scaled(t, made, i + n / BLOCK_VECTORS, block * BLOCK_VECTORS + n % BLOCK_VECTORS);
+        store_numbers(numbers, t->zero_point, is_signed, y + i * TORT_LANES);
+    }
+    for (; i < t->pixels; i++)
+        for (int v = 0; v < BLOCK_VECTORS; v++)
+            store_number(scaled(t, made, i, block * BLOCK_VECTORS + v), t->zero_point, is_signed,
+                         y + i * TORT_LANES + v * WIDTH);
+}
+
 /* Requantizes or stores sums, of [pixels][BLOCKED_BYTE_VECTORS] vectors. One function for all sizes of tiles: not
- * inlined, so sums pass through memory. No factor turns a sum into NaN. Adding 1.5 * 2^23 rounds numbers below 2^22 to
- * an integer. */
+ * inlined, so sums pass through memory. */
 __attribute__((noinline)) void SIMD(tort_bytes_blocked_finish)(const tort_blocked_byte_tile *t, const int32_t *made) {
-    const int pixels = t->pixels, vectors = BLOCK_VECTORS * (BLOCKED_BYTE_VECTORS > BLOCK_VECTORS ? t->blocks : 1);
-    const union {
-        float number;
-        int32_t bits;
-    } round = {0x1.8p23f};
-    const vector low = broadcast((float)(t->low - t->zero_point)), high = broadcast((float)(t->high - t->zero_point));
-    const int32_t shift = t->zero_point - round.bits;
-    for (int v = 0; v < vectors; v++) {
-        const int block = v / BLOCK_VECTORS, within = v % BLOCK_VECTORS * WIDTH;
-        const mask bias = *(const loose_mask *)(t->bias + v * WIDTH);
-        const vector factor = load(t->factors + v * WIDTH);
-        uint8_t *y = t->y + block * t->y_block + within;
-        for (int i = 0; t->sums && i < pixels; i++)
-            *(loose_mask *)(t->sums + (block * pixels + i) * TORT_LANES + within) =
-                add_modulo(made_at(made, i, v), bias);
-        for (int i = 0; !t->sums && i < pixels; i++) {
-            const vector scaled = __builtin_convertvector(add_modulo(made_at(made, i, v), bias), vector) * factor;
-            narrow_bytes((mask)(clamp(scaled, low, high) + round.number) + shift, y + i * TORT_LANES);
-        }
+    for (int block = 0; block < t->blocks; block++) {
+        if (t->sums)
+            for (int i = 0; i < t->pixels; i++)
+                for (int v = 0; v < BLOCK_VECTORS; v++) {
+                    const mask bias = *(const loose_mask *)(t->bias + block * TORT_LANES + v * WIDTH);
+                    *(loose_mask *)(t->sums + (block * t->pixels + i) * TORT_LANES + v * WIDTH) =
+                        add_modulo(made_at(made, i, block * BLOCK_VECTORS + v), bias);
+                }
+        else if (t->low < 0)
+            finish_block(t, made, block, true);
+        else
+            finish_block(t, made, block, false);
     }
 }
 

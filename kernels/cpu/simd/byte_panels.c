@@ -192,22 +192,6 @@ INLINE mask corrected(const tort_byte_finish *f, int i, int v, bool by_column, b
     return add_modulo(sum, multiply_modulo(column, f->row_times[i]));
 }
 
-/* Stores bytes. No factor turns a sum into NaN. Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
-INLINE void store_bytes(const tort_byte_finish *f, int i, bool by_column, bool times, uint8_t *y) {
-    const union {
-        float number;
-        int32_t bits;
-    } round = {0x1.8p23f};
-    const vector low = broadcast((float)(f->low - f->zero_point)), high = broadcast((float)(f->high - f->zero_point));
-    for (int v = 0; v < TILE_VECTORS; v++) {
-        vector factor = broadcast(f->row_factors[i]);
-        if (by_column) factor *= load(f->column_factors + v * WIDTH);
-        const vector scaled = __builtin_convertvector(corrected(f, i, v, by_column, times), vector) * factor;
-        const mask rounded = (mask)(clamp(scaled, low, high) + round.number) + (f->zero_point - round.bits);
-        narrow_bytes(rounded, y + v * WIDTH);
-    }
-}
-
 INLINE void store_floats(const tort_byte_finish *f, int i, bool times, float *y) {
     const float row_factor = f->row_factors[i];
     for (int v = 0; v < TILE_VECTORS; v++) {
@@ -233,19 +217,51 @@ INLINE void copy_part(uint8_t *to, const uint8_t *from, size_t count) {
     }
 }
 
+INLINE void put_bytes(const tort_byte_finish *f, int i, const uint8_t *from) {
+    uint8_t *y = (uint8_t *)f->y + i * f->y_stride;
+    if (f->columns == TILE_COLUMNS)
+        memcpy(y, from, TILE_COLUMNS);
+    else
+        copy_part(y, from, (size_t)f->columns);
+}
+
+/* Stores bytes, of two rows at a time. No factor turns a sum into NaN. */
+INLINE void finish_bytes(const tort_byte_finish *f, bool by_column, bool times, bool is_signed) {
+    for (int i = 0; i < f->rows; i += 2) {
+        vector numbers[4];
+        uint8_t two[2 * TILE_COLUMNS];
+        const int next = i + 1 < f->rows ? i + 1 : i;
+        for (int n = 0; n < 4; n++) {
+            const int row = n < TILE_VECTORS ? i : next, v = n % TILE_VECTORS;
+            vector factor = broadcast(f->row_factors[row]);
+            if (by_column) factor *= load(f->column_factors + v * WIDTH);
+            numbers[n] = __builtin_convertvector(corrected(f, row, v, by_column, times), vector) * factor;
+        }
+        store_numbers(numbers, f->zero_point, is_signed, two);
+        put_bytes(f, next, two + (next - i) * TILE_COLUMNS);
+        put_bytes(f, i, two);
+    }
+}
+_Static_assert(TILE_VECTORS == 2, "finish_bytes makes four vectors of two rows");
+
 INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
-    const size_t size = f->result == TORT_BYTES_TO_BYTES ? 1 : 4;
     uint8_t narrow[4 * TILE_COLUMNS];
+    if (f->result == TORT_BYTES_TO_BYTES && f->low < 0) {
+        finish_bytes(f, by_column, times, true);
+        return;
+    }
+    if (f->result == TORT_BYTES_TO_BYTES) {
+        finish_bytes(f, by_column, times, false);
+        return;
+    }
     for (int i = 0; i < f->rows; i++) {
-        uint8_t *row = (uint8_t *)f->y + (size_t)(i * f->y_stride) * size;
+        int32_t *row = (int32_t *)f->y + i * f->y_stride;
         void *y = f->columns == TILE_COLUMNS ? (void *)row : narrow;
-        if (f->result == TORT_BYTES_TO_BYTES)
-            store_bytes(f, i, by_column, times, y);
-        else if (f->result == TORT_BYTES_TO_FLOAT)
+        if (f->result == TORT_BYTES_TO_FLOAT)
             store_floats(f, i, times, y);
         else
             store_whole(f, i, by_column, times, y);
-        if (y != row) copy_part(row, narrow, (size_t)f->columns * size);
+        if (y != row) copy_part((uint8_t *)row, narrow, (size_t)f->columns * 4);
     }
 }
 

@@ -2,6 +2,7 @@
  *
  * Mostly plain loops, which compilers vectorize for the instruction set that this file is compiled for. */
 #include "kernels/cpu/simd/byte_lanes.h"
+#include "kernels/cpu/sizes.h"
 
 /* Requantizes as QLinearConv-10 says; rounds half to even: adding 1.5 * 2^23 rounds numbers below 2^22 to an
  * integer. step: 1 for a factor per element, or 0. */
@@ -32,49 +33,35 @@ INLINE vector load_bytes(const uint8_t *from, bool is_signed) {
     return __builtin_convertvector(widen_bytes(from, is_signed), vector);
 }
 
-/* Clamps to low..high; NaN becomes low. */
-INLINE vector clamp_number(vector value, vector low, vector high) {
-#if WIDTH == 16
-    return _mm512_min_ps(_mm512_max_ps(value, low), high);
-#elif WIDTH == 8
-    return _mm256_min_ps(_mm256_max_ps(value, low), high);
-#elif defined(__aarch64__)
-    return vminnmq_f32(vmaxnmq_f32(value, low), high);
-#else
-    return _mm_min_ps(_mm_max_ps(value, low), high);
-#endif
-}
-
-/* Makes a vector of results. Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
-INLINE void combine(const tort_linear_pair *pair, vector a, vector b, bool multiplies, bool is_signed, uint8_t *c) {
-    const union {
-        float number;
-        int32_t bits;
-    } round = {0x1.8p23f};
-    const vector low = broadcast((is_signed ? -128 : 0) - pair->zero),
-                 high = broadcast((is_signed ? 127 : 255) - pair->zero);
-    const vector value = multiplies ? (a - pair->a_number) * (b - pair->b_number) * pair->fixed
-                                    : a * pair->a_number + (b * pair->b_number + pair->fixed);
-    const mask rounded = (mask)(clamp_number(value, low, high) + round.number) + ((int32_t)pair->zero - round.bits);
-    narrow_bytes(rounded, c);
+/* Returns a vector of results, not rounded yet. */
+INLINE vector combine(const tort_linear_pair *pair, vector a, vector b, bool multiplies) {
+    return multiplies ? (a - pair->a_number) * (b - pair->b_number) * pair->fixed
+                      : a * pair->a_number + (b * pair->b_number + pair->fixed);
 }
 
 /* Steps, `multiplies` and `is_signed` are constants after inlining. */
 INLINE void linear_pair(const tort_linear_pair *given, int64_t a_step, int64_t b_step, bool multiplies, bool is_signed,
                         int64_t count) {
     const tort_linear_pair pair = *given;
+    const int32_t zero = (int32_t)pair.zero;
     uint8_t a_rest[WIDTH], b_rest[WIDTH], c_rest[WIDTH];
     for (int i = 0; i < WIDTH; i++) a_rest[i] = pair.a[0], b_rest[i] = pair.b[0];
     const vector one_a = load_bytes(a_rest, is_signed), one_b = load_bytes(b_rest, is_signed);
     int64_t i = 0;
-    for (; i + WIDTH <= count; i += WIDTH)
-        combine(&pair, a_step ? load_bytes(pair.a + i, is_signed) : one_a,
-                b_step ? load_bytes(pair.b + i, is_signed) : one_b, multiplies, is_signed, pair.c + i);
-    if (i == count) return;
-    if (a_step) memcpy(a_rest, pair.a + i, (size_t)(count - i));
-    if (b_step) memcpy(b_rest, pair.b + i, (size_t)(count - i));
-    combine(&pair, load_bytes(a_rest, is_signed), load_bytes(b_rest, is_signed), multiplies, is_signed, c_rest);
-    memcpy(pair.c + i, c_rest, (size_t)(count - i));
+    for (; i + 4 * WIDTH <= count; i += 4 * WIDTH) {
+        vector numbers[4];
+        for (int v = 0; v < 4; v++)
+            numbers[v] = combine(&pair, a_step ? load_bytes(pair.a + i + v * WIDTH, is_signed) : one_a,
+                                 b_step ? load_bytes(pair.b + i + v * WIDTH, is_signed) : one_b, multiplies);
+        store_numbers(numbers, zero, is_signed, pair.c + i);
+    }
+    for (int64_t left; (left = tort_min(WIDTH, count - i)) > 0; i += left) {
+        if (a_step) memcpy(a_rest, pair.a + i, (size_t)left);
+        if (b_step) memcpy(b_rest, pair.b + i, (size_t)left);
+        store_number(combine(&pair, load_bytes(a_rest, is_signed), load_bytes(b_rest, is_signed), multiplies), zero,
+                     is_signed, c_rest);
+        memcpy(pair.c + i, c_rest, (size_t)left);
+    }
 }
 
 INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, bool is_signed, int64_t count) {
@@ -121,21 +108,25 @@ void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float
     make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
 }
 
-/* Adding 1.5 * 2^23 rounds numbers below 2^22 to an integer. */
+INLINE void block_to_bytes(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
+                           int64_t pixels, bool is_signed) {
+    const int32_t zero = (int32_t)scaled->zero_point;
+    int64_t i = 0;
+    for (; i + 4 * WIDTH <= pixels * BLOCK; i += 4 * WIDTH) {
+        vector numbers[4];
+        for (int v = 0; v < 4; v++) numbers[v] = load(x + i + v * WIDTH) * load(factors + v * WIDTH % BLOCK);
+        store_numbers(numbers, zero, is_signed, y + i);
+    }
+    for (; i < pixels * BLOCK; i += WIDTH)
+        store_number(load(x + i) * load(factors + i % BLOCK), zero, is_signed, y + i);
+}
+
 void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
                                       int64_t pixels) {
-    const union {
-        float number;
-        int32_t bits;
-    } round = {0x1.8p23f};
-    const int32_t zero = (int32_t)scaled->zero_point, shift = zero - round.bits;
-    const vector low = broadcast((float)((scaled->is_signed ? -128 : 0) - zero));
-    const vector high = broadcast((float)((scaled->is_signed ? 127 : 255) - zero));
-    for (int64_t i = 0; i < pixels * BLOCK; i += BLOCK)
-        for (int v = 0; v < BLOCK; v += WIDTH) {
-            const vector within = clamp(load(x + i + v) * load(factors + v), low, high);
-            narrow_bytes((mask)(within + round.number) + shift, y + i + v);
-        }
+    if (scaled->is_signed)
+        block_to_bytes(scaled, factors, x, y, pixels, true);
+    else
+        block_to_bytes(scaled, factors, x, y, pixels, false);
 }
 
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *restrict x, float *restrict y,
