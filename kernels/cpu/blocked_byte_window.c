@@ -267,25 +267,29 @@ typedef struct pool_job {
     tort_blocked_shape shape;
     const uint8_t *x;
     int64_t blocks;
+    tort_reach inner; /* outputs of a row whose windows reach beyond no end of it */
     uint8_t *y, flip; /* flip: XORed to compare int8 as uint8; 0 for uint8 */
 } pool_job;
 
 typedef uint8_t pixel __attribute__((vector_size(TORT_LANES)));
 typedef pixel loose_pixel __attribute__((aligned(1), may_alias));
 
-/* Returns output `at` of a row of a block, whose window sees `rows` rows from `row` on. */
-static pixel largest(const pool_job *job, const uint8_t *row, int64_t rows, int64_t at) {
+/* Returns output `at` of a row of a block, whose window sees `rows` rows from `row` on, and of them what `see` says. */
+static inline pixel largest(const pool_job *job, const uint8_t *row, int64_t rows, int64_t at, tort_reach see) {
     const tort_blocked_shape *s = &job->shape;
-    const tort_reach see = tort_reach_of(s, 2, at);
     const int64_t step = s->dilations[2] * TORT_LANES, pitch = s->dilations[1] * s->input[2] * TORT_LANES;
+    const int64_t columns = see.to - see.from;
+    const uint8_t flip = job->flip;
     pixel best = {0};
     row += (at * s->strides[2] - s->begin[2] + see.from * s->dilations[2]) * TORT_LANES;
-    for (; rows > 0; rows--, row += pitch)
-        for (int64_t k = 0; k < see.to - see.from; k++) {
-            const pixel seen = *(const loose_pixel *)(row + k * step) ^ job->flip, keep = (pixel)(best > seen);
-            best = (best & keep) | (seen & ~keep);
+    for (; rows > 0; rows--, row += pitch) {
+        const uint8_t *place = row;
+        for (int64_t k = columns; k > 0; k--, place += step) {
+            const pixel seen = *(const loose_pixel *)place ^ flip;
+            for (int l = 0; l < TORT_LANES; l++) best[l] = best[l] > seen[l] ? best[l] : seen[l];
         }
-    return best ^ job->flip;
+    }
+    return best ^ flip;
 }
 
 /* Makes rows begin..end of the pictures of all blocks of the whole batch. */
@@ -301,8 +305,11 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
             const int64_t top = h * s->strides[1] - s->begin[1] + see.from * s->dilations[1];
             const uint8_t *from = job->x + (block * s->pixels + top * s->input[2]) * TORT_LANES;
             uint8_t *to = job->y + (block * s->output[1] + h) * s->output[2] * TORT_LANES;
-            for (int64_t at = 0; at < s->output[2] && tort_piece_goes_on(job->call, at, pixel_work); at++)
-                *(loose_pixel *)(to + at * TORT_LANES) = largest(job, from, see.to - see.from, at);
+            for (int64_t at = 0; at < s->output[2] && tort_piece_goes_on(job->call, at, pixel_work); at++) {
+                const bool inner = at >= job->inner.from && at < job->inner.to;
+                const tort_reach across = inner ? (tort_reach){0, s->kernel[2]} : tort_reach_of(s, 2, at);
+                *(loose_pixel *)(to + at * TORT_LANES) = largest(job, from, see.to - see.from, at, across);
+            }
         }
 }
 
@@ -315,6 +322,10 @@ static tort_status run_pool(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     tort_blocked_shape_init(&job.shape, &p->window);
     job.blocks = p->batch * tort_blocks(p->channels);
+    const tort_blocked_shape *s = &job.shape;
+    const int64_t room = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2] - 1; /* for a first element */
+    job.inner.from = (s->begin[2] + s->strides[2] - 1) / s->strides[2];
+    job.inner.to = room < 0 ? 0 : room / s->strides[2] + 1;
     tort_parallel(call, job.shape.output[1], job.blocks * job.shape.output[2] * job.shape.positions * 4, pool_rows,
                   &job);
     return TORT_OK;
