@@ -161,9 +161,15 @@ static tort_status run(const tort_call *call) {
     return TORT_OK;
 }
 
+/* ---- QLinearGlobalAveragePool ------------------------------------------------------------------------------------ */
+
+static tort_status run_mean(const tort_call *call) {
+    const tort_cpu_device *device = call->device;
+    return tort_run_linear_mean(call, device->simd ? device->simd->byte_sum : NULL);
+}
+
 const tort_kernel tort_cpu_byte_pool[] = {
     {"", "MaxPool", "max_pool_bytes", .claim = claim, .size = size, .run = run},
-    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = tort_cpu_claim_any,
-     .run = tort_run_linear_mean},
+    {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = tort_cpu_claim_any, .run = run_mean},
     {.op = NULL},
 };

@@ -1,4 +1,5 @@
-/* byte_table.c - ByteTable, QLinearSigmoid and QLinearLeakyRelu: y[i] = table[x[i]] with a table of 256 bytes.
+/* byte_table.c - ByteTable, QLinearSigmoid and QLinearLeakyRelu: y[i] = table[x[i]] with a table of 256 bytes;
+ * and QLinearSoftmax, whose table has powers of e.
  *
  * Read next: ops/byte_table.c for the meaning; simd/byte_table.c. */
 #include "kernels/cpu/cpu.h"
@@ -44,6 +45,11 @@ static tort_status run_leaky_relu(const tort_call *call) {
     return run(call, table);
 }
 
+static tort_status run_softmax(const tort_call *call) {
+    const tort_cpu_device *device = call->device;
+    return tort_run_linear_softmax(call, device->simd ? device->simd->softmax_bytes : NULL);
+}
+
 #define ROW(domain_, op_, claim_, run_)                                                                                \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "byte_table_vectors", .claim = claim_, .run = run_, .in_place = 1,       \
@@ -54,6 +60,6 @@ const tort_kernel tort_cpu_byte_table[] = {
     ROW("tinyort", "ByteTable", claim_table, run_table),
     ROW("com.microsoft", "QLinearSigmoid", tort_cpu_claim_any, run_sigmoid),
     ROW("com.microsoft", "QLinearLeakyRelu", tort_cpu_claim_any, run_leaky_relu),
-    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .claim = tort_cpu_claim_any, .run = tort_run_linear_softmax},
+    {"com.microsoft", "QLinearSoftmax", "softmax_bytes", .claim = tort_cpu_claim_any, .run = run_softmax},
     {.op = NULL},
 };

@@ -19,6 +19,7 @@ struct tort_blocked_window;
 struct tort_winograd_output;
 struct tort_byte_rows;
 struct tort_byte_finish;
+struct tort_softmax_bytes;
 
 /* tort_target.instructions of this provider. */
 enum {
@@ -279,6 +280,9 @@ typedef struct tort_simd {
     void (*linear_pair)(const tort_linear_pair *pair, int64_t count);
     /* y[i] = table[x[i]], a table of 256; y may be x. */
     void (*byte_table)(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count);
+    /* QLinearSoftmax of a lane, and the sum of bytes XORed with `flip`; both of up to TORT_PART bytes. */
+    void (*softmax_bytes)(const struct tort_softmax_bytes *softmax, const uint8_t *x, uint8_t *y, int64_t count);
+    uint32_t (*byte_sum)(const uint8_t *x, int64_t count, uint8_t flip);
     void (*requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
     /* Byte products (bytes.h). byte_rows packs `count` rows into a tile's place; byte_words interleaves four rows of
      * bytes into `count` words; byte_finish makes results of a tile's sums. */

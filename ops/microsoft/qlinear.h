@@ -38,9 +38,18 @@ void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
  * steps below the largest. */
 void tort_linear_powers(float scale, uint32_t *powers);
 
-/* The plain loops of QLinearSoftmax and QLinearGlobalAveragePool, which sum integers. */
-tort_status tort_run_linear_softmax(const tort_call *call);
-tort_status tort_run_linear_mean(const tort_call *call);
+/* What all lanes of a QLinearSoftmax have in common. */
+typedef struct tort_softmax_bytes {
+    uint8_t flip;                /* makes the bytes of int8 ascend like those of uint8 */
+    uint32_t powers[511];        /* the last, of 0, repeats for elements that have come to be above the largest */
+    float scale, zero, min, max; /* of the output: min and max less zero */
+} tort_softmax_bytes;
+
+/* QLinearSoftmax and QLinearGlobalAveragePool, which sum integers. `lane` makes a lane of up to TORT_PART contiguous
+ * bytes, `sum` adds up to as many, XORed with `flip`; NULL: plain loops do. */
+tort_status tort_run_linear_softmax(const tort_call *call, void (*lane)(const tort_softmax_bytes *softmax,
+                                                                        const uint8_t *x, uint8_t *y, int64_t count));
+tort_status tort_run_linear_mean(const tort_call *call, uint32_t (*sum)(const uint8_t *x, int64_t count, uint8_t flip));
 
 /* QLinearGlobalAveragePool: the factor of a sum of `count` numbers that gives their mean in steps of the output. */
 static inline float tort_linear_mean(float x_scale, float y_scale, int64_t count) {

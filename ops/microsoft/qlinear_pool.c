@@ -116,6 +116,7 @@ typedef struct global_job {
     const tort_tensor *x, *y;
     int64_t channels, size, step; /* step: between elements of a plane */
     float x_zero, factor, y_zero;
+    uint32_t (*sum)(const uint8_t *x, int64_t count, uint8_t flip); /* of contiguous bytes, or NULL */
 } global_job;
 
 static void mean_planes(void *arg, int64_t begin, int64_t end) {
@@ -130,7 +131,10 @@ static void mean_planes(void *arg, int64_t begin, int64_t end) {
         for (int64_t at = 0; at < job->size; at += TORT_PART) {
             if (!tort_work_goes_on(job->call->watch, &done, TORT_PART)) return;
             const int64_t last = at + tort_part_count(job->size, at);
-            for (int64_t i = at; i < last; i++) sum += is_signed ? (int8_t)x[i * job->step] : x[i * job->step];
+            if (job->sum && job->step == 1)
+                sum += (int64_t)job->sum(x + at, last - at, is_signed ? 128 : 0) - (is_signed ? 128 * (last - at) : 0);
+            else
+                for (int64_t i = at; i < last; i++) sum += is_signed ? (int8_t)x[i * job->step] : x[i * job->step];
         }
         const double less = (double)sum - (double)job->size * (double)job->x_zero;
         tort_requantize(job->y, plane, 1, &less, &job->factor, &job->y_zero);
@@ -138,12 +142,13 @@ static void mean_planes(void *arg, int64_t begin, int64_t end) {
 }
 
 /* The sum is one of integers, and rounds once, as QLinearConv does: every kernel gives the same byte. */
-tort_status tort_run_linear_mean(const tort_call *call) {
+tort_status tort_run_linear_mean(const tort_call *call,
+                                 uint32_t (*sum)(const uint8_t *x, int64_t count, uint8_t flip)) {
     const qlinear_pool *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
     if (tort_count(y) == 0) return TORT_OK;
-    global_job job = {.call = call, .x = x, .y = y, .channels = params->pool.channels};
+    global_job job = {.call = call, .x = x, .y = y, .sum = sum, .channels = params->pool.channels};
     job.x_zero = from.zero;
     job.y_zero = to.zero;
     job.size = plane_of(&params->pool.window, params->pool.window.input);
@@ -151,6 +156,10 @@ tort_status tort_run_linear_mean(const tort_call *call) {
     job.factor = tort_linear_mean(from.scale, to.scale, job.size);
     tort_parallel(call, tort_count(y), job.size, mean_planes, &job);
     return TORT_OK;
+}
+
+static tort_status run_mean_plainly(const tort_call *call) {
+    return tort_run_linear_mean(call, NULL);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -164,6 +173,6 @@ const tort_op tort_ops_qlinear_pool[] = {
      .reference = run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
      "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, .params_size = sizeof(qlinear_pool),
-     .infer = infer, .resolve = resolve_pool, .reference = tort_run_linear_mean},
+     .infer = infer, .resolve = resolve_pool, .reference = run_mean_plainly},
     {0},
 };

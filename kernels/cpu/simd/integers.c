@@ -3,6 +3,7 @@
  * Mostly plain loops, which compilers vectorize for the instruction set that this file is compiled for. */
 #include "kernels/cpu/simd/byte_lanes.h"
 #include "kernels/cpu/sizes.h"
+#include "ops/microsoft/qlinear.h"
 
 /* Requantizes as QLinearConv-10 says; rounds half to even: adding 1.5 * 2^23 rounds numbers below 2^22 to an
  * integer. step: 1 for a factor per element, or 0. */
@@ -85,6 +86,65 @@ void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
         linear_kind(pair, true, count);
     else if (count > 0)
         linear_kind(pair, false, count);
+}
+
+/* ---- QLinearSoftmax and QLinearGlobalAveragePool ----------------------------------------------------------------- */
+
+#define POWERS 256 /* that are looked up at a time */
+
+/* Single loads: the processor's own gathers take as long, or longer. */
+static void look_up(const uint32_t *powers, uint8_t flip, const uint8_t *x, int64_t count, uint32_t *found) {
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t power = powers[x[i] ^ flip];
+        __asm__("" : "+r"(power)); /* no vectors */
+        found[i] = power;
+    }
+}
+
+void SIMD(tort_simd_softmax_bytes)(const tort_softmax_bytes *s, const uint8_t *x, uint8_t *y, int64_t count) {
+    const float min = s->min, max = s->max, zero = s->zero, round = 0x1.8p23f;
+    uint32_t found[POWERS];
+    uint64_t sum = 0;
+    uint8_t largest = 0;
+    _Pragma("omp simd reduction(max : largest)") for (int64_t i = 0; i < count; i++) {
+        const uint8_t value = x[i] ^ s->flip;
+        largest = value > largest ? value : largest;
+    }
+    const uint32_t *powers = s->powers + (255 - largest);
+    for (int64_t at = 0; at < count; at += POWERS) {
+        const int64_t some = tort_min(POWERS, count - at);
+        look_up(powers, s->flip, x + at, some, found);
+        _Pragma("omp simd reduction(+ : sum)") for (int64_t i = 0; i < some; i++) sum += found[i];
+    }
+    const float factor = 1 / (s->scale * (float)sum);
+    for (int64_t at = 0; at < count; at += POWERS) {
+        const int64_t some = tort_min(POWERS, count - at);
+        if (count > POWERS) look_up(powers, s->flip, x + at, some, found);
+        _Pragma("omp simd") for (int64_t i = 0; i < some; i++) {
+            const float steps = (float)found[i] * factor;
+            const float below = steps < max ? steps : max, within = below > min ? below : min;
+            y[at + i] = (uint8_t)(int32_t)((within + round) - round + zero);
+        }
+    }
+}
+
+uint32_t SIMD(tort_simd_byte_sum)(const uint8_t *x, int64_t count, uint8_t flip) {
+#ifdef __aarch64__
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += x[i] ^ flip;
+    return sum;
+#else
+    const __m128i flips = _mm_set1_epi8((char)flip);
+    __m128i sum = _mm_setzero_si128();
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(x + i));
+        sum = _mm_add_epi64(sum, _mm_sad_epu8(_mm_xor_si128(bytes, flips), _mm_setzero_si128()));
+    }
+    uint32_t rest = 0;
+    for (; i < count; i++) rest += x[i] ^ flip;
+    return rest + (uint32_t)(_mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2));
+#endif
 }
 
 /* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------------------------------- */

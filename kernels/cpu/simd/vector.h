@@ -94,6 +94,9 @@ void SIMD(tort_simd_nbits_unpack)(const tort_nbits_panel *panel, int64_t first, 
                                   int64_t stride);
 void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count);
 void SIMD(tort_simd_byte_table)(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count);
+void SIMD(tort_simd_softmax_bytes)(const struct tort_softmax_bytes *softmax, const uint8_t *x, uint8_t *y,
+                                   int64_t count);
+uint32_t SIMD(tort_simd_byte_sum)(const uint8_t *x, int64_t count, uint8_t flip);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
 void SIMD(tort_simd_byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, const uint8_t *from, int32_t count);
 void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);
